@@ -1,0 +1,2 @@
+//! Reaching hosts and watching their load.
+#![forbid(unsafe_code)]

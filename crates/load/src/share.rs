@@ -1,0 +1,111 @@
+//! One queue pair for every kind of share: what a target must offer to be driven.
+
+use crate::content::Content;
+use crate::op::{Done, FileId, Op, Tag};
+use model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
+/// An opened target: it owns connections and the namespace.
+pub trait Share: Send + Sync {
+    /// What the target turned out to be. The label is left empty.
+    fn facts(&self) -> TargetFacts;
+    /// A handle on the names below the target: untimed and blocking, with its own connection.
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure>;
+    /// A lane: a queue pair for one worker, with its own connection. It knows the files that were
+    /// open when it was made.
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure>;
+}
+
+/// What a worker wants of its lane.
+#[derive(Clone)]
+pub struct LaneRequest {
+    /// Most operations in flight.
+    pub depth: NonZeroU16,
+    /// Largest operation in bytes.
+    pub block: u32,
+    /// What is written, and what is expected when `verify` is set.
+    pub content: Arc<Content>,
+    /// Whether to check the content of every read.
+    pub verify: bool,
+    /// The clock that stamps [`Done`].
+    pub clock: Arc<dyn Clock>,
+}
+
+/// The queue is full: reap first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Full;
+
+/// The lane cannot be used any more; operations in flight are lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneDead {
+    /// Why, as a kind.
+    pub kind: ErrorKind,
+    /// Why, in words.
+    pub detail: String,
+}
+
+/// A queue pair, as io_uring is: operations go in, completions come out, in any order.
+pub trait Lane: Send {
+    /// Queues one operation; may send it at once or batch it until `reap`. `issued` is the time
+    /// the driver took for it just before. A failure to send is reported as a `Done` or by `reap`.
+    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full>;
+    /// Sends what was batched, waits until at least one operation completes or `until` has come,
+    /// and appends every completion at hand to `out`.
+    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead>;
+}
+
+/// The names below a target. Paths are relative to it, with `/` between names, and never start
+/// with `/`; the empty path is the target itself. No call follows a symbolic link in its last
+/// name.
+pub trait Namespace: Send {
+    /// Makes one directory; an error if it exists.
+    fn make_directory(&mut self, path: &str) -> Result<(), Failure>;
+    /// What is in a directory, without `.` and `..`, in any order.
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure>;
+    /// Creates a file that must not exist, for reading and writing, and opens it.
+    fn create(&mut self, path: &str) -> Result<FileId, Failure>;
+    /// Opens an existing file for reading and writing.
+    fn open(&mut self, path: &str) -> Result<FileId, Failure>;
+    /// Forgets an open file; lanes that know it may go on until they end.
+    fn close(&mut self, file: FileId);
+    /// Writes a small file whole, replacing what was there, and makes it stable.
+    fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure>;
+    /// Reads a small file whole, at most `limit` bytes of it.
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure>;
+    /// Removes a file (or a link itself, never what it points to).
+    fn remove_file(&mut self, path: &str) -> Result<(), Failure>;
+    /// Removes an empty directory.
+    fn remove_directory(&mut self, path: &str) -> Result<(), Failure>;
+    /// Space in bytes.
+    fn space(&mut self) -> Result<Space, Failure>;
+}
+
+/// What kind of thing a name stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A link, socket, device or anything else.
+    Other,
+}
+
+/// One name in a directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name; bytes that are not UTF-8 are replaced, and such names are never ours.
+    pub name: String,
+    /// What it is, not following links.
+    pub kind: EntryKind,
+}
+
+/// Space on a file system, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Space {
+    /// All of it.
+    pub total: u64,
+    /// What the caller may still use.
+    pub available: u64,
+}

@@ -1,0 +1,86 @@
+//! One shape for everything that can go wrong outside: what was tried, on what, what happened,
+//! what to do next.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Why something failed, as coarse as the exit codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// A trial failed or the results are partial: exit code 1.
+    Trial,
+    /// The command line or a plan is wrong: exit code 2.
+    Usage,
+    /// Unknown host, closed or filtered port, time-out, connection lost: exit code 3.
+    Unreachable,
+    /// Not let in: exit code 4.
+    Authentication,
+    /// No such export, share or directory, or not permitted: exit code 5.
+    NotPermitted,
+    /// No space for the test files: exit code 6.
+    NoSpace,
+    /// Interrupted by the user (Ctrl-C): exit code 130.
+    Interrupted,
+    /// Terminated: exit code 143.
+    Terminated,
+}
+
+impl Cause {
+    /// The program's exit code for this cause.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Cause::Trial => 1,
+            Cause::Usage => 2,
+            Cause::Unreachable => 3,
+            Cause::Authentication => 4,
+            Cause::NotPermitted => 5,
+            Cause::NoSpace => 6,
+            Cause::Interrupted => 130,
+            Cause::Terminated => 143,
+        }
+    }
+}
+
+/// A failure told so that its reader can act on it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Which exit code it leads to.
+    pub cause: Cause,
+    /// What was tried, as an infinitive: "connect to the NFS service".
+    pub tried: String,
+    /// On what: the target or file as the user wrote it.
+    pub on: String,
+    /// What happened, with the system's or server's own word.
+    pub happened: String,
+    /// What to do next, as a full sentence; may name more than one way out.
+    pub next: String,
+}
+
+impl Failure {
+    /// A failure with all its parts.
+    pub fn new(
+        cause: Cause,
+        tried: impl Into<String>,
+        on: impl fmt::Display,
+        happened: impl fmt::Display,
+        next: impl Into<String>,
+    ) -> Self {
+        Failure {
+            cause,
+            tried: tried.into(),
+            on: on.to_string(),
+            happened: happened.to_string(),
+            next: next.into(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "could not {}\n   on: {}\n  why: {}", self.tried, self.on, self.happened)?;
+        if self.next.is_empty() { Ok(()) } else { write!(f, "\n next: {}", self.next) }
+    }
+}
+
+impl std::error::Error for Failure {}

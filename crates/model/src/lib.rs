@@ -1,0 +1,35 @@
+//! The words every other room of plimsoll speaks: what is measured ([`Target`]), how
+//! ([`Workload`], [`Plan`], [`TrialSpec`]), and what came out ([`Study`], [`Trial`],
+//! [`OpStats`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod event;
+mod failure;
+mod flag;
+mod histogram;
+mod host;
+mod metric;
+mod op;
+mod plan;
+mod series;
+mod study;
+mod target;
+mod trial;
+pub mod units;
+mod workload;
+
+pub use clock::{Clock, Nanos};
+pub use event::{Event, Phase};
+pub use failure::{Cause, Failure};
+pub use flag::Flag;
+pub use histogram::Histogram;
+pub use host::{CpuSeconds, CpuTimes, HostFacts, HostLoad};
+pub use metric::{Measure, Metric, Side};
+pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};
+pub use plan::{Plan, Rule};
+pub use series::{Series, Window};
+pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
+pub use target::{DirectoryTarget, Engine, NfsTarget, SourcePort, Target, TargetFacts};
+pub use trial::{Cell, Outcome, StoredOn, Trial, TrialResult, TrialSpec};
+pub use workload::{Layout, Pattern, Stability, Workload};

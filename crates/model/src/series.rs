@@ -1,0 +1,41 @@
+//! What happened over the time of one trial, in windows of equal length, for the pictures and for
+//! finding phases.
+
+use serde::{Deserialize, Serialize};
+
+/// Rates over one trial, a row a window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Length of each window in seconds.
+    pub window_seconds: f64,
+    /// The windows, from the first operation on (warm-up included).
+    pub windows: Vec<Window>,
+}
+
+/// What completed within one window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// Reads completed.
+    pub read_ops: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes completed.
+    pub write_ops: u64,
+    /// Bytes written.
+    pub write_bytes: u64,
+}
+
+impl Window {
+    /// Bytes of both directions.
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+
+    /// Adds what another worker completed in the same window.
+    pub fn add(&mut self, other: &Window) {
+        self.read_ops += other.read_ops;
+        self.read_bytes += other.read_bytes;
+        self.write_ops += other.write_ops;
+        self.write_bytes += other.write_bytes;
+    }
+}

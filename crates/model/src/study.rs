@@ -1,0 +1,79 @@
+//! A study: a plan and everything that came of it. This is the record that is kept and exported.
+
+use crate::{Flag, HostFacts, Plan, TargetFacts, Trial};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Name and major version of the export schema.
+pub const SCHEMA: &str = "plimsoll/1";
+
+/// A study's identity: eight lower-case hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StudyId(pub String);
+
+impl fmt::Display for StudyId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a study's figures come from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Origin {
+    /// plimsoll itself.
+    Measured {
+        /// Version of the program.
+        version: String,
+    },
+    /// Another tool's output.
+    Imported {
+        /// The tool and its version.
+        tool: String,
+    },
+}
+
+/// Why a study ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Ended {
+    /// Not ended: under way, or the program was killed.
+    Open,
+    /// The stop rule was satisfied.
+    Done,
+    /// The time cap was reached first; intervals are what they are.
+    CapReached,
+    /// Stopped by the user.
+    Interrupted,
+    /// A trial failed in a way that made going on useless.
+    Failed {
+        /// Why.
+        failure: crate::Failure,
+    },
+}
+
+/// A plan and everything that came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Study {
+    /// [`SCHEMA`]; readers refuse an unknown major version and ignore unknown fields.
+    pub schema: String,
+    /// Identity.
+    pub id: StudyId,
+    /// Start, in seconds since 1970-01-01 UTC.
+    pub started_unix_seconds: u64,
+    /// Where the figures come from.
+    pub origin: Origin,
+    /// What was to be done.
+    pub plan: Plan,
+    /// What each target turned out to be, in the plan's order.
+    pub targets: Vec<TargetFacts>,
+    /// The machines that took part.
+    pub hosts: Vec<HostFacts>,
+    /// Warnings about the study as a whole.
+    pub flags: Vec<Flag>,
+    /// Every trial, in the order run.
+    pub trials: Vec<Trial>,
+    /// Why it ended.
+    pub ended: Ended,
+}

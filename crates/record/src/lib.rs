@@ -1,0 +1,2 @@
+//! Keeping studies: SQLite store, migrations, export.
+#![forbid(unsafe_code)]

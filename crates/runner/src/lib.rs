@@ -1,0 +1,2 @@
+//! One trial: prepare, drive, clean up, emit events.
+#![forbid(unsafe_code)]

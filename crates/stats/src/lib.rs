@@ -1,0 +1,2 @@
+//! Intervals, verdicts, stop rule, sequences: pure reckoning.
+#![forbid(unsafe_code)]

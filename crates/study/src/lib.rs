@@ -1,0 +1,2 @@
+//! Conducting a study: plan, order, runner, record, stop rule.
+#![forbid(unsafe_code)]
