@@ -1,2 +1,23 @@
-//! A stage for tests and demonstrations: real servers, namespaces, and a small NFS server inside the program.
+//! A stage for tests and demonstrations: real servers, namespaces, and a small NFS server inside
+//! the program.
+//!
+//! A server test reads:
+//! ```no_run
+//! # fn test() {
+//! use lab::servers::{Export, Ganesha, GaneshaConfig};
+//! let stage = lab::enter_or_skip!(lab::Need::Ganesha);
+//! let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+//! let url = server.url("data");
+//! # }
+//! ```
 #![forbid(unsafe_code)]
+
+mod error;
+mod program;
+pub mod require;
+pub mod servers;
+pub mod stage;
+
+pub use error::Error;
+pub use require::{Need, available};
+pub use stage::Stage;

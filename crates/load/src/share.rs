@@ -5,6 +5,7 @@ use crate::op::{Done, FileId, Op, Tag};
 use model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// An opened target: it owns connections and the namespace.
 pub trait Share: Send + Sync {
@@ -53,6 +54,10 @@ pub trait Lane: Send {
     /// Sends what was batched, waits until at least one operation completes or `until` has come,
     /// and appends every completion at hand to `out`.
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead>;
+    /// CPU time that threads of the lane's own, beside the one that calls it, have used so far.
+    fn helper_cpu(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
 /// The names below a target. Paths are relative to it, with `/` between names, and never start

@@ -18,6 +18,8 @@ pub enum Phase {
     Measure,
     /// Waiting for written data to be stable.
     Flush,
+    /// The load is over; figures are worked out.
+    Reckon,
     /// Reading back what was written.
     Verify,
     /// Removing what was made.
@@ -32,6 +34,7 @@ impl fmt::Display for Phase {
             Phase::Probe => "probe",
             Phase::Measure => "measure",
             Phase::Flush => "flush",
+            Phase::Reckon => "reckon",
             Phase::Verify => "verify",
             Phase::CleanUp => "clean up",
         })

@@ -1,5 +1,6 @@
 //! Every warning plimsoll gives, in one place: what is odd, and what to do about it.
 
+use crate::StoredOn;
 use crate::units::{self, Bytes};
 use serde::{Deserialize, Serialize};
 
@@ -64,14 +65,25 @@ pub enum Flag {
         /// The target.
         target: String,
     },
-    /// The working set may fit in the server's memory.
+    /// Reads did not surely come from the disk: the working set may fit in the server's memory.
     WorkingSet {
         /// The target.
         target: String,
         /// What it is.
         size: Bytes,
-        /// What would settle it.
-        settles: Bytes,
+        /// Where reads came from, as far as can be told.
+        reads_from: StoredOn,
+        /// The size that would settle it, where the server's memory is known.
+        settles: Option<Bytes>,
+    },
+    /// The file size was lowered because laying the files out would have taken too long.
+    SizeLowered {
+        /// What was wanted.
+        wanted: Bytes,
+        /// What is used.
+        used: Bytes,
+        /// Measured rate of laying out, on the slowest target.
+        bytes_per_second: f64,
     },
     /// Content differed from what was written.
     BadContent {
@@ -90,6 +102,11 @@ pub enum Flag {
         target: String,
         /// The directory left.
         directory: String,
+    },
+    /// The same target was given twice.
+    SameTarget {
+        /// The target, as the user wrote it.
+        target: String,
     },
     /// A difference of stability between targets: not comparable silently.
     StabilityDiffers {
@@ -151,8 +168,15 @@ impl Flag {
             Flag::PageCache { target } => {
                 format!("{target} does not take O_DIRECT: this machine's page cache takes part")
             }
+            Flag::WorkingSet { target, size, reads_from: StoredOn::ServerMemory, .. } => {
+                format!("reads of {size} on {target} came from the server's memory, not its disk")
+            }
             Flag::WorkingSet { target, size, .. } => format!(
-                "{size} on {target} may fit in the server's memory: whether disk or memory was measured is unknown"
+                "{size} on {target} may fit in the server's memory: whether disk or memory was read is unknown"
+            ),
+            Flag::SizeLowered { wanted, used, bytes_per_second } => format!(
+                "the files have {used} instead of {wanted}: writing takes {}",
+                units::bytes_per_second(*bytes_per_second)
             ),
             Flag::BadContent { stale, misplaced, corrupt } => format!(
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
@@ -160,6 +184,9 @@ impl Flag {
             Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
             Flag::NotCleaned { target, directory } => {
                 format!("{directory} could not be removed from {target}")
+            }
+            Flag::SameTarget { target } => {
+                format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
             }
             Flag::StabilityDiffers { detail } => {
                 format!("the targets do not make writes equally safe: {detail}")
@@ -204,9 +231,16 @@ impl Flag {
             Flag::PageCache { .. } => {
                 "Reads may come from this machine's memory; give --size above its memory to measure the storage.".into()
             }
-            Flag::WorkingSet { settles, .. } => format!(
-                "Run again with --size {} (2 x the server's memory), or name it with --server-memory.",
-                settles.to_string().replace(' ', "")
+            Flag::WorkingSet { settles: Some(size), .. } => format!(
+                "To measure the disk: --size {} (twice the server's memory).",
+                size.to_string().replace(' ', "")
+            ),
+            Flag::WorkingSet { settles: None, .. } => {
+                "Twice the server's memory settles it: for a server with 2 GiB, --size 4GiB.".into()
+            }
+            Flag::SizeLowered { wanted, .. } => format!(
+                "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",
+                wanted.to_string().replace(' ', "")
             ),
             Flag::BadContent { .. } => {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
@@ -214,6 +248,9 @@ impl Flag {
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
             Flag::NotCleaned { target, .. } => {
                 format!("When it is reachable again: plimsoll clean '{target}'")
+            }
+            Flag::SameTarget { .. } => {
+                "Good for judging the noise here; otherwise look for a typing error.".into()
             }
             Flag::StabilityDiffers { .. } => {
                 "Compare with --stability filesync, or read the write verdicts with this in mind.".into()

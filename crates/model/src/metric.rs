@@ -71,6 +71,13 @@ impl Metric {
     pub const fn of(side: Side, measure: Measure) -> Self {
         Metric { side, measure }
     }
+
+    /// Every metric there is: all measures of both sides together, then of each side.
+    pub fn every() -> impl Iterator<Item = Metric> {
+        [Side::All, Side::Read, Side::Write]
+            .into_iter()
+            .flat_map(|side| MEASURES.iter().map(move |m| Metric { side, measure: m.0 }))
+    }
 }
 
 const MEASURES: [(Measure, &str); 16] = [

@@ -61,6 +61,16 @@ pub enum ErrorKind {
     Io,
 }
 
+impl ErrorKind {
+    /// Whether it says that content was wrong rather than that an operation failed.
+    pub fn is_content(&self) -> bool {
+        matches!(
+            self,
+            ErrorKind::StaleContent | ErrorKind::MisplacedContent | ErrorKind::CorruptContent
+        )
+    }
+}
+
 impl fmt::Display for OpKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

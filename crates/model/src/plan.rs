@@ -1,5 +1,6 @@
 //! What a study is going to do.
 
+use crate::units::Bytes;
 use crate::{Target, Workload};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -29,9 +30,16 @@ pub struct Plan {
     pub operation_timeout_seconds: f64,
     /// Seed of the order, of the offsets and of the content.
     pub seed: u64,
+    /// Memory of the servers in bytes, where the user named it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_memory: Option<Bytes>,
     /// Directory engine forced by the user; `None`: chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<crate::Engine>,
+    /// Whether the file sizes may be lowered for a slow target, so that laying them out leaves time
+    /// for measuring. Off where the user named a size.
+    #[serde(default)]
+    pub adapt_size: bool,
     /// The command that repeats it.
     pub command: String,
 }

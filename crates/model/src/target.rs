@@ -89,8 +89,16 @@ pub struct TargetFacts {
     pub client_cache: String,
     /// What a completed write and a flush mean: "UNSTABLE, then COMMIT".
     pub stability: String,
+    /// Whether every write is committed before it completes, whatever was asked for: O_DIRECT on an
+    /// NFS mount.
+    #[serde(default)]
+    pub commits_each_write: bool,
     /// Space on the target when it was opened, in bytes: (total, available).
     pub space_bytes: (u64, u64),
+    /// Whether reads may be served by a memory that this client cannot bypass: a server's, a page
+    /// cache, tmpfs. Then the two-size probe tells memory and disk apart.
+    #[serde(default)]
+    pub memory_below: bool,
     /// Where reads came from, by the two-size probe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<StoredOn>,

@@ -42,6 +42,19 @@ pub struct TrialResult {
     pub flags: Vec<Flag>,
 }
 
+impl TrialResult {
+    /// A trial without a figure.
+    pub fn empty() -> Self {
+        TrialResult {
+            outcome: Outcome::Stopped,
+            quantities: BTreeMap::new(),
+            ops: BTreeMap::new(),
+            series: Series::default(),
+            flags: Vec::new(),
+        }
+    }
+}
+
 /// How a trial ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]

@@ -97,7 +97,8 @@ pub fn three_digits(value: f64) -> String {
         s if s >= 99.95 => 0,
         s if s >= 9.995 => 1,
         s if s >= 0.9995 => 2,
-        s if s > 0.0 => 2 - (s.log10().floor() as i32).max(-9),
+        // Rounded first: 0.09996 is shown as 0.100.
+        s if s > 0.0 => 2 - ((s * 1.0005).log10().floor() as i32).max(-9),
         _ => 0,
     };
     format!("{value:.*}", decimals.max(0) as usize)
@@ -171,5 +172,8 @@ mod tests {
         assert_eq!(per_second(33_000.0), "33.0 k");
         assert_eq!(three_digits(0.0), "0");
         assert_eq!(three_digits(0.01234), "0.0123");
+        assert_eq!(three_digits(0.1 - 1e-17), "0.100");
+        assert_eq!(three_digits(0.09996), "0.100");
+        assert_eq!(three_digits(0.0995), "0.0995");
     }
 }

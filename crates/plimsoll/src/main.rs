@@ -1,1 +1,40 @@
-fn main() {}
+//! The command line and glue: arguments become values, values become calls, outcomes become exit
+//! codes. Everything that thinks lives in the other rooms.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod check;
+mod clean;
+mod demo;
+mod live;
+mod output;
+mod plan;
+mod signals;
+mod store;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use model::Failure;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let outcome = match arguments.command {
+        Command::Check(check) => check::run(&check, &arguments.store),
+        Command::List => store::list(&arguments.store),
+        Command::Show(show) => store::show(&show, &arguments.store),
+        Command::Compare(compare) => store::compare(&compare, &arguments.store),
+        Command::Export(export) => store::export(&export, &arguments.store),
+        Command::Clean(clean) => clean::run(&clean),
+        Command::Demo(demo) => demo::run(&demo, &arguments.store),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    output::complain(&format!("plimsoll: {failure}"));
+    ExitCode::from(failure.cause.exit_code())
+}

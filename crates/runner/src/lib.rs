@@ -1,2 +1,15 @@
-//! One trial: prepare, drive, clean up, emit events.
+//! One trial: prepare, drive, clean up, emit events. A [`TrialSpec`](model::TrialSpec) goes in,
+//! [`Event`](model::Event)s come out; the runner knows nothing of blocks, intervals or stores.
 #![forbid(unsafe_code)]
+
+mod directory;
+mod lease;
+mod probe;
+mod reckon;
+mod runner;
+mod session;
+
+pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
+pub use lease::LeaseState;
+pub use load::Share;
+pub use runner::{Runner, RunnerOptions};

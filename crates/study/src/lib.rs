@@ -1,2 +1,17 @@
-//! Conducting a study: plan, order, runner, record, stop rule.
+//! Conducting a study: a plan goes in, a record comes out. Order, repeats and the end follow
+//! randomised blocks and the stop rule of the plan; every trial is kept the moment it ends.
+//!
+//! Time, chance, hosts and the store are passed in, so that a whole study runs exactly and in
+//! milliseconds on scripted shares.
 #![forbid(unsafe_code)]
+
+mod baseline;
+mod conduct;
+mod keep;
+mod progress;
+mod schedule;
+mod size;
+
+pub use conduct::{Conduct, conduct};
+pub use keep::{InMemory, Keep};
+pub use progress::Progress;

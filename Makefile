@@ -1,0 +1,73 @@
+# The two commands a newcomer needs are `make demo` and `make test`.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+# Seconds for each fuzz target.
+FUZZ_SECONDS ?= 60
+# Synthetic studies of each scenario.
+STUDIES ?= 2000
+
+# Where everything ought to be there, a test that lacks what it needs fails instead of being
+# skipped. On other machines it says what it lacks.
+ifeq ($(CI),true)
+export PLIMSOLL_REQUIRE ?= all
+endif
+
+.PHONY: help demo test bench fuzz simulate lint lint-advisories install check-style check-tests \
+	setup-demo setup-lint setup-fuzz setup-bench setup-test
+
+help:
+	@echo "make demo             build, then compare a small NFS server and a directory; no root, under a minute"
+	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
+	@echo "make bench            what the program itself costs, and side by side with fio"
+	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
+	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
+	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
+	@echo "make lint-advisories  known vulnerabilities of dependencies; needs the network"
+	@echo "make install          cargo install the program"
+
+demo: setup-demo
+	cargo build --release --locked -p plimsoll
+	$(TARGET)/release/plimsoll demo
+
+test: setup-test
+	$(MAKE) --no-print-directory check-style
+	$(MAKE) --no-print-directory check-tests
+	scripts/fuzz.sh 5
+
+lint: setup-lint
+	$(MAKE) --no-print-directory check-style
+
+# Advisories need the advisory database from the network, so they are not part of the tests: see
+# lint-advisories.
+check-style:
+	cargo fmt --all --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
+	cargo clippy --workspace --all-targets --locked -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
+	cargo deny --locked check --hide-inclusion-graph licenses bans sources
+
+check-tests:
+	cargo test --workspace --locked --quiet
+
+lint-advisories: setup-lint
+	cargo deny --locked check --hide-inclusion-graph advisories
+
+bench: setup-bench
+	cargo bench --workspace --locked --bench '*'
+
+fuzz: setup-fuzz
+	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+simulate: setup-demo
+	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \
+		-- --include-ignored --nocapture
+
+install: setup-demo
+	cargo install --locked --path crates/plimsoll
+
+setup-demo setup-lint setup-fuzz setup-bench setup-test: setup-%:
+	@scripts/setup.sh $*

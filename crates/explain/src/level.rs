@@ -1,0 +1,83 @@
+//! One figure over the blocks of a study.
+
+use stats::interval::{Interval, mean, t_interval};
+
+/// How a figure was averaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Geometric mean, interval by Student's t on the logarithms.
+    Log,
+    /// Arithmetic mean, interval by Student's t: where a value is zero and has no logarithm.
+    Linear,
+}
+
+/// One metric of one target under one workload, in the metric's own unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Level {
+    /// Trials it is from.
+    pub trials: usize,
+    /// The mean, on `scale`.
+    pub estimate: f64,
+    /// Its interval; `None` below two trials.
+    pub interval: Option<Interval>,
+    /// How it was averaged.
+    pub scale: Scale,
+    /// The plain mean, as published designs with a fixed number of repeats report it.
+    pub arithmetic_mean: f64,
+    /// Largest value of a trial.
+    pub largest: f64,
+}
+
+impl Level {
+    /// The level of `values`, all finite, one per trial; `interval` reckons with what it is given,
+    /// logarithms or the values themselves. `None` without values.
+    pub(crate) fn new(
+        values: &[f64],
+        interval: impl Fn(&[f64]) -> Option<Interval>,
+    ) -> Option<Level> {
+        let arithmetic_mean = mean(values)?;
+        let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+        let geometric = mean(&logs).map(f64::exp).filter(|m| m.is_finite() && *m > 0.0);
+        let (scale, estimate, interval) = match geometric {
+            Some(estimate) => (Scale::Log, estimate, interval(&logs).and_then(Interval::exp)),
+            None => (Scale::Linear, arithmetic_mean, interval(values)),
+        };
+        Some(Level {
+            trials: values.len(),
+            estimate,
+            interval,
+            scale,
+            arithmetic_mean,
+            largest: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+
+    /// With Student's t interval at this confidence.
+    pub(crate) fn plain(values: &[f64], confidence: f64) -> Option<Level> {
+        Level::new(values, |v| t_interval(v, confidence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn means_by_hand() {
+        let level = Level::plain(&[1.0, 4.0], 0.5).unwrap();
+        assert_eq!((level.trials, level.scale), (2, Scale::Log));
+        assert!((level.estimate - 2.0).abs() < 1e-12);
+        assert_eq!((level.arithmetic_mean, level.largest), (2.5, 4.0));
+        // t(0.5, 1) = 1, and the standard error of the logarithms is ln(4)/2.
+        let interval = level.interval.unwrap();
+        assert!((interval.low - 1.0).abs() < 1e-9 && (interval.high - 4.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn zeros_are_averaged_plainly_and_one_value_has_no_interval() {
+        let level = Level::plain(&[0.0, 2.0], 0.95).unwrap();
+        assert_eq!((level.scale, level.estimate), (Scale::Linear, 1.0));
+        assert_eq!(Level::plain(&[3.0], 0.95).unwrap().interval, None);
+        assert_eq!(Level::plain(&[], 0.95), None);
+    }
+}

@@ -1,0 +1,141 @@
+//! One target against the first, under one workload.
+
+use crate::gather::{self, Gathered};
+use model::{Measure, Metric, Plan, Rule, Trial, Workload};
+use stats::family::adjusted_confidence;
+use stats::interval::{Interval, mean, ratio_interval};
+use stats::sign_flip;
+use stats::stein::Stein;
+use stats::verdict::{Verdict, more_blocks_to_resolve};
+use std::collections::BTreeMap;
+
+/// The metric that verdicts are about.
+pub(crate) const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
+
+/// A ratio B/A of one metric, without a claim.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ratio {
+    /// Values it is from: blocks, or trials of both sides.
+    pub blocks: usize,
+    /// Geometric mean of the blocks' ratios.
+    pub estimate: f64,
+    /// Its interval at the plan's confidence; `None` below two blocks.
+    pub interval: Option<Interval>,
+}
+
+impl Ratio {
+    pub(crate) fn new(log_ratios: &[f64], interval: Option<Interval>) -> Option<Ratio> {
+        let estimate = mean(log_ratios)?.exp();
+        let usable = estimate.is_finite() && estimate > 0.0;
+        usable.then_some(Ratio { blocks: log_ratios.len(), estimate, interval })
+    }
+}
+
+/// What is claimed about throughput.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Claim {
+    /// The ratio B/A; its interval holds simultaneously with those of the family.
+    pub ratio: Ratio,
+    /// The verdict; `None` without an interval.
+    pub verdict: Option<Verdict>,
+    /// Two-sided p-value of the sign-flip test, the cross-check; `None` between studies.
+    pub sign_flip_p: Option<f64>,
+    /// Where it is not resolved: about how many blocks more would do.
+    pub more_blocks: Option<u64>,
+}
+
+/// Target B against target A under one workload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// Index of target A, the baseline.
+    pub a: usize,
+    /// Index of target B.
+    pub b: usize,
+    /// Blocks in which both trials are complete.
+    pub blocks: usize,
+    /// Ratio B/A of every metric that both have, each at the plan's confidence by itself.
+    pub ratios: BTreeMap<Metric, Ratio>,
+    /// The verdict on throughput; `None` where no block has both.
+    pub claim: Option<Claim>,
+}
+
+impl Pair {
+    pub(crate) fn new(
+        gathered: &Gathered<'_>,
+        (a, b): (usize, usize),
+        workload: &Workload,
+        reckoning: &Reckoning,
+    ) -> Pair {
+        let pairs = gathered.pairs(a, b, workload);
+        let trials = pairs.iter().map(|pair| pair.0);
+        let ratios = gather::metrics(trials).into_iter().filter_map(|metric| {
+            let logs = gather::log_ratios(&pairs, metric);
+            let interval = ratio_interval(&logs, reckoning.confidence);
+            Some((metric, Ratio::new(&logs, interval)?))
+        });
+        let ratios = ratios.collect();
+        Pair { a, b, blocks: pairs.len(), ratios, claim: reckoning.claim(&pairs) }
+    }
+}
+
+/// How the intervals of a study are reckoned, from its plan alone.
+pub(crate) struct Reckoning {
+    rule: Rule,
+    margin: f64,
+    seed: u64,
+    /// Of a single interval.
+    pub(crate) confidence: f64,
+    /// Of each interval of the family.
+    pub(crate) family_confidence: f64,
+}
+
+impl Reckoning {
+    /// The family is the throughput of every workload, for every target after the first.
+    pub(crate) fn new(plan: &Plan, targets: usize) -> Reckoning {
+        let comparisons = plan.workloads.len().saturating_mul(targets.saturating_sub(1));
+        Reckoning {
+            rule: plan.rule,
+            margin: plan.margin,
+            seed: plan.seed,
+            confidence: plan.confidence,
+            // A confidence outside (0, 1) stays what it is, and gives no intervals.
+            family_confidence: adjusted_confidence(plan.confidence, comparisons)
+                .unwrap_or(f64::NAN),
+        }
+    }
+
+    /// The stop rule for one comparison of the family; `None` where the plan fixes the blocks.
+    pub(crate) fn stein(&self) -> Option<Stein> {
+        match self.rule {
+            Rule::Stein { pilot, half_width } => Some(Stein {
+                pilot: pilot as usize,
+                half_width,
+                confidence: self.family_confidence,
+            }),
+            Rule::Fixed { .. } => None,
+        }
+    }
+
+    /// Interval of a mean of the family's kind, on the scale of the values.
+    pub(crate) fn family_interval(&self, values: &[f64]) -> Option<Interval> {
+        match self.stein() {
+            Some(stein) => stein.interval(values),
+            None => stats::interval::t_interval(values, self.family_confidence),
+        }
+    }
+
+    fn claim(&self, pairs: &[(&Trial, &Trial)]) -> Option<Claim> {
+        let logs = gather::log_ratios(pairs, THROUGHPUT);
+        let interval = self.family_interval(&logs).and_then(Interval::exp);
+        let ratio = Ratio::new(&logs, interval)?;
+        let verdict = interval.and_then(|i| Verdict::on(i, self.margin));
+        let more_blocks = match (verdict, interval) {
+            (Some(Verdict::NotResolved(_)), Some(interval)) => {
+                more_blocks_to_resolve(interval, logs.len() as u64, self.margin)
+            }
+            _ => None,
+        };
+        let sign_flip_p = sign_flip::p_value(&logs, self.seed);
+        Some(Claim { ratio, verdict, sign_flip_p, more_blocks })
+    }
+}

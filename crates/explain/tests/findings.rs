@@ -1,0 +1,221 @@
+//! The reckoning, against the formulas of `stats` on numbers chosen by hand.
+
+#[path = "../../record/tests/support/mod.rs"]
+mod any_study;
+mod support;
+
+use explain::{Scale, across, blocks_needed, findings};
+use model::{Measure, Metric, Outcome, Pattern, Rule, Study};
+use proptest::prelude::*;
+use stats::stein::Stein;
+use stats::verdict::{Side, Verdict};
+use support::{add, add_blocks, empty, fail};
+
+const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
+const READ: Pattern = Pattern::SequentialRead;
+const WRITE: Pattern = Pattern::SequentialWrite;
+const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
+
+/// Log ratios of six blocks around ln 2, with a spread that is easy to reckon with.
+const LOGS: [f64; 6] = [0.79, 0.59, 0.79, 0.59, 0.79, 0.59];
+
+fn paired(rule: Rule) -> Study {
+    let mut study = empty(&TWO, &[READ, WRITE]);
+    study.plan.rule = rule;
+    for (block, log) in (0..).zip(LOGS) {
+        add(&mut study, block, 0, READ, 1e8);
+        add(&mut study, block, 1, READ, 1e8 * f64::exp(log));
+    }
+    study
+}
+
+#[test]
+fn a_pair_is_claimed_at_the_confidence_of_its_family() {
+    // Two workloads, one comparison each: a family of two.
+    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.975 };
+    let found = findings(&paired(Rule::Stein { pilot: 6, half_width: 0.05 }));
+    let pair = &found.workloads[0].pairs[0];
+    let claim = pair.claim.unwrap();
+    assert_eq!((pair.a, pair.b, pair.blocks, claim.ratio.blocks), (0, 1, 6, 6));
+    let expected = stein.ratio_interval(&LOGS).unwrap();
+    let interval = claim.ratio.interval.unwrap();
+    assert!((interval.low - expected.low).abs() < 1e-9, "{interval:?} {expected:?}");
+    assert!((interval.high - expected.high).abs() < 1e-9);
+    assert!((claim.ratio.estimate - f64::exp(0.69)).abs() < 1e-9);
+    assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::B));
+    assert!((claim.sign_flip_p.unwrap() - 2.0 / 64.0).abs() < 1e-12);
+    // Latency by itself: the plain confidence, hence narrower.
+    let latency = pair.ratios[&Metric::all(Measure::LatencyMean)];
+    let by_itself = latency.interval.unwrap();
+    assert!(by_itself.high / by_itself.low < interval.high / interval.low);
+    assert!((latency.estimate - f64::exp(-0.69)).abs() < 1e-9);
+    // The other workload has no trials, and nothing is said about it.
+    assert_eq!(found.workloads[1].pairs[0].claim, None);
+    assert!(found.workloads[1].targets[0].levels.is_empty());
+}
+
+#[test]
+fn later_blocks_narrow_steins_interval_by_the_pilots_spread_alone() {
+    let mut study = paired(Rule::Stein { pilot: 6, half_width: 0.05 });
+    let width = |study: &Study| {
+        let interval = findings(study).workloads[0].pairs[0].claim.unwrap().ratio.interval;
+        interval.map(|i| (i.high / i.low).ln()).unwrap()
+    };
+    let before = width(&study);
+    let needed = blocks_needed(&study);
+    for block in 6..24 {
+        add(&mut study, block, 0, READ, 1e8);
+        add(&mut study, block, 1, READ, 1e8 * if block % 2 == 0 { 9.0 } else { 0.1 });
+    }
+    assert!((before / width(&study) - 2.0).abs() < 1e-9, "24 blocks halve that of 6");
+    assert_eq!(blocks_needed(&study), needed);
+
+    study.plan.rule = Rule::Fixed { blocks: 24 };
+    assert!(width(&study) > before, "with a fixed number all blocks count");
+}
+
+#[test]
+fn only_complete_trials_and_whole_blocks_count() {
+    let mut study = paired(Rule::Fixed { blocks: 6 });
+    fail(&mut study.trials[3]); // block 1, target 1
+    study.trials[4].result.outcome = Outcome::Stopped; // block 2, target 0
+    let found = findings(&study);
+    let [a, b] = &found.workloads[0].targets[..] else { panic!("two targets") };
+    assert_eq!((a.complete, a.failed, a.stopped), (5, 0, 1));
+    assert_eq!((b.complete, b.failed, b.stopped), (5, 1, 0));
+    assert_eq!(b.levels[&THROUGHPUT].trials, 5);
+    let pair = &found.workloads[0].pairs[0];
+    assert_eq!(pair.blocks, 4);
+    let left = (LOGS[0] + LOGS[3] + LOGS[4] + LOGS[5]) / 4.0;
+    assert!((pair.claim.unwrap().ratio.estimate.ln() - left).abs() < 1e-9);
+}
+
+#[test]
+fn one_block_has_figures_and_no_interval() {
+    let mut study = empty(&TWO, &[READ]);
+    add_blocks(&mut study, 1, 0.0, |target, _| 1e8 * (1 + target) as f64);
+    let found = findings(&study);
+    let claim = found.workloads[0].pairs[0].claim.unwrap();
+    assert!((claim.ratio.estimate - 2.0).abs() < 1e-9);
+    assert_eq!((claim.ratio.interval, claim.verdict), (None, None));
+    assert_eq!(found.workloads[0].targets[0].levels[&THROUGHPUT].interval, None);
+}
+
+#[test]
+fn what_is_not_resolved_says_how_many_blocks_more() {
+    let mut study = empty(&TWO, &[READ]);
+    add_blocks(&mut study, 6, 0.4, |_, _| 1e8);
+    let claim = findings(&study).workloads[0].pairs[0].claim.unwrap();
+    assert!(matches!(claim.verdict, Some(Verdict::NotResolved(_))), "{claim:?}");
+    assert!(claim.more_blocks.unwrap() > 1);
+}
+
+#[test]
+fn the_rule_asks_for_the_most_that_any_pair_needs() {
+    let targets = ["nfs://nas/a", "nfs://nas/b", "nfs://nas/c"];
+    let mut study = empty(&targets, &[READ]);
+    let noisy = [1.2, 0.8, 1.2, 0.8, 1.2, 0.8];
+    for (block, noise) in (0..).zip(noisy) {
+        add(&mut study, block, 0, READ, 1e8);
+        add(&mut study, block, 1, READ, 1e8);
+        add(&mut study, block, 2, READ, 1e8 * noise);
+    }
+    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.975 };
+    let logs: Vec<f64> = noisy.iter().map(|n| n.ln()).collect();
+    let expected = stein.blocks_needed(&logs);
+    assert!(expected.unwrap() > 6);
+    assert_eq!(blocks_needed(&study)[0].blocks, expected);
+
+    // A target that always fails is left out; before the pilot is complete nothing is known.
+    study.trials.iter_mut().filter(|t| t.cell.target == 2).for_each(fail);
+    assert_eq!(blocks_needed(&study)[0].blocks, Some(6));
+    study.trials.truncate(15);
+    assert_eq!(blocks_needed(&study)[0].blocks, None);
+    study.plan.rule = Rule::Fixed { blocks: 5 };
+    assert_eq!(blocks_needed(&study)[0].blocks, Some(5));
+}
+
+#[test]
+fn a_single_target_is_judged_by_its_level() {
+    let mut study = empty(&TWO[..1], &[READ, WRITE]);
+    for (block, log) in (0..).zip(LOGS) {
+        add(&mut study, block, 0, READ, 1e8 * f64::exp(log));
+    }
+    let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.95 };
+    let needed = blocks_needed(&study);
+    assert_eq!(needed[0].blocks, stein.blocks_needed(&LOGS));
+    assert_eq!(needed[1].blocks, None);
+    let found = findings(&study);
+    assert!(found.workloads[0].pairs.is_empty());
+    let level = found.workloads[0].targets[0].levels[&THROUGHPUT];
+    let expected = stein.ratio_interval(&LOGS).unwrap();
+    assert!((level.interval.unwrap().high / 1e8 - expected.high).abs() < 1e-9);
+    assert_eq!(level.scale, Scale::Log);
+}
+
+#[test]
+fn the_order_of_recording_does_not_matter() {
+    let mut study = empty(&TWO, &[READ, WRITE, Pattern::RandomMixed]);
+    add_blocks(&mut study, 7, 0.1, |target, _| 1e8 * (1 + target) as f64);
+    let before = findings(&study);
+    study.trials.reverse();
+    assert_eq!(findings(&study), before);
+}
+
+#[test]
+fn two_studies_are_matched_by_what_was_measured() {
+    let mut a = empty(&["nfs://nas/x", "/srv/data"], &[READ, WRITE]);
+    add_blocks(&mut a, 6, 0.01, |_, _| 1e8);
+    let mut b = empty(&["/srv/data", "nfs://other/x"], &[Pattern::RandomRead, READ]);
+    b.plan.workloads[1].workers = 8.try_into().unwrap();
+    add_blocks(&mut b, 8, 0.01, |_, _| 2e8);
+    for trial in &mut b.trials {
+        trial.cell.workload.workers = b.plan.workloads[1].workers;
+    }
+    let both = across(&a, &b);
+    assert_eq!(both.counterparts.len(), 1);
+    let found = &both.counterparts[0];
+    assert_eq!((found.target_a, found.target_b), (1, 0));
+    assert_eq!((found.workload_a.workers.get(), found.workload_b.workers.get()), (4, 8));
+    assert_eq!(found.trials, (6, 8));
+    let claim = found.claim.unwrap();
+    assert!((claim.ratio.estimate / 2.0 - 1.0).abs() < 0.02);
+    assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::B));
+    assert!(both.only_a.contains(&(0, a.plan.workloads[0].clone())));
+
+    // No target in common: by position.
+    let mut c = empty(&["nfs://new/x"], &[WRITE]);
+    add_blocks(&mut c, 6, 0.01, |_, _| 1e8);
+    let both = across(&a, &c);
+    assert_eq!(both.counterparts.len(), 1);
+    assert_eq!((both.counterparts[0].target_a, both.counterparts[0].target_b), (0, 0));
+    assert_eq!(both.only_b, []);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_study_is_reckoned_with(
+        a in any_study::any::study(), b in any_study::any::study(), bad in any::<u64>(),
+    ) {
+        let mut a = a;
+        for (i, trial) in a.trials.iter_mut().enumerate() {
+            if let Some(workload) = a.plan.workloads.get(i % 2) {
+                trial.cell.workload = workload.clone();
+            }
+            if bad >> i & 1 == 1 {
+                trial.started_seconds = f64::NAN;
+                let odd = [f64::NAN, f64::INFINITY, -1.0, 0.0];
+                trial.result.quantities.insert(THROUGHPUT, odd[i % 4]);
+            }
+        }
+        let found = findings(&a);
+        prop_assert!(found.workloads.len() >= usize::from(!a.plan.workloads.is_empty()));
+        for level in found.workloads.iter().flat_map(|w| &w.targets).flat_map(|t| t.levels.values()) {
+            prop_assert!(level.estimate.is_finite() && level.trials > 0);
+        }
+        let _ = blocks_needed(&a);
+        let _ = across(&a, &b);
+    }
+}

@@ -1,0 +1,184 @@
+//! Synthetic studies: plausible figures from a rate per target and pattern, with repeatable noise.
+#![allow(dead_code)] // each test program uses its part
+
+use model::units::{Bytes, GIB};
+use model::*;
+use std::collections::BTreeMap;
+use std::num::NonZeroU16;
+
+pub const WORKERS: u16 = 4;
+
+pub fn workload(pattern: Pattern) -> Workload {
+    Workload {
+        pattern,
+        block: pattern.default_block(),
+        size: Bytes(GIB),
+        workers: NonZeroU16::new(WORKERS).unwrap(),
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    }
+}
+
+/// A study of `targets` (as a user writes them) without trials, six blocks by Stein's rule.
+pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
+    let targets: Vec<Target> = targets.iter().map(|t| t.parse().unwrap()).collect();
+    let given = targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    Study {
+        schema: SCHEMA.into(),
+        id: StudyId("5eed0001".into()),
+        started_unix_seconds: 1_760_000_000,
+        origin: Origin::Measured { version: "0.1.0".into() },
+        targets: targets.iter().map(facts).collect(),
+        plan: Plan {
+            targets,
+            workloads: patterns.iter().copied().map(workload).collect(),
+            trial_seconds: 5.0,
+            warm_up_seconds: 1.0,
+            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            operation_timeout_seconds: 30.0,
+            seed: 42,
+            engine: None,
+            server_memory: None,
+            adapt_size: false,
+            command: format!("plimsoll check {given} --seed 42"),
+        },
+        hosts: vec![HostFacts {
+            name: "local".into(),
+            kernel: "6.1.0".into(),
+            cpu_model: "some CPU".into(),
+            cpus: 2,
+            memory_bytes: 8 * GIB,
+            cpu_accounting: "ticks".into(),
+        }],
+        flags: Vec::new(),
+        trials: Vec::new(),
+        ended: Ended::Done,
+    }
+}
+
+fn facts(target: &Target) -> TargetFacts {
+    let (label, nfs) = match target {
+        Target::Nfs(nfs) => (nfs.host.clone(), true),
+        Target::Directory(d) => (d.path.display().to_string(), false),
+    };
+    let pick = |yes: &str, no: &str| if nfs { yes.to_owned() } else { no.to_owned() };
+    TargetFacts {
+        label,
+        given: target.to_string(),
+        protocol: pick("NFSv3 over TCP", "directory on ext4"),
+        engine: pick("plimsoll's NFS client", "io_uring"),
+        read_size_bytes: if nfs { 1 << 20 } else { 0 },
+        write_size_bytes: if nfs { 1 << 20 } else { 0 },
+        client_cache: pick("none", "O_DIRECT"),
+        stability: pick("UNSTABLE, then COMMIT", "fdatasync at the end"),
+        space_bytes: (4_000_000_000_000, 1_500_000_000_000),
+        memory_below: nfs,
+        commits_each_write: false,
+        reads_from: nfs.then_some(StoredOn::ServerMemory),
+        notes: Vec::new(),
+    }
+}
+
+/// A number in -1..1 that looks random and depends on its arguments alone.
+fn wobble(block: u32, target: usize, pattern: Pattern) -> f64 {
+    let mut x = u64::from(block) << 32 | (target as u64) << 8 | pattern as u64;
+    // SplitMix64's finaliser.
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
+}
+
+/// Adds a complete trial whose throughput is `bytes_per_second`.
+pub fn add(study: &mut Study, block: u32, target: usize, pattern: Pattern, bytes_per_second: f64) {
+    let workload = workload(pattern);
+    let nfs = matches!(study.plan.targets.get(target), Some(Target::Nfs(_)));
+    let number = study.trials.len() as u32;
+    study.trials.push(Trial {
+        number,
+        block: Some(block),
+        started_seconds: 5.0 + 5.5 * f64::from(number),
+        result: TrialResult {
+            outcome: Outcome::Complete,
+            quantities: quantities(&workload, nfs, bytes_per_second),
+            ops: BTreeMap::new(),
+            series: Series::default(),
+            flags: Vec::new(),
+        },
+        cell: Cell { target, workload },
+        loads: Vec::new(),
+    });
+}
+
+fn quantities(workload: &Workload, nfs: bool, rate: f64) -> BTreeMap<Metric, f64> {
+    let mut quantities = BTreeMap::new();
+    let pattern = workload.pattern;
+    let halves = [(Side::Read, 0.5), (Side::Write, 0.5)];
+    let mixed = pattern == Pattern::RandomMixed;
+    let sides = halves.iter().filter(|_| mixed).chain(&[(Side::All, 1.0)]);
+    for &(side, share) in sides {
+        let iops = share * rate / workload.block.0 as f64;
+        let latency = f64::from(WORKERS) * share / iops;
+        let mut set = |measure, value| quantities.insert(Metric { side, measure }, value);
+        set(Measure::Iops, iops);
+        set(Measure::Throughput, share * rate);
+        set(Measure::LatencyMean, latency);
+        set(Measure::LatencyP50, 0.9 * latency);
+        set(Measure::LatencyP99, 3.0 * latency);
+        set(Measure::LatencyMax, 10.0 * latency);
+        if nfs {
+            set(Measure::RpcLatencyP50, 0.85 * latency);
+        }
+        if side == Side::All {
+            let per_byte = if nfs { 0.15e-9 } else { 0.05e-9 };
+            set(Measure::ClientCpuPerByte, per_byte);
+            set(Measure::ClientCpuPerOp, 1.2e-5);
+            set(Measure::MachineCpuPerByte, 2.0 * per_byte);
+            set(Measure::MachineCpuPerOp, 2.4e-5);
+            set(Measure::InFlight, f64::from(WORKERS));
+            if pattern.writes() {
+                set(Measure::FlushTime, 0.25);
+            }
+        }
+    }
+    quantities
+}
+
+/// Adds `blocks` blocks; `rate` gives each target's mean bytes per second, `spread` the largest
+/// deviation as a fraction.
+pub fn add_blocks(
+    study: &mut Study,
+    blocks: u32,
+    spread: f64,
+    rate: impl Fn(usize, Pattern) -> f64,
+) {
+    let patterns: Vec<Pattern> = study.plan.workloads.iter().map(|w| w.pattern).collect();
+    for block in 0..blocks {
+        for &pattern in &patterns {
+            for target in 0..study.plan.targets.len() {
+                let noise = (spread * wobble(block, target, pattern)).exp();
+                add(study, block, target, pattern, rate(target, pattern) * noise);
+            }
+        }
+    }
+}
+
+/// Turns a trial into one that failed while it was measured.
+pub fn fail(trial: &mut Trial) {
+    trial.result.quantities.clear();
+    trial.result.outcome = Outcome::Failed {
+        phase: "measure".into(),
+        failure: Failure::new(
+            Cause::Unreachable,
+            "read from the share",
+            "nfs://nas/volume1",
+            "no answer within 30 s",
+            "See whether the server still runs, then run the command again.",
+        ),
+    };
+}

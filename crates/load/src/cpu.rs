@@ -1,0 +1,20 @@
+//! CPU time of threads: what driving the load costs this machine.
+
+use nix::time::{ClockId, clock_gettime};
+use std::time::Duration;
+
+/// User and system time of the calling thread; zero if the system does not tell.
+pub(crate) fn of_this_thread() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
+}
+
+/// User and system time of the thread `id` of this process, in this moment; zero if it has ended
+/// or the kernel keeps no scheduler statistics. (proc(5): the first field of `schedstat` is the
+/// time spent on the CPU in nanoseconds.)
+pub(crate) fn of_thread(id: i32) -> Duration {
+    std::fs::read_to_string(format!("/proc/self/task/{id}/schedstat"))
+        .ok()
+        .and_then(|text| text.split_ascii_whitespace().next()?.parse().ok())
+        .map(Duration::from_nanos)
+        .unwrap_or_default()
+}

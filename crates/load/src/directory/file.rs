@@ -1,0 +1,153 @@
+//! Files as engines see them: one descriptor for each way of writing.
+
+use super::LaneFiles;
+use crate::op::{FileId, OpError, Span};
+use model::{ErrorKind, Stability};
+use nix::errno::Errno;
+use nix::fcntl::{OFlag, PosixFadviseAdvice, openat, posix_fadvise};
+use nix::sys::stat::Mode;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The smallest logical block there is.
+pub(super) const SMALLEST_ALIGNMENT: u32 = 512;
+
+/// Never through a link of ours, never leaked to a child.
+pub(super) const OWN: OFlag =
+    OFlag::O_RDWR.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);
+
+/// An open file: with and without O_DIRECT, with and without O_DSYNC.
+pub(super) struct OpenFile {
+    cached: File,
+    cached_stable: File,
+    direct: Option<Direct>,
+}
+
+struct Direct {
+    alignment: u32,
+    plain: File,
+    stable: File,
+}
+
+impl OpenFile {
+    /// Opens `path` below `root`; `extra` are flags for the first open alone, such as O_EXCL.
+    /// `direct`: the multiple that O_DIRECT asks for, where it is taken.
+    pub(super) fn open(
+        root: &OwnedFd,
+        path: &str,
+        extra: OFlag,
+        direct: Option<u32>,
+    ) -> nix::Result<OpenFile> {
+        let open = |flags| {
+            let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+            openat(root, path, OWN | flags, mode).map(File::from)
+        };
+        let cached = open(extra)?;
+        let direct = match direct {
+            Some(alignment) => Some(Direct {
+                alignment,
+                plain: open(OFlag::O_DIRECT)?,
+                stable: open(OFlag::O_DIRECT | OFlag::O_DSYNC)?,
+            }),
+            None => None,
+        };
+        Ok(OpenFile { cached, cached_stable: open(OFlag::O_DSYNC)?, direct })
+    }
+
+    /// The descriptor for a span: direct where its place and length allow it.
+    #[inline]
+    pub(super) fn for_span(&self, span: &Span, stability: Stability) -> &File {
+        match (&self.direct, stability) {
+            (Some(d), _) if !aligned(span, d.alignment) => self.cached_for(stability),
+            (Some(d), Stability::Unstable) => &d.plain,
+            (Some(d), Stability::FileSync) => &d.stable,
+            (None, stability) => self.cached_for(stability),
+        }
+    }
+
+    fn cached_for(&self, stability: Stability) -> &File {
+        match stability {
+            Stability::Unstable => &self.cached,
+            Stability::FileSync => &self.cached_stable,
+        }
+    }
+
+    /// The descriptor for flushing.
+    pub(super) fn for_flush(&self) -> &File {
+        &self.cached
+    }
+
+    /// Writes dirty pages out and forgets the clean ones, so that reads come from the storage.
+    /// Advice only: the kernel may keep them.
+    pub(super) fn drop_cache(&self) {
+        let _ = self.cached.sync_data();
+        let _ = posix_fadvise(&self.cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+    }
+}
+
+fn aligned(span: &Span, alignment: u32) -> bool {
+    span.offset.is_multiple_of(u64::from(alignment)) && span.length.is_multiple_of(alignment)
+}
+
+/// The files of a share that are open, by number.
+#[derive(Default)]
+pub(super) struct OpenFiles {
+    inner: Mutex<(u32, BTreeMap<FileId, Arc<OpenFile>>)>,
+}
+
+impl OpenFiles {
+    fn lock(&self) -> MutexGuard<'_, (u32, BTreeMap<FileId, Arc<OpenFile>>)> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn add(&self, file: OpenFile) -> FileId {
+        let mut inner = self.lock();
+        inner.0 += 1;
+        let id = FileId(inner.0);
+        inner.1.insert(id, Arc::new(file));
+        id
+    }
+
+    pub(super) fn remove(&self, id: FileId) {
+        self.lock().1.remove(&id);
+    }
+
+    pub(super) fn snapshot(&self) -> LaneFiles {
+        self.lock().1.iter().map(|(id, file)| (*id, file.clone())).collect()
+    }
+}
+
+/// The file that an operation names.
+#[inline]
+pub(super) fn find(files: &LaneFiles, id: FileId) -> Result<&Arc<OpenFile>, OpError> {
+    files.iter().find(|(known, _)| *known == id).map(|(_, file)| file).ok_or_else(|| OpError {
+        kind: ErrorKind::Gone,
+        detail: format!("file {} was not open when the lane was made", id.0).into(),
+    })
+}
+
+/// A system error as it is counted.
+#[cold]
+pub(super) fn op_error(tried: &str, error: &std::io::Error) -> OpError {
+    let errno = Errno::from_raw(error.raw_os_error().unwrap_or(0));
+    let kind = match errno {
+        Errno::ENOSPC | Errno::EDQUOT | Errno::EFBIG => ErrorKind::NoSpace,
+        Errno::EPERM | Errno::EACCES | Errno::EROFS => ErrorKind::NotPermitted,
+        Errno::ESTALE | Errno::EBADF | Errno::ENOENT => ErrorKind::Gone,
+        Errno::ETIMEDOUT => ErrorKind::TimedOut,
+        Errno::ECONNRESET | Errno::ENOTCONN | Errno::EHOSTDOWN | Errno::EHOSTUNREACH => {
+            ErrorKind::ConnectionLost
+        }
+        _ => ErrorKind::Io,
+    };
+    OpError { kind, detail: format!("{tried}: {error}").into() }
+}
+
+/// Fewer bytes than asked for.
+#[cold]
+pub(super) fn short(tried: &str, span: &Span, bytes: usize) -> OpError {
+    let detail = format!("{tried} at {}: {bytes} of {} bytes", span.offset, span.length);
+    OpError { kind: ErrorKind::Short, detail: detail.into() }
+}

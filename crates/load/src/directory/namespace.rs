@@ -1,0 +1,152 @@
+//! Names below the directory, always relative to it and never through a link in the last name.
+
+use super::file::{OWN, OpenFile, OpenFiles};
+use super::file_system;
+use crate::op::FileId;
+use crate::share::{Entry, EntryKind, Namespace, Space};
+use model::{Cause, Failure};
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+/// A handle on the names below a directory.
+pub(super) struct DirectoryNamespace {
+    pub root: Arc<OwnedFd>,
+    pub given: String,
+    pub files: Arc<OpenFiles>,
+    /// Passed on to the files opened here.
+    pub direct: Option<u32>,
+}
+
+impl DirectoryNamespace {
+    fn failed(&self, tried: &str, path: &str) -> impl FnOnce(Errno) -> Failure {
+        let on = match path {
+            "" => self.given.clone(),
+            _ => format!("{}/{path}", self.given.trim_end_matches('/')),
+        };
+        let tried = tried.to_owned();
+        move |errno| {
+            let (cause, next) = match errno {
+                Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Make room on it."),
+                Errno::EACCES | Errno::EPERM | Errno::EROFS => {
+                    (Cause::NotPermitted, "Check who may write there.")
+                }
+                Errno::ENOENT | Errno::ESTALE => {
+                    (Cause::NotPermitted, "Somebody may have removed it; run it again.")
+                }
+                _ => (Cause::Trial, "Check the file system and run it again."),
+            };
+            Failure::new(cause, tried, on, errno.desc(), next)
+        }
+    }
+
+    fn open_file(&self, path: &str, tried: &str, extra: OFlag) -> Result<FileId, Failure> {
+        OpenFile::open(&self.root, path, extra, self.direct)
+            .map(|file| self.files.add(file))
+            .map_err(self.failed(tried, path))
+    }
+}
+
+impl Namespace for DirectoryNamespace {
+    fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
+        mkdirat(&*self.root, path, Mode::S_IRWXU).map_err(self.failed("make a directory", path))
+    }
+
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
+        let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+        let name = if path.is_empty() { "." } else { path };
+        let list = || -> nix::Result<Vec<Entry>> {
+            let mut directory = Dir::openat(&*self.root, name, flags, Mode::empty())?;
+            let mut entries = Vec::new();
+            for entry in directory.iter() {
+                let entry = entry?;
+                let name = entry.file_name();
+                if matches!(name.to_bytes(), b"." | b"..") {
+                    continue;
+                }
+                let kind = match entry.file_type() {
+                    Some(Type::File) => EntryKind::File,
+                    Some(Type::Directory) => EntryKind::Directory,
+                    Some(_) => EntryKind::Other,
+                    None => EntryKind::Other,
+                };
+                entries.push((name.to_owned(), entry.file_type().is_some(), kind));
+            }
+            // Some file systems do not tell the kind in the listing.
+            let ask = |name: &std::ffi::CStr| {
+                let mode = fstatat(&directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)
+                    .map_or(SFlag::empty(), |s| SFlag::from_bits_truncate(s.st_mode));
+                match mode & SFlag::S_IFMT {
+                    SFlag::S_IFREG => EntryKind::File,
+                    SFlag::S_IFDIR => EntryKind::Directory,
+                    _ => EntryKind::Other,
+                }
+            };
+            let entry = |(name, told, kind): (std::ffi::CString, bool, EntryKind)| Entry {
+                kind: if told { kind } else { ask(&name) },
+                name: name.to_string_lossy().into_owned(),
+            };
+            Ok(entries.into_iter().map(entry).collect())
+        };
+        list().map_err(self.failed("list a directory", path))
+    }
+
+    fn create(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.open_file(path, "create a file", OFlag::O_CREAT | OFlag::O_EXCL)
+    }
+
+    fn open(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.open_file(path, "open a file", OFlag::empty())
+    }
+
+    fn close(&mut self, file: FileId) {
+        self.files.remove(file);
+    }
+
+    fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let write = || -> std::io::Result<()> {
+            let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+            let mut file = File::from(openat(&*self.root, path, OWN | OFlag::O_CREAT, mode)?);
+            // Overwritten, then cut: a reader in between never sees an empty file.
+            file.write_all(bytes)?;
+            file.set_len(bytes.len() as u64)?;
+            file.sync_all()
+        };
+        write().map_err(errno).map_err(self.failed("write a small file", path))
+    }
+
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+        let read = || -> std::io::Result<Vec<u8>> {
+            let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
+            let file = File::from(openat(&*self.root, path, flags, Mode::empty())?);
+            let mut bytes = Vec::new();
+            file.take(limit as u64).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().map_err(errno).map_err(self.failed("read a small file", path))
+    }
+
+    fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
+        unlinkat(&*self.root, path, UnlinkatFlags::NoRemoveDir)
+            .map_err(self.failed("remove a file", path))
+    }
+
+    fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
+        unlinkat(&*self.root, path, UnlinkatFlags::RemoveDir)
+            .map_err(self.failed("remove a directory", path))
+    }
+
+    fn space(&mut self) -> Result<Space, Failure> {
+        file_system::space(&self.root).map_err(self.failed("ask for the space", ""))
+    }
+}
+
+fn errno(error: std::io::Error) -> Errno {
+    Errno::from_raw(error.raw_os_error().unwrap_or(0))
+}

@@ -1,0 +1,175 @@
+//! Names kept in memory, for shares without storage. Files that lanes work on have no content
+//! here; small files have.
+
+use crate::op::FileId;
+use crate::share::{Entry, EntryKind, Namespace, Space};
+use model::{Cause, Failure};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// A tree of names, shared by all its namespaces.
+#[derive(Clone)]
+pub(crate) struct Memory {
+    tree: Arc<Mutex<Tree>>,
+    /// Asked before every call: a scripted failure.
+    script: Arc<NamespaceScript>,
+}
+
+/// Decides whether a call on a path fails: `(call, path)`, where the call has the name of the
+/// method of [`Namespace`].
+pub type NamespaceScript = dyn Fn(&str, &str) -> Option<Failure> + Send + Sync;
+
+struct Tree {
+    nodes: BTreeMap<String, Node>,
+    files: u32,
+    space: Space,
+}
+
+enum Node {
+    Directory,
+    File(Vec<u8>),
+}
+
+impl Memory {
+    pub(crate) fn new(space: Space) -> Memory {
+        let tree = Tree { nodes: BTreeMap::new(), files: 0, space };
+        Memory { tree: Arc::new(Mutex::new(tree)), script: Arc::new(|_, _| None) }
+    }
+
+    pub(crate) fn with_script(self, script: Arc<NamespaceScript>) -> Memory {
+        Memory { script, ..self }
+    }
+
+    pub(crate) fn set_space(&self, space: Space) {
+        self.lock().space = space;
+    }
+
+    pub(crate) fn paths(&self) -> Vec<String> {
+        self.lock().nodes.keys().cloned().collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self, call: &str, path: &str) -> Result<MutexGuard<'_, Tree>, Failure> {
+        match (self.script)(call, path) {
+            Some(failure) => Err(failure),
+            None => Ok(self.lock()),
+        }
+    }
+}
+
+impl Tree {
+    /// Adds a name that must not exist to a directory that must.
+    fn add(&mut self, path: &str, node: Node) -> Result<(), Failure> {
+        let parent = path.rsplit_once('/').map_or("", |p| p.0);
+        if !parent.is_empty() && !matches!(self.nodes.get(parent), Some(Node::Directory)) {
+            return Err(failure("make", path, "its directory does not exist"));
+        }
+        if self.nodes.contains_key(path) {
+            return Err(failure("make", path, "it exists"));
+        }
+        self.nodes.insert(path.to_owned(), node);
+        Ok(())
+    }
+
+    fn next_file(&mut self) -> FileId {
+        self.files += 1;
+        FileId(self.files)
+    }
+
+    fn children<'a>(&'a self, path: &'a str) -> impl Iterator<Item = (&'a str, &'a Node)> {
+        self.nodes.iter().filter_map(move |(name, node)| {
+            let below = match path {
+                "" => name.as_str(),
+                _ => name.strip_prefix(path)?.strip_prefix('/')?,
+            };
+            (!below.contains('/')).then_some((below, node))
+        })
+    }
+}
+
+impl Namespace for Memory {
+    fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
+        self.enter("make_directory", path)?.add(path, Node::Directory)
+    }
+
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
+        let tree = self.enter("list", path)?;
+        if !path.is_empty() && !matches!(tree.nodes.get(path), Some(Node::Directory)) {
+            return Err(failure("list", path, "there is no such directory"));
+        }
+        let entries = tree.children(path).map(|(name, node)| Entry {
+            name: name.to_owned(),
+            kind: match node {
+                Node::Directory => EntryKind::Directory,
+                Node::File(_) => EntryKind::File,
+            },
+        });
+        Ok(entries.collect())
+    }
+
+    fn create(&mut self, path: &str) -> Result<FileId, Failure> {
+        let mut tree = self.enter("create", path)?;
+        tree.add(path, Node::File(Vec::new()))?;
+        Ok(tree.next_file())
+    }
+
+    fn open(&mut self, path: &str) -> Result<FileId, Failure> {
+        let mut tree = self.enter("open", path)?;
+        match tree.nodes.get(path) {
+            Some(Node::File(_)) => Ok(tree.next_file()),
+            _ => Err(failure("open", path, "there is no such file")),
+        }
+    }
+
+    fn close(&mut self, _file: FileId) {}
+
+    fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        let mut tree = self.enter("write_small", path)?;
+        if let Some(Node::File(content)) = tree.nodes.get_mut(path) {
+            *content = bytes.to_vec();
+            return Ok(());
+        }
+        tree.add(path, Node::File(bytes.to_vec()))
+    }
+
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+        match self.enter("read_small", path)?.nodes.get(path) {
+            Some(Node::File(content)) => Ok(content[..content.len().min(limit)].to_vec()),
+            _ => Err(failure("read", path, "there is no such file")),
+        }
+    }
+
+    fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
+        let mut tree = self.enter("remove_file", path)?;
+        match tree.nodes.get(path) {
+            Some(Node::File(_)) => {
+                tree.nodes.remove(path);
+                Ok(())
+            }
+            _ => Err(failure("remove", path, "there is no such file")),
+        }
+    }
+
+    fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
+        let mut tree = self.enter("remove_directory", path)?;
+        if !matches!(tree.nodes.get(path), Some(Node::Directory)) {
+            return Err(failure("remove", path, "there is no such directory"));
+        }
+        if tree.children(path).next().is_some() {
+            return Err(failure("remove", path, "it is not empty"));
+        }
+        tree.nodes.remove(path);
+        Ok(())
+    }
+
+    fn space(&mut self) -> Result<Space, Failure> {
+        Ok(self.enter("space", "")?.space)
+    }
+}
+
+fn failure(tried: &str, path: &str, happened: &str) -> Failure {
+    Failure::new(Cause::Trial, format!("{tried} a name"), path, happened, "")
+}

@@ -1,0 +1,208 @@
+//! A share that follows a script on a scripted clock: exact tests and simulated studies.
+
+use crate::clock::VirtualClock;
+use crate::memory::{Memory, NamespaceScript};
+use crate::op::{Done, Op, OpError, Tag};
+use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+use model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::num::NonZeroU16;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// What a scripted share does with one operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Completes after this service time.
+    After(Duration),
+    /// Fails after this service time.
+    Fails(Duration, OpError),
+    /// Never completes; its server is free again at once.
+    Never,
+    /// The connection breaks: the lane is dead.
+    Dies(LaneDead),
+}
+
+impl Reply {
+    /// A failure of a kind, in the kind's own words.
+    pub fn error(after: Duration, kind: ErrorKind) -> Reply {
+        let detail = kind.to_string().into();
+        Reply::Fails(after, OpError { kind, detail })
+    }
+}
+
+/// Decides the fate of an operation from what it is and when it was handed over. Called in the
+/// order of submission, so it may keep a state of its own.
+pub type Script = dyn Fn(&Op, Nanos) -> Reply + Send + Sync;
+
+/// A share of a number of servers with one queue: an operation is served by the server that is
+/// free first, for the time the script gives it. The lane moves the clock on.
+pub struct MockShare {
+    clock: Arc<VirtualClock>,
+    memory: Memory,
+    servers: Arc<Mutex<Vec<Nanos>>>,
+    script: Arc<Script>,
+    lane_script: Box<dyn Fn() -> Option<Failure> + Send + Sync>,
+    facts: TargetFacts,
+}
+
+impl MockShare {
+    /// `servers` operations at a time are served, each for as long as `script` says. There is
+    /// space for 1 TiB.
+    pub fn new(
+        clock: Arc<VirtualClock>,
+        servers: NonZeroU16,
+        script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static,
+    ) -> MockShare {
+        let all = 1 << 40;
+        MockShare {
+            clock,
+            memory: Memory::new(Space { total: all, available: all }),
+            servers: Arc::new(Mutex::new(vec![Nanos(0); usize::from(servers.get())])),
+            script: Arc::new(script),
+            lane_script: Box::new(|| None),
+            facts: TargetFacts {
+                given: "mock".into(),
+                protocol: "none".into(),
+                engine: "mock".into(),
+                client_cache: "none".into(),
+                stability: "nothing is kept".into(),
+                space_bytes: (all, all),
+                ..TargetFacts::default()
+            },
+        }
+    }
+
+    /// The same with other facts.
+    pub fn with_facts(self, facts: TargetFacts) -> MockShare {
+        MockShare { facts, ..self }
+    }
+
+    /// The same with namespaces whose calls fail where the script says so.
+    pub fn with_namespace_script(
+        self,
+        script: impl Fn(&str, &str) -> Option<Failure> + Send + Sync + 'static,
+    ) -> MockShare {
+        let script: Arc<NamespaceScript> = Arc::new(script);
+        MockShare { memory: self.memory.with_script(script), ..self }
+    }
+
+    /// The same with lanes that cannot be made where the script says so.
+    pub fn with_lane_script(
+        self,
+        script: impl Fn() -> Option<Failure> + Send + Sync + 'static,
+    ) -> MockShare {
+        MockShare { lane_script: Box::new(script), ..self }
+    }
+
+    /// Sets the space that namespaces report.
+    pub fn set_space(&self, space: Space) {
+        self.memory.set_space(space);
+    }
+
+    /// Every path that exists, in order.
+    pub fn paths(&self) -> Vec<String> {
+        self.memory.paths()
+    }
+
+    /// The clock it moves.
+    pub fn clock(&self) -> Arc<VirtualClock> {
+        self.clock.clone()
+    }
+}
+
+impl Share for MockShare {
+    fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        Ok(Box::new(self.memory.clone()))
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        if let Some(failure) = (self.lane_script)() {
+            return Err(failure);
+        }
+        let depth = usize::from(request.depth.get());
+        Ok(Box::new(MockLane {
+            clock: self.clock.clone(),
+            servers: self.servers.clone(),
+            script: self.script.clone(),
+            slots: vec![None; depth],
+            order: BinaryHeap::with_capacity(depth),
+            submitted: 0,
+            in_flight: 0,
+            dead: None,
+        }))
+    }
+}
+
+struct MockLane {
+    clock: Arc<VirtualClock>,
+    servers: Arc<Mutex<Vec<Nanos>>>,
+    script: Arc<Script>,
+    /// What is in flight, by the lane's own numbers: bytes, and how it will end.
+    slots: Vec<Option<Done>>,
+    /// When each ends, ties in the order of submission.
+    order: BinaryHeap<Reverse<(Nanos, u64, usize)>>,
+    submitted: u64,
+    /// Operations submitted and not completed, those that never will included.
+    in_flight: usize,
+    dead: Option<LaneDead>,
+}
+
+impl Lane for MockLane {
+    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
+        if self.in_flight == self.slots.len() {
+            return Err(Full);
+        }
+        self.in_flight += 1;
+        let (service, result) = match (self.script)(op, issued) {
+            Reply::After(service) => (service, Ok(())),
+            Reply::Fails(service, error) => (service, Err(error)),
+            Reply::Never => return Ok(()),
+            Reply::Dies(dead) => {
+                self.dead.get_or_insert(dead);
+                return Ok(());
+            }
+        };
+        let mut servers = self.servers.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = match servers.iter_mut().min() {
+            Some(free) => {
+                *free = (*free).max(issued) + service;
+                *free
+            }
+            None => issued + service,
+        };
+        let bytes = match op {
+            Op::Read(span) | Op::Write(span, _) if result.is_ok() => span.length,
+            _ => 0,
+        };
+        let slot = self.slots.iter().position(Option::is_none).ok_or(Full)?;
+        self.slots[slot] = Some(Done { tag, issued, sent: issued, done, bytes, result });
+        self.order.push(Reverse((done, self.submitted, slot)));
+        self.submitted += 1;
+        Ok(())
+    }
+
+    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
+        if let Some(dead) = &self.dead {
+            return Err(dead.clone());
+        }
+        match self.order.peek() {
+            Some(Reverse((first, ..))) if *first <= until => self.clock.sleep_until(*first),
+            _ => self.clock.sleep_until(until),
+        }
+        let now = self.clock.now();
+        while let Some(Reverse((done, _, slot))) = self.order.peek().copied()
+            && done <= now
+        {
+            self.order.pop();
+            self.in_flight -= 1;
+            out.extend(self.slots[slot].take());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,291 @@
+//! What went wrong, told so that one can act on it.
+
+use crate::op::OpError;
+use crate::share::LaneDead;
+use model::{Cause, ErrorKind, Failure};
+use nfs::Error;
+use nfs::mount::MountStatus;
+use nfs::nfs3::Status;
+use nfs::rpc::{AcceptError, Rejection};
+use std::fmt;
+use std::io;
+
+/// Whom we were talking to, which decides what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Service {
+    Portmapper,
+    Mount,
+    Nfs,
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Service::Portmapper => "portmapper",
+            Service::Mount => "MOUNT service",
+            Service::Nfs => "NFS service",
+        })
+    }
+}
+
+/// Who calls, and from where: what a refusal depends on.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Caller {
+    pub uid: u32,
+    pub gid: u32,
+    /// Whether the connection comes from a port below 1024.
+    pub privileged: bool,
+}
+
+const PRIVILEGED_PORT: &str = "Servers often refuse callers from ports above 1023. Either run \
+    plimsoll with the right to bind a port below 1024 (as root, or with CAP_NET_BIND_SERVICE; \
+    sourceport=privileged insists on it), or add 'insecure' to the export on the server";
+
+/// What to do when the server refuses the caller as such.
+pub(super) fn refused_advice(caller: Caller) -> String {
+    if caller.privileged {
+        "The connection came from a privileged port, so that is not it: allow this machine's \
+         address in the export's list of clients on the server."
+            .to_owned()
+    } else {
+        format!("{PRIVILEGED_PORT}; and see that it allows this machine's address.")
+    }
+}
+
+/// A failure of one service, for what was tried on something.
+pub(super) fn failure(
+    tried: impl Into<String>,
+    on: impl fmt::Display,
+    service: Service,
+    caller: Caller,
+    error: &Error,
+) -> Failure {
+    let (cause, next) = advice(service, caller, error);
+    Failure::new(cause, tried, on, error, next)
+}
+
+fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
+    match error {
+        Error::UnknownHost { .. } => (
+            Cause::Unreachable,
+            "Check the spelling of the host, or give its address instead of its name.".into(),
+        ),
+        Error::ResolveTimedOut { .. } => {
+            (Cause::Unreachable, "Give the host's address instead of its name.".into())
+        }
+        Error::Connect { kind: io::ErrorKind::ConnectionRefused, .. } => {
+            (Cause::Unreachable, closed_port(service))
+        }
+        Error::TimedOut { .. } => (Cause::Unreachable, silent_port(service)),
+        Error::PrivilegedPort(_) => (
+            Cause::NotPermitted,
+            "Run as root or with CAP_NET_BIND_SERVICE, or leave out sourceport=privileged.".into(),
+        ),
+        Error::NotRegistered { .. } => (
+            Cause::Unreachable,
+            "See with 'rpcinfo -p HOST' what the server offers, and enable NFS version 3 over TCP \
+             on it; a server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
+                .into(),
+        ),
+        Error::Rejected(rejection) => rejected(service, caller, rejection),
+        Error::Mount(status) => mount_refused(caller, *status),
+        Error::Nfs { status, .. } => refused(caller, *status),
+        error if error.is_fatal() => (
+            Cause::Unreachable,
+            format!("Look whether the server's {service} is running, and at its log."),
+        ),
+        _ => (Cause::Trial, "Look at the server's log.".into()),
+    }
+}
+
+fn closed_port(service: Service) -> String {
+    match service {
+        Service::Portmapper => "Start rpcbind on the server, or name the ports: \
+            nfs://HOST:2049/PATH?mountport=PORT needs no portmapper."
+            .into(),
+        Service::Mount => "See with 'rpcinfo -p HOST' where the MOUNT service listens, and name \
+            its port with mountport=PORT."
+            .into(),
+        Service::Nfs => "Look whether the NFS service is running on the server, and on which port \
+            ('rpcinfo -p HOST'); another port is named as nfs://HOST:PORT/PATH?mountport=PORT."
+            .into(),
+    }
+}
+
+fn silent_port(service: Service) -> String {
+    let ports = match service {
+        Service::Portmapper => "port 111 (or name the ports: nfs://HOST:2049/PATH?mountport=PORT)",
+        Service::Mount => "the MOUNT service's port (or name another with mountport=PORT)",
+        Service::Nfs => "port 2049",
+    };
+    format!(
+        "A firewall may drop packets, or the server hangs: see that it lets TCP {ports} through."
+    )
+}
+
+fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, String) {
+    match rejection {
+        Rejection::Auth(_) => (Cause::NotPermitted, refused_advice(caller)),
+        Rejection::Accepted(AcceptError::ProgramUnavailable) if service == Service::Mount => {
+            (Cause::Unreachable, closed_port(Service::Mount))
+        }
+        Rejection::Accepted(
+            AcceptError::ProgramUnavailable | AcceptError::ProgramMismatch { .. },
+        ) => (Cause::Unreachable, "Enable NFS version 3 over TCP on the server.".into()),
+        _ => (Cause::Unreachable, format!("Look at the log of the server's {service}.")),
+    }
+}
+
+fn mount_refused(caller: Caller, status: MountStatus) -> (Cause, String) {
+    match status {
+        MountStatus::Access | MountStatus::NotOwner => {
+            (Cause::NotPermitted, refused_advice(caller))
+        }
+        MountStatus::NoEntry | MountStatus::NotDirectory | MountStatus::Invalid => {
+            (Cause::NotPermitted, "Name a directory that the server exports.".into())
+        }
+        _ => (Cause::NotPermitted, "Look at the server's log.".into()),
+    }
+}
+
+fn refused(caller: Caller, status: Status) -> (Cause, String) {
+    match status {
+        Status::NoSpace => {
+            (Cause::NoSpace, "Free some space on the server, or use less with --size.".into())
+        }
+        Status::Quota => {
+            (Cause::NoSpace, "Raise the quota on the server, or use less with --size.".into())
+        }
+        Status::ReadOnly => (
+            Cause::NotPermitted,
+            "The export is read-only: export it read-write (rw) on the server, or name another."
+                .into(),
+        ),
+        Status::Access | Status::NotOwner => (Cause::NotPermitted, refused_advice(caller)),
+        Status::NoEntry | Status::NotDirectory => {
+            (Cause::NotPermitted, "Name a directory that exists on the server.".into())
+        }
+        Status::Stale | Status::BadHandle => (
+            Cause::Trial,
+            "Somebody removed it on the server, or the export changed; run again.".into(),
+        ),
+        Status::Jukebox => {
+            (Cause::Trial, "The server asks to come back later: run again in a while.".into())
+        }
+        _ => (Cause::Trial, "Look at the server's log.".into()),
+    }
+}
+
+/// What to do when the caller may not change a directory that belongs to `owner` (uid, gid).
+pub(super) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> String {
+    let belongs = owner.map_or(String::new(), |(uid, gid)| {
+        format!(" The directory belongs to uid {uid}, gid {gid}.")
+    });
+    let (uid, gid) = owner.filter(|o| o.0 != 0).unwrap_or((1000, 1000));
+    let ids = format!("call as a user who may write there, such as ?uid={uid}&gid={gid}");
+    if caller.uid == 0 {
+        format!(
+            "The server takes uid 0 for nobody (root_squash), and nobody may not write there. \
+             Either {ids}, or set no_root_squash on the export.{belongs}"
+        )
+    } else {
+        let port = match caller.privileged {
+            true => String::new(),
+            false => format!(" {PRIVILEGED_PORT}."),
+        };
+        format!(
+            "User {}, group {} may not write there: {ids}, or let them write.{belongs}{port}",
+            caller.uid, caller.gid
+        )
+    }
+}
+
+/// The kind under which an error is counted.
+pub(super) fn kind(error: &Error) -> ErrorKind {
+    match error {
+        Error::UnknownHost { .. }
+        | Error::Connect { .. }
+        | Error::PrivilegedPort(_)
+        | Error::Closed
+        | Error::Connection(_) => ErrorKind::ConnectionLost,
+        Error::ResolveTimedOut { .. } | Error::TimedOut { .. } => ErrorKind::TimedOut,
+        Error::RecordTooLong { .. }
+        | Error::EmptyFragments
+        | Error::UnknownTransaction(_)
+        | Error::Malformed(_)
+        | Error::TooMuch { .. }
+        | Error::NotStable { .. }
+        | Error::DirectoryTooLong(_) => ErrorKind::Protocol,
+        Error::Rejected(Rejection::Auth(_)) | Error::Mount(_) => ErrorKind::NotPermitted,
+        Error::Rejected(_) | Error::NotRegistered { .. } => ErrorKind::Protocol,
+        Error::DataLost => ErrorKind::Lost,
+        Error::Nfs { status, .. } => match status {
+            Status::NoSpace | Status::Quota => ErrorKind::NoSpace,
+            Status::Access | Status::NotOwner | Status::ReadOnly => ErrorKind::NotPermitted,
+            Status::Stale | Status::BadHandle | Status::NoEntry => ErrorKind::Gone,
+            _ => ErrorKind::Io,
+        },
+    }
+}
+
+/// The error of one operation.
+pub(super) fn op_error(error: &Error) -> OpError {
+    OpError { kind: kind(error), detail: error.to_string().into() }
+}
+
+/// The end of a lane.
+pub(super) fn lane_dead(error: &Error) -> LaneDead {
+    LaneDead { kind: kind(error), detail: error.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nfs::nfs3::Procedure;
+
+    const ROOT: Caller = Caller { uid: 0, gid: 0, privileged: true };
+    const USER: Caller = Caller { uid: 1000, gid: 1000, privileged: false };
+
+    fn nfs_error(status: Status) -> Error {
+        Error::Nfs { procedure: Procedure::MakeDirectory, status }
+    }
+
+    #[test]
+    fn a_refused_unprivileged_port_names_both_ways_out() {
+        for error in [Error::Mount(MountStatus::Access), nfs_error(Status::NotOwner)] {
+            let failure = failure("open the export", "nfs://nas/x", Service::Mount, USER, &error);
+            assert_eq!(failure.cause, Cause::NotPermitted);
+            for way in ["CAP_NET_BIND_SERVICE", "insecure"] {
+                assert!(failure.next.contains(way), "{failure}");
+            }
+            assert!(!advice(Service::Mount, ROOT, &error).1.contains("insecure"));
+        }
+    }
+
+    #[test]
+    fn squashed_root_is_told_so() {
+        let next = not_writable_advice(ROOT, Some((1001, 100)));
+        assert!(next.contains("root_squash") && next.contains("?uid=1001&gid=100"), "{next}");
+        let next = not_writable_advice(USER, Some((0, 0)));
+        assert!(next.ends_with('.'), "{next}");
+        assert!(!next.contains("root_squash") && next.contains("User 1000"), "{next}");
+    }
+
+    #[test]
+    fn causes_lead_to_the_right_exit_codes() {
+        let codes = [
+            (nfs_error(Status::NoSpace), 6),
+            (nfs_error(Status::Quota), 6),
+            (nfs_error(Status::ReadOnly), 5),
+            (nfs_error(Status::Io), 1),
+            (Error::Closed, 3),
+            (Error::UnknownHost { host: "x".into(), detail: String::new() }, 3),
+            (Error::PrivilegedPort(io::ErrorKind::PermissionDenied), 5),
+        ];
+        for (error, code) in codes {
+            let (cause, next) = advice(Service::Nfs, USER, &error);
+            assert_eq!(cause.exit_code(), code, "{error}");
+            assert!(next.ends_with('.'), "{next}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! From a URL to a directory on a server: names, ports, exports, limits.
+
+use super::NfsOptions;
+use super::failures::{Caller, Service, failure, refused_advice};
+use super::site::Site;
+use model::{Cause, Failure, NfsTarget, SourcePort};
+use nfs::mount::{self, Export, MountStatus, Path};
+use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Status};
+use nfs::rpc::{AuthSys, Program};
+use nfs::socket;
+use nfs::{Error, portmap};
+
+/// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
+/// clients use, whatever larger sizes a server prefers.
+const USUAL_MOST: u32 = 1 << 20;
+/// Largest READ and WRITE that memory is set aside for, in bytes.
+const MOST: u32 = 64 << 20;
+/// A size that every server takes, for those that name none (NFS version 2's largest).
+const SMALLEST: u32 = 8192;
+
+/// A share that was found.
+pub(super) struct Opened {
+    pub site: Site,
+    pub client: Client,
+    /// The directory that the target names.
+    pub base: FileHandle,
+    pub export: String,
+    pub read_size: u32,
+    pub write_size: u32,
+    pub notes: Vec<String>,
+}
+
+/// Finds the share and everything there is to know about it.
+pub(super) fn open(
+    target: &NfsTarget,
+    given: &str,
+    options: NfsOptions,
+) -> Result<Opened, Failure> {
+    let mut site = Site {
+        given: given.to_owned(),
+        addresses: Vec::new(),
+        port: target.port.unwrap_or(nfs3::PORT),
+        user: AuthSys::caller(target.uid, target.gid),
+        source_port: match target.source_port {
+            SourcePort::Auto => socket::SourcePort::Auto,
+            SourcePort::Privileged => socket::SourcePort::Privileged,
+            SourcePort::Any => socket::SourcePort::Any,
+        },
+        options,
+    };
+    site.addresses = socket::resolve(&target.host, options.connect_timeout)
+        .map_err(|e| site.failure("find the host", Service::Nfs, None, &e))?;
+    if target.port.is_none() {
+        site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;
+    }
+    let mount_port = match (target.mount_port, target.port) {
+        (Some(port), _) | (None, Some(port)) => port,
+        (None, None) => ask_portmapper(&site, mount::PROGRAM, "MOUNT version 3")?,
+    };
+    let path = WantedPath::new(&target.path);
+    let (export, root) = Mounting { site: &site, port: mount_port }.mount(&path)?;
+    let mut client = site.client()?;
+    let rest = path.below(&export);
+    let base = descend(&site, &mut client, root, rest)?;
+    let limits = client
+        .information(base)
+        .map_err(|e| site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e))?;
+    let mut notes = Vec::new();
+    let (read_size, write_size) = sizes(target, &limits, &mut notes);
+    Ok(Opened { site, client, base, export, read_size, write_size, notes })
+}
+
+fn ask_portmapper(site: &Site, service: Program, name: &str) -> Result<u16, Failure> {
+    let socket = site.connect(Service::Portmapper, portmap::PORT)?;
+    portmap::port_of(socket, service, site.options.connect_timeout).map_err(|e| {
+        let tried = format!("ask the portmapper for the port of {name}");
+        site.failure(tried, Service::Portmapper, None, &e)
+    })
+}
+
+/// The path a target names, as its parts.
+struct WantedPath<'a> {
+    parts: Vec<&'a str>,
+}
+
+impl<'a> WantedPath<'a> {
+    fn new(path: &'a str) -> Self {
+        WantedPath { parts: split(path) }
+    }
+
+    /// The path of its first `count` parts.
+    fn prefix(&self, count: usize) -> String {
+        format!("/{}", self.parts[..count].join("/"))
+    }
+
+    /// Whether an export is the path itself or above it; then how many parts they share.
+    fn shared_with(&self, export: &str) -> Option<usize> {
+        let export = split(export);
+        self.parts.starts_with(&export).then_some(export.len())
+    }
+
+    /// What follows an export.
+    fn below(&self, export: &str) -> &[&'a str] {
+        &self.parts[split(export).len().min(self.parts.len())..]
+    }
+
+    /// What to try to mount: the longest listed export that the path is in, else the path and
+    /// then its parents. With whether the server lists it.
+    fn candidates(&self, exports: &[Export]) -> (Vec<String>, bool) {
+        let longest = exports
+            .iter()
+            .filter_map(|e| self.shared_with(&e.path).map(|n| (n, e)))
+            .max_by_key(|(n, _)| *n);
+        match longest {
+            Some((_, export)) => (vec![export.path.clone()], true),
+            None => ((0..=self.parts.len()).rev().map(|n| self.prefix(n)).collect(), false),
+        }
+    }
+}
+
+fn split(path: &str) -> Vec<&str> {
+    path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
+}
+
+/// Asking the MOUNT service.
+struct Mounting<'a> {
+    site: &'a Site,
+    port: u16,
+}
+
+impl Mounting<'_> {
+    fn client(&self) -> Result<(mount::Client, bool), Failure> {
+        let socket = self.site.connect(Service::Mount, self.port)?;
+        let privileged = socket.is_privileged();
+        let limit = self.site.options.call_timeout;
+        Ok((mount::Client::new(socket, &self.site.credential(), limit), privileged))
+    }
+
+    /// The export a path is in, and its root.
+    fn mount(&self, path: &WantedPath<'_>) -> Result<(String, FileHandle), Failure> {
+        let (mut client, privileged) = self.client()?;
+        // Some servers keep their list to themselves; then what MNT accepts decides.
+        let exports = match client.exports() {
+            Ok(exports) => exports,
+            Err(Error::Closed | Error::Connection(_)) => {
+                client = self.client()?.0;
+                Vec::new()
+            }
+            Err(error) if error.is_fatal() => return Err(self.failure(privileged, &error)),
+            Err(_) => Vec::new(),
+        };
+        let (candidates, listed) = path.candidates(&exports);
+        let mut first = None;
+        for candidate in &candidates {
+            let Some(wanted) = Path::new(candidate) else { continue };
+            match client.mount(wanted) {
+                Ok(root) => return Ok((candidate.clone(), root)),
+                Err(error @ Error::Mount(_)) => drop(first.get_or_insert(error)),
+                Err(error) => return Err(self.failure(privileged, &error)),
+            }
+        }
+        let error = first.unwrap_or(Error::Mount(MountStatus::NameTooLong));
+        Err(self.not_exported(&error, &exports, listed, privileged))
+    }
+
+    fn failure(&self, privileged: bool, error: &Error) -> Failure {
+        let caller = Caller { privileged, ..self.site.caller(None) };
+        failure("ask for the export", &self.site.given, Service::Mount, caller, error)
+    }
+
+    fn not_exported(
+        &self,
+        error: &Error,
+        exports: &[Export],
+        listed: bool,
+        privileged: bool,
+    ) -> Failure {
+        let refusal = matches!(error, Error::Mount(MountStatus::Access | MountStatus::NotOwner));
+        if listed {
+            return self.failure(privileged, error);
+        }
+        let mut next = if exports.is_empty() {
+            "The server lists no exports: export the directory on it, or name one that is.".into()
+        } else {
+            let names: Vec<_> = exports.iter().map(|e| e.path.as_str()).collect();
+            format!("Name one of the server's exports: {}.", names.join(", "))
+        };
+        if refusal && exports.is_empty() {
+            let caller = Caller { privileged, ..self.site.caller(None) };
+            next = format!("{next} {}", refused_advice(caller));
+        }
+        let happened = format!("no such export ({error})");
+        Failure::new(Cause::NotPermitted, "open the export", &self.site.given, happened, next)
+    }
+}
+
+/// From an export's root down to the directory wanted; links are not followed.
+fn descend(
+    site: &Site,
+    client: &mut Client,
+    root: FileHandle,
+    parts: &[&str],
+) -> Result<FileHandle, Failure> {
+    let tried = "find the directory on the server";
+    let bad = |happened: String, next: &str| {
+        Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
+    };
+    let mut directory = root;
+    for part in parts {
+        let name = Name::new(part).ok_or_else(|| {
+            bad(format!("'{part}' cannot be a name"), "Names have at most 255 bytes and no '..'.")
+        })?;
+        let (found, attributes) = match client.lookup(directory, name) {
+            Ok(found) => found,
+            Err(Error::Nfs { status: Status::NoEntry, .. }) => {
+                let next = "Make the directory on the server, or name one that exists.";
+                return Err(bad(format!("there is no '{part}' (NFS3ERR_NOENT)"), next));
+            }
+            Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
+        };
+        match attributes.kind {
+            FileType::Directory => directory = found,
+            FileType::Link => {
+                let next = "Name the directory that it points to.";
+                return Err(bad(format!("'{part}' is a symbolic link"), next));
+            }
+            kind => return Err(bad(format!("'{part}' is a {kind}"), "Name a directory.")),
+        }
+    }
+    Ok(directory)
+}
+
+/// READ and WRITE sizes: those given, as far as the server takes them, else its preference.
+fn sizes(target: &NfsTarget, limits: &FileSystemInfo, notes: &mut Vec<String>) -> (u32, u32) {
+    let mut size = |name: &str, given: Option<u32>, most: u32, preferred: u32| {
+        let most = if most == 0 { SMALLEST } else { most.min(MOST) };
+        let size = given.unwrap_or(preferred.clamp(1, USUAL_MOST).max(SMALLEST)).min(most);
+        if let Some(given) = given.filter(|given| *given > size) {
+            notes.push(format!("{name}={given} is more than the server takes: {size} is used"));
+        }
+        size
+    };
+    let read = size("rsize", target.rsize, limits.read_most, limits.read_preferred);
+    let write = size("wsize", target.wsize, limits.write_most, limits.write_preferred);
+    (read, write)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nfs::nfs3::{Skipped, Time};
+
+    fn exports(paths: &[&str]) -> Vec<Export> {
+        paths.iter().map(|p| Export { path: (*p).to_owned(), groups: Vec::new() }).collect()
+    }
+
+    #[test]
+    fn the_longest_listed_export_is_taken() {
+        let path = WantedPath::new("/srv/data/films//new/");
+        let listed = exports(&["/", "/srv/data", "/srv/data/film", "/srv"]);
+        assert_eq!(path.candidates(&listed), (vec!["/srv/data".to_owned()], true));
+        assert_eq!(path.below("/srv/data/"), ["films", "new"]);
+        assert_eq!(path.below("/"), ["srv", "data", "films", "new"]);
+    }
+
+    #[test]
+    fn without_a_list_the_path_and_its_parents_are_tried() {
+        let (candidates, listed) = WantedPath::new("/a b/c").candidates(&exports(&["/other"]));
+        assert_eq!((candidates, listed), (vec!["/a b/c".into(), "/a b".into(), "/".into()], false));
+    }
+
+    #[test]
+    fn sizes_are_what_the_server_takes() {
+        let zero = Time { seconds: 0, nanoseconds: 0 };
+        let limits = FileSystemInfo {
+            attributes: Skipped,
+            read_most: 65536,
+            read_preferred: 32768,
+            read_multiple: 4096,
+            write_most: 0,
+            write_preferred: u32::MAX,
+            write_multiple: 0,
+            directory_preferred: 0,
+            longest_file: 0,
+            time_precision: zero,
+            properties: 0,
+        };
+        let mut notes = Vec::new();
+        let mut target = NfsTarget::default();
+        assert_eq!(sizes(&target, &limits, &mut notes), (32768, SMALLEST));
+        assert!(notes.is_empty());
+        target.rsize = Some(1 << 20);
+        target.wsize = Some(512);
+        assert_eq!(sizes(&target, &limits, &mut notes), (65536, 512));
+        assert_eq!(notes, ["rsize=1048576 is more than the server takes: 65536 is used"]);
+        let huge = FileSystemInfo { read_most: u32::MAX, read_preferred: u32::MAX, ..limits };
+        assert_eq!(sizes(&NfsTarget::default(), &huge, &mut notes).0, USUAL_MOST);
+        target.rsize = Some(u32::MAX);
+        assert_eq!(sizes(&target, &huge, &mut notes).0, MOST);
+    }
+}

@@ -1,0 +1,93 @@
+//! An opened NFS export.
+
+use super::NfsOptions;
+use super::failures::Service;
+use super::files::OpenFiles;
+use super::lane::NfsLane;
+use super::namespace::NfsNamespace;
+use super::opening::{self, Opened};
+use super::site::Site;
+use crate::share::{Lane, LaneRequest, Namespace, Share};
+use model::{Failure, NfsTarget, TargetFacts};
+use nfs::nfs3::FileHandle;
+use std::sync::Arc;
+
+/// An opened NFS export: a directory on a server, reached without a mount. Each namespace and
+/// each lane has a connection of its own.
+pub struct NfsShare {
+    site: Arc<Site>,
+    base: FileHandle,
+    files: Arc<OpenFiles>,
+    facts: TargetFacts,
+}
+
+impl NfsShare {
+    /// Finds the host, its services, the export and the directory below it, and what the server
+    /// can do. `given` is the target as the user wrote it, for messages.
+    ///
+    /// With a port in the target the portmapper is not asked: MOUNT is looked for at
+    /// `mountport`, or else at the same port. The export is the longest prefix of the path that
+    /// the server's list names, else what MNT accepts of the path and its parents.
+    pub fn open(target: &NfsTarget, given: &str, options: NfsOptions) -> Result<NfsShare, Failure> {
+        let mut opened = opening::open(target, given, options)?;
+        let facts = facts(&mut opened)?;
+        Ok(NfsShare {
+            site: Arc::new(opened.site),
+            base: opened.base,
+            files: Arc::default(),
+            facts,
+        })
+    }
+}
+
+fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
+    let Opened { site, client, base, .. } = opened;
+    let space = client
+        .space(*base)
+        .map_err(|e| site.failure("ask for the space", Service::Nfs, Some(client.socket()), &e))?;
+    let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
+    let (read, write) = (opened.read_size, opened.write_size);
+    let mut notes = vec![
+        format!("export {} of {peer}", opened.export),
+        format!(
+            "uid {}, gid {}, from a port {} 1024",
+            site.user.uid(),
+            site.user.gid(),
+            if privileged { "below" } else { "not below" }
+        ),
+        format!("reads above {read} B and writes above {write} B are split into several calls"),
+    ];
+    notes.append(&mut opened.notes);
+    Ok(TargetFacts {
+        given: site.given.clone(),
+        protocol: "NFSv3 over TCP".into(),
+        engine: "plimsoll's NFS client".into(),
+        read_size_bytes: read,
+        write_size_bytes: write,
+        client_cache: "none".into(),
+        stability: "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
+        space_bytes: (space.total, space.available),
+        notes,
+        memory_below: true,
+        ..TargetFacts::default()
+    })
+}
+
+impl Share for NfsShare {
+    fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        let namespace = NfsNamespace::connect(&self.site, self.base, &self.files)?;
+        Ok(Box::new(namespace))
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        let socket = self.site.connect(Service::Nfs, self.site.port)?;
+        let sizes = (self.facts.read_size_bytes, self.facts.write_size_bytes);
+        let lane =
+            NfsLane::new(socket, &self.site.credential(), sizes, self.files.known(), request);
+        Ok(Box::new(lane))
+    }
+}

@@ -1,0 +1,64 @@
+//! Where a share is, once found: all that is needed to connect to it again.
+
+use super::NfsOptions;
+use super::failures::{Caller, Service, failure};
+use model::Failure;
+use nfs::nfs3::Client;
+use nfs::rpc::{AuthSys, Credential};
+use nfs::socket::{self, Socket, SourcePort};
+use std::net::IpAddr;
+
+/// The server, and who calls it.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// The target as the user wrote it.
+    pub given: String,
+    pub addresses: Vec<IpAddr>,
+    /// Port of the NFS service.
+    pub port: u16,
+    pub user: AuthSys,
+    pub source_port: SourcePort,
+    pub options: NfsOptions,
+}
+
+impl Site {
+    /// Who calls over a connection, or would over one that could not be made.
+    pub fn caller(&self, socket: Option<&Socket>) -> Caller {
+        let privileged = socket.is_some_and(Socket::is_privileged);
+        Caller { uid: self.user.uid(), gid: self.user.gid(), privileged }
+    }
+
+    /// A failure of a service, for what was tried.
+    pub fn failure(
+        &self,
+        tried: impl Into<String>,
+        service: Service,
+        socket: Option<&Socket>,
+        error: &nfs::Error,
+    ) -> Failure {
+        failure(tried, &self.given, service, self.caller(socket), error)
+    }
+
+    /// A new connection to one of the server's services.
+    pub fn connect(&self, service: Service, port: u16) -> Result<Socket, Failure> {
+        // The portmapper serves every caller: no scarce port for it.
+        let from = match service {
+            Service::Portmapper => SourcePort::Any,
+            _ => self.source_port,
+        };
+        socket::connect(&self.addresses, port, from, self.options.connect_timeout).map_err(|e| {
+            self.failure(format!("connect to the {service} (port {port})"), service, None, &e)
+        })
+    }
+
+    /// Who calls, as sent with every call.
+    pub fn credential(&self) -> Credential {
+        Credential::Sys(self.user.clone())
+    }
+
+    /// A new connection for the cold path.
+    pub fn client(&self) -> Result<Client, Failure> {
+        let socket = self.connect(Service::Nfs, self.port)?;
+        Ok(Client::new(socket, &self.credential(), self.options.call_timeout))
+    }
+}

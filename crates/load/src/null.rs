@@ -1,0 +1,86 @@
+//! A share that completes everything at once: what the program itself costs.
+
+use crate::memory::Memory;
+use crate::op::{Done, Op, Tag};
+use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+use model::{Clock, Failure, Nanos, TargetFacts};
+use std::sync::Arc;
+
+/// A share without storage whose operations complete the moment they are reaped. Nothing is
+/// written anywhere, and no content is made or checked.
+pub struct NullShare {
+    memory: Memory,
+}
+
+impl NullShare {
+    /// An empty one.
+    pub fn new() -> NullShare {
+        let all = u64::MAX / 2;
+        NullShare { memory: Memory::new(Space { total: all, available: all }) }
+    }
+}
+
+impl Default for NullShare {
+    fn default() -> Self {
+        NullShare::new()
+    }
+}
+
+impl Share for NullShare {
+    fn facts(&self) -> TargetFacts {
+        TargetFacts {
+            given: "null".into(),
+            protocol: "none".into(),
+            engine: "null".into(),
+            client_cache: "none".into(),
+            stability: "nothing is kept".into(),
+            ..TargetFacts::default()
+        }
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        Ok(Box::new(self.memory.clone()))
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        let depth = usize::from(request.depth.get());
+        Ok(Box::new(NullLane { clock: request.clock, depth, queue: Vec::with_capacity(depth) }))
+    }
+}
+
+struct NullLane {
+    clock: Arc<dyn Clock>,
+    depth: usize,
+    queue: Vec<(Tag, u32, Nanos)>,
+}
+
+impl Lane for NullLane {
+    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
+        if self.queue.len() == self.depth {
+            return Err(Full);
+        }
+        let bytes = match op {
+            Op::Read(span) | Op::Write(span, _) => span.length,
+            Op::Flush(_) => 0,
+        };
+        self.queue.push((tag, bytes, issued));
+        Ok(())
+    }
+
+    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
+        if self.queue.is_empty() {
+            self.clock.sleep_until(until);
+            return Ok(());
+        }
+        let done = self.clock.now();
+        out.extend(self.queue.drain(..).map(|(tag, bytes, issued)| Done {
+            tag,
+            issued,
+            sent: issued,
+            done,
+            bytes,
+            result: Ok(()),
+        }));
+        Ok(())
+    }
+}

@@ -1,0 +1,200 @@
+//! Before and after the load: laying out a file whole, and reading it back.
+
+use crate::content::Content;
+use crate::driver::{Driver, Ended, Limits, Progress, Stop};
+use crate::op::{Done, FileId, OpError, Span};
+use crate::share::{LaneRequest, Share};
+use crate::tally::{Shape, Tally};
+use crate::workload::{LaidOut, ReadBack, Workload, WriteOnce, Written};
+use model::{Cause, Clock, ErrorKind, Failure};
+use std::num::NonZeroU16;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Operations in flight, each of [`BLOCK`] or what the target takes at most.
+const DEPTH: NonZeroU16 = NonZeroU16::new(8).unwrap();
+const BLOCK: u32 = 1 << 20;
+
+/// Pages are what wrong content is counted in.
+const PAGE: u64 = 4096;
+
+/// What laying out and verifying need of their caller.
+#[derive(Clone)]
+pub struct Means {
+    /// The study's content.
+    pub content: Arc<Content>,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// No operation may take longer.
+    pub operation_timeout: Duration,
+}
+
+/// What reading back found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Bytes read and compared, wrong ones included.
+    pub bytes: u64,
+    /// Bytes skipped: a write to them was not acknowledged, so they may be old or new.
+    pub skipped_bytes: u64,
+    /// Blocks of 4 KiB that hold an older generation.
+    pub stale: u64,
+    /// Blocks of 4 KiB that hold what belongs elsewhere.
+    pub misplaced: u64,
+    /// Blocks of 4 KiB that are wrong in any other way.
+    pub corrupt: u64,
+    /// The first wrong place, in words.
+    pub first: Option<String>,
+}
+
+impl Verified {
+    /// Whether everything was as written.
+    pub fn is_good(&self) -> bool {
+        self.stale + self.misplaced + self.corrupt == 0
+    }
+}
+
+/// Writes the whole of a file with several MiB in flight, then flushes it. `progress` is called
+/// with the bytes of each write that completed. Fails on the first error; with
+/// [`Cause::Interrupted`] when stopped.
+pub fn lay_out(
+    share: &dyn Share,
+    means: &Means,
+    laid_out: LaidOut,
+    size: u64,
+    progress: &mut dyn FnMut(u64),
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let block = block(share.facts().write_size_bytes);
+    let mut work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
+    let pass = Pass { share, means, block, verify: false, flush: Some(laid_out.file), stop };
+    pass.over("lay out the test file", &mut work)
+}
+
+/// Reads back a file of `size` bytes and checks its content: the laid-out generation, or the one
+/// after it where `written` says so. Wrong content is counted, not an error; `progress` is called
+/// with the bytes of each read that completed. Fails on any other error; with
+/// [`Cause::Interrupted`] when stopped.
+pub fn verify(
+    share: &dyn Share,
+    means: &Means,
+    laid_out: LaidOut,
+    size: u64,
+    written: Option<&Written>,
+    progress: &mut dyn FnMut(u64),
+    stop: &AtomicBool,
+) -> Result<Verified, Failure> {
+    let mut result = Verified::default();
+    let mut wrong: Vec<Span> = Vec::new();
+    let block = block(share.facts().read_size_bytes);
+    let pass = Pass { share, means, block, verify: true, flush: None, stop };
+    let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
+        let LaidOut { file, generation } = laid_out;
+        let mut work = ReadBack::new(file, range, generation, written, block, seen);
+        pass.over("read back what was written", &mut work).map(|()| work.skipped_bytes())
+    };
+    let mut seen = |span: &Span, done: &Done| {
+        progress(u64::from(span.length));
+        result.bytes += u64::from(span.length);
+        if let Err(error) = &done.result
+            && is_content(&error.kind)
+        {
+            result.first.get_or_insert_with(|| error.detail.to_string());
+            wrong.push(*span);
+        }
+    };
+    result.skipped_bytes = read_back(0..size, block, &mut seen)?;
+    // A wrong read tells of its first wrong piece alone: read its pages one by one to count them.
+    for span in wrong {
+        let mut count = |_: &Span, done: &Done| match done.result.as_ref().map_err(|e| &e.kind) {
+            Err(ErrorKind::StaleContent) => result.stale += 1,
+            Err(ErrorKind::MisplacedContent) => result.misplaced += 1,
+            Err(ErrorKind::CorruptContent) => result.corrupt += 1,
+            _ => {}
+        };
+        let range = span.offset..span.offset + u64::from(span.length);
+        read_back(range, PAGE as u32, &mut count)?;
+    }
+    Ok(result)
+}
+
+fn block(largest: u32) -> u32 {
+    if largest == 0 { BLOCK } else { largest.min(BLOCK) }
+}
+
+fn is_content(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::StaleContent | ErrorKind::MisplacedContent | ErrorKind::CorruptContent
+    )
+}
+
+/// One unmeasured pass over a file.
+struct Pass<'a> {
+    share: &'a dyn Share,
+    means: &'a Means,
+    block: u32,
+    verify: bool,
+    flush: Option<FileId>,
+    stop: &'a AtomicBool,
+}
+
+impl Pass<'_> {
+    fn over(&self, tried: &str, work: &mut impl Workload) -> Result<(), Failure> {
+        let mut lane = self.share.lane(LaneRequest {
+            depth: DEPTH,
+            block: self.block,
+            content: self.means.content.clone(),
+            verify: self.verify,
+            clock: self.means.clock.clone(),
+        })?;
+        let clock = &*self.means.clock;
+        let mut tally =
+            Tally::new(Shape { duration: None, window: Duration::MAX, kinds: Vec::new() });
+        tally.begin(clock.now());
+        let limits = Limits { operation_timeout: self.means.operation_timeout, flush: self.flush };
+        let (none, progress) = (AtomicBool::new(false), Progress::default());
+        let stop = Stop { user: self.stop, team: &none };
+        let (ended, _) =
+            Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress).drive(work, &mut tally);
+        let books = tally.finish(clock.now());
+        let on = || self.share.facts().given;
+        match ended {
+            Ended::Failed(error) => Err(failure(tried, on(), &error)),
+            Ended::Stopped => Err(Failure::new(
+                Cause::Interrupted,
+                tried,
+                on(),
+                "it was interrupted",
+                "Run it again when you have the time.",
+            )),
+            // Errors that leave the lane usable, short transfers for one, spoil the file all the
+            // same.
+            Ended::Complete => match books.first_error {
+                Some(error) if !is_content(&error.kind) => Err(failure(tried, on(), &error)),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// The failure that an error under load leads to.
+pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
+    let (cause, next) = match error.kind {
+        ErrorKind::NoSpace => (Cause::NoSpace, "Make room on the target or give a smaller --size."),
+        ErrorKind::NotPermitted => (
+            Cause::NotPermitted,
+            "Check the permissions of the directory and whether it is read-only.",
+        ),
+        ErrorKind::ConnectionLost | ErrorKind::TimedOut => (
+            Cause::Unreachable,
+            "Check that the server is up and the network holds, then run it again.",
+        ),
+        ErrorKind::Gone => {
+            (Cause::Trial, "Make sure that nobody removes the test files, then run it again.")
+        }
+        _ => (Cause::Trial, "Look at the target's log, then run it again."),
+    };
+    Failure::new(cause, tried, on, format_args!("{}: {}", error.kind, error.detail), next)
+}

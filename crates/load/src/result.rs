@@ -1,0 +1,208 @@
+//! What a team of workers did, ready to become a trial's figures.
+
+use crate::driver::Ended;
+use crate::tally::{ALL_KINDS, Finished, KindTally, Segment, histogram, index, segment_length};
+use crate::workload::Written;
+use hdrhistogram::Histogram;
+use model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a team of workers did in one trial, all of them together.
+///
+/// An operation counts at the instant its completion was stamped. Those that complete after the
+/// trial's end, while the workers drain what is in flight, are in [`late`](Self::late) and
+/// [`total`](Self::total) alone: not in windows, counts, latencies or rates.
+pub struct TeamResult {
+    /// How it ended: complete only if every worker did.
+    pub ended: Ended,
+    /// How long it was measured: the trial's length, unless it ended early.
+    pub measured: Duration,
+    /// What completed in each window, from the start on. The last window is shorter where the
+    /// trial's length is no multiple of the window.
+    pub windows: Vec<Window>,
+    /// Everything that completed, late operations included: what the CPU time was spent on and
+    /// the flush made stable. Flushes are not counted.
+    pub total: Window,
+    /// Operations that completed after the end.
+    pub late: u64,
+    /// Longest final flush of any worker; `None` if there was none.
+    pub flush: Option<Duration>,
+    /// CPU time of the workers' threads and of their lanes' helpers, from the first operation to
+    /// the end of the flush.
+    pub cpu: Duration,
+    /// Operations that failed.
+    pub errors: BTreeMap<OpKind, BTreeMap<ErrorKind, u64>>,
+    /// The first failure of the first worker that had one, with the kind in it.
+    pub first_error: Option<crate::op::OpError>,
+    /// Which blocks of the written file were rewritten; empty if none were.
+    pub written: Written,
+    planned: Duration,
+    /// Per worker.
+    segments: Vec<Vec<Segment>>,
+}
+
+/// The figures of a measured part.
+pub struct Measured {
+    /// Where it begins, from the start of the trial: at least the cut that was asked for.
+    pub from: Duration,
+    /// How long it is.
+    pub length: Duration,
+    /// Reads, writes and flushes that completed in it; kinds without any are absent.
+    pub kinds: BTreeMap<OpKind, Kind>,
+    /// Time-integrated number of operations in flight, divided by the length.
+    pub in_flight: f64,
+    /// Longest time in which a worker completed nothing; the longest of all workers.
+    pub longest_gap: Duration,
+}
+
+/// Figures of one kind of operation in a measured part. `operations` = `client.len()` unless a
+/// counter of the histogram overflowed (2^32).
+pub struct Kind {
+    /// Operations that completed without error.
+    pub operations: u64,
+    /// Their payload bytes.
+    pub bytes: u64,
+    /// Client latencies (issued to done) in nanoseconds.
+    pub client: Histogram<u32>,
+    /// RPC latencies (sent to done) in nanoseconds; `None` where there is no wire.
+    pub rpc: Option<Histogram<u32>>,
+}
+
+impl Kind {
+    /// As a trial keeps it, without errors: those are counted over the whole trial, in
+    /// [`TeamResult::errors`].
+    pub fn stats(&self) -> OpStats {
+        OpStats {
+            count: self.operations,
+            bytes: self.bytes,
+            errors: BTreeMap::new(),
+            client_latency: LatencySummary::from(&self.client),
+            rpc_latency: self.rpc.as_ref().map(LatencySummary::from),
+        }
+    }
+
+    /// Mean client latency.
+    pub fn mean(&self) -> Duration {
+        Duration::from_nanos(self.client.mean() as u64)
+    }
+}
+
+impl Measured {
+    /// In-flight operations by Little's law: the sum over kinds of rate x mean client latency.
+    pub fn in_flight_by_littles_law(&self) -> f64 {
+        let seconds = self.length.as_secs_f64();
+        let busy: f64 =
+            self.kinds.values().map(|k| k.operations as f64 * k.client.mean() / 1e9).sum();
+        if seconds > 0.0 { busy / seconds } else { 0.0 }
+    }
+}
+
+/// What one worker brings home.
+pub(crate) struct WorkerResult {
+    pub ended: Ended,
+    pub books: Finished,
+    pub flush: Option<Duration>,
+    pub cpu: Duration,
+    pub written: Written,
+}
+
+impl TeamResult {
+    /// Merges the workers' results of a trial that was to last for `planned`.
+    pub(crate) fn merge(planned: Duration, workers: Vec<WorkerResult>) -> TeamResult {
+        let mut team = TeamResult {
+            ended: Ended::Complete,
+            measured: Duration::ZERO,
+            windows: Vec::new(),
+            total: Window::default(),
+            late: 0,
+            flush: None,
+            cpu: Duration::ZERO,
+            errors: BTreeMap::new(),
+            first_error: None,
+            written: Written::nothing(),
+            planned,
+            segments: Vec::with_capacity(workers.len()),
+        };
+        for worker in workers {
+            team.add(worker);
+        }
+        team
+    }
+
+    fn add(&mut self, worker: WorkerResult) {
+        let books = worker.books;
+        // A failure explains the stop of the others.
+        match (&self.ended, &worker.ended) {
+            (Ended::Complete, _) | (Ended::Stopped, Ended::Failed(_)) => self.ended = worker.ended,
+            _ => {}
+        }
+        self.measured = self.measured.max(books.measured);
+        let windows = self.windows.len().max(books.windows.len());
+        self.windows.resize(windows, Window::default());
+        for (all, one) in self.windows.iter_mut().zip(&books.windows) {
+            all.add(one);
+        }
+        self.total.add(&books.total);
+        self.late += books.late;
+        self.flush = self.flush.max(worker.flush);
+        self.cpu += worker.cpu;
+        for kind in ALL_KINDS {
+            for (error, count) in &books.errors[index(kind)] {
+                let counts = self.errors.entry(kind).or_default();
+                *counts.entry(error.clone()).or_default() += count;
+            }
+        }
+        if self.first_error.is_none() {
+            self.first_error = books.first_error;
+        }
+        if self.written.blocks() == 0 && self.written == Written::nothing() {
+            self.written = worker.written;
+        } else {
+            self.written.add(&worker.written);
+        }
+        self.segments.push(books.segments);
+    }
+
+    /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is
+    /// rounded up to the next one, and to half of the trial at most.
+    pub fn measured(&self, cut: Duration) -> Measured {
+        let segment = segment_length(self.planned);
+        let segments = self.segments.iter().map(Vec::len).max().unwrap_or(1);
+        let first = cut.as_nanos().div_ceil(segment.as_nanos()).min(segments as u128 - 1) as usize;
+        let from = segment * first as u32;
+        let length = self.measured.saturating_sub(from);
+        let parts = || self.segments.iter().filter_map(|w| w.get(first..)).flatten();
+        let in_flight: u128 = parts().map(|s| s.in_flight).sum();
+        let kinds = ALL_KINDS
+            .into_iter()
+            .filter_map(|kind| {
+                let merged = merge_kind(parts().map(|s| &s.kinds[index(kind)]));
+                (merged.operations > 0).then_some((kind, merged))
+            })
+            .collect();
+        Measured {
+            from,
+            length,
+            kinds,
+            in_flight: in_flight as f64 / (length.as_nanos() as f64).max(1.0),
+            longest_gap: Duration::from_nanos(parts().map(|s| s.longest_gap).max().unwrap_or(0)),
+        }
+    }
+}
+
+fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> Kind {
+    let mut merged = Kind { operations: 0, bytes: 0, client: histogram(), rpc: None };
+    for part in parts.filter(|p| p.operations > 0) {
+        merged.operations += part.operations;
+        merged.bytes += part.bytes;
+        // Same bounds everywhere: adding cannot fail.
+        if let Some(client) = &part.client {
+            let _ = merged.client.add(client);
+        }
+        if let Some(rpc) = &part.rpc {
+            let _ = merged.rpc.get_or_insert_with(histogram).add(rpc);
+        }
+    }
+    merged
+}

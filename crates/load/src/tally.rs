@@ -1,0 +1,293 @@
+//! One worker's books: counts, latencies, windows and the number in flight over time. Nothing is
+//! allocated for an operation.
+//!
+//! What counts: an operation belongs to the instant its completion was stamped ([`Done::done`]).
+//! Completions up to the end of the trial enter counts, latencies, windows and gaps; later ones
+//! (while in-flight operations are drained) are counted as `late` and enter nothing else. So in
+//! any measured part, operations = sum of the histogram.
+
+use crate::op::{Done, OpError};
+use hdrhistogram::Histogram;
+use model::{ErrorKind, Nanos, OpKind, Window};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The first half of a trial is kept in this many segments, so that a warm-up can be cut off when
+/// the trial is over; the second half is one segment.
+pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
+
+/// Longest latency told apart, in nanoseconds; longer ones count as this long.
+const LONGEST_NANOS: u64 = 1_000_000_000_000;
+
+/// Number of kinds of operation.
+const KINDS: usize = 3;
+pub(crate) const ALL_KINDS: [OpKind; KINDS] = [OpKind::Read, OpKind::Write, OpKind::Flush];
+
+/// The place of a kind in arrays.
+pub(crate) fn index(kind: OpKind) -> usize {
+    match kind {
+        OpKind::Read => 0,
+        OpKind::Write => 1,
+        OpKind::Flush => 2,
+    }
+}
+
+/// A latency histogram: values in nanoseconds, three significant digits.
+pub(crate) fn histogram() -> Histogram<u32> {
+    Histogram::new_with_bounds(1, LONGEST_NANOS, 3).expect("constant bounds are valid")
+}
+
+/// What to keep books of.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// Length of the trial; `None` for work that ends by itself and is not measured.
+    pub duration: Option<Duration>,
+    /// Length of a window.
+    pub window: Duration,
+    /// Kinds of operation expected: their histograms are made beforehand.
+    pub kinds: Vec<OpKind>,
+}
+
+/// Completions of one kind in one segment.
+#[derive(Clone, Default)]
+pub(crate) struct KindTally {
+    pub operations: u64,
+    pub bytes: u64,
+    pub client: Option<Histogram<u32>>,
+    pub rpc: Option<Histogram<u32>>,
+}
+
+impl KindTally {
+    #[inline]
+    fn record(&mut self, done: &Done) {
+        self.operations += 1;
+        self.bytes += u64::from(done.bytes);
+        let client = done.done.0.saturating_sub(done.issued.0);
+        self.client.get_or_insert_with(histogram).saturating_record(client);
+        // Lanes without a wire give the same instant twice.
+        if done.sent != done.issued {
+            let rpc = done.done.0.saturating_sub(done.sent.0);
+            self.rpc.get_or_insert_with(histogram).saturating_record(rpc);
+        }
+    }
+}
+
+/// A part of a trial.
+#[derive(Clone, Default)]
+pub(crate) struct Segment {
+    pub kinds: [KindTally; KINDS],
+    /// Operations in flight, integrated over time: operations x nanoseconds.
+    pub in_flight: u128,
+    /// Longest time without a completion that ended in this segment, in nanoseconds.
+    pub longest_gap: u64,
+}
+
+/// One worker's books.
+pub(crate) struct Tally {
+    shape: Shape,
+    start: Nanos,
+    end: Nanos,
+    /// Up to where the books are written.
+    now: Nanos,
+    /// The next end of a segment or window.
+    boundary: Nanos,
+    segment_end: Nanos,
+    window_end: Nanos,
+    segment: usize,
+    segments: Vec<Segment>,
+    window: Window,
+    windows: Vec<Window>,
+    in_flight: u32,
+    last_completion: Nanos,
+    /// Everything that ever completed, late ones included.
+    pub total: Window,
+    /// Completions after the end.
+    pub late: u64,
+    pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
+    pub first_error: Option<OpError>,
+}
+
+impl Tally {
+    /// Empty books. Everything large is allocated here.
+    pub(crate) fn new(shape: Shape) -> Tally {
+        let segments = if shape.duration.is_some() { WARM_UP_SEGMENTS as usize + 1 } else { 1 };
+        let mut empty = Segment::default();
+        for kind in &shape.kinds {
+            empty.kinds[index(*kind)].client = Some(histogram());
+        }
+        let windows = shape.duration.map_or(0, |d| windows_in(d, shape.window));
+        Tally {
+            start: Nanos(0),
+            end: Nanos(u64::MAX),
+            now: Nanos(0),
+            boundary: Nanos(u64::MAX),
+            segment_end: Nanos(u64::MAX),
+            window_end: Nanos(u64::MAX),
+            segment: 0,
+            segments: vec![empty; segments],
+            window: Window::default(),
+            windows: Vec::with_capacity(windows),
+            in_flight: 0,
+            last_completion: Nanos(0),
+            total: Window::default(),
+            late: 0,
+            errors: Default::default(),
+            first_error: None,
+            shape,
+        }
+    }
+
+    /// The trial begins at `start`: the books' zero.
+    pub(crate) fn begin(&mut self, start: Nanos) {
+        (self.start, self.now, self.last_completion) = (start, start, start);
+        if let Some(duration) = self.shape.duration {
+            self.end = start + duration;
+            self.segment_end = start + segment_length(duration);
+            self.window_end = start + self.shape.window;
+            self.boundary = self.segment_end.min(self.window_end);
+        }
+    }
+
+    /// When the trial ends; never, for unmeasured work.
+    pub(crate) fn end(&self) -> Nanos {
+        self.end
+    }
+
+    /// An operation was handed over at `at`.
+    #[inline]
+    pub(crate) fn issued(&mut self, at: Nanos) {
+        self.advance(at);
+        self.in_flight += 1;
+    }
+
+    /// An operation of `kind` completed.
+    #[inline]
+    pub(crate) fn completed(&mut self, kind: OpKind, done: &Done) {
+        self.advance(done.done);
+        self.in_flight = self.in_flight.saturating_sub(1);
+        if let Err(error) = &done.result {
+            self.failed(kind, error);
+            return;
+        }
+        add(&mut self.total, kind, done.bytes);
+        if done.done > self.end {
+            self.late += 1;
+            return;
+        }
+        add(&mut self.window, kind, done.bytes);
+        let segment = &mut self.segments[self.segment];
+        segment.kinds[index(kind)].record(done);
+        let gap = self.now.0 - self.last_completion.0;
+        segment.longest_gap = segment.longest_gap.max(gap);
+        self.last_completion = self.now;
+    }
+
+    /// An operation failed; the first failure is kept in words.
+    #[cold]
+    pub(crate) fn failed(&mut self, kind: OpKind, error: &OpError) {
+        *self.errors[index(kind)].entry(error.kind.clone()).or_default() += 1;
+        self.first_error.get_or_insert_with(|| error.clone());
+    }
+
+    /// Closes the books at `at`, or at the end of the trial if that is earlier.
+    pub(crate) fn finish(mut self, at: Nanos) -> Finished {
+        self.advance(at);
+        if self.now.0 > self.window_end.0.saturating_sub(nanos(self.shape.window)) {
+            self.windows.push(self.window);
+        }
+        // Silence up to the end is a gap too.
+        let gap = self.now.0 - self.last_completion.0;
+        let segment = &mut self.segments[self.segment];
+        segment.longest_gap = segment.longest_gap.max(gap);
+        Finished {
+            measured: self.now - self.start,
+            segments: self.segments,
+            windows: self.windows,
+            total: self.total,
+            late: self.late,
+            errors: self.errors,
+            first_error: self.first_error,
+        }
+    }
+
+    /// Writes the books up to `at`. Time never goes back and stops at the end: a completion found
+    /// late in a batch counts where the books are.
+    #[inline]
+    fn advance(&mut self, at: Nanos) {
+        let at = at.min(self.end);
+        while at >= self.boundary && self.boundary < self.end {
+            self.integrate(self.boundary);
+            self.cross();
+        }
+        self.integrate(at);
+    }
+
+    #[inline]
+    fn integrate(&mut self, at: Nanos) {
+        if at > self.now {
+            let area = u128::from(self.in_flight) * u128::from(at.0 - self.now.0);
+            self.segments[self.segment].in_flight += area;
+            self.now = at;
+        }
+    }
+
+    /// Goes on to the next window, segment or both.
+    #[cold]
+    fn cross(&mut self) {
+        if self.boundary == self.window_end {
+            self.windows.push(std::mem::take(&mut self.window));
+            self.window_end = self.window_end + self.shape.window;
+        }
+        if self.boundary == self.segment_end {
+            self.segment += 1;
+            self.segment_end = match self.shape.duration {
+                Some(duration) if self.segment < WARM_UP_SEGMENTS as usize => {
+                    self.segment_end + segment_length(duration)
+                }
+                _ => Nanos(u64::MAX),
+            };
+        }
+        self.boundary = self.segment_end.min(self.window_end);
+    }
+}
+
+/// Closed books.
+pub(crate) struct Finished {
+    /// From the start to where the books were closed.
+    pub measured: Duration,
+    pub segments: Vec<Segment>,
+    pub windows: Vec<Window>,
+    pub total: Window,
+    pub late: u64,
+    pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
+    pub first_error: Option<OpError>,
+}
+
+/// Length of a warm-up segment: a 20th of the trial, at least 1 ns.
+pub(crate) fn segment_length(duration: Duration) -> Duration {
+    (duration / (2 * WARM_UP_SEGMENTS)).max(Duration::from_nanos(1))
+}
+
+fn windows_in(duration: Duration, window: Duration) -> usize {
+    // A capacity only; bounded so that a strange window cannot ask for much memory.
+    duration.as_nanos().div_ceil(window.as_nanos().max(1)).min(1 << 16) as usize
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[inline]
+fn add(window: &mut Window, kind: OpKind, bytes: u32) {
+    match kind {
+        OpKind::Read => {
+            window.read_ops += 1;
+            window.read_bytes += u64::from(bytes);
+        }
+        OpKind::Write => {
+            window.write_ops += 1;
+            window.write_bytes += u64::from(bytes);
+        }
+        OpKind::Flush => {}
+    }
+}

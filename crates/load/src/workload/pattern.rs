@@ -1,0 +1,154 @@
+//! The five patterns of a check.
+
+use super::{Step, Workload, Written};
+use crate::op::{Done, FileId, Op, Span};
+use model::{Layout, Nanos, Pattern, Stability};
+use rand_pcg::Pcg64;
+use rand_pcg::rand_core::Rng;
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+/// A file of `Workload::size` bytes, laid out whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaidOut {
+    /// The file.
+    pub file: FileId,
+    /// The generation it was laid out with. Patterns write `generation + 1`.
+    pub generation: u32,
+}
+
+/// The files of a trial. The file that is read is never written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Files {
+    /// The file that reads go to.
+    pub read: LaidOut,
+    /// The file that writes go to.
+    pub write: LaidOut,
+}
+
+/// One worker's part of a pattern: endless, until the driver's time is up.
+pub struct PatternWorkload {
+    pattern: Pattern,
+    files: Files,
+    block: NonZeroU32,
+    stability: Stability,
+    /// This worker's blocks, as numbers of blocks in the file.
+    range: Range<u64>,
+    /// Next block of a sequential pattern.
+    next: u64,
+    random: Pcg64,
+    written: Written,
+}
+
+impl PatternWorkload {
+    /// Worker `worker` (from 0) of `workload`. The same seed, workload and worker make the same
+    /// operations; workers draw from different streams of the generator. An error, in words, if
+    /// the file is too small to give this worker a block of its own, or a block is 0 or above
+    /// 4 GiB.
+    pub fn new(
+        workload: &model::Workload,
+        worker: u16,
+        files: Files,
+        seed: u64,
+    ) -> Result<PatternWorkload, String> {
+        let block = u32::try_from(workload.block.0)
+            .ok()
+            .and_then(NonZeroU32::new)
+            .ok_or_else(|| format!("a block of {} cannot be driven", workload.block))?;
+        let range = range(workload, u64::from(block.get()), worker);
+        if range.is_empty() {
+            return Err(format!(
+                "{} in blocks of {} cannot be shared out to {} workers",
+                workload.size, workload.block, workload.workers
+            ));
+        }
+        let written = if workload.pattern.writes() {
+            Written::new(workload.size.0, block)
+        } else {
+            Written::nothing()
+        };
+        Ok(PatternWorkload {
+            pattern: workload.pattern,
+            files,
+            block,
+            stability: workload.stability,
+            next: range.start,
+            range,
+            random: Pcg64::new(u128::from(seed), u128::from(worker)),
+            written,
+        })
+    }
+
+    /// What was written, for reading it back.
+    pub fn into_written(self) -> Written {
+        self.written
+    }
+
+    #[inline]
+    fn next_block(&mut self) -> u64 {
+        let block = self.next;
+        self.next = if block + 1 == self.range.end { self.range.start } else { block + 1 };
+        block
+    }
+
+    /// A uniformly drawn block, and a fair coin from bits that the block does not depend on: the
+    /// product takes its top bits from the top of the draw. A block's probability is off by less
+    /// than (blocks / 2^64) of itself.
+    #[inline]
+    fn draw(&mut self) -> (u64, bool) {
+        let draw = self.random.next_u64();
+        let blocks = self.range.end - self.range.start;
+        let block = (u128::from(draw) * u128::from(blocks)) >> 64;
+        (self.range.start + block as u64, draw & 1 == 1)
+    }
+}
+
+impl Workload for PatternWorkload {
+    #[inline]
+    fn next(&mut self, _now: Nanos) -> Step {
+        let (block, write) = match self.pattern {
+            Pattern::SequentialRead => (self.next_block(), false),
+            Pattern::SequentialWrite => (self.next_block(), true),
+            Pattern::RandomRead => (self.draw().0, false),
+            Pattern::RandomWrite => (self.draw().0, true),
+            Pattern::RandomMixed => self.draw(),
+        };
+        let laid_out = if write { self.files.write } else { self.files.read };
+        let offset = block * u64::from(self.block.get());
+        let mut span = Span {
+            file: laid_out.file,
+            offset,
+            length: self.block.get(),
+            generation: laid_out.generation,
+        };
+        Step::Issue(if write {
+            span.generation = laid_out.generation.wrapping_add(1);
+            self.written.issue(offset);
+            Op::Write(span, self.stability)
+        } else {
+            Op::Read(span)
+        })
+    }
+
+    #[inline]
+    fn completed(&mut self, op: &Op, done: &Done) {
+        if let Op::Write(span, _) = op
+            && done.result.is_ok()
+        {
+            self.written.acknowledge(span.offset);
+        }
+    }
+}
+
+/// The whole blocks of the file that belong to a worker; a rest shorter than a block is not used.
+fn range(workload: &model::Workload, block: u64, worker: u16) -> Range<u64> {
+    let blocks = workload.size.0 / block;
+    match workload.layout {
+        Layout::Shared => 0..blocks,
+        Layout::Disjoint => {
+            let workers = u128::from(workload.workers.get());
+            let cut = |i: u16| (u128::from(blocks) * u128::from(i).min(workers) / workers) as u64;
+            cut(worker)..cut(worker.saturating_add(1))
+        }
+    }
+}

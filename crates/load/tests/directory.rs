@@ -1,0 +1,287 @@
+//! Directories, on the file systems at hand and with both engines.
+
+mod common;
+
+use common::{workers, workload};
+use lab::Need;
+use load::{
+    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, RunSpec, Share, SystemClock,
+    Written, lay_out, run, verify,
+};
+use model::units::{Bytes, KIB, MIB};
+use model::{Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, Stability, Workload};
+use std::fs;
+use std::os::unix::fs::{FileExt, symlink};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn open(path: &Path, engine: Option<Engine>) -> Result<DirectoryShare, model::Failure> {
+    DirectoryShare::open(
+        &DirectoryTarget { path: path.to_owned() },
+        engine,
+        &path.display().to_string(),
+    )
+}
+
+fn means() -> Means {
+    Means {
+        content: Arc::new(Content::new(77)),
+        clock: Arc::new(SystemClock::new()),
+        operation_timeout: Duration::from_secs(20),
+    }
+}
+
+fn running() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+/// Two laid-out files of `size` bytes.
+fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
+    let mut namespace = share.namespace().unwrap();
+    let mut file = |name| {
+        let laid_out = LaidOut { file: namespace.create(name).unwrap(), generation: 1 };
+        lay_out(share, means, laid_out, size, &mut |_| {}, &running()).unwrap();
+        laid_out
+    };
+    Files { read: file("read"), write: file("write") }
+}
+
+fn spec(means: &Means, files: Files, workload: Workload) -> RunSpec {
+    RunSpec {
+        content: means.content.clone(),
+        clock: means.clock.clone(),
+        files,
+        ..common::spec(workload, means.clock.clone(), Duration::from_millis(60))
+    }
+}
+
+/// Every pattern at several depths and blocks, verified while reading and read back after.
+fn drive_and_verify(directory: &Path, engine: Engine) {
+    let share = open(directory, Some(engine)).unwrap();
+    let means = means();
+    // Not a multiple of a page: the last kilobyte takes the way around O_DIRECT.
+    let size = 3 * MIB + KIB;
+    let files = prepare(&share, &means, size);
+    assert_eq!(fs::metadata(directory.join("read")).unwrap().len(), size);
+    for (pattern, block, depth, stability) in [
+        (Pattern::SequentialRead, MIB, 2, Stability::Unstable),
+        (Pattern::RandomRead, KIB, 1, Stability::Unstable),
+        (Pattern::RandomMixed, 4 * KIB, 1, Stability::Unstable),
+        (Pattern::RandomMixed, 4 * KIB, 16, Stability::Unstable),
+        (Pattern::RandomWrite, KIB, 4, Stability::FileSync),
+        (Pattern::SequentialWrite, 64 * KIB, 8, Stability::Unstable),
+    ] {
+        let workload = Workload {
+            block: Bytes(block),
+            size: Bytes(size),
+            workers: workers(2),
+            depth: workers(depth),
+            stability,
+            verify: true,
+            ..workload(pattern)
+        };
+        let result = run(&share, &spec(&means, files, workload), &running(), None).unwrap();
+        let context = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
+        assert_eq!(result.ended, Ended::Complete, "{context}");
+        assert!(result.first_error.is_none(), "{context}");
+        let total = result.total;
+        assert!(!pattern.reads() || total.read_bytes == total.read_ops * block, "{context}");
+        assert!(pattern.reads() == (total.read_ops > 0), "{context}");
+        assert!(pattern.writes() == (total.write_ops > 0), "{context}");
+        let flushes = pattern.writes() && stability == Stability::Unstable;
+        assert_eq!(result.flush.is_some(), flushes, "{context}");
+        let written: Option<&Written> = pattern.writes().then_some(&result.written);
+        let found =
+            verify(&share, &means, files.write, size, written, &mut |_| {}, &running()).unwrap();
+        assert!(found.is_good() && found.bytes == size, "{context}: {found:?}");
+        if pattern.writes() {
+            assert!(result.written.blocks() > 0);
+            let again = LaidOut { generation: 1, ..files.write };
+            lay_out(&share, &means, again, size, &mut |_| {}, &running()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn psync_on_the_usual_file_system() {
+    drive_and_verify(tempfile::tempdir().unwrap().path(), Engine::Psync);
+}
+
+#[test]
+fn io_uring_on_the_usual_file_system() {
+    drive_and_verify(tempfile::tempdir().unwrap().path(), Engine::IoUring);
+}
+
+#[test]
+fn both_engines_on_tmpfs() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    for (name, engine) in [("p", Engine::Psync), ("u", Engine::IoUring)] {
+        let directory = directory.path().join(name);
+        fs::create_dir(&directory).unwrap();
+        drive_and_verify(&directory, engine);
+        let facts = open(&directory, Some(engine)).unwrap().facts();
+        assert_eq!(facts.protocol, "directory on tmpfs");
+        assert!(facts.client_cache.contains("memory"), "{}", facts.client_cache);
+    }
+}
+
+#[test]
+fn what_others_did_to_the_file_is_found() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let directory = tempfile::tempdir().unwrap();
+        let share = open(directory.path(), Some(engine)).unwrap();
+        let means = means();
+        let files = prepare(&share, &means, MIB);
+        let raw =
+            fs::OpenOptions::new().write(true).read(true).open(directory.path().join("write"));
+        let raw = raw.unwrap();
+        let mut page = [0; 4096];
+        raw.read_exact_at(&mut page, 8 * 4096).unwrap();
+        raw.write_all_at(&page, 20 * 4096).unwrap(); // page 20 holds page 8
+        raw.write_all_at(&[1], 30 * 4096 + 777).unwrap();
+        raw.write_all_at(&[2; 4096], 31 * 4096).unwrap();
+        raw.sync_all().unwrap();
+        let check = |laid_out| {
+            verify(&share, &means, laid_out, MIB, None, &mut |_| {}, &running()).unwrap()
+        };
+        let found = check(files.write);
+        assert_eq!((found.stale, found.misplaced, found.corrupt), (0, 1, 2), "{found:?}");
+        let found = check(LaidOut { generation: 2, ..files.read });
+        assert_eq!((found.stale, found.misplaced, found.corrupt), (256, 0, 0), "{found:?}");
+        // Reads that verify count what they meet, and go on.
+        let workload = Workload {
+            size: Bytes(MIB),
+            verify: true,
+            depth: workers(2),
+            ..workload(Pattern::SequentialRead)
+        };
+        let swapped = Files { read: files.write, write: files.read };
+        let result = run(&share, &spec(&means, swapped, workload), &running(), None).unwrap();
+        assert_eq!(result.ended, Ended::Complete);
+        assert!(result.errors[&OpKind::Read][&ErrorKind::CorruptContent] > 0);
+        assert!(result.errors[&OpKind::Read][&ErrorKind::MisplacedContent] > 0);
+    }
+}
+
+#[test]
+fn a_file_cut_short_gives_short_reads() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let directory = tempfile::tempdir().unwrap();
+        let share = open(directory.path(), Some(engine)).unwrap();
+        let means = means();
+        let files = prepare(&share, &means, MIB);
+        fs::File::options()
+            .write(true)
+            .open(directory.path().join("read"))
+            .unwrap()
+            .set_len(4096)
+            .unwrap();
+        let workload = Workload { depth: workers(3), ..workload(Pattern::SequentialRead) };
+        let result = run(&share, &spec(&means, files, workload), &running(), None).unwrap();
+        assert!(result.errors[&OpKind::Read][&ErrorKind::Short] > 0, "{engine:?}");
+        let failure =
+            verify(&share, &means, files.read, MIB, None, &mut |_| {}, &running()).unwrap_err();
+        assert_eq!(failure.cause, Cause::Trial);
+    }
+}
+
+#[test]
+fn a_full_file_system_is_told_as_such() {
+    let stage = lab::enter_or_skip!(Need::Namespaces);
+    let mount = stage.tmpfs("/run/full", MIB).unwrap();
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let share = open(mount.path(), Some(engine)).unwrap();
+        assert!(share.facts().space_bytes.0 <= MIB);
+        let mut namespace = share.namespace().unwrap();
+        let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 0 };
+        let failure =
+            lay_out(&share, &means(), laid_out, 4 * MIB, &mut |_| {}, &running()).unwrap_err();
+        assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
+        assert_eq!(open(mount.path(), None).err().map(|f| f.cause), Some(Cause::NoSpace));
+        namespace.close(laid_out.file);
+        namespace.remove_file("data").unwrap();
+    }
+}
+
+#[test]
+fn refusals_name_the_target_and_a_way_out() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("file");
+    fs::write(&file, b"x").unwrap();
+    for path in [directory.path().join("missing"), file, "/proc/self".into()] {
+        let Err(failure) = open(&path, None) else { panic!("{} was opened", path.display()) };
+        assert_eq!(failure.cause, Cause::NotPermitted);
+        assert!(failure.on.contains(&path.display().to_string()) && !failure.next.is_empty());
+    }
+}
+
+#[test]
+fn opening_leaves_nothing_behind() {
+    for parent in [std::env::temp_dir(), "/dev/shm".into()] {
+        let directory = tempfile::tempdir_in(parent).unwrap();
+        open(directory.path(), None).unwrap();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn names_are_kept_to_and_links_are_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let precious = outside.path().join("precious");
+    fs::write(&precious, b"precious").unwrap();
+    let share = open(directory.path(), None).unwrap();
+    let mut names = share.namespace().unwrap();
+
+    names.make_directory("ä b").unwrap();
+    assert!(names.make_directory("ä b").is_err());
+    names.write_small("ä b/lease", b"a longer text").unwrap();
+    names.write_small("ä b/lease", b"short").unwrap();
+    assert_eq!(names.read_small("ä b/lease", 100).unwrap(), b"short");
+    assert_eq!(names.read_small("ä b/lease", 2).unwrap(), b"sh");
+    let first = names.create("ä b/data").unwrap();
+    assert!(names.create("ä b/data").is_err(), "it exists");
+    let again = names.open("ä b/data").unwrap();
+    assert_ne!(first, again);
+
+    symlink(&precious, directory.path().join("ä b/link")).unwrap();
+    symlink(outside.path(), directory.path().join("directory-link")).unwrap();
+    assert!(names.open("ä b/link").is_err());
+    assert!(names.create("ä b/link").is_err());
+    assert!(names.write_small("ä b/link", b"gone").is_err());
+    assert!(names.read_small("ä b/link", 10).is_err());
+    assert!(names.list("directory-link").is_err());
+    let mut listed: Vec<_> =
+        names.list("ä b").unwrap().into_iter().map(|e| (e.name, e.kind)).collect();
+    listed.sort_by(|a, b| a.0.cmp(&b.0));
+    let expected = [
+        ("data".to_owned(), EntryKind::File),
+        ("lease".to_owned(), EntryKind::File),
+        ("link".to_owned(), EntryKind::Other),
+    ];
+    assert_eq!(listed, expected);
+    assert!(names.remove_directory("ä b").is_err(), "it is not empty");
+    for name in ["data", "lease", "link"] {
+        names.remove_file(&format!("ä b/{name}")).unwrap();
+    }
+    names.remove_directory("ä b").unwrap();
+    names.remove_file("directory-link").unwrap();
+    assert_eq!(fs::read(&precious).unwrap(), b"precious");
+    assert!(names.list("").unwrap().is_empty());
+    let space = names.space().unwrap();
+    assert!(0 < space.available && space.available <= space.total);
+}
+
+#[test]
+fn a_lane_knows_the_files_that_were_open() {
+    let directory = tempfile::tempdir().unwrap();
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let share = open(directory.path(), Some(engine)).unwrap();
+        let files = common::files();
+        let workload = workload(Pattern::RandomRead);
+        let result = run(&share, &spec(&means(), files, workload), &running(), None).unwrap();
+        assert!(matches!(result.ended, Ended::Failed(e) if e.kind == ErrorKind::Gone));
+    }
+}

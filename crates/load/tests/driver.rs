@@ -1,0 +1,321 @@
+//! The worker loop and its books, exactly, on a scripted share and clock.
+
+mod common;
+
+use common::{spec, workers, workload};
+use load::Workload as _;
+use load::{
+    Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, PatternWorkload,
+    Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run, verify,
+};
+use model::units::{Bytes, KIB, MIB};
+use model::{Cause, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn running() -> AtomicBool {
+    AtomicBool::new(false)
+}
+
+/// A trial of 1 s on `servers` servers.
+fn trial(
+    workload: Workload,
+    servers: u16,
+    script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static,
+) -> TeamResult {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(servers), script);
+    run(&share, &spec(workload, clock, 1000 * MS), &running(), None).unwrap()
+}
+
+fn depth(pattern: Pattern, depth: u16) -> Workload {
+    Workload { depth: workers(depth), ..workload(pattern) }
+}
+
+#[test]
+fn depth_four_on_two_servers_of_a_millisecond() {
+    let result = trial(depth(Pattern::RandomRead, 4), 2, |_, _| Reply::After(MS));
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!(result.measured, 1000 * MS);
+    // Two complete each millisecond; at exactly 1 s two more, which still count.
+    let whole = result.measured(Duration::ZERO);
+    let reads = &whole.kinds[&OpKind::Read];
+    assert_eq!((reads.operations, reads.bytes), (2000, 2000 * 4096));
+    assert_eq!(reads.client.len(), 2000);
+    assert_eq!(whole.in_flight, 4.0);
+    // The first two take 1 ms; all later ones wait 1 ms for their turn as well.
+    assert_eq!(reads.client.count_at(1_000_000), 2);
+    assert_eq!(reads.client.count_at(2_000_000), 1998);
+    assert!((reads.client.mean() / 2e6 - 1.0).abs() < 0.002, "{}", reads.client.mean());
+    assert_eq!(whole.longest_gap, MS);
+    assert!(reads.rpc.is_none());
+    // Those still in flight at the end complete late.
+    assert_eq!((result.late, result.total.read_ops), (2, 2002));
+    // 100 ms a window; what completes at its end belongs to the next, and the last holds the end.
+    let counts: Vec<u64> = result.windows.iter().map(|w| w.read_ops).collect();
+    assert_eq!(counts, [198, 200, 200, 200, 200, 200, 200, 200, 200, 202]);
+}
+
+#[test]
+fn a_cut_is_rounded_up_to_a_twentieth_and_leaves_at_least_half() {
+    // 10 ms an operation in the first 200 ms, 1 ms after.
+    let result = trial(workload(Pattern::RandomRead), 1, |_, now| {
+        Reply::After(if now.0 < 200_000_000 { 10 * MS } else { MS })
+    });
+    let whole = result.measured(Duration::ZERO);
+    assert_eq!(whole.kinds[&OpKind::Read].operations, 20 + 800);
+    assert_eq!(whole.longest_gap, 10 * MS);
+    let rest = result.measured(180 * MS);
+    assert_eq!((rest.from, rest.length), (200 * MS, 800 * MS));
+    // The operation that completes at 200 ms belongs to what follows.
+    assert_eq!(rest.kinds[&OpKind::Read].operations, 801);
+    assert_eq!(rest.in_flight, 1.0);
+    let most = result.measured(900 * MS);
+    assert_eq!((most.from, most.length), (500 * MS, 500 * MS));
+}
+
+#[test]
+fn in_flight_agrees_with_littles_law_where_service_times_vary() {
+    let state = AtomicU64::new(1);
+    let result = trial(depth(Pattern::RandomMixed, 8), 3, move |_, _| {
+        let x = state.load(Ordering::Relaxed).wrapping_mul(6364136223846793005).wrapping_add(1);
+        state.store(x, Ordering::Relaxed);
+        Reply::After(Duration::from_nanos(x >> 44))
+    });
+    let whole = result.measured(Duration::ZERO);
+    let (integrated, by_law) = (whole.in_flight, whole.in_flight_by_littles_law());
+    assert!((integrated / by_law - 1.0).abs() < 0.01, "{integrated} {by_law}");
+    let counted: u64 = whole.kinds.values().map(|k| k.client.len()).sum();
+    let windows: u64 = result.windows.iter().map(|w| w.read_ops + w.write_ops).sum();
+    assert_eq!(counted, windows);
+    assert_eq!(counted + result.late, result.total.read_ops + result.total.write_ops);
+}
+
+#[test]
+fn the_final_flush_is_timed_apart_and_only_where_needed() {
+    let script = |op: &Op, _| Reply::After(if op.kind() == OpKind::Flush { 70 * MS } else { MS });
+    let result = trial(workload(Pattern::SequentialWrite), 1, script);
+    assert_eq!(result.flush, Some(70 * MS));
+    assert!(!result.measured(Duration::ZERO).kinds.contains_key(&OpKind::Flush));
+    assert_eq!(result.written.blocks(), 256);
+    let stable = Workload { stability: Stability::FileSync, ..workload(Pattern::SequentialWrite) };
+    assert_eq!(trial(stable, 1, script).flush, None);
+    assert_eq!(trial(workload(Pattern::RandomRead), 1, script).flush, None);
+}
+
+#[test]
+fn silence_up_to_the_end_is_a_gap() {
+    let result = trial(workload(Pattern::RandomRead), 1, |_, now| {
+        Reply::After(if now.0 >= 600_000_000 { 3000 * MS } else { MS })
+    });
+    assert_eq!(result.ended, Ended::Complete, "drained within the operation's time limit");
+    let whole = result.measured(Duration::ZERO);
+    assert_eq!(whole.longest_gap, 400 * MS);
+    assert_eq!((whole.kinds[&OpKind::Read].operations, result.late), (600, 1));
+}
+
+#[test]
+fn an_operation_without_an_answer_fails_the_trial_though_others_complete() {
+    let count = AtomicU64::new(0);
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(4), move |_, _| {
+        if count.fetch_add(1, Ordering::Relaxed) == 5 { Reply::Never } else { Reply::After(MS) }
+    });
+    let mut spec = spec(depth(Pattern::RandomRead, 4), clock, 60_000 * MS);
+    spec.operation_timeout = 2000 * MS;
+    let result = run(&share, &spec, &running(), None).unwrap();
+    let Ended::Failed(error) = &result.ended else { panic!("{:?}", result.ended) };
+    assert_eq!(error.kind, ErrorKind::TimedOut);
+    assert!(error.detail.contains("read of 4096 bytes"), "{}", error.detail);
+    assert_eq!(result.errors[&OpKind::Read][&ErrorKind::TimedOut], 1);
+    assert!(result.measured >= 2000 * MS && result.measured <= 2200 * MS);
+}
+
+#[test]
+fn fatal_errors_end_the_worker_and_others_are_counted() {
+    let at = |kind: ErrorKind| {
+        trial(workload(Pattern::RandomWrite), 1, move |op, now| match op {
+            Op::Write(..) if now.0 == 300_000_000 => Reply::error(MS, kind.clone()),
+            _ => Reply::After(MS),
+        })
+    };
+    for fatal in [ErrorKind::NoSpace, ErrorKind::NotPermitted, ErrorKind::ConnectionLost] {
+        let result = at(fatal.clone());
+        assert!(matches!(&result.ended, Ended::Failed(e) if e.kind == fatal), "{fatal}");
+        assert_eq!(result.measured, 301 * MS);
+        assert_eq!(result.errors[&OpKind::Write][&fatal], 1);
+        assert_eq!(result.flush, None, "nothing is flushed after a failure");
+    }
+    let result = at(ErrorKind::CorruptContent);
+    assert_eq!(result.ended, Ended::Complete);
+    assert_eq!(result.first_error.unwrap().kind, ErrorKind::CorruptContent);
+}
+
+#[test]
+fn a_dead_lane_fails_the_trial() {
+    let result = trial(depth(Pattern::RandomRead, 2), 1, |_, now| {
+        if now.0 < 50_000_000 {
+            return Reply::After(MS);
+        }
+        Reply::Dies(LaneDead { kind: ErrorKind::ConnectionLost, detail: "reset by peer".into() })
+    });
+    assert!(matches!(&result.ended, Ended::Failed(e) if &*e.detail == "reset by peer"));
+}
+
+#[test]
+fn one_worker_that_fails_stops_the_others() {
+    let clock = Arc::new(SystemClock::new());
+    let fails = AtomicU64::new(0);
+    let share = MockShare::new(Arc::new(VirtualClock::new()), workers(4), move |_, _| {
+        if fails.fetch_add(1, Ordering::Relaxed) == 1000 {
+            return Reply::error(Duration::ZERO, ErrorKind::NoSpace);
+        }
+        Reply::After(Duration::ZERO)
+    });
+    let workload = Workload { workers: workers(3), ..workload(Pattern::RandomWrite) };
+    // An hour: only the failure can end it in time.
+    let spec = spec(workload, clock, 3_600_000 * MS);
+    let result = run(&share, &spec, &running(), None).unwrap();
+    assert!(matches!(&result.ended, Ended::Failed(e) if e.kind == ErrorKind::NoSpace));
+}
+
+#[test]
+fn a_stop_ends_every_worker_long_before_its_time() {
+    let stop = running();
+    let workload = Workload { workers: workers(2), ..workload(Pattern::RandomRead) };
+    let spec = spec(workload, Arc::new(SystemClock::new()), 3_600_000 * MS);
+    let mut seen = Window::default();
+    // The observer stops it as soon as it has seen anything complete.
+    let mut observer = |_: Duration, window: Window| {
+        seen.add(&window);
+        if seen.read_ops > 0 {
+            stop.store(true, Ordering::Relaxed);
+        }
+    };
+    let result = run(&NullShare::new(), &spec, &stop, Some(&mut observer)).unwrap();
+    assert_eq!(result.ended, Ended::Stopped);
+    assert!(seen.read_ops > 0 && seen.read_ops <= result.total.read_ops);
+    assert!(result.cpu > Duration::ZERO);
+}
+
+#[test]
+fn a_stop_is_noticed_while_nothing_answers() {
+    let stop = Arc::new(running());
+    let flag = stop.clone();
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), move |_, _| {
+        flag.store(true, Ordering::Relaxed);
+        Reply::Never
+    });
+    let spec = spec(depth(Pattern::RandomRead, 1), clock.clone(), 1_000_000 * MS);
+    let result = run(&share, &spec, &stop, None).unwrap();
+    assert_eq!(result.ended, Ended::Stopped);
+    assert!(result.measured <= 1300 * MS, "a tick and the grace: {:?}", result.measured);
+}
+
+fn means(clock: Arc<VirtualClock>) -> Means {
+    let RunSpec { content, operation_timeout, .. } =
+        spec(workload(Pattern::RandomRead), clock.clone(), MS);
+    Means { content, clock, operation_timeout }
+}
+
+#[test]
+fn laying_out_writes_every_byte_once_and_flushes() {
+    let written = Arc::new(AtomicU64::new(0));
+    let flushes = Arc::new(AtomicU64::new(0));
+    let (w, f) = (written.clone(), flushes.clone());
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(8), move |op, _| {
+        match op {
+            Op::Write(span, _) => w.fetch_add(u64::from(span.length), Ordering::Relaxed),
+            Op::Flush(_) => f.fetch_add(1, Ordering::Relaxed),
+            Op::Read(_) => panic!("laying out reads nothing"),
+        };
+        Reply::After(MS)
+    });
+    let mut namespace = load::Share::namespace(&share).unwrap();
+    let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 1 };
+    let size = 10 * MIB + 5 * KIB;
+    let mut progress = 0;
+    let means = means(clock.clone());
+    lay_out(&share, &means, laid_out, size, &mut |n| progress += n, &running()).unwrap();
+    assert_eq!((written.load(Ordering::Relaxed), progress), (size, size));
+    assert_eq!(flushes.load(Ordering::Relaxed), 1);
+    // 11 writes on 8 servers are two rounds; then the flush.
+    assert_eq!(model::Clock::now(&*clock), Nanos(3_000_000));
+    let stopped = AtomicBool::new(true);
+    let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}, &stopped).unwrap_err();
+    assert_eq!(failure.cause, Cause::Interrupted);
+}
+
+#[test]
+fn no_space_while_laying_out_is_told_as_such() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), |op, _| match op {
+        Op::Write(span, _) if span.offset >= 4 * MIB => Reply::error(MS, ErrorKind::NoSpace),
+        _ => Reply::After(MS),
+    });
+    let laid_out = common::files().write;
+    let failure =
+        lay_out(&share, &means(clock), laid_out, 10 * MIB, &mut |_| {}, &running()).unwrap_err();
+    assert_eq!(failure.cause, Cause::NoSpace);
+    assert!(!failure.next.is_empty());
+}
+
+/// What a worker wrote that issued each of the first 64 blocks, but had every fourth alone
+/// acknowledged.
+fn every_fourth_acknowledged(size: u64) -> load::Written {
+    let workload = Workload { size: Bytes(size), ..workload(Pattern::SequentialWrite) };
+    let mut work = PatternWorkload::new(&workload, 0, common::files(), 0).unwrap();
+    for block in 0..64 {
+        let Step::Issue(op) = work.next(Nanos(0)) else { panic!("patterns are endless") };
+        let failed = OpError { kind: ErrorKind::Io, detail: "".into() };
+        let result = if block % 4 == 0 { Ok(()) } else { Err(failed) };
+        let at = Nanos(0);
+        let done = Done { tag: Tag(0), issued: at, sent: at, done: at, bytes: 4096, result };
+        work.completed(&op, &done);
+    }
+    work.into_written()
+}
+
+#[test]
+fn verifying_expects_of_each_block_what_was_written_last() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(4), |op, _| {
+        let Op::Read(span) = op else { panic!("verifying only reads") };
+        let rewritten = span.offset < 256 * KIB;
+        assert_eq!(span.generation, if rewritten { 5 } else { 4 });
+        assert!(!rewritten || span.offset % (16 * KIB) == 0, "skipped: it may be old or new");
+        Reply::After(MS)
+    });
+    let written = every_fourth_acknowledged(MIB);
+    assert_eq!(written.blocks(), 16);
+    let (laid_out, means) = (common::files().write, means(clock));
+    let found =
+        verify(&share, &means, laid_out, MIB, Some(&written), &mut |_| {}, &running()).unwrap();
+    assert!(found.is_good());
+    assert_eq!((found.bytes, found.skipped_bytes), (MIB - 48 * 4096, 48 * 4096));
+}
+
+#[test]
+fn wrong_pages_are_counted_one_by_one() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(4), |op, _| {
+        let Op::Read(span) = op else { panic!("verifying only reads") };
+        let wrong = [(7, ErrorKind::StaleContent), (9, ErrorKind::CorruptContent)];
+        let pages = span.offset / 4096..(span.offset + u64::from(span.length)) / 4096;
+        match wrong.into_iter().find(|w| pages.contains(&w.0)) {
+            Some((_, kind)) => Reply::error(MS, kind),
+            None => Reply::After(MS),
+        }
+    });
+    let (laid_out, means, mut progress) = (common::files().write, means(clock), 0);
+    let found =
+        verify(&share, &means, laid_out, MIB, None, &mut |n| progress += n, &running()).unwrap();
+    assert_eq!((found.stale, found.misplaced, found.corrupt), (1, 0, 1));
+    assert_eq!((found.bytes, progress), (MIB, MIB));
+    assert!(!found.is_good() && found.first.is_some());
+}

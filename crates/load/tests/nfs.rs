@@ -1,0 +1,420 @@
+//! An NFS target against a real server: what is written is on the server's disk byte for byte,
+//! reads are checked, and whatever is refused says why and what to do.
+
+use lab::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
+use lab::{Need, Stage};
+use load::{
+    Content, Done, EntryKind, FileId, Lane, LaneRequest, Namespace, NfsOptions, NfsShare, Op,
+    Share, Span, SystemClock, Tag,
+};
+use model::{Cause, Clock, ErrorKind, Failure, Nanos, NfsTarget, Stability, Target};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::time::Duration;
+
+const STUDY: u64 = 7;
+const LIMIT: Duration = Duration::from_secs(20);
+
+fn target(url: &str) -> NfsTarget {
+    match url.parse() {
+        Ok(Target::Nfs(target)) => target,
+        other => panic!("{url}: {other:?}"),
+    }
+}
+
+fn open(url: &str) -> Result<NfsShare, Failure> {
+    let connect_timeout = Duration::from_secs(2);
+    NfsShare::open(&target(url), url, NfsOptions { connect_timeout, call_timeout: LIMIT })
+}
+
+fn refused(url: &str) -> Failure {
+    open(url).map(drop).expect_err(url)
+}
+
+/// A lane and what drives it by hand.
+struct Rig {
+    lane: Box<dyn Lane>,
+    clock: Arc<SystemClock>,
+    depth: u16,
+}
+
+impl Rig {
+    fn new(share: &NfsShare, depth: u16, block: u32) -> Rig {
+        let clock = Arc::new(SystemClock::new());
+        let request = LaneRequest {
+            depth: NonZeroU16::new(depth).unwrap(),
+            block,
+            content: Arc::new(Content::new(STUDY)),
+            verify: true,
+            clock: clock.clone(),
+        };
+        Rig { lane: share.lane(request).unwrap(), clock, depth }
+    }
+
+    fn until(&self) -> Nanos {
+        self.clock.now() + LIMIT
+    }
+
+    /// Runs operations with as many in flight as the lane takes; completions in any order.
+    fn run(&mut self, ops: &[Op]) -> Vec<Done> {
+        let mut free: Vec<u16> = (0..self.depth).collect();
+        let (mut next, mut all, mut out) = (0, Vec::new(), Vec::new());
+        while all.len() < ops.len() {
+            while next < ops.len()
+                && let Some(tag) = free.pop()
+            {
+                self.lane.submit(Tag(tag), &ops[next], self.clock.now()).unwrap();
+                next += 1;
+            }
+            let until = self.until();
+            self.lane.reap(until, &mut out).unwrap();
+            assert!(!out.is_empty(), "no completion in {LIMIT:?}");
+            for done in out.drain(..) {
+                assert!(done.issued <= done.sent && done.sent <= done.done, "{done:?}");
+                free.push(done.tag.0);
+                all.push(done);
+            }
+        }
+        all
+    }
+
+    /// Runs operations that must all succeed; bytes transferred.
+    fn run_all(&mut self, ops: &[Op]) -> u64 {
+        let done = self.run(ops);
+        done.iter().for_each(|d| assert_eq!(d.result, Ok(())));
+        done.iter().map(|d| u64::from(d.bytes)).sum()
+    }
+}
+
+/// Spans that cover `size` bytes in blocks, in an order that is not the rising one.
+fn spans(file: FileId, generation: u32, size: u64, block: u32) -> Vec<Span> {
+    let blocks = size / u64::from(block);
+    let step = (blocks / 2) | 1;
+    (0..blocks)
+        .map(|i| Span {
+            file,
+            offset: (i * step % blocks) * u64::from(block),
+            length: block,
+            generation,
+        })
+        .collect()
+}
+
+fn writes(spans: &[Span], stability: Stability) -> Vec<Op> {
+    spans.iter().map(|s| Op::Write(*s, stability)).collect()
+}
+
+fn reads(spans: &[Span]) -> Vec<Op> {
+    spans.iter().map(|s| Op::Read(*s)).collect()
+}
+
+/// Compares a file on the server's disk with what the content says it should be.
+fn assert_on_disk(path: &Path, file: FileId, generation: u32, size: u64) {
+    let disk = std::fs::read(path).unwrap();
+    assert_eq!(disk.len() as u64, size);
+    let content = Content::new(STUDY);
+    let block = 1 << 20;
+    let mut writer = content.writer(block);
+    for (i, part) in disk.chunks(block as usize).enumerate() {
+        let offset = i as u64 * u64::from(block);
+        let span = Span { file, offset, length: part.len() as u32, generation };
+        assert!(writer.fill(&span) == part, "{} differs after byte {offset}", path.display());
+    }
+}
+
+fn names(namespace: &mut dyn Namespace, path: &str) -> Vec<String> {
+    let mut names: Vec<_> = namespace.list(path).unwrap().into_iter().map(|e| e.name).collect();
+    names.sort();
+    names
+}
+
+fn serve(stage: &Stage, export: Export) -> Ganesha {
+    Ganesha::start(stage, GaneshaConfig::one(export)).unwrap()
+}
+
+#[test]
+fn what_is_written_is_on_the_servers_disk() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("my films Übung"));
+    let disk = server.directory("my films Übung").unwrap().to_owned();
+    for url in [server.url("my films Übung"), server.url_with_ports("my films Übung")] {
+        let share = open(&url).unwrap();
+        let facts = share.facts();
+        assert_eq!(facts.protocol, "NFSv3 over TCP");
+        assert!(facts.space_bytes.1 > 0 && facts.read_size_bytes >= 65536, "{facts:?}");
+        let mut names_below = share.namespace().unwrap();
+        names_below.make_directory("run").unwrap();
+        // Small and large blocks, copied and handed over, unstable and stable, deep and shallow.
+        let cases = [
+            (4096, 32, Stability::Unstable),
+            (4096, 1, Stability::FileSync),
+            (1 << 20, 4, Stability::Unstable),
+            (65536, 32, Stability::FileSync),
+        ];
+        for (i, (block, depth, stability)) in cases.into_iter().enumerate() {
+            let path = format!("run/file {i}");
+            let file = names_below.create(&path).unwrap();
+            let size = u64::from(block) * 200;
+            let pieces = spans(file, 3, size, block);
+            let mut rig = Rig::new(&share, depth, block);
+            assert_eq!(rig.run_all(&writes(&pieces, stability)), size);
+            assert_eq!(rig.run_all(&[Op::Flush(file)]), 0);
+            assert_on_disk(&disk.join(&path), file, 3, size);
+            assert_eq!(rig.run_all(&reads(&pieces)), size);
+            names_below.close(file);
+            names_below.remove_file(&path).unwrap();
+        }
+        names_below.remove_directory("run").unwrap();
+        assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
+    }
+}
+
+/// The bytes of a file of the study.
+fn whole(file: FileId, generation: u32, size: u32) -> Vec<u8> {
+    let span = Span { file, offset: 0, length: size, generation };
+    Content::new(STUDY).writer(size).fill(&span).to_vec()
+}
+
+#[test]
+fn another_client_reads_what_was_written_and_the_other_way_round() {
+    const SIZE: u32 = 3 << 20;
+    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let server = serve(&stage, Export::directory("data"));
+    let share = open(&server.url("data")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let file = namespace.create("ours").unwrap();
+    let mut rig = Rig::new(&share, 4, 65536);
+    rig.run_all(&writes(&spans(file, 0, SIZE.into(), 65536), Stability::Unstable));
+    rig.run_all(&[Op::Flush(file)]);
+    let url = server.libnfs_url("data", "ours");
+    let read = Command::new("nfs-cat").arg(&url).output().unwrap();
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert!(read.stdout == whole(file, 0, SIZE), "nfs-cat read something else");
+
+    // The next file that is opened has the next number.
+    let theirs = FileId(file.0 + 1);
+    let local = Path::new("/run/local");
+    std::fs::write(local, whole(theirs, 0, SIZE)).unwrap();
+    let url = server.libnfs_url("data", "theirs");
+    let copied = Command::new("nfs-cp").arg(local).arg(&url).output().unwrap();
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    assert_eq!(namespace.open("theirs").unwrap(), theirs);
+    let mut rig = Rig::new(&share, 4, 65536);
+    rig.run_all(&reads(&spans(theirs, 0, SIZE.into(), 65536)));
+}
+
+#[test]
+fn operations_longer_than_the_transfer_size_are_split() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("data"));
+    let disk = server.directory("data").unwrap().to_owned();
+    let url = format!("{}?rsize=65536&wsize=5000", server.url("data"));
+    let share = open(&url).unwrap();
+    assert_eq!((share.facts().read_size_bytes, share.facts().write_size_bytes), (65536, 5000));
+    let mut namespace = share.namespace().unwrap();
+    let file = namespace.create("f").unwrap();
+    let pieces = spans(file, 0, 16 << 20, 1 << 20);
+    let mut rig = Rig::new(&share, 3, 1 << 20);
+    assert_eq!(rig.run_all(&writes(&pieces, Stability::Unstable)), 16 << 20);
+    rig.run_all(&[Op::Flush(file)]);
+    assert_on_disk(&disk.join("f"), file, 0, 16 << 20);
+    assert_eq!(rig.run_all(&reads(&pieces)), 16 << 20);
+    // Beyond the end: as much as there is, and then the truth about it.
+    let beyond = Span { file, offset: (16 << 20) - 100, length: 4096, generation: 0 };
+    let done = rig.run(&[Op::Read(beyond)]);
+    assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Short);
+}
+
+#[test]
+fn wrong_content_is_told_apart() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("data"));
+    let share = open(&server.url("data")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let file = namespace.create("f").unwrap();
+    let mut rig = Rig::new(&share, 8, 4096);
+    let pieces = spans(file, 1, 64 * 4096, 4096);
+    rig.run_all(&writes(&pieces, Stability::Unstable));
+    let newer: Vec<_> = pieces.iter().map(|s| Span { generation: 2, ..*s }).collect();
+    for done in rig.run(&reads(&newer)) {
+        assert_eq!(done.result.unwrap_err().kind, ErrorKind::StaleContent);
+    }
+    // The lane goes on.
+    assert_eq!(rig.run_all(&reads(&pieces)), 64 * 4096);
+    let unknown = Span { file: FileId(99), ..pieces[0] };
+    let done = rig.run(&[Op::Read(unknown)]);
+    assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Gone);
+}
+
+#[test]
+fn names_are_made_listed_and_removed() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("data"));
+    let disk = server.directory("data").unwrap().to_owned();
+    std::fs::create_dir_all(disk.join("a/b")).unwrap();
+    std::os::unix::fs::symlink("/etc", disk.join("link")).unwrap();
+    std::os::unix::fs::symlink("a", disk.join("near")).unwrap();
+    let share = open(&format!("{}/a", server.url("data"))).unwrap();
+    let mut inner = share.namespace().unwrap();
+    assert_eq!(names(&mut *inner, ""), ["b"]);
+
+    let share = open(&server.url("data")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let link = namespace.list("").unwrap().into_iter().find(|e| e.name == "link").unwrap();
+    assert_eq!(link.kind, EntryKind::Other);
+    assert!(namespace.list("near").is_err(), "links are not followed");
+    assert!(namespace.write_small("near/x", b"1").is_err());
+
+    namespace.write_small("a/small", b"a longer text").unwrap();
+    namespace.write_small("a/small", b"short").unwrap();
+    assert_eq!(std::fs::read(disk.join("a/small")).unwrap(), b"short");
+    assert_eq!(namespace.read_small("a/small", 100).unwrap(), b"short");
+    assert_eq!(namespace.read_small("a/small", 2).unwrap(), b"sh");
+    let long = vec![7; 300_000];
+    namespace.write_small("a/long", &long).unwrap();
+    assert!(namespace.read_small("a/long", usize::MAX).unwrap() == long);
+    assert!(namespace.write_small("link", b"x").is_err(), "not through a link");
+    assert!(namespace.create("a/small").is_err(), "never over what exists");
+    assert!(namespace.make_directory("a").is_err());
+    namespace.remove_file("near").unwrap();
+    assert!(disk.join("a").is_dir(), "the link went, not what it points to");
+    assert!(namespace.remove_directory("a").is_err(), "not empty");
+
+    namespace.make_directory("many").unwrap();
+    for i in 0..1500 {
+        std::fs::write(disk.join(format!("many/a rather long name of file number {i}")), "")
+            .unwrap();
+    }
+    let listed = namespace.list("many").unwrap();
+    assert_eq!(listed.len(), 1500);
+    assert!(listed.iter().all(|e| e.kind == EntryKind::File));
+    let space = namespace.space().unwrap();
+    assert!(0 < space.available && space.available <= space.total);
+}
+
+#[test]
+fn refusals_say_why_and_what_to_do() {
+    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Nftables);
+    let exports = [
+        Export::directory("data"),
+        Export::directory("ro").read_only(),
+        Export::directory("squashed").squash(Squash::Root),
+        Export::directory("private").privileged_port(),
+        Export::directory("tiny").size(1 << 20),
+    ];
+    let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
+
+    let failure = refused("nfs://127.0.0.1/nowhere/at/all");
+    assert_eq!(failure.cause, Cause::NotPermitted);
+    assert!(failure.next.contains("/run/export/data"), "{failure}");
+    let failure = refused(&format!("{}/missing", server.url("data")));
+    assert!(
+        failure.cause == Cause::NotPermitted && failure.happened.contains("missing"),
+        "{failure}"
+    );
+
+    let share = open(&server.url("ro")).unwrap();
+    let failure = share.namespace().unwrap().make_directory("d").unwrap_err();
+    assert_eq!(failure.cause, Cause::NotPermitted);
+    assert!(failure.next.contains("read-only"), "{failure}");
+
+    std::fs::set_permissions(
+        server.directory("squashed").unwrap(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
+    let url = format!("{}?uid=0&gid=0", server.url("squashed"));
+    let failure = open(&url).unwrap().namespace().unwrap().make_directory("d").unwrap_err();
+    assert_eq!(failure.cause, Cause::NotPermitted);
+    for part in ["root_squash", "?uid=", "&gid="] {
+        assert!(failure.next.contains(part), "{failure}");
+    }
+
+    let url = server.url("private");
+    let failure = match open(&format!("{url}?sourceport=any")) {
+        Err(failure) => failure,
+        Ok(share) => share.namespace().unwrap().make_directory("d").unwrap_err(),
+    };
+    assert_eq!(failure.cause, Cause::NotPermitted);
+    for way in ["CAP_NET_BIND_SERVICE", "insecure"] {
+        assert!(failure.next.contains(way), "{failure}");
+    }
+    open(&url).unwrap().namespace().unwrap().make_directory("d").unwrap();
+
+    let share = open(&server.url("tiny")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let file = namespace.create("f").unwrap();
+    let done = Rig::new(&share, 4, 65536)
+        .run(&writes(&spans(file, 0, 4 << 20, 65536), Stability::FileSync));
+    let full = done.iter().filter_map(|d| d.result.as_ref().err()).collect::<Vec<_>>();
+    assert!(!full.is_empty() && full.iter().all(|e| e.kind == ErrorKind::NoSpace), "{full:?}");
+    assert!(full[0].detail.contains("NFS3ERR_NOSPC"));
+
+    for (url, cause) in [
+        ("nfs://127.0.0.1:9/x", Cause::Unreachable),
+        ("nfs://no-such-host.invalid/x", Cause::Unreachable),
+    ] {
+        let failure = refused(url);
+        assert_eq!(failure.cause, cause, "{failure}");
+        assert!(failure.next.ends_with('.') && failure.on == url, "{failure}");
+    }
+    let without_mountport = format!("nfs://127.0.0.1:{}/run/export/data", server.nfs_port());
+    let failure = refused(&without_mountport);
+    assert!(
+        failure.cause == Cause::Unreachable && failure.next.contains("mountport="),
+        "{failure}"
+    );
+
+    stage.drop_port(server.nfs_port()).unwrap();
+    let failure = refused(&server.url("data"));
+    assert_eq!(failure.cause, Cause::Unreachable);
+    assert!(failure.next.contains("firewall"), "{failure}");
+    stage.drop_port(111).unwrap();
+    let failure = refused(&server.url("data"));
+    assert!(failure.next.contains("mountport"), "{failure}");
+}
+
+#[test]
+fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let mut server = serve(&stage, Export::directory("data"));
+    let share = open(&server.url("data")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let file = namespace.create("f").unwrap();
+    let pieces = spans(file, 0, 64 * 4096, 4096);
+    let mut rig = Rig::new(&share, 8, 4096);
+    rig.run_all(&writes(&pieces, Stability::Unstable));
+
+    server.freeze().unwrap();
+    rig.lane.submit(Tag(0), &Op::Read(pieces[0]), rig.clock.now()).unwrap();
+    let mut out = Vec::new();
+    let until = rig.clock.now() + Duration::from_millis(300);
+    rig.lane.reap(until, &mut out).unwrap();
+    assert!(out.is_empty() && rig.clock.now() >= until, "silence, until the deadline");
+    server.thaw().unwrap();
+    let until = rig.until();
+    rig.lane.reap(until, &mut out).unwrap();
+    assert_eq!(out.len(), 1);
+
+    server.kill();
+    rig.lane.submit(Tag(0), &Op::Read(pieces[0]), rig.clock.now()).unwrap();
+    let until = rig.until();
+    let dead = rig.lane.reap(until, &mut out).unwrap_err();
+    assert_eq!(dead.kind, ErrorKind::ConnectionLost);
+    assert_eq!(namespace.list("").unwrap_err().cause, Cause::Unreachable);
+    assert_eq!(namespace.list("").unwrap_err().cause, Cause::Unreachable);
+
+    // Ganesha's write verifier is the second it started in; the new one must have another.
+    std::thread::sleep(Duration::from_millis(1100));
+    server.restart().unwrap();
+    assert_eq!(names(&mut *namespace, ""), ["f"], "the namespace connects again");
+    // Written before the restart and never committed: the next flush says that it may be lost.
+    let mut rig = Rig::new(&share, 8, 4096);
+    let done = rig.run(&[Op::Flush(file)]);
+    assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Lost);
+    rig.run_all(&writes(&pieces, Stability::Unstable));
+    rig.run_all(&[Op::Flush(file)]);
+    namespace.remove_file("f").unwrap();
+}

@@ -1,0 +1,126 @@
+//! What patterns issue: within the file, aligned, disjoint, uniform, reproducible.
+
+mod common;
+
+use common::{files, workers, workload};
+use load::{Op, PatternWorkload, Span, Step, Workload as _};
+use model::units::{Bytes, KIB};
+use model::{Layout, Nanos, Pattern, Workload};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+fn operations(workload: &Workload, worker: u16, seed: u64, count: usize) -> Vec<Op> {
+    let mut work = PatternWorkload::new(workload, worker, files(), seed).unwrap();
+    (0..count)
+        .map(|_| match work.next(Nanos(0)) {
+            Step::Issue(op) => op,
+            other => panic!("{other:?}"),
+        })
+        .collect()
+}
+
+fn span(op: &Op) -> Span {
+    match op {
+        Op::Read(span) | Op::Write(span, _) => *span,
+        Op::Flush(_) => panic!("patterns do not flush"),
+    }
+}
+
+fn any_workload() -> impl Strategy<Value = Workload> {
+    let pattern = prop::sample::select(Pattern::ALL.to_vec());
+    (pattern, 1u64..300, 1u16..9, prop::sample::select(vec![512u64, 4096, 1 << 20]), 0u64..512)
+        .prop_map(|(pattern, blocks, n, block, rest)| Workload {
+            block: Bytes(block),
+            size: Bytes(blocks.max(u64::from(n)) * block + rest.min(block - 1)),
+            workers: workers(n),
+            ..workload(pattern)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    #[test]
+    fn operations_stay_aligned_and_within_the_file(workload in any_workload(), seed: u64, shared: bool) {
+        let layout = if shared { Layout::Shared } else { Layout::Disjoint };
+        let workload = Workload { layout, ..workload };
+        for worker in 0..workload.workers.get() {
+            for op in operations(&workload, worker, seed, 200) {
+                let span = span(&op);
+                prop_assert_eq!(u64::from(span.length), workload.block.0);
+                prop_assert!(span.offset.is_multiple_of(workload.block.0));
+                prop_assert!(span.offset + workload.block.0 <= workload.size.0);
+                let (file, generation) = match op {
+                    Op::Read(_) => (files().read.file, 4),
+                    _ => (files().write.file, 5),
+                };
+                prop_assert_eq!((span.file, span.generation), (file, generation));
+            }
+        }
+    }
+
+    #[test]
+    fn disjoint_workers_never_meet_and_together_cover_the_file(workload in any_workload(), seed: u64) {
+        let workload = Workload {
+            pattern: Pattern::SequentialRead, layout: Layout::Disjoint, ..workload
+        };
+        let blocks = (workload.size.0 / workload.block.0) as usize;
+        let mut seen = BTreeSet::new();
+        for worker in 0..workload.workers.get() {
+            let mine: BTreeSet<u64> =
+                operations(&workload, worker, seed, blocks + 1).iter().map(|o| span(o).offset).collect();
+            prop_assert!(mine.is_disjoint(&seen));
+            seen.extend(mine);
+        }
+        prop_assert_eq!(seen.len(), blocks);
+    }
+}
+
+#[test]
+fn sequential_patterns_rise_and_wrap_around() {
+    let workload = Workload {
+        size: Bytes(24 * KIB),
+        workers: workers(2),
+        ..workload(Pattern::SequentialWrite)
+    };
+    let offsets = |worker| -> Vec<u64> {
+        operations(&workload, worker, 0, 5).iter().map(|o| span(o).offset / 4096).collect()
+    };
+    assert_eq!(offsets(0), [0, 1, 2, 0, 1]);
+    assert_eq!(offsets(1), [3, 4, 5, 3, 4]);
+}
+
+#[test]
+fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
+    let workload = workload(Pattern::RandomMixed);
+    let (blocks, draws) = (256usize, 256 * 400usize);
+    let mut counts = vec![0f64; blocks];
+    let mut writes = 0f64;
+    for op in operations(&workload, 0, 11, draws) {
+        counts[(span(&op).offset / 4096) as usize] += 1.0;
+        writes += f64::from(u8::from(matches!(op, Op::Write(..))));
+    }
+    // Chi-square with 255 degrees of freedom: mean 255, standard deviation 22.6; five of them.
+    let chi_square: f64 = counts.iter().map(|c| (c - 400.0).powi(2) / 400.0).sum();
+    assert!((255.0 - 113.0..255.0 + 113.0).contains(&chi_square), "{chi_square}");
+    // Standard deviation of the share: 0.5 / sqrt(draws) = 0.0016; five of them.
+    assert!((writes / draws as f64 - 0.5).abs() < 0.008, "{writes} of {draws}");
+}
+
+#[test]
+fn the_seed_repeats_and_workers_differ() {
+    let workload =
+        Workload { workers: workers(2), layout: Layout::Shared, ..workload(Pattern::RandomRead) };
+    assert_eq!(operations(&workload, 0, 3, 100), operations(&workload, 0, 3, 100));
+    assert_ne!(operations(&workload, 0, 3, 100), operations(&workload, 0, 4, 100));
+    assert_ne!(operations(&workload, 0, 3, 100), operations(&workload, 1, 3, 100));
+}
+
+#[test]
+fn a_file_too_small_for_its_workers_is_refused() {
+    let workload =
+        Workload { size: Bytes(8 * KIB), workers: workers(3), ..workload(Pattern::RandomRead) };
+    let refused = (0..3).filter_map(|w| PatternWorkload::new(&workload, w, files(), 0).err());
+    assert!(refused.into_iter().all(|e| e.contains("3 workers")));
+    assert!((0..3).any(|w| PatternWorkload::new(&workload, w, files(), 0).is_err()));
+}

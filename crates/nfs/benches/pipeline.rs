@@ -1,0 +1,90 @@
+//! What the client itself costs: a pipeline against a server without storage, on loopback. Prints
+//! operations per second and this thread's CPU time per operation or gigabyte.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use nfs::nfs3::{Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability};
+use nfs::rpc::{AuthSys, Credential};
+use nfs::socket::{self, SourcePort};
+use nix::time::{ClockId, clock_gettime};
+use std::num::NonZeroU16;
+use std::time::{Duration, Instant};
+
+struct Ended {
+    begun: Instant,
+    payload: Vec<u8>,
+    free: Vec<u32>,
+    count: u64,
+}
+
+impl Exchange for Ended {
+    fn now(&mut self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+    fn payload(&mut self, _: u32) -> &[u8] {
+        &self.payload
+    }
+    fn complete(&mut self, completion: Completion<'_>) {
+        assert!(completion.result.is_ok(), "{completion:?}");
+        self.free.push(completion.tag);
+        self.count += 1;
+    }
+}
+
+/// CPU time of this thread.
+fn cpu() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from).unwrap_or_default()
+}
+
+fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
+    let address = support::serve_one();
+    let limit = Duration::from_secs(5);
+    let socket = socket::connect(&[address.ip()], address.port(), SourcePort::Any, limit)
+        .expect("the server is in this program");
+    let credential = Credential::Sys(AuthSys::caller(None, None));
+    let depth = NonZeroU16::new(depth).expect("not zero");
+    let options = PipelineOptions { depth, read_most: block, write_most: block };
+    let mut pipeline = Pipeline::new(socket, &credential, options);
+    let file = FileHandle::new(&[1; 32]).expect("short enough");
+    let payload = vec![1; block as usize];
+    let mut with = Ended {
+        begun: Instant::now(),
+        payload: payload.clone(),
+        free: (0..depth.get().into()).collect(),
+        count: 0,
+    };
+    let (begun, cpu_before) = (Instant::now(), cpu());
+    let mut submitted = 0;
+    while with.count < count {
+        while submitted < count
+            && let Some(tag) = with.free.pop()
+        {
+            let offset = submitted * u64::from(block);
+            let submit = if !write {
+                pipeline.read(tag, &file, offset, block)
+            } else if block <= 16384 {
+                pipeline.write(tag, &file, offset, Stability::Unstable, Payload::Now(&payload))
+            } else {
+                pipeline.write(tag, &file, offset, Stability::Unstable, Payload::Later(block))
+            };
+            submit.expect("a free tag is a free slot");
+            submitted += 1;
+        }
+        pipeline.reap(u64::MAX, &mut with).expect("the server is in this program");
+    }
+    let (seconds, cpu) = (begun.elapsed().as_secs_f64(), (cpu() - cpu_before).as_secs_f64());
+    let (rate, per_100k) = (count as f64 / seconds, cpu / count as f64 * 1e5);
+    let per_gb = cpu / (count as f64 * f64::from(block)) * 1e9;
+    println!(
+        "{name:<24} {rate:>10.0} operations/s  {per_100k:.3} CPU-s/100k  {per_gb:.3} CPU-s/GB"
+    );
+}
+
+fn main() {
+    run("read 4 KiB depth 1", false, 4096, 1, 50_000);
+    run("read 4 KiB depth 32", false, 4096, 32, 500_000);
+    run("write 4 KiB depth 32", true, 4096, 32, 300_000);
+    run("read 1 MiB depth 4", false, 1 << 20, 4, 4_000);
+    run("write 1 MiB depth 4", true, 1 << 20, 4, 4_000);
+}

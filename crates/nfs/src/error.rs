@@ -1,0 +1,160 @@
+//! Everything that can go wrong between this client and a server.
+
+use crate::mount::MountStatus;
+use crate::nfs3::{Procedure, Stability, Status};
+use crate::rpc::Rejection;
+use crate::xdr;
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Why something failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The host's name could not be turned into an address.
+    #[error("the name '{host}' is not known ({detail})")]
+    UnknownHost {
+        /// The name.
+        host: String,
+        /// The resolver's own word.
+        detail: String,
+    },
+    /// The name service did not answer in time.
+    #[error("the name '{host}' was not resolved within {after:?}")]
+    ResolveTimedOut {
+        /// The name.
+        host: String,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// No connection could be made.
+    #[error("{address} cannot be connected to: {kind}")]
+    Connect {
+        /// The address tried last.
+        address: SocketAddr,
+        /// What the system said.
+        kind: io::ErrorKind,
+    },
+    /// No privileged source port could be bound, and one was asked for.
+    #[error("no source port below 1024 could be bound: {0}")]
+    PrivilegedPort(io::ErrorKind),
+    /// Nothing answered in time: a frozen server, or a firewall that drops packets.
+    #[error("no answer from {address} within {after:?}")]
+    TimedOut {
+        /// The peer.
+        address: SocketAddr,
+        /// How long was waited.
+        after: Duration,
+    },
+    /// The server closed the connection.
+    #[error("the server closed the connection")]
+    Closed,
+    /// The connection broke.
+    #[error("the connection broke: {0}")]
+    Connection(io::ErrorKind),
+    /// A record longer than any reply that was asked for (RFC 5531, section 11).
+    #[error("a record of {length} bytes where at most {limit} were asked for")]
+    RecordTooLong {
+        /// Length claimed so far.
+        length: usize,
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// Too many empty fragments in one record: no server has a reason to send them.
+    #[error("a record of empty fragments")]
+    EmptyFragments,
+    /// A reply to a call that is not under way.
+    #[error("a reply to a call that was never made (transaction {0:#010x})")]
+    UnknownTransaction(u32),
+    /// A reply that breaks its format.
+    #[error("a malformed reply: {0}")]
+    Malformed(#[from] xdr::Error),
+    /// The RPC layer refused the call.
+    #[error("{0}")]
+    Rejected(#[from] Rejection),
+    /// The portmapper knows no such service.
+    #[error("the portmapper has no port for program {program} version {version} over TCP")]
+    NotRegistered {
+        /// RPC program number.
+        program: u32,
+        /// Its version.
+        version: u32,
+    },
+    /// MOUNT refused.
+    #[error("MNT: {0}")]
+    Mount(MountStatus),
+    /// NFS refused.
+    #[error("{procedure}: {status}")]
+    Nfs {
+        /// What was called.
+        procedure: Procedure,
+        /// The server's answer.
+        status: Status,
+    },
+    /// More bytes than were asked for or sent.
+    #[error("{procedure}: {got} bytes where {asked} were asked for")]
+    TooMuch {
+        /// READ or WRITE.
+        procedure: Procedure,
+        /// Bytes asked for.
+        asked: u32,
+        /// Bytes the server claims.
+        got: u32,
+    },
+    /// The server made a WRITE less stable than it was asked to (RFC 1813, section 3.3.7 forbids).
+    #[error("WRITE: asked for {asked} and got {got}")]
+    NotStable {
+        /// What was asked for.
+        asked: Stability,
+        /// What the server did.
+        got: Stability,
+    },
+    /// The write verifier changed: the server restarted, unstable data may be lost
+    /// (RFC 1813, section 4.8).
+    #[error("the server restarted before written data was stable: it may be lost")]
+    DataLost,
+    /// A directory listing longer than was allowed.
+    #[error("more than {0} names in one directory")]
+    DirectoryTooLong(usize),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Error::Closed,
+            kind => Error::Connection(kind),
+        }
+    }
+}
+
+impl From<nix::Error> for Error {
+    fn from(error: nix::Error) -> Self {
+        Error::from(io::Error::from(error))
+    }
+}
+
+impl Error {
+    /// The server's status, where NFS itself refused.
+    pub fn status(&self) -> Option<Status> {
+        match self {
+            Error::Nfs { status, .. } => Some(*status),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection is of no use after it.
+    pub fn is_fatal(&self) -> bool {
+        !matches!(
+            self,
+            Error::Malformed(_)
+                | Error::Rejected(_)
+                | Error::NotRegistered { .. }
+                | Error::Mount(_)
+                | Error::Nfs { .. }
+                | Error::TooMuch { .. }
+                | Error::NotStable { .. }
+                | Error::DataLost
+                | Error::DirectoryTooLong(_)
+        )
+    }
+}

@@ -1,0 +1,89 @@
+//! What the server says to a call (nfsstat3; RFC 1813, section 2.6).
+
+use std::fmt;
+
+macro_rules! statuses {
+    ($($number:literal $name:literal $variant:ident $doc:literal,)*) => {
+        /// Why a call failed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Status {
+            $(#[doc = concat!($name, ": ", $doc, ".")] $variant,)*
+            /// A number that the protocol does not have.
+            Other(u32),
+        }
+
+        impl Status {
+            /// The status with this number; `None` is success.
+            pub fn from_number(number: u32) -> Option<Status> {
+                match number {
+                    0 => None,
+                    $($number => Some(Status::$variant),)*
+                    other => Some(Status::Other(other)),
+                }
+            }
+
+            /// Its number on the wire.
+            pub fn number(self) -> u32 {
+                match self {
+                    $(Status::$variant => $number,)*
+                    Status::Other(other) => other,
+                }
+            }
+        }
+
+        impl fmt::Display for Status {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    $(Status::$variant => f.write_str(concat!($name, " (", $doc, ")")),)*
+                    Status::Other(other) => write!(f, "nfsstat3 {other}"),
+                }
+            }
+        }
+    };
+}
+
+statuses! {
+    1 "NFS3ERR_PERM" NotOwner "not the owner",
+    2 "NFS3ERR_NOENT" NoEntry "no such file or directory",
+    5 "NFS3ERR_IO" Io "input/output error",
+    6 "NFS3ERR_NXIO" NoDevice "no such device or address",
+    13 "NFS3ERR_ACCES" Access "permission denied",
+    17 "NFS3ERR_EXIST" Exists "it exists already",
+    18 "NFS3ERR_XDEV" CrossDevice "across file systems",
+    19 "NFS3ERR_NODEV" NotADevice "no such device",
+    20 "NFS3ERR_NOTDIR" NotDirectory "not a directory",
+    21 "NFS3ERR_ISDIR" IsDirectory "it is a directory",
+    22 "NFS3ERR_INVAL" Invalid "invalid argument",
+    27 "NFS3ERR_FBIG" FileTooBig "file too large",
+    28 "NFS3ERR_NOSPC" NoSpace "no space left",
+    30 "NFS3ERR_ROFS" ReadOnly "read-only file system",
+    31 "NFS3ERR_MLINK" TooManyLinks "too many links",
+    63 "NFS3ERR_NAMETOOLONG" NameTooLong "name too long",
+    66 "NFS3ERR_NOTEMPTY" NotEmpty "directory not empty",
+    69 "NFS3ERR_DQUOT" Quota "quota used up",
+    70 "NFS3ERR_STALE" Stale "the file is gone",
+    71 "NFS3ERR_REMOTE" Remote "too many levels of remote",
+    10001 "NFS3ERR_BADHANDLE" BadHandle "not a file handle of this server",
+    10002 "NFS3ERR_NOT_SYNC" NotSync "changed meanwhile",
+    10003 "NFS3ERR_BAD_COOKIE" BadCookie "the directory changed while it was read",
+    10004 "NFS3ERR_NOTSUPP" NotSupported "not supported",
+    10005 "NFS3ERR_TOOSMALL" TooSmall "buffer too small",
+    10006 "NFS3ERR_SERVERFAULT" ServerFault "the server has a trouble of its own",
+    10007 "NFS3ERR_BADTYPE" BadType "the server does not have such files",
+    10008 "NFS3ERR_JUKEBOX" Jukebox "not yet, try again later",
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_back() {
+        assert_eq!(Status::from_number(0), None);
+        for number in 1..11_000 {
+            assert_eq!(Status::from_number(number).map(Status::number), Some(number));
+        }
+        assert!(Status::NoSpace.to_string().starts_with("NFS3ERR_NOSPC"));
+        assert_eq!(Status::from_number(12345).unwrap().to_string(), "nfsstat3 12345");
+    }
+}

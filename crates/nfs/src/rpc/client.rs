@@ -1,0 +1,124 @@
+//! One call at a time, each with a time limit.
+
+use super::message::{Program, begin_call, finish_call, open_reply, random_xid};
+use super::{Credential, RecordBuffer};
+use crate::Error;
+use crate::socket::{Ready, Socket};
+use crate::xdr::{Decode, Encode, Encoder, Error as XdrError, encode_all};
+use std::io::IoSlice;
+use std::time::{Duration, Instant};
+
+/// A blocking client of one program on one connection. After an error of the connection every
+/// further call gives that error: a late reply can never be taken for another call's.
+#[derive(Debug)]
+pub struct Client {
+    socket: Socket,
+    program: Program,
+    identity: Vec<u8>,
+    call: Vec<u8>,
+    replies: RecordBuffer,
+    xid: u32,
+    limit: Duration,
+    dead: Option<Error>,
+}
+
+impl Client {
+    /// A client over a connection. `reply_limit` is the longest reply taken, in bytes, and
+    /// `limit` the longest wait for one.
+    pub fn new(
+        socket: Socket,
+        program: Program,
+        credential: &Credential,
+        reply_limit: usize,
+        limit: Duration,
+    ) -> Self {
+        Client {
+            socket,
+            program,
+            identity: encode_identity(credential),
+            call: Vec::new(),
+            replies: RecordBuffer::new(reply_limit),
+            xid: random_xid(),
+            limit,
+            dead: None,
+        }
+    }
+
+    /// The connection.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// Calls a procedure and waits for its results, which may borrow from the reply.
+    pub fn call<'a, A: Encode + ?Sized, R: Decode<'a>>(
+        &'a mut self,
+        procedure: u32,
+        arguments: &A,
+    ) -> Result<R, Error> {
+        if let Some(error) = &self.dead {
+            return Err(error.clone());
+        }
+        self.call.clear();
+        self.xid = self.xid.wrapping_add(1);
+        let at = begin_call(&mut self.call, self.xid, self.program, procedure, &self.identity);
+        arguments.encode(&mut Encoder::new(&mut self.call));
+        if !finish_call(&mut self.call, at, 0) {
+            return Err(Error::Malformed(XdrError::Invalid("length of a call")));
+        }
+        let end = Instant::now() + self.limit;
+        let place = match self.send(end).and_then(|()| self.receive(end)) {
+            Ok(place) => place,
+            Err(error) => {
+                self.dead = Some(error.clone());
+                return Err(error);
+            }
+        };
+        let (xid, outcome) = open_reply(self.replies.record(place))?;
+        if xid != self.xid {
+            self.dead = Some(Error::UnknownTransaction(xid));
+            return Err(Error::UnknownTransaction(xid));
+        }
+        let mut results = outcome?;
+        let value = results.value()?;
+        results.finish()?;
+        Ok(value)
+    }
+
+    fn left(&self, end: Instant) -> Result<Duration, Error> {
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(Error::TimedOut { address: self.socket.peer(), after: self.limit });
+        }
+        Ok(left)
+    }
+
+    fn send(&mut self, end: Instant) -> Result<(), Error> {
+        let mut rest = &self.call[..];
+        while !rest.is_empty() {
+            match self.socket.send(&[IoSlice::new(rest)])? {
+                Some(n) => rest = &rest[n..],
+                None => self.socket.wait(Ready::Send, self.left(end)?)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self, end: Instant) -> Result<std::ops::Range<usize>, Error> {
+        loop {
+            if let Some(place) = self.replies.next_record()? {
+                return Ok(place);
+            }
+            let left = self.left(end)?;
+            if let Some(n) = self.socket.receive_within(self.replies.room(), left)? {
+                self.replies.filled(n);
+            }
+        }
+    }
+}
+
+/// A credential with the empty verifier that follows it, as they stand in every call.
+pub(crate) fn encode_identity(credential: &Credential) -> Vec<u8> {
+    let mut bytes = encode_all(credential);
+    bytes.extend(encode_all(&Credential::None));
+    bytes
+}

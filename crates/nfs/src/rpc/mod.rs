@@ -1,0 +1,16 @@
+//! Remote procedure calls (RFC 5531) over TCP: messages, credentials, record marking, and a
+//! blocking client.
+
+mod auth;
+mod client;
+mod message;
+mod record;
+
+pub use auth::{AuthSys, Credential, MOST_GROUPS};
+pub use client::Client;
+pub(crate) use client::encode_identity;
+pub use message::{
+    AcceptError, AuthError, CallHeader, MARK_BYTES, Program, Rejection, begin_call, finish_call,
+    open_reply, random_xid,
+};
+pub use record::RecordBuffer;

@@ -1,0 +1,128 @@
+//! `plimsoll check`: the main job.
+
+use crate::arguments::{self, CheckArguments, OutputArguments, StoreArguments};
+use crate::live::Live;
+use crate::signals::Signals;
+use crate::{output, plan, store};
+use host::{Local, Watch};
+use load::{NfsOptions, OpenOptions, SystemClock};
+use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId, Target};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use study::{Conduct, conduct};
+
+/// Runs a check and returns the exit code.
+pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
+    let targets = arguments::targets(&check.targets)?;
+    let mut plan = plan::check(targets, &check.what, &check.how)?;
+    plan.command = plan::repeatable_command(&plan);
+    let study = measure(plan, &check.output, store, check.how.quick)?;
+    Ok(exit_code(&study.0, study.1))
+}
+
+/// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
+/// interruption.
+pub fn measure(
+    plan: Plan,
+    output: &OutputArguments,
+    store: &StoreArguments,
+    quick: bool,
+) -> Result<(Study, Option<Cause>), Failure> {
+    if let Some(path) = &output.json {
+        output::check_writable(path)?;
+    }
+    let mut store = store::open(store)?;
+    let signals = Signals::listen()?;
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let options = OpenOptions {
+        engine: plan.engine,
+        nfs: NfsOptions {
+            call_timeout: Duration::from_secs_f64(plan.operation_timeout_seconds),
+            ..NfsOptions::default()
+        },
+    };
+    let shares = plan
+        .targets
+        .iter()
+        .map(|t| load::open(t, &options))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let live = Live::new(output.quiet, &plan);
+    live.announce(&plan);
+    let mut study = conduct(Conduct {
+        id: StudyId(format!("{:08x}", rand::random::<u32>())),
+        started_unix_seconds: unix_seconds(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        shares,
+        nonce: rand::random(),
+        live: !output.quiet,
+        hosts: vec![Box::new(Local::new(clock.clone())) as Box<dyn Watch>],
+        clock,
+        stop: signals.stop.clone(),
+        keep: &mut store,
+        observer: &mut |progress| live.show(progress),
+        plan,
+    })
+    .map_err(|failure| match signals.cause() {
+        Some(cause) => Failure { cause, ..failure },
+        None => failure,
+    })?;
+    live.done();
+    study.flags.extend(hindsight(&study, quick));
+    store.update(&study)?;
+    show(&study, output)?;
+    Ok((study, signals.cause()))
+}
+
+/// Flags that only the whole study can tell.
+fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let targets = &study.plan.targets;
+    let twice = targets.iter().enumerate().find(|(i, t)| targets[..*i].contains(t));
+    if let Some((_, target)) = twice {
+        flags.push(Flag::SameTarget { target: target.to_string() });
+    }
+    if quick && matches!(study.plan.rule, Rule::Fixed { .. }) {
+        flags.push(Flag::Quick { resolvable: resolvable(study) });
+    }
+    flags
+}
+
+/// The smallest ratio that the widest interval of the family could tell from 1.
+fn resolvable(study: &Study) -> Option<f64> {
+    let findings = explain::findings(study);
+    let pairs = findings.workloads.iter().flat_map(|w| &w.pairs);
+    let ratios = pairs.filter_map(|p| p.claim.map(|c| c.ratio));
+    ratios.filter_map(|r| Some(r.interval?.high / r.estimate)).reduce(f64::max)
+}
+
+fn show(study: &Study, output: &OutputArguments) -> Result<(), Failure> {
+    if let Some(path) = &output.json {
+        output::write(path, &record::to_json(study)?)?;
+        if path.as_os_str() == "-" {
+            return Ok(());
+        }
+    }
+    output::print(&report::study(study, &output::style()))
+}
+
+/// The exit code of a study that has figures.
+pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
+    if let Some(cause) = interrupted {
+        return cause.exit_code();
+    }
+    let failed = study.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. }));
+    match &study.ended {
+        Ended::Failed { failure } if failure.cause == Cause::NoSpace => Cause::NoSpace.exit_code(),
+        Ended::Done | Ended::CapReached if !failed => 0,
+        _ => Cause::Trial.exit_code(),
+    }
+}
+
+fn unix_seconds() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
+}
+
+/// Opens a target that is only cleaned or looked at.
+pub fn open_plain(target: &Target) -> Result<Arc<dyn load::Share>, Failure> {
+    load::open(target, &OpenOptions::default())
+}

@@ -1,0 +1,174 @@
+//! Arguments become a plan: every default is decided here.
+
+use crate::arguments::{Design, RuleArguments, WorkloadArguments};
+use model::units::{Bytes, GIB};
+use model::{Cause, Failure, Layout, Pattern, Plan, Rule, Target, Workload};
+use std::num::NonZeroU16;
+
+/// Blocks of the pilot of the stop rule (method, section 5).
+const PILOT: u32 = 6;
+/// Family-wise confidence of intervals and verdicts.
+const CONFIDENCE: f64 = 0.95;
+const DEFAULT_SIZE: Bytes = Bytes(GIB);
+const DEFAULT_CAP_SECONDS: f64 = 600.0;
+const DEFAULT_TRIAL_SECONDS: f64 = 5.0;
+const BASELINE_SECONDS: f64 = 5.0;
+const QUICK_CAP_SECONDS: f64 = 60.0;
+const QUICK_BLOCKS: u32 = 3;
+const QUICK_BASELINE_SECONDS: f64 = 1.0;
+/// Share of the cap that trials of the first blocks may take; the rest is for laying out files.
+const TRIALS_SHARE: f64 = 0.65;
+/// Shortest trial that the program chooses by itself.
+const SHORTEST_SECONDS: f64 = 0.5;
+
+/// The plan for `check`.
+pub fn check(
+    targets: Vec<Target>,
+    what: &WorkloadArguments,
+    how: &RuleArguments,
+) -> Result<Plan, Failure> {
+    let size = match (what.size, what.server_memory) {
+        (Some(size), _) => size,
+        (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
+        (None, None) => DEFAULT_SIZE,
+    };
+    let mut patterns = what.patterns.clone();
+    patterns.sort();
+    patterns.dedup();
+    if patterns.is_empty() {
+        patterns = Pattern::ALL.to_vec();
+    }
+    let layout = match what.design {
+        Some(Design::Jonfk2024) => Layout::Shared,
+        None => Layout::Disjoint,
+    };
+    let workloads = patterns
+        .into_iter()
+        .map(|pattern| {
+            let block = what.block.unwrap_or(pattern.default_block());
+            let workload = Workload {
+                pattern,
+                block,
+                size: whole_ranges(size, block, what.workers, layout)?,
+                workers: what.workers,
+                depth: what.depth,
+                layout,
+                stability: what.stability.into(),
+                verify: what.verify,
+            };
+            Ok(workload)
+        })
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let cap_seconds = match (how.quick, how.max_time) {
+        (true, _) => QUICK_CAP_SECONDS,
+        (false, Some(cap)) => cap.as_secs_f64(),
+        (false, None) => DEFAULT_CAP_SECONDS,
+    };
+    let rule = match (how.quick, how.repeats) {
+        (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
+        (false, Some(blocks)) => Rule::Fixed { blocks },
+        // The widest interval that always gives a verdict other than "not resolved".
+        (false, None) => Rule::Stein { pilot: PILOT, half_width: (1.0 + how.margin).ln() / 2.0 },
+    };
+    let first_blocks = match rule {
+        Rule::Stein { pilot, .. } => pilot,
+        Rule::Fixed { blocks } => blocks,
+    };
+    let first_trials = (targets.len() * workloads.len()) as f64 * f64::from(first_blocks);
+    let fitting = (cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
+    let trial_seconds = match how.time {
+        Some(time) if time.as_secs_f64() < 0.1 => {
+            return Err(Failure::new(
+                Cause::Usage,
+                "plan the trials",
+                "--time",
+                "a trial must last at least 100 ms",
+                "Give --time 1s or more for figures one can trust.",
+            ));
+        }
+        Some(time) => time.as_secs_f64(),
+        None => DEFAULT_TRIAL_SECONDS.min(fitting),
+    };
+    Ok(Plan {
+        targets,
+        workloads,
+        trial_seconds,
+        warm_up_seconds: (trial_seconds * 0.1).min(1.0),
+        rule,
+        cap_seconds,
+        baseline_seconds: if how.quick { QUICK_BASELINE_SECONDS } else { BASELINE_SECONDS },
+        margin: how.margin,
+        confidence: CONFIDENCE,
+        operation_timeout_seconds: how.timeout.as_secs_f64(),
+        seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        server_memory: what.server_memory,
+        engine: what.engine.map(Into::into),
+        adapt_size: what.size.is_none(),
+        command: String::new(),
+    })
+}
+
+/// Rounds the size down so that every worker's range is a whole number of blocks.
+fn whole_ranges(
+    size: Bytes,
+    block: Bytes,
+    workers: NonZeroU16,
+    layout: Layout,
+) -> Result<Bytes, Failure> {
+    let bad = |on: String, happened: String, next: &str| {
+        Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
+    };
+    if !(512..=64 << 20).contains(&block.0) || !block.0.is_multiple_of(512) {
+        let happened = "a block is a multiple of 512 bytes, at most 64 MiB".to_owned();
+        return bad(format!("--block {block}"), happened, "Try 4KiB, 32KiB or 1MiB.");
+    }
+    let ranges = if layout == Layout::Disjoint { u64::from(workers.get()) } else { 1 };
+    let unit = block.0 * ranges;
+    let whole = size.0 / unit * unit;
+    if whole == 0 {
+        let happened = format!("{workers} workers with blocks of {block} need at least {}", Bytes(unit));
+        return bad(format!("--size {size}"), happened, "Give a larger --size.");
+    }
+    Ok(Bytes(whole))
+}
+
+/// The command as typed, with the seed that was drawn, so that it repeats the study.
+pub fn repeatable_command(plan: &Plan) -> String {
+    let mut words: Vec<String> =
+        std::env::args().skip(1).map(|word| shell_quoted(&word)).collect();
+    if !words.iter().any(|w| w == "--seed" || w.starts_with("--seed=")) {
+        words.push(format!("--seed {}", plan.seed));
+    }
+    format!("plimsoll {}", words.join(" "))
+}
+
+fn shell_quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_range_is_whole() {
+        let workers = NonZeroU16::new(3).unwrap();
+        let size = whole_ranges(Bytes(1 << 30), Bytes(1 << 20), workers, Layout::Disjoint).unwrap();
+        assert_eq!(size.0 % (3 << 20), 0);
+        assert!(whole_ranges(Bytes(1 << 20), Bytes(1 << 20), workers, Layout::Disjoint).is_err());
+        assert!(whole_ranges(Bytes(1 << 20), Bytes(1 << 20), workers, Layout::Shared).is_ok());
+        assert!(whole_ranges(Bytes(1 << 20), Bytes(1000), workers, Layout::Shared).is_err());
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(shell_quoted("nfs://nas/a?uid=1&gid=2"), "'nfs://nas/a?uid=1&gid=2'");
+        assert_eq!(shell_quoted("it's"), r"'it'\''s'");
+        assert_eq!(shell_quoted("--size=64MiB"), "--size=64MiB");
+    }
+}

@@ -1,0 +1,28 @@
+-- Columns are what is searched and listed; the documents beside them are JSON as in the export
+-- schema (docs/schema.md), so that a field can be added without touching old rows.
+
+PRAGMA application_id = 0x506c696d; -- "Plim": tells this store from any other SQLite file
+
+CREATE TABLE studies (
+    sequence INTEGER PRIMARY KEY AUTOINCREMENT, -- order of beginning
+    id TEXT NOT NULL UNIQUE,
+    started_unix_seconds INTEGER NOT NULL,
+    schema TEXT NOT NULL,
+    origin TEXT NOT NULL,  -- JSON
+    plan TEXT NOT NULL,    -- JSON
+    targets TEXT NOT NULL, -- JSON
+    hosts TEXT NOT NULL,   -- JSON
+    flags TEXT NOT NULL,   -- JSON
+    ended TEXT NOT NULL    -- JSON
+) STRICT;
+
+CREATE TABLE trials (
+    study TEXT NOT NULL REFERENCES studies (id),
+    number INTEGER NOT NULL, -- in the order run, from 0
+    block INTEGER,           -- NULL: no blocks (imports)
+    target INTEGER NOT NULL, -- index in the plan
+    pattern TEXT NOT NULL,
+    outcome TEXT NOT NULL,   -- complete, stopped, failed
+    document TEXT NOT NULL,  -- JSON
+    PRIMARY KEY (study, number)
+) STRICT;

@@ -1,0 +1,222 @@
+//! The store: studies are begun, filled trial by trial, ended, and loaded again.
+
+use crate::row::{StudyRow, TrialRow};
+use crate::summary::{self, StudySummary, get, json};
+use crate::{open, trouble};
+use model::{Cause, Failure, Study, StudyId, Trial};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use std::path::{Path, PathBuf};
+
+/// A store of studies: one SQLite file. Several programs may use it at once. Everything a method
+/// wrote is on stable storage when the method returns.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    path: PathBuf,
+}
+
+impl Store {
+    /// Opens the store at `path` or makes it, and brings it up to date. A file that is not a
+    /// store, is damaged, or was written by a newer version is refused and left as it is.
+    pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
+        let path = path.as_ref().to_owned();
+        Ok(Store { connection: open::open(&path)?, path })
+    }
+
+    /// The file it is kept in.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Records a new study, with whatever trials it has already (none when it begins), or nothing
+    /// of it. Fails when the id is taken.
+    pub fn begin(&self, study: &Study) -> Result<(), Failure> {
+        let row = StudyRow::new(study)?;
+        let trials = study.trials.iter().map(|trial| TrialRow::new(&study.id, trial));
+        let trials = trials.collect::<Result<Vec<_>, _>>()?;
+        self.write(&format!("record study {}", study.id), |store| {
+            row.insert(store)?;
+            trials.iter().try_for_each(|trial| trial.insert(store))
+        })
+    }
+
+    /// Records a trial; it is durable when this returns. Quantities that are not finite are left
+    /// out. Fails when the study is unknown or has a trial of that number.
+    pub fn add_trial(&self, study: &StudyId, trial: &Trial) -> Result<(), Failure> {
+        let row = TrialRow::new(study, trial)?;
+        self.expect(study)?;
+        self.write(&format!("record trial {} of study {study}", trial.number), |store| {
+            row.insert(store)
+        })
+    }
+
+    /// Records anew everything of a study but its trials: plan, targets, hosts, flags, end. Fails
+    /// when the study is unknown.
+    pub fn update(&self, study: &Study) -> Result<(), Failure> {
+        let row = StudyRow::new(study)?;
+        self.expect(&study.id)?;
+        self.write(&format!("record the state of study {}", study.id), |store| row.update(store))
+    }
+
+    /// Every study in the order begun, the latest last.
+    pub fn list(&self) -> Result<Vec<StudySummary>, Failure> {
+        summary::list(&self.connection, &self.path)
+    }
+
+    /// The study with this id, whose id begins so and no other's does, or the `latest` begun.
+    /// Its trials come in their order. A row that cannot be read is a failure that names it.
+    pub fn load(&self, reference: &str) -> Result<Study, Failure> {
+        let told = |e: rusqlite::Error| trouble::sqlite("load a study", &self.path, &e);
+        // One transaction: another program may be adding trials.
+        let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
+            .map_err(told)?;
+        let id = self.resolve(reference)?;
+        let mut query = view
+            .prepare_cached(
+                "SELECT started_unix_seconds, schema, origin, plan, targets, hosts, flags, ended \
+                 FROM studies WHERE id = ?",
+            )
+            .map_err(told)?;
+        let mut rows = query.query([&id]).map_err(told)?;
+        let row = rows.next().map_err(told)?.ok_or_else(|| {
+            trouble::no_such_study(&self.path, reference, "it went away while it was read")
+        })?;
+        let mut study = self.study(&id, row)?;
+        study.trials = self.trials(&id)?;
+        Ok(study)
+    }
+
+    fn study(&self, id: &str, row: &Row<'_>) -> Result<Study, Failure> {
+        let path = &self.path;
+        let named = |part: &str| format!("the {part} of study {id}");
+        Ok(Study {
+            id: StudyId(id.to_owned()),
+            started_unix_seconds: get(row, 0, path, &named("start"))?,
+            schema: get(row, 1, path, &named("schema"))?,
+            origin: json(row, 2, path, &named("origin"))?,
+            plan: json(row, 3, path, &named("plan"))?,
+            targets: json(row, 4, path, &named("targets"))?,
+            hosts: json(row, 5, path, &named("hosts"))?,
+            flags: json(row, 6, path, &named("flags"))?,
+            ended: json(row, 7, path, &named("end"))?,
+            trials: Vec::new(),
+        })
+    }
+
+    fn trials(&self, id: &str) -> Result<Vec<Trial>, Failure> {
+        let told = |e: rusqlite::Error| trouble::sqlite("load a study", &self.path, &e);
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT document, number FROM trials WHERE study = ? ORDER BY number")
+            .map_err(told)?;
+        let mut rows = query.query([id]).map_err(told)?;
+        let mut trials = Vec::new();
+        while let Some(row) = rows.next().map_err(told)? {
+            let number: i64 = get(row, 1, &self.path, &format!("a trial of study {id}"))?;
+            trials.push(json(row, 0, &self.path, &format!("trial {number} of study {id}"))?);
+        }
+        Ok(trials)
+    }
+
+    /// The full id a reference means.
+    fn resolve(&self, reference: &str) -> Result<String, Failure> {
+        let recent = self.ids(
+            "SELECT id FROM studies ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
+            [],
+        )?;
+        let wrong = |why: String| trouble::no_such_study(&self.path, reference, why);
+        if reference == "latest" {
+            return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
+        }
+        let same = "SELECT id FROM studies WHERE id = ?";
+        let begins = "SELECT id FROM studies WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
+                      ORDER BY sequence DESC LIMIT 6";
+        let mut found = self.ids(same, [reference])?;
+        if found.is_empty() {
+            found = self.ids(begins, [reference])?;
+        }
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 if recent.is_empty() => Err(wrong("the store is empty".into())),
+            0 => Err(wrong(format!("there is none; the latest are: {}", recent.join(", ")))),
+            _ => Err(wrong(format!("several begin so: {}", found.join(", ")))),
+        }
+    }
+
+    fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<String>, Failure> {
+        let told = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
+        let mut query = self.connection.prepare_cached(sql).map_err(told)?;
+        let ids = query.query_map(values, |row| row.get(0)).map_err(told)?;
+        ids.collect::<Result<_, _>>().map_err(told)
+    }
+
+    /// Fails when there is no study with exactly this id.
+    fn expect(&self, study: &StudyId) -> Result<(), Failure> {
+        let found = self
+            .connection
+            .query_row("SELECT 1 FROM studies WHERE id = ?", [&study.0], |_| Ok(()))
+            .optional()
+            .map_err(|e| trouble::sqlite("find a study", &self.path, &e))?;
+        found.ok_or_else(|| trouble::no_such_study(&self.path, &study.0, "there is none"))
+    }
+
+    /// One transaction that takes the write lock at once, so that two programs queue for it
+    /// instead of getting in each other's way half-way.
+    fn write(
+        &self,
+        tried: &str,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
+    ) -> Result<(), Failure> {
+        let done = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
+            .and_then(|transaction| {
+                work(&transaction)?;
+                transaction.commit()
+            });
+        done.map_err(|e| match open::is_duplicate(&e) {
+            true => Failure::new(
+                Cause::Trial,
+                tried,
+                self.path.display(),
+                "it is recorded already",
+                "Nothing was changed; a study's id and a trial's number are used once.",
+            ),
+            false => trouble::sqlite(tried, &self.path, &e),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::support;
+
+    fn store() -> (tempfile::TempDir, Store) {
+        let directory = tempfile::tempdir().unwrap();
+        let store = Store::open(directory.path().join("studies.db")).unwrap();
+        store.begin(&Study { trials: Vec::new(), ..support::full() }).unwrap();
+        (directory, store)
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_leaves_the_store_whole() {
+        let (_directory, store) = store();
+        // SQLite's own limit stands for the disk's: both come as SQLITE_FULL.
+        store.connection.pragma_update(None, "max_page_count", 40).unwrap();
+        let id = support::full().id;
+        let add = |number| store.add_trial(&id, &support::trial(number)).err();
+        let (kept, failure) = (0..).find_map(|n| add(n).map(|f| (n, f))).unwrap();
+        assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
+        assert!(failure.next.contains("--db"), "{failure}");
+        assert!(kept > 0);
+        assert_eq!(Store::open(&store.path).unwrap().trials(&id.0).unwrap().len(), kept as usize);
+    }
+
+    #[test]
+    fn a_read_only_store_is_read_and_its_writing_refused() {
+        let (_directory, store) = store();
+        store.connection.pragma_update(None, "query_only", true).unwrap();
+        assert!(store.load("latest").is_ok());
+        let failure = store.add_trial(&support::full().id, &support::trial(0)).unwrap_err();
+        assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
+    }
+}

@@ -1,0 +1,55 @@
+//! What can go wrong with the store, told as failures that name the file and the way out.
+
+use model::{Cause, Failure};
+use rusqlite::ErrorCode;
+use std::fmt;
+use std::path::Path;
+
+/// A failure for what SQLite reports about the store at `path`.
+pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failure {
+    let (cause, next) = match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => {
+            (Cause::NoSpace, "Free some space there, or keep the store elsewhere with --db FILE.")
+        }
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => (
+            Cause::NotPermitted,
+            "Make the file and its directory writable, or keep the store elsewhere with --db FILE.",
+        ),
+        Some(ErrorCode::NotADatabase) => (
+            Cause::Usage,
+            "It is not a store of plimsoll and was left as it is; name another with --db FILE.",
+        ),
+        Some(ErrorCode::DatabaseCorrupt) => (
+            Cause::Trial,
+            "Keep a copy; `sqlite3 FILE .recover` may save what is left. Use another with --db FILE.",
+        ),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            Cause::Trial,
+            "Another program holds the store; wait for it, or use another with --db FILE.",
+        ),
+        _ => (Cause::Trial, "Check the disk it is on, or keep the store elsewhere with --db FILE."),
+    };
+    Failure::new(cause, tried, path.display(), error, next)
+}
+
+/// A failure for a row or a document whose content cannot be read.
+pub(crate) fn unreadable(path: &Path, row: &str, why: impl fmt::Display) -> Failure {
+    Failure::new(
+        Cause::Trial,
+        format!("read {row}"),
+        path.display(),
+        why,
+        "The rest of the store is untouched; export the other studies, or use a newer plimsoll.",
+    )
+}
+
+/// A failure for a reference to a study that is wrong.
+pub(crate) fn no_such_study(path: &Path, reference: &str, why: impl fmt::Display) -> Failure {
+    Failure::new(
+        Cause::Usage,
+        format!("find the study '{}'", reference.escape_debug()),
+        path.display(),
+        why,
+        "Name a study by its id, the beginning of its id, or 'latest'; plimsoll list shows them all.",
+    )
+}

@@ -1,0 +1,149 @@
+//! What is exported reads back, old files stay readable, and hostile ones are refused.
+
+mod support;
+
+use model::{Cause, Measure, Metric, Study};
+use proptest::prelude::*;
+use record::{from_json, to_csv, to_json};
+
+/// The file that fixes schema plimsoll/1: it is never changed, only added to by a new version.
+const GOLDEN: &str = include_str!("golden/plimsoll-1.json");
+const SCHEMA_PAGE: &str = include_str!("../../../docs/schema.md");
+
+#[test]
+fn the_golden_file_reads_and_is_written_identically() {
+    let study = from_json(GOLDEN).unwrap();
+    assert_eq!(study, support::full());
+    assert_eq!(to_json(&study).unwrap(), GOLDEN);
+}
+
+#[test]
+fn every_field_and_kind_is_documented() {
+    fn names(value: &serde_json::Value, out: &mut Vec<String>) {
+        match value {
+            serde_json::Value::Object(fields) => fields.iter().for_each(|(name, value)| {
+                out.push(name.clone());
+                if let ("flag" | "kind" | "cause" | "pattern", Some(word)) =
+                    (&**name, value.as_str())
+                {
+                    out.push(word.to_owned());
+                }
+                names(value, out);
+            }),
+            serde_json::Value::Array(items) => items.iter().for_each(|item| names(item, out)),
+            _ => {}
+        }
+    }
+    let mut fields = Vec::new();
+    names(&serde_json::from_str(GOLDEN).unwrap(), &mut fields);
+    assert!(fields.len() > 200);
+    for field in fields {
+        // Metrics of one side are documented once, for all.
+        let name = field.strip_prefix("read_").or(field.strip_prefix("write_")).unwrap_or(&field);
+        assert!(
+            SCHEMA_PAGE.contains(&format!("`{field}`"))
+                || SCHEMA_PAGE.contains(&format!("`{name}`")),
+            "docs/schema.md does not mention {field}"
+        );
+    }
+}
+
+#[test]
+fn unknown_fields_are_ignored_and_a_later_minor_version_is_read() {
+    let mut value: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
+    value["schema"] = "plimsoll/1.7".into();
+    value["weather"] = "fine".into();
+    value["plan"]["weather"] = serde_json::json!({"wind": [1, 2]});
+    value["trials"][0]["weather"] = 3.into();
+    value["trials"][0]["loads"][0]["weather"] = serde_json::Value::Null;
+    let study = from_json(&value.to_string()).unwrap();
+    assert_eq!(study.trials, support::full().trials);
+}
+
+#[test]
+fn bad_files_are_refused_with_place_and_reason() {
+    let cut = &GOLDEN[..GOLDEN.len() / 2];
+    let deep = "[".repeat(100_000);
+    let wrong_type = GOLDEN.replacen("\"trial_seconds\": 5.0", "\"trial_seconds\": \"long\"", 1);
+    let line = wrong_type.lines().position(|l| l.contains("\"long\"")).unwrap() + 1;
+    for (text, part) in [
+        ("", "line 1"),
+        (cut, "EOF"),
+        (&deep, "line 1"),
+        (&wrong_type, &format!("line {line}, column")),
+        ("{\"schema\": \"plimsoll/2\"}", "plimsoll/2"),
+        ("{\"schema\": 1}", "line 1, column"),
+        ("{\"schema\": \"plimsoll/1\"}", "missing field"),
+        ("{\"jobs\": []}", "schema"),
+    ] {
+        let failure = from_json(text).unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(failure.to_string().contains(part), "{part}: {failure}");
+    }
+}
+
+#[test]
+fn figures_that_are_not_finite_are_left_out_or_refused() {
+    let mut study = support::full();
+    let iops = Metric::all(Measure::Iops);
+    study.trials[0].result.quantities.insert(iops, f64::NAN);
+    let read = from_json(&to_json(&study).unwrap()).unwrap();
+    assert!(!read.trials[0].result.quantities.contains_key(&iops));
+    assert!(read.trials[0].result.quantities.len() > 40);
+
+    study.trials[0].started_seconds = f64::INFINITY;
+    assert!(to_json(&study).unwrap_err().to_string().contains("not finite"));
+}
+
+#[test]
+fn csv_has_a_row_a_trial_and_quotes_what_needs_it() {
+    let mut study = support::full();
+    study.targets[0].label = "a \"quoted\", name".into();
+    let text = to_csv(&study).unwrap();
+    assert!(text.contains("\"a \"\"quoted\"\", name\""));
+    assert!(text.ends_with("\r\n"));
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let header = table.headers().unwrap().clone();
+    let column = |name: &str| header.iter().position(|h| h == name).expect(name);
+    let rows: Vec<_> = table.records().map(Result::unwrap).collect();
+    assert_eq!(rows.len(), 3);
+    let quantities = &study.trials[0].result.quantities;
+    for (metric, value) in quantities {
+        assert_eq!(rows[0][column(&metric.to_string())].parse::<f64>().unwrap(), *value);
+        assert_eq!(&rows[1][column(&metric.to_string())], "");
+    }
+    assert_eq!(&rows[0][column("label")], "a \"quoted\", name");
+    assert_eq!(&rows[0][column("layout")], "disjoint");
+    assert_eq!(&rows[0][column("stability")], "unstable");
+    assert_eq!(&rows[0][column("read_operations")], "5000");
+    assert_eq!(&rows[0][column("write_errors")], "2");
+    assert_eq!(&rows[1][column("outcome")], "failed");
+    assert!(rows[1][column("failure")].contains("Free 1 GiB there."));
+    assert_eq!(&rows[2][column("block")], "");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_study_round_trips(study in support::any::study()) {
+        let text = to_json(&study).unwrap();
+        let read: Study = from_json(&text).unwrap();
+        prop_assert_eq!(&read, &study);
+        prop_assert_eq!(to_json(&read).unwrap(), text);
+    }
+
+    #[test]
+    fn any_study_makes_a_rectangular_table(study in support::any::study()) {
+        let text = to_csv(&study).unwrap();
+        let mut table = csv::Reader::from_reader(text.as_bytes());
+        prop_assert_eq!(table.records().map(Result::unwrap).count(), study.trials.len());
+    }
+
+    #[test]
+    fn a_damaged_file_is_read_or_refused(at in 0..GOLDEN.len(), byte in any::<u8>()) {
+        let mut bytes = GOLDEN.as_bytes().to_vec();
+        bytes[at] = byte;
+        let _ = from_json(&String::from_utf8_lossy(&bytes));
+    }
+}

@@ -1,0 +1,179 @@
+//! Studies for tests: one that uses every field, and any study at all.
+#![allow(dead_code)] // each test program uses its part
+
+pub mod any;
+
+use model::units::{Bytes, GIB, KIB};
+use model::*;
+use std::num::NonZeroU16;
+
+pub fn workload(pattern: Pattern) -> Workload {
+    Workload {
+        pattern,
+        block: pattern.default_block(),
+        size: Bytes(GIB),
+        workers: NonZeroU16::new(4).unwrap(),
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    }
+}
+
+/// A complete trial with a figure for every metric.
+pub fn trial(number: u32) -> Trial {
+    let quantities = Metric::every().enumerate().map(|(i, m)| (m, 0.1 + i as f64)).collect();
+    let latency = LatencySummary {
+        mean_seconds: 0.000123,
+        min_seconds: 0.00009,
+        max_seconds: 0.0123,
+        quantiles_seconds: [("0.5".to_owned(), 0.00012), ("0.99".to_owned(), 0.0009)].into(),
+        histogram: Some(Histogram { buckets_ns: vec![(90_112, 3), (120_320, 4997)] }),
+    };
+    let stats = |bytes| OpStats {
+        count: 5000,
+        bytes: 5000 * bytes,
+        errors: [(ErrorKind::TimedOut, 2)].into(),
+        client_latency: latency.clone(),
+        rpc_latency: Some(latency.clone()),
+    };
+    let flush = OpStats { count: 1, ..OpStats::default() };
+    Trial {
+        number,
+        block: Some(number / 2),
+        cell: Cell { target: 0, workload: workload(Pattern::RandomMixed) },
+        started_seconds: 5.25 * f64::from(number),
+        result: TrialResult {
+            outcome: Outcome::Complete,
+            quantities,
+            ops: [
+                (OpKind::Read, stats(4 * KIB)),
+                (OpKind::Write, stats(4 * KIB)),
+                (OpKind::Flush, flush),
+            ]
+            .into(),
+            series: Series {
+                window_seconds: 0.1,
+                windows: vec![
+                    Window { read_ops: 7, read_bytes: 28672, write_ops: 6, write_bytes: 24576 },
+                    Window::default(),
+                ],
+            },
+            flags: vec![Flag::LongGap { seconds: 1.5 }],
+        },
+        loads: vec![HostLoad {
+            host: "local".into(),
+            seconds: 5.0,
+            cpu: CpuTimes {
+                user: 1.0,
+                nice: 0.25,
+                system: 2.0,
+                idle: 6.0,
+                iowait: 0.5,
+                irq: 0.0625,
+                softirq: 0.125,
+                steal: 0.0,
+            },
+            cores_busy: vec![0.5, 0.25],
+            idle_baseline: 0.03125,
+        }],
+    }
+}
+
+/// A study that uses every field of the schema and every kind of flag, outcome and target.
+pub fn full() -> Study {
+    let failure = Failure::new(
+        Cause::NoSpace,
+        "lay out the file",
+        "nfs://nas/volume1",
+        "no space left",
+        "Free 1 GiB there.",
+    );
+    let mut failed = trial(1);
+    failed.cell = Cell { target: 1, workload: workload(Pattern::SequentialWrite) };
+    failed.result = TrialResult {
+        outcome: Outcome::Failed { phase: "lay out".into(), failure: failure.clone() },
+        quantities: Default::default(),
+        ops: Default::default(),
+        series: Series::default(),
+        flags: Vec::new(),
+    };
+    let mut stopped = failed.clone();
+    stopped.number = 2;
+    stopped.block = None;
+    stopped.result.outcome = Outcome::Stopped;
+    Study {
+        schema: SCHEMA.into(),
+        id: StudyId("0123abcd".into()),
+        started_unix_seconds: 1_760_000_000,
+        origin: Origin::Measured { version: "0.1.0".into() },
+        plan: plan(),
+        targets: vec![
+            TargetFacts {
+                label: "nas".into(),
+                given: "nfs://nas/volume1".into(),
+                protocol: "NFSv3 over TCP".into(),
+                engine: "plimsoll's NFS client".into(),
+                read_size_bytes: 1 << 20,
+                write_size_bytes: 1 << 20,
+                client_cache: "none".into(),
+                stability: "UNSTABLE, then COMMIT".into(),
+                space_bytes: (4_000_000_000_000, 1_500_000_000_000),
+                memory_below: true,
+                commits_each_write: false,
+                reads_from: Some(StoredOn::Unknown),
+                notes: vec!["a privileged port".into()],
+            },
+            TargetFacts {
+                label: "dir".into(),
+                given: "/srv/Übung".into(),
+                ..TargetFacts::default()
+            },
+        ],
+        hosts: vec![HostFacts {
+            name: "local".into(),
+            kernel: "6.1.0".into(),
+            cpu_model: "some CPU".into(),
+            cpus: 2,
+            memory_bytes: 8 * GIB,
+            cpu_accounting: "ticks".into(),
+        }],
+        flags: any::flags_of(0.5, 7, "local"),
+        trials: vec![trial(0), failed, stopped],
+        ended: Ended::Failed { failure },
+    }
+}
+
+pub fn plan() -> Plan {
+    let nfs = NfsTarget {
+        host: "nas".into(),
+        port: Some(2049),
+        path: "/volume1".into(),
+        mount_port: Some(20048),
+        uid: Some(1000),
+        gid: None,
+        rsize: Some(1 << 20),
+        wsize: None,
+        source_port: SourcePort::Auto,
+    };
+    Plan {
+        targets: vec![
+            Target::Nfs(nfs),
+            Target::Directory(DirectoryTarget { path: "/srv/Übung".into() }),
+        ],
+        workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
+        trial_seconds: 5.0,
+        warm_up_seconds: 1.0,
+        rule: Rule::Stein { pilot: 6, half_width: 0.05 },
+        cap_seconds: 600.0,
+        baseline_seconds: 5.0,
+        margin: 0.05,
+        confidence: 0.95,
+        operation_timeout_seconds: 30.0,
+        seed: u64::MAX,
+        engine: Some(Engine::Psync),
+        server_memory: Some(Bytes(2 * GIB)),
+        adapt_size: true,
+        command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
+    }
+}

@@ -1,0 +1,78 @@
+//! Figures with their intervals, in the unit that fits.
+
+use model::units::three_digits;
+use stats::interval::Interval;
+
+/// A kind of quantity: the units it is shown in, largest first, as multiples of the recorded unit.
+/// A value has the first unit that it reaches, else the last.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kind(&'static [(f64, &'static str)]);
+
+/// Operations per second.
+pub(crate) const RATE: Kind = Kind(&[(1e6, "M"), (1e4, "k"), (1.0, "")]);
+/// Bytes per second.
+pub(crate) const BANDWIDTH: Kind =
+    Kind(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]);
+/// Seconds.
+pub(crate) const TIME: Kind = Kind(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]);
+/// CPU seconds per byte, shown per 10^9 bytes.
+pub(crate) const CPU_PER_GB: Kind = Kind(&[(1e-9, "s/GB")]);
+/// CPU seconds per operation, shown per 10^5 operations.
+pub(crate) const CPU_PER_100K: Kind = Kind(&[(1e-5, "s/100k")]);
+
+impl Kind {
+    /// The unit for a value: its size in the recorded unit, and its name. `k` begins at its size,
+    /// not at 1000: 7334 operations a second read better than 7.33 k.
+    fn unit(self, value: f64) -> (f64, &'static str) {
+        let reached = self.0.iter().find(|unit| value.abs() >= unit.0 * 0.9995);
+        let (size, name) = reached.or(self.0.last()).copied().unwrap_or((1.0, ""));
+        (if name == "k" { 1e3 } else { size }, name)
+    }
+
+    /// "112 MB/s".
+    pub(crate) fn value(self, value: f64) -> String {
+        let (size, name) = self.unit(value);
+        if value == 0.0 || name.is_empty() {
+            return three_digits(value / size);
+        }
+        format!("{} {name}", three_digits(value / size))
+    }
+
+    /// "[108–116]", in the unit that `value` is shown in.
+    pub(crate) fn ends(self, value: f64, interval: Interval) -> String {
+        let (size, _) = self.unit(value);
+        ends(interval.low / size, interval.high / size)
+    }
+
+    /// "112 MB/s [108–116]".
+    pub(crate) fn with_ends(self, value: f64, interval: Option<Interval>) -> String {
+        match interval {
+            Some(interval) => format!("{} {}", self.value(value), self.ends(value, interval)),
+            None => self.value(value),
+        }
+    }
+}
+
+/// "[1.05–1.12]".
+pub(crate) fn ends(low: f64, high: f64) -> String {
+    format!("[{}–{}]", three_digits(low), three_digits(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_share_the_unit_with_their_ends() {
+        let interval = |low, high| Some(Interval { low, estimate: 0.0, high });
+        let shown = BANDWIDTH.with_ends(999e6, interval(950e6, 1.1e9));
+        assert_eq!(shown, "999 MB/s [950–1100]");
+        assert_eq!(TIME.with_ends(0.0012, interval(0.0009, 0.0013)), "1.20 ms [0.900–1.30]");
+        assert_eq!(RATE.value(7334.4), "7334");
+        assert_eq!(RATE.value(33_000.0), "33.0 k");
+        assert_eq!(RATE.value(1.5e6), "1.50 M");
+        assert_eq!(CPU_PER_GB.value(0.155e-9), "0.155 s/GB");
+        assert_eq!(CPU_PER_100K.value(1.2e-5), "1.20 s/100k");
+        assert_eq!(TIME.value(0.0), "0");
+    }
+}

@@ -1,0 +1,69 @@
+//! How it was measured, and how to repeat it.
+
+use super::Shown;
+use crate::page::Page;
+use crate::text::{counted, duration, printable};
+use crate::verdict::percent;
+use model::Rule;
+use model::units::three_digits;
+use std::collections::BTreeSet;
+
+pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    let study = shown.study;
+    let plan = &study.plan;
+    page.heading("Method");
+    let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
+    page.item(
+        "- ",
+        &format!(
+            "Seed {}; {} in random order; trials of {} s, the first {} s of them warm-up at most; \
+             idle baseline {} s.",
+            plan.seed,
+            counted(blocks.len() as u64, "block"),
+            three_digits(plan.trial_seconds),
+            three_digits(plan.warm_up_seconds),
+            three_digits(plan.baseline_seconds),
+        ),
+    );
+    let rule = match plan.rule {
+        Rule::Stein { pilot, half_width } => format!(
+            "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
+            counted(pilot.into(), "block"),
+            percent(half_width.exp_m1()),
+            duration(plan.cap_seconds)
+        ),
+        Rule::Fixed { blocks } => format!("{} fixed beforehand", counted(blocks.into(), "block")),
+    };
+    let family = match shown.names.len() {
+        0 | 1 => "",
+        _ => {
+            " Verdicts are on bandwidth and hold together (Bonferroni); latency and CPU have \
+              intervals and no verdict."
+        }
+    };
+    page.item(
+        "- ",
+        &format!(
+            "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.\
+             {family}",
+            percent(plan.confidence),
+            percent(plan.margin)
+        ),
+    );
+    for (facts, name) in study.targets.iter().zip(&shown.names) {
+        let known = |text: &str| match text.is_empty() {
+            true => "unknown".to_owned(),
+            false => printable(text),
+        };
+        page.item(
+            "- ",
+            &format!(
+                "{name}: cache on this machine: {}; writes: {}.",
+                known(&facts.client_cache),
+                known(&facts.stability)
+            ),
+        );
+    }
+    // Not wrapped, so that it can be copied.
+    page.lines(&format!("- Repeat: {}\n", printable(&plan.command)));
+}

@@ -1,0 +1,106 @@
+//! Every warning, each kind once, with what to do about it.
+
+use super::Shown;
+use crate::names;
+use crate::page::Page;
+use crate::text::{counted, printable};
+use model::{Failure, Flag, Outcome, Trial};
+use std::mem::discriminant;
+
+/// Warnings that ask for the same.
+struct Group<'a> {
+    first: &'a Flag,
+    advice: String,
+    /// Whether the first one's message is that of all.
+    alike: bool,
+    trials: Vec<&'a Trial>,
+}
+
+pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    let study = shown.study;
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut add = |flag, trial: Option<_>| {
+        let advice = Flag::advice(flag);
+        let same =
+            |g: &&mut Group<'_>| discriminant(g.first) == discriminant(flag) && g.advice == advice;
+        match groups.iter_mut().find(same) {
+            Some(group) => {
+                group.alike &= group.first.message() == flag.message();
+                group.trials.extend(trial);
+            }
+            None => groups.push(Group {
+                first: flag,
+                advice,
+                alike: true,
+                trials: trial.into_iter().collect(),
+            }),
+        }
+    };
+    study.flags.iter().for_each(|flag| add(flag, None));
+    for trial in &study.trials {
+        trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
+    }
+    let failures = failures(shown);
+    if groups.is_empty() && failures.is_empty() {
+        return;
+    }
+    page.heading("Warnings");
+    for (failure, phase, trials) in failures {
+        let (count, places) = where_seen(shown, &trials);
+        let phase = printable(phase);
+        let reason = told(failure);
+        page.warning("- ", &format!("{count} failed at '{phase}' ({places}): {reason}"));
+    }
+    for group in groups {
+        let example = if group.alike { "" } else { ", for example" };
+        let seen = match group.trials.is_empty() {
+            true => String::new(),
+            false => {
+                let (count, places) = where_seen(shown, &group.trials);
+                format!(" ({count}: {places}{example})")
+            }
+        };
+        page.warning("- ", &format!("{}{seen}", printable(&group.first.message())));
+        page.item("  -> ", &printable(&group.advice));
+    }
+}
+
+/// The reasons trials failed for, each once, with its trials.
+fn failures<'a>(shown: &Shown<'a>) -> Vec<(&'a Failure, &'a str, Vec<&'a Trial>)> {
+    let mut failures: Vec<(&Failure, &str, Vec<&Trial>)> = Vec::new();
+    for trial in &shown.study.trials {
+        let Outcome::Failed { phase, failure } = &trial.result.outcome else { continue };
+        match failures.iter_mut().find(|(f, p, _)| *f == failure && p == phase) {
+            Some((_, _, trials)) => trials.push(trial),
+            None => failures.push((failure, phase, vec![trial])),
+        }
+    }
+    failures
+}
+
+/// "3 of 12 trials", and where: "sequential read on nas", "sequential read, random read".
+fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
+    let mut places: Vec<_> =
+        trials.iter().map(|t| (t.cell.workload.pattern, t.cell.target)).collect();
+    places.sort_unstable();
+    places.dedup();
+    let place = match places[..] {
+        [(pattern, target)] => {
+            format!("{} on {}", names::pattern(pattern), names::of(&shown.names, target))
+        }
+        _ => {
+            let mut patterns: Vec<_> = places.iter().map(|p| p.0).collect();
+            patterns.dedup();
+            let patterns: Vec<_> = patterns.into_iter().map(names::pattern).collect();
+            patterns.join(", ")
+        }
+    };
+    let all = counted(shown.study.trials.len() as u64, "trial");
+    (format!("{} of {all}", trials.len()), place)
+}
+
+/// A failure in one line: what was tried, what happened, what to do next.
+pub(super) fn told(failure: &Failure) -> String {
+    let Failure { tried, on, happened, next, .. } = failure;
+    printable(&format!("could not {tried} ({on}): {happened}. {next}"))
+}

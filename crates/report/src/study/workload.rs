@@ -1,0 +1,243 @@
+//! One workload: a table of levels, and each further target against the first.
+
+use super::Shown;
+use crate::figure::{self, BANDWIDTH, CPU_PER_100K, CPU_PER_GB, Kind, RATE, TIME, ends};
+use crate::names;
+use crate::page::Page;
+use crate::table::Columns;
+use crate::text::{capital, counted, listed};
+use crate::verdict::{Longer, Two, sentence};
+use explain::{Level, Pair, TargetFindings, WorkloadFindings};
+use model::{Measure, Metric, Pattern, Side, Target};
+
+/// What the table shows, as far as it was measured, except CPU.
+const COLUMNS: [(Measure, &str, Kind); 8] = [
+    (Measure::Iops, "IOPS", RATE),
+    (Measure::Throughput, "bandwidth", BANDWIDTH),
+    (Measure::FlushTime, "final\nflush", TIME),
+    (Measure::LatencyMean, "latency\nmean", TIME),
+    (Measure::LatencyP50, "latency\np50", TIME),
+    (Measure::LatencyP99, "latency\np99", TIME),
+    (Measure::LatencyMax, "latency\nmax", TIME),
+    (Measure::RpcLatencyP50, "RPC\np50", TIME),
+];
+
+pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    let name = capital(&names::pattern(found.workload.pattern));
+    page.heading(&name);
+    page.paragraph(&names::settings(&found.workload));
+    if found.targets.iter().all(|t| t.complete + t.failed + t.stopped == 0) {
+        page.paragraph("No trials.");
+        return;
+    }
+    let rows = rows(shown, found);
+    if !rows.is_empty() {
+        page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
+        single_blocks(page, shown, found);
+        cpu_owners(page, shown, found);
+    }
+    if shown.findings.fixed_repeats {
+        arithmetic_means(page, shown, found);
+    }
+    incomplete(page, shown, found);
+    for pair in &found.pairs {
+        add_pair(page, shown, found, pair);
+    }
+}
+
+/// A target, and which half of its operations.
+type Line<'a> = (&'a TargetFindings, Side);
+
+fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(String, Line<'a>)> {
+    let mut rows = Vec::new();
+    for target in found.targets.iter().filter(|t| t.complete > 0) {
+        rows.push((names::of(&shown.names, target.target), (target, Side::All)));
+        if found.workload.pattern == Pattern::RandomMixed {
+            rows.push(("  reads".to_owned(), (target, Side::Read)));
+            rows.push(("  writes".to_owned(), (target, Side::Write)));
+        }
+    }
+    rows
+}
+
+fn table(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_>)]) -> Columns {
+    let mut columns =
+        Columns { rows: rows.iter().map(|(name, _)| name.clone()).collect(), columns: Vec::new() };
+    let mut add = |heading: String, kind: Kind, metric: &dyn Fn(&Line<'_>) -> Metric| {
+        let levels: Vec<_> =
+            rows.iter().map(|(_, line)| line.0.levels.get(&metric(line))).collect();
+        if levels.iter().any(Option::is_some) {
+            columns.columns.push((heading, levels.iter().map(|l| cell(kind, *l)).collect()));
+        }
+    };
+    for (measure, heading, kind) in COLUMNS {
+        add(heading.to_owned(), kind, &|line| Metric::of(line.1, measure));
+        if measure == Measure::Throughput {
+            let (heading, kind) = cpu_unit(found);
+            add(heading, kind, &|line| {
+                Metric::of(line.1, cpu_measure(shown, found, line.0.target))
+            });
+        }
+    }
+    columns
+}
+
+/// The figure, and its interval below it.
+fn cell(kind: Kind, level: Option<&Level>) -> String {
+    let Some(level) = level else { return "–".to_owned() };
+    let value = kind.value(level.estimate);
+    match level.interval {
+        Some(interval) => format!("{value}\n{}", kind.ends(level.estimate, interval)),
+        None => value,
+    }
+}
+
+/// CPU per byte where bytes are what is moved, per operation where operations are.
+fn cpu_unit(found: &WorkloadFindings) -> (String, Kind) {
+    match found.workload.pattern.is_sequential() {
+        true => ("CPU".to_owned(), CPU_PER_GB),
+        false => ("CPU".to_owned(), CPU_PER_100K),
+    }
+}
+
+/// plimsoll's own client is all that an NFS target costs here beyond the kernel's TCP; what a
+/// mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
+fn cpu_measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize) -> Measure {
+    match (is_own_client(shown, target), found.workload.pattern.is_sequential()) {
+        (true, true) => Measure::ClientCpuPerByte,
+        (true, false) => Measure::ClientCpuPerOp,
+        (false, true) => Measure::MachineCpuPerByte,
+        (false, false) => Measure::MachineCpuPerOp,
+    }
+}
+
+fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
+    matches!(shown.study.plan.targets.get(target), Some(Target::Nfs(_)))
+}
+
+/// Says whose CPU time the column holds.
+fn cpu_owners(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    let with_cpu = |own: bool| -> Vec<String> {
+        let targets = found.targets.iter().filter(|t| {
+            let metric = Metric::all(cpu_measure(shown, found, t.target));
+            is_own_client(shown, t.target) == own && t.levels.contains_key(&metric)
+        });
+        targets.map(|t| names::of(&shown.names, t.target)).collect()
+    };
+    let (own, machine) = (with_cpu(true), with_cpu(false));
+    let mut parts = Vec::new();
+    if !own.is_empty() {
+        parts.push(format!("plimsoll's client ({})", listed(&own)));
+    }
+    if !machine.is_empty() {
+        parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
+    }
+    if !parts.is_empty() {
+        page.paragraph(&format!("CPU: {}.", parts.join("; ")));
+    }
+}
+
+fn single_blocks(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    let single: Vec<String> = found
+        .targets
+        .iter()
+        .filter(|t| t.complete == 1)
+        .map(|t| names::of(&shown.names, t.target))
+        .collect();
+    if !single.is_empty() {
+        page.paragraph(&format!("{}: one block: no interval.", listed(&single)));
+    }
+}
+
+/// What published designs with a fixed number of repeats report.
+fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    for target in found.targets.iter().filter(|t| t.complete > 1) {
+        let mean = |measure, kind: Kind, unit: &str| {
+            let level = target.levels.get(&Metric::all(measure))?;
+            Some(format!("{}{unit}", kind.value(level.arithmetic_mean)))
+        };
+        let parts: Vec<String> = [
+            mean(Measure::Iops, RATE, " IOPS"),
+            mean(Measure::Throughput, BANDWIDTH, ""),
+            mean(Measure::LatencyMean, TIME, " mean latency"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let name = names::of(&shown.names, target.target);
+        let repeats = counted(target.complete as u64, "repeat");
+        page.paragraph(&format!("Arithmetic means of {repeats}, {name}: {}.", parts.join(", ")));
+    }
+}
+
+fn incomplete(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    for target in &found.targets {
+        let all = target.complete + target.failed + target.stopped;
+        let name = names::of(&shown.names, target.target);
+        if target.failed > 0 {
+            page.warning("", &format!("{name}: {} of {all} trials failed.", target.failed));
+        }
+        if target.stopped > 0 {
+            page.warning("", &format!("{name}: {} of {all} trials were stopped.", target.stopped));
+        }
+    }
+}
+
+fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) {
+    let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
+    let Some(claim) = &pair.claim else {
+        page.item("> ", &format!("{b} against {a}: no block has both, so nothing is compared."));
+        return;
+    };
+    let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
+    page.item("> ", &format!("{}.", sentence(claim, Two { a: &a, b: &b }, longer)));
+    let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
+    let named = [
+        (Measure::LatencyMean, "mean latency"),
+        (Measure::LatencyP50, "p50"),
+        (Measure::LatencyP99, "p99"),
+    ];
+    for (measure, name) in named {
+        ratios.extend(pair.ratios.get(&Metric::all(measure)).map(|r| ratio(name, r)));
+    }
+    // plimsoll's client against a whole machine would compare two different things.
+    let cpu = cpu_measure(shown, found, pair.b);
+    if cpu == cpu_measure(shown, found, pair.a) {
+        ratios.extend(pair.ratios.get(&Metric::all(cpu)).map(|r| ratio("CPU", r)));
+    }
+    if found.workload.pattern == Pattern::RandomMixed {
+        for (side, name) in [(Side::Read, "reads' bandwidth"), (Side::Write, "writes' bandwidth")] {
+            let metric = Metric::of(side, Measure::Throughput);
+            ratios.extend(pair.ratios.get(&metric).map(|r| ratio(name, r)));
+        }
+    }
+    page.item("  ", &format!("Ratios, {b} to {a}: {}.", ratios.join(", ")));
+    if let (Some(p), Some(verdict)) = (claim.sign_flip_p, claim.verdict)
+        && verdict.faster().is_some()
+        && p > 1.0 - shown.study.plan.confidence
+    {
+        page.warning(
+            "  ",
+            &format!("A sign-flip test by itself does not confirm it (p = {p:.2})."),
+        );
+    }
+}
+
+/// "p99 0.75 [0.70–0.81]".
+fn ratio(name: &str, ratio: &explain::Ratio) -> String {
+    let value = model::units::three_digits(ratio.estimate);
+    match ratio.interval {
+        Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
+        None => format!("{name} {value}"),
+    }
+}
+
+/// Bandwidth of a level in words, for the summary.
+pub(super) fn bandwidth(level: &Level) -> String {
+    figure::BANDWIDTH.with_ends(level.estimate, level.interval)
+}
+
+/// Operations per second of a level in words, for the summary.
+pub(super) fn rate(level: &Level) -> String {
+    format!("{} IOPS", figure::RATE.with_ends(level.estimate, level.interval))
+}

@@ -1,0 +1,219 @@
+//! Whole pages, settled as snapshots, and what must hold for any study.
+
+#[path = "../../record/tests/support/mod.rs"]
+mod any_study;
+#[path = "../../explain/tests/support/mod.rs"]
+mod support;
+
+use model::units::{Bytes, GIB};
+use model::{
+    Ended, Failure, Flag, Measure, Metric, Pattern, Rule, Stability, StoredOn, Study, StudyId,
+};
+use proptest::prelude::*;
+use record::StudySummary;
+use report::{Style, compare, list, study};
+use support::{add_blocks, empty, fail};
+
+const NARROW: Style = Style { width: 80, colour: false };
+const WIDE: Style = Style { width: 120, colour: false };
+const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
+
+/// Bytes per second: the second target is a third faster, but the same at writing in order, and
+/// too noisy to tell at writing at random.
+fn rate(target: usize, pattern: Pattern) -> f64 {
+    let base = match pattern {
+        Pattern::SequentialRead => 112e6,
+        Pattern::SequentialWrite => 98e6,
+        Pattern::RandomRead => 7334.0 * 4096.0,
+        Pattern::RandomWrite => 1210.0 * 4096.0,
+        Pattern::RandomMixed => 2400.0 * 4096.0,
+    };
+    let factor = match pattern {
+        Pattern::SequentialWrite | Pattern::RandomWrite => 1.0,
+        Pattern::RandomMixed => 3.1,
+        _ => 4.0 / 3.0,
+    };
+    if target == 0 { base } else { base * factor }
+}
+
+fn two_targets() -> Study {
+    let mut study = empty(&TWO, &Pattern::ALL);
+    add_blocks(&mut study, 6, 0.015, rate);
+    for trial in &mut study.trials {
+        if trial.cell.workload.pattern == Pattern::RandomWrite {
+            let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
+            for (metric, value) in &mut trial.result.quantities {
+                if matches!(metric.measure, Measure::Throughput | Measure::Iops) {
+                    *value *= noise;
+                }
+            }
+        }
+        if trial.number % 20 == 3 {
+            trial.result.flags.push(Flag::LongGap { seconds: 1.0 + f64::from(trial.number) });
+        }
+    }
+    study.flags = vec![Flag::WorkingSet {
+        target: "nfs://nas/volume1".into(),
+        size: Bytes(GIB),
+        reads_from: StoredOn::ServerMemory,
+        settles: Some(Bytes(4 * GIB)),
+    }];
+    study
+}
+
+#[test]
+fn two_targets_narrow() {
+    insta::assert_snapshot!(study(&two_targets(), &NARROW));
+}
+
+#[test]
+fn two_targets_wide() {
+    insta::assert_snapshot!(study(&two_targets(), &WIDE));
+}
+
+#[test]
+fn one_target_with_a_fixed_number_of_repeats() {
+    let mut one = empty(&TWO[..1], &[Pattern::SequentialRead, Pattern::RandomMixed]);
+    one.plan.rule = Rule::Fixed { blocks: 5 };
+    one.plan.workloads.iter_mut().for_each(|w| w.stability = Stability::FileSync);
+    add_blocks(&mut one, 5, 0.05, rate);
+    for trial in &mut one.trials {
+        trial.cell.workload.stability = Stability::FileSync;
+    }
+    one.targets[0].reads_from = Some(StoredOn::Unknown);
+    insta::assert_snapshot!(study(&one, &NARROW));
+}
+
+#[test]
+fn failed_stopped_and_one_block() {
+    let mut partial = empty(&TWO, &[Pattern::SequentialRead, Pattern::RandomRead]);
+    add_blocks(&mut partial, 2, 0.05, rate);
+    // Block 1: the NAS is gone.
+    partial.trials.iter_mut().filter(|t| t.block == Some(1) && t.cell.target == 0).for_each(fail);
+    partial.trials[7].result.outcome = model::Outcome::Stopped;
+    partial.ended = Ended::Interrupted;
+    insta::assert_snapshot!(study(&partial, &NARROW));
+}
+
+#[test]
+fn nothing_measured() {
+    let mut nothing = empty(&TWO, &[Pattern::SequentialRead]);
+    nothing.targets.clear();
+    nothing.ended = Ended::Failed {
+        failure: Failure::new(
+            model::Cause::Unreachable,
+            "connect to the NFS service",
+            "nfs://nas/volume1",
+            "connection refused",
+            "Check that the server runs, and the port.",
+        ),
+    };
+    insta::assert_snapshot!(study(&nothing, &NARROW));
+}
+
+#[test]
+fn two_studies_compared() {
+    let mut before = empty(&TWO[..1], &[Pattern::SequentialRead, Pattern::SequentialWrite]);
+    add_blocks(&mut before, 6, 0.015, |_, pattern| rate(0, pattern));
+    let mut after = empty(
+        &["nfs://nas/volume1"],
+        &[Pattern::SequentialRead, Pattern::SequentialWrite, Pattern::RandomRead],
+    );
+    after.id = StudyId("5eed0002".into());
+    after.started_unix_seconds += 86_400;
+    after.targets[0].stability = "FILE_SYNC".into();
+    add_blocks(&mut after, 8, 0.015, |_, pattern| rate(1, pattern));
+    after.plan.workloads[1].stability = Stability::FileSync;
+    for trial in &mut after.trials {
+        if trial.cell.workload.pattern == Pattern::SequentialWrite {
+            trial.cell.workload.stability = Stability::FileSync;
+        }
+    }
+    insta::assert_snapshot!(compare(&before, &after, &NARROW));
+}
+
+#[test]
+fn studies_listed() {
+    let summary = |id: &str, ended| StudySummary {
+        id: StudyId(id.into()),
+        started_unix_seconds: 1_760_000_000,
+        targets: TWO.map(str::to_owned).into(),
+        patterns: Pattern::ALL.into(),
+        blocks: 6,
+        complete: 58,
+        incomplete: 2,
+        ended,
+    };
+    let studies = [summary("5eed0001", Ended::Done), summary("5eed0002", Ended::Open)];
+    insta::assert_snapshot!(list(&studies, &NARROW));
+    assert!(list(&[], &NARROW).contains("plimsoll check"));
+}
+
+#[test]
+fn colours_change_no_text() {
+    let colour = Style { colour: true, ..NARROW };
+    let shown = study(&two_targets(), &colour);
+    assert!(shown.contains("\u{1b}[1m") && shown.contains("\u{1b}[33m"));
+    let plain = shown.replace("\u{1b}[1m", "").replace("\u{1b}[33m", "").replace("\u{1b}[0m", "");
+    assert_eq!(plain, study(&two_targets(), &NARROW));
+}
+
+#[test]
+fn hostile_names_and_messages_do_not_reach_the_terminal() {
+    let mut hostile = two_targets();
+    let evil = "\u{1b}]0;owned\u{7}\u{202e}\r\nevil";
+    hostile.targets[0].label = evil.into();
+    hostile.targets[0].given = evil.into();
+    hostile.targets[0].notes = vec![evil.into()];
+    hostile.targets[0].stability = evil.into();
+    hostile.plan.command = evil.into();
+    hostile.flags.push(Flag::StabilityDiffers { detail: evil.into() });
+    fail(&mut hostile.trials[0]);
+    if let model::Outcome::Failed { phase, failure } = &mut hostile.trials[0].result.outcome {
+        *phase = evil.into();
+        failure.happened = evil.into();
+    }
+    for page in [study(&hostile, &NARROW), compare(&hostile, &hostile, &NARROW)] {
+        assert!(page.contains("evil"));
+        assert!(!page.chars().any(|c| c != '\n' && c.is_control()), "{page}");
+        assert!(!page.contains('\u{202e}'));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_study_is_shown(
+        a in any_study::any::study(), b in any_study::any::study(),
+        width in 0usize..200, bad in any::<u64>(),
+    ) {
+        let mut a = a;
+        for (i, trial) in a.trials.iter_mut().enumerate() {
+            if let Some(workload) = a.plan.workloads.get(i % 2) {
+                trial.cell.workload = workload.clone();
+            }
+            if bad >> i & 1 == 1 {
+                trial.started_seconds = f64::NAN;
+                let odd = [f64::NAN, f64::INFINITY, -1.0, 1e300];
+                trial.result.quantities.insert(Metric::all(Measure::Throughput), odd[i % 4]);
+            }
+        }
+        let style = Style { width, colour: false };
+        for page in [study(&a, &style), study(&b, &style), compare(&a, &b, &style)] {
+            prop_assert!(!page.chars().any(|c| c != '\n' && c.is_control()));
+        }
+    }
+
+    #[test]
+    fn pages_keep_to_their_width(width in 60usize..160, blocks in 1u32..8, targets in 1usize..4) {
+        let all = ["nfs://nas/volume1", "/srv/data", "nfs://other.example.org/x"];
+        let mut some = empty(&all[..targets], &Pattern::ALL);
+        add_blocks(&mut some, blocks, 0.1, rate);
+        some.plan.command = "plimsoll check".into();
+        let page = study(&some, &Style { width, colour: false });
+        for line in page.lines() {
+            prop_assert!(line.chars().count() <= width, "{}", line);
+        }
+    }
+}

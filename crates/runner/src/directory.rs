@@ -1,0 +1,227 @@
+//! The one fresh directory that a run works in, and how leftovers of dead runs are removed.
+//!
+//! Only what plimsoll made is ever removed: directories named `.plimsoll-<study>-<random>`, and in
+//! them only files of the few names below. Links are never followed.
+
+use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
+use load::{EntryKind, FileId, Namespace};
+use model::{Cause, Failure, StudyId};
+use std::time::Duration;
+
+/// The file that is read and never written after it was laid out.
+pub const READ_FILE: &str = "read.data";
+/// The file that is written.
+pub const WRITE_FILE: &str = "write.data";
+
+const OWN_FILES: [&str; 3] = [LEASE_FILE, READ_FILE, WRITE_FILE];
+const PREFIX: &str = ".plimsoll-";
+
+/// How long a directory without a readable lease may be one that is just being made.
+const SETTLE: Duration = Duration::from_secs(2);
+
+/// A run directory that this process made.
+pub struct RunDirectory {
+    namespace: Box<dyn Namespace>,
+    name: String,
+    study: StudyId,
+    silence: Duration,
+}
+
+impl RunDirectory {
+    /// Makes a fresh directory with a lease in it. `silence` is the longest time between two calls
+    /// of [`RunDirectory::renew`].
+    pub fn make(
+        mut namespace: Box<dyn Namespace>,
+        study: &StudyId,
+        random: u32,
+        silence: Duration,
+    ) -> Result<Self, Failure> {
+        let name = format!("{PREFIX}{study}-{random:08x}");
+        namespace.make_directory(&name)?;
+        let mut made = RunDirectory { namespace, name, study: study.clone(), silence };
+        if let Err(failure) = made.renew() {
+            // A full disk has room for a name but not for the lease: leave nothing behind.
+            let _ = made.remove();
+            return Err(failure);
+        }
+        Ok(made)
+    }
+
+    /// Its name on the target.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names below the target.
+    pub fn namespace(&mut self) -> &mut dyn Namespace {
+        &mut *self.namespace
+    }
+
+    /// Goes on with another connection.
+    pub fn reconnect(&mut self, namespace: Box<dyn Namespace>) {
+        self.namespace = namespace;
+    }
+
+    /// Writes the lease anew.
+    pub fn renew(&mut self) -> Result<(), Failure> {
+        let lease = Lease::of_this_process(&self.study.0, self.silence);
+        self.namespace.write_small(&self.path(LEASE_FILE), &lease.to_bytes())
+    }
+
+    /// Creates one of its files.
+    pub fn create(&mut self, file: &str) -> Result<FileId, Failure> {
+        let path = self.path(file);
+        self.namespace.create(&path)
+    }
+
+    /// Closes and removes one of its files.
+    pub fn discard(&mut self, file: &str, id: FileId) -> Result<(), Failure> {
+        self.namespace.close(id);
+        let path = self.path(file);
+        self.namespace.remove_file(&path)
+    }
+
+    /// Removes everything that it holds of ours, and itself.
+    pub fn remove(&mut self) -> Result<(), Failure> {
+        match remove_one(&mut *self.namespace, &self.name)?.as_slice() {
+            [] => Ok(()),
+            foreign => Err(foreign_files(&self.name, foreign)),
+        }
+    }
+
+    fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.name)
+    }
+}
+
+/// A run directory found on a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its name.
+    pub name: String,
+    /// Whether its run is alive.
+    pub state: LeaseState,
+}
+
+/// Every run directory on the target. `wait` is called once where a directory may be in the making.
+pub fn find(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Vec<Found>, Failure> {
+    let mut names: Vec<String> = namespace
+        .list("")?
+        .into_iter()
+        .filter(|e| e.kind == EntryKind::Directory && is_run_directory(&e.name))
+        .map(|e| e.name)
+        .collect();
+    names.sort();
+    let mut found = Vec::new();
+    let mut waited = false;
+    for name in names {
+        let mut lease = read_lease(namespace, &name);
+        if lease.is_none() && !waited {
+            wait(SETTLE);
+            waited = true;
+            lease = read_lease(namespace, &name);
+        }
+        let state = lease.map_or(LeaseState::Dead, |l| l.state());
+        found.push(Found { name, state });
+    }
+    Ok(found)
+}
+
+/// What `clean` did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// Directories removed.
+    pub removed: Vec<String>,
+    /// Directories of live runs, untouched.
+    pub live: Vec<String>,
+    /// Directories of dead runs that could not be removed whole, and why.
+    pub left: Vec<(String, String)>,
+}
+
+/// Removes the leftovers of dead runs and nothing else.
+pub fn clean(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Cleaned, Failure> {
+    let mut cleaned = Cleaned::default();
+    for Found { name, state } in find(namespace, wait)? {
+        match state {
+            LeaseState::Live => cleaned.live.push(name),
+            LeaseState::Dead => match remove_one(namespace, &name) {
+                Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
+                Ok(foreign) => {
+                    let why = format!("it holds what plimsoll did not make: {}", foreign.join(", "));
+                    cleaned.left.push((name, why));
+                }
+                Err(failure) => cleaned.left.push((name, failure.happened)),
+            },
+        }
+    }
+    Ok(cleaned)
+}
+
+fn read_lease(namespace: &mut dyn Namespace, name: &str) -> Option<Lease> {
+    let bytes = namespace.read_small(&format!("{name}/{LEASE_FILE}"), LEASE_LIMIT).ok()?;
+    Lease::from_bytes(&bytes)
+}
+
+/// Removes our files in one run directory, and it if nothing else is in it. Returns the names that
+/// are not ours. The lease goes last: while files are left, their directory stays recognisable.
+fn remove_one(namespace: &mut dyn Namespace, name: &str) -> Result<Vec<String>, Failure> {
+    let mut foreign = Vec::new();
+    let mut lease = false;
+    for entry in namespace.list(name)? {
+        if entry.kind != EntryKind::File || !OWN_FILES.contains(&entry.name.as_str()) {
+            foreign.push(entry.name);
+        } else if entry.name == LEASE_FILE {
+            lease = true;
+        } else {
+            namespace.remove_file(&format!("{name}/{}", entry.name))?;
+        }
+    }
+    if foreign.is_empty() {
+        if lease {
+            namespace.remove_file(&format!("{name}/{LEASE_FILE}"))?;
+        }
+        namespace.remove_directory(name)?;
+    }
+    Ok(foreign)
+}
+
+fn foreign_files(name: &str, foreign: &[String]) -> Failure {
+    Failure::new(
+        Cause::Trial,
+        "remove the run's directory",
+        name,
+        format!("it holds what plimsoll did not make: {}", foreign.join(", ")),
+        "Move these files away, then remove the directory by hand.",
+    )
+}
+
+/// Whether a name is exactly `.plimsoll-<8 hex digits>-<8 hex digits>`.
+fn is_run_directory(name: &str) -> bool {
+    let hex = |s: &str| {
+        s.len() == 8 && s.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    };
+    name.strip_prefix(PREFIX)
+        .and_then(|rest| rest.split_once('-'))
+        .is_some_and(|(study, random)| hex(study) && hex(random))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_exact_names_are_ours() {
+        assert!(is_run_directory(".plimsoll-0123abcd-00ff00ff"));
+        for other in [
+            ".plimsoll-0123abcd-00ff00f",
+            ".plimsoll-0123abcd-00ff00ff0",
+            ".plimsoll-0123ABCD-00ff00ff",
+            ".plimsoll-0123abcd-00ff00ff/..",
+            "plimsoll-0123abcd-00ff00ff",
+            ".plimsoll-",
+            ".plimsoll",
+        ] {
+            assert!(!is_run_directory(other), "{other}");
+        }
+    }
+}

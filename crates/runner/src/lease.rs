@@ -1,0 +1,134 @@
+//! Who is using a run directory: written into it, so that others can tell a live run from the
+//! leftovers of a dead one.
+
+use serde::{Deserialize, Serialize};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Name of the lease file inside a run directory.
+pub const LEASE_FILE: &str = "lease.json";
+
+/// Largest lease file that is read; anything longer is not ours.
+pub const LEASE_LIMIT: usize = 4096;
+
+/// A run that was not heard of for this long after its last renewal is dead, where its process
+/// cannot be looked up.
+const GRACE: Duration = Duration::from_secs(600);
+
+/// The content of a lease file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lease {
+    /// The study it belongs to.
+    pub study: String,
+    /// Host name, for people.
+    pub host: String,
+    /// Identifies one boot and one process-id namespace: process numbers compare only within.
+    pub process_space: String,
+    /// Process id.
+    pub process: u32,
+    /// Start time of the process in ticks since boot: tells a reused process id apart.
+    pub process_start: u64,
+    /// Until when, in seconds since 1970, the run may be silent.
+    pub expires_unix_seconds: u64,
+}
+
+/// Whether a run is alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeaseState {
+    /// Its process runs, or it was heard of lately.
+    Live,
+    /// Its process is gone, or it was silent for too long.
+    Dead,
+}
+
+impl Lease {
+    /// A lease of this process, good for [`GRACE`] and twice `silence`, the longest time in which
+    /// it is not going to be renewed.
+    pub fn of_this_process(study: &str, silence: Duration) -> Self {
+        let process = std::process::id();
+        Lease {
+            study: study.to_owned(),
+            host: nix::unistd::gethostname()
+                .map(|h| h.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            process_space: process_space(),
+            process,
+            process_start: process_start(process).unwrap_or(0),
+            expires_unix_seconds: (now() + GRACE + 2 * silence).as_secs(),
+        }
+    }
+
+    /// Whether its run is alive, as seen from this process.
+    pub fn state(&self) -> LeaseState {
+        let alive = if self.process_space == process_space() {
+            process_start(self.process) == Some(self.process_start)
+        } else {
+            now().as_secs() < self.expires_unix_seconds
+        };
+        if alive { LeaseState::Live } else { LeaseState::Dead }
+    }
+
+    /// As stored.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// From what was stored; `None` if it is not a lease.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        serde_json::from_slice(bytes).ok()
+    }
+}
+
+fn now() -> Duration {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
+}
+
+fn process_space() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot.trim(), namespace.display())
+}
+
+/// Field 22 of /proc/PID/stat, counted behind the command's closing parenthesis.
+fn process_start(process: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let (_, fields) = stat.rsplit_once(')')?;
+    let mut fields = fields.split_ascii_whitespace();
+    // A zombie holds no connection any more.
+    if fields.next()? == "Z" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_alive_until_it_ends_and_a_reused_number_is_not_it() {
+        let mine = Lease::of_this_process("00000000", Duration::ZERO);
+        assert_eq!(mine.state(), LeaseState::Live);
+        let reused = Lease { process_start: mine.process_start + 1, ..mine.clone() };
+        assert_eq!(reused.state(), LeaseState::Dead);
+        let gone = Lease { process: u32::MAX - 1, ..mine };
+        assert_eq!(gone.state(), LeaseState::Dead);
+    }
+
+    #[test]
+    fn another_machine_is_judged_by_time() {
+        let mine = Lease::of_this_process("00000000", Duration::from_secs(5));
+        let mut other = Lease { process_space: "elsewhere".into(), process: 1, ..mine };
+        assert_eq!(other.state(), LeaseState::Live);
+        other.expires_unix_seconds = now().as_secs() - 1;
+        assert_eq!(other.state(), LeaseState::Dead);
+    }
+
+    #[test]
+    fn torn_leases_are_no_leases() {
+        let whole = Lease::of_this_process("00000000", Duration::ZERO).to_bytes();
+        for length in 0..whole.len() {
+            assert_eq!(Lease::from_bytes(&whole[..length]), None);
+        }
+        assert!(Lease::from_bytes(&whole).is_some());
+    }
+}

@@ -1,0 +1,354 @@
+//! One opened target: its run directory, its files, its trials.
+
+use crate::directory::{self, READ_FILE, RunDirectory, WRITE_FILE};
+use crate::lease::LeaseState;
+use crate::runner::RunnerOptions;
+use crate::{probe, reckon};
+use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
+use model::units::Bytes;
+use model::{
+    Cause, Clock, Event, Failure, Flag, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
+    TrialSpec, Workload,
+};
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// Room left for the lease and for what file systems need for themselves, in bytes.
+const SPARE: u64 = 1 << 20;
+/// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
+const CLEAN_UP_TRIES: u32 = 3;
+const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
+
+pub(crate) struct Session {
+    share: Arc<dyn Share>,
+    directory: RunDirectory,
+    options: RunnerOptions,
+    means: Means,
+    facts: TargetFacts,
+    read: Option<LaidOut>,
+    write: Option<WriteFile>,
+    write_size: u64,
+    /// The last generation of content used on this target: no two layouts or trials share one.
+    generation: u32,
+}
+
+/// The file that is written, as the last layout or trial left it.
+struct WriteFile {
+    laid_out: LaidOut,
+    /// The `TrialSpec::generation` it was laid out for.
+    block: u32,
+}
+
+impl Session {
+    pub(crate) fn open(
+        share: Arc<dyn Share>,
+        options: &RunnerOptions,
+        nonce: u32,
+    ) -> Result<(Self, Vec<Flag>), Failure> {
+        let facts = share.facts();
+        let mut namespace = share.namespace()?;
+        let clock = options.clock.clone();
+        let wait = |time: Duration| clock.sleep_until(clock.now() + time);
+        let found = directory::find(&mut *namespace, &wait)?;
+        let flags = other_runs(found, &facts.given);
+        let directory =
+            RunDirectory::make(namespace, &options.study, nonce, options.longest_trial)?;
+        let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
+        let means = Means {
+            content: Arc::new(Content::new(study)),
+            clock: options.clock.clone(),
+            operation_timeout: options.operation_timeout,
+        };
+        let session = Session {
+            share,
+            directory,
+            options: options.clone(),
+            means,
+            facts,
+            read: None,
+            write: None,
+            write_size: 0,
+            generation: 0,
+        };
+        Ok((session, flags))
+    }
+
+    pub(crate) fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    pub(crate) fn lay_out_rate(
+        &mut self,
+        bytes: u64,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<f64, Failure> {
+        let begun = self.means.clock.now();
+        let laid_out = self.lay_out(WRITE_FILE, bytes, events)?;
+        let seconds = self.means.clock.now().since(begun).as_secs_f64();
+        self.directory.discard(WRITE_FILE, laid_out.file)?;
+        Ok(bytes as f64 / seconds.max(1e-9))
+    }
+
+    pub(crate) fn prepare(
+        &mut self,
+        workloads: &[Workload],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Flag>, Failure> {
+        let largest = |wanted: fn(&Workload) -> bool| {
+            workloads.iter().filter(|w| wanted(w)).map(|w| w.size.0).max().unwrap_or(0)
+        };
+        let read_size = largest(|w| w.pattern.reads());
+        self.write_size = largest(|w| w.pattern.writes());
+        self.check_space(read_size)?;
+        if read_size == 0 {
+            return Ok(Vec::new());
+        }
+        let read = self.lay_out(READ_FILE, read_size, events)?;
+        self.read = Some(read);
+        if !self.facts.memory_below {
+            return Ok(Vec::new());
+        }
+        events(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
+        let reads_from =
+            probe::reads_from(&*self.share, &self.means, read, read_size, &self.options.stop)?;
+        self.facts.reads_from = Some(reads_from);
+        let flag = (reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
+            target: self.facts.given.clone(),
+            size: Bytes(read_size),
+            reads_from,
+            settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
+        });
+        Ok(flag.into_iter().collect())
+    }
+
+    fn check_space(&mut self, read_size: u64) -> Result<(), Failure> {
+        let space = self.directory.namespace().space()?;
+        self.facts.space_bytes = (space.total, space.available);
+        let needed = read_size + self.write_size;
+        if space.available >= needed + SPARE {
+            return Ok(());
+        }
+        // Two files of equal size, a power of two that leaves a tenth free.
+        let fitting = (space.available / 10 * 9 / 2 + 1).next_power_of_two() / 2;
+        let next = if fitting >= 1 << 20 {
+            format!(
+                "Make room, or give --size {} or less.",
+                Bytes(fitting).to_string().replace(' ', "")
+            )
+        } else {
+            "Make room on the target: not even --size 1MiB fits.".to_owned()
+        };
+        Err(Failure::new(
+            Cause::NoSpace,
+            "find room for the test files",
+            &self.facts.given,
+            format!("they need {} and {} are free", Bytes(needed), Bytes(space.available)),
+            next,
+        ))
+    }
+
+    /// Creates and lays out a file with a generation of its own.
+    fn lay_out(
+        &mut self,
+        name: &str,
+        size: u64,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<LaidOut, Failure> {
+        events(Event::Phase { phase: Phase::LayOut, total_bytes: size });
+        let file = self.directory.create(name)?;
+        self.generation += 1;
+        let laid_out = LaidOut { file, generation: self.generation };
+        let mut renewed = self.means.clock.now();
+        let (directory, clock, silence) =
+            (&mut self.directory, self.means.clock.clone(), self.options.longest_trial);
+        let mut progress = |bytes: u64| {
+            events(Event::Progress { bytes });
+            if clock.now().since(renewed) > silence.max(Duration::from_secs(60)) {
+                renewed = clock.now();
+                // A lease that cannot be renewed shows soon enough in the layout itself.
+                let _ = directory.renew();
+            }
+        };
+        load::lay_out(&*self.share, &self.means, laid_out, size, &mut progress, &self.options.stop)?;
+        Ok(laid_out)
+    }
+
+    /// The files of a trial; the written one is laid out afresh for each new block, and for each
+    /// trial that will read it back.
+    fn files(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> Result<Files, Failure> {
+        if spec.workload.pattern.writes() {
+            let reuse = self
+                .write
+                .as_ref()
+                .is_some_and(|w| w.block == spec.generation && !spec.workload.verify);
+            if !reuse {
+                if let Some(old) = self.write.take() {
+                    self.directory.discard(WRITE_FILE, old.laid_out.file)?;
+                }
+                let size = self.write_size.max(spec.workload.size.0);
+                let laid_out = self.lay_out(WRITE_FILE, size, events)?;
+                self.write = Some(WriteFile { laid_out, block: spec.generation });
+            }
+        }
+        let write = self.write.as_ref().map(|w| w.laid_out);
+        // A pattern that only reads never touches the other file, nor the other way round.
+        let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
+        let read = self.read.or(write).unwrap_or(nothing);
+        Ok(Files { read, write: write.unwrap_or(read) })
+    }
+
+    pub(crate) fn trial(
+        &mut self,
+        spec: &TrialSpec,
+        events: &mut dyn FnMut(Event),
+    ) -> TrialResult {
+        let failed = |phase: Phase, failure: Failure| TrialResult {
+            outcome: match failure.cause {
+                Cause::Interrupted => Outcome::Stopped,
+                _ => Outcome::Failed { phase: phase.to_string(), failure },
+            },
+            ..TrialResult::empty()
+        };
+        let prepared = self.directory.renew().and_then(|()| self.files(spec, events));
+        let files = match prepared {
+            Ok(files) => files,
+            Err(failure) => return failed(Phase::LayOut, failure),
+        };
+        events(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
+        let team = match self.drive(spec, files, events) {
+            Ok(team) => team,
+            Err(failure) => return failed(Phase::Measure, failure),
+        };
+        events(Event::Phase { phase: Phase::Reckon, total_bytes: 0 });
+        let mut result = reckon::result(&team, spec, &self.facts.given);
+        if spec.workload.pattern.writes() {
+            if spec.workload.verify && result.outcome == Outcome::Complete {
+                self.verify(spec, files.write, &team, &mut result, events);
+            }
+            // The next trial must not write the same bytes again: a server may notice that nothing
+            // changed and write nothing.
+            self.generation += 1;
+            if let Some(write) = &mut self.write {
+                write.laid_out.generation = self.generation;
+            }
+        }
+        result
+    }
+
+    fn drive(
+        &self,
+        spec: &TrialSpec,
+        files: Files,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<TeamResult, Failure> {
+        let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e7));
+        let run = RunSpec {
+            workload: spec.workload.clone(),
+            files,
+            content: self.means.content.clone(),
+            clock: self.means.clock.clone(),
+            duration: seconds(spec.seconds),
+            window: seconds(spec.window_seconds),
+            operation_timeout: seconds(spec.operation_timeout_seconds),
+            seed: spec.seed,
+        };
+        let (share, stop) = (&*self.share, &*self.options.stop);
+        if !self.options.live {
+            return load::run(share, &run, stop, None);
+        }
+        let (sender, receiver) = mpsc::channel();
+        std::thread::scope(|scope| {
+            let running = scope.spawn(move || {
+                let mut observer = |at: Duration, window| {
+                    // Nobody listens any more only if the receiver's thread died.
+                    let _ = sender.send((at, window));
+                };
+                load::run(share, &run, stop, Some(&mut observer))
+            });
+            for (at, window) in receiver {
+                events(Event::Window { at_seconds: at.as_secs_f64(), window });
+            }
+            running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
+    }
+
+    /// Reads back what the trial wrote.
+    fn verify(
+        &self,
+        spec: &TrialSpec,
+        laid_out: LaidOut,
+        team: &TeamResult,
+        result: &mut TrialResult,
+        events: &mut dyn FnMut(Event),
+    ) {
+        let size = spec.workload.size.0;
+        events(Event::Phase { phase: Phase::Verify, total_bytes: size });
+        let verified = load::verify(
+            &*self.share,
+            &self.means,
+            laid_out,
+            size,
+            Some(&team.written),
+            &mut |bytes| events(Event::Progress { bytes }),
+            &self.options.stop,
+        );
+        match verified {
+            Ok(verified) if verified.is_good() => {}
+            Ok(Verified { stale, misplaced, corrupt, first, .. }) => {
+                result.flags.push(Flag::BadContent { stale, misplaced, corrupt });
+                result.outcome = Outcome::Failed {
+                    phase: Phase::Verify.to_string(),
+                    failure: reckon::bad_content(&self.facts.given, first.unwrap_or_default()),
+                };
+            }
+            Err(failure) if failure.cause == Cause::Interrupted => {
+                result.outcome = Outcome::Stopped;
+            }
+            Err(failure) => {
+                result.outcome =
+                    Outcome::Failed { phase: Phase::Verify.to_string(), failure };
+            }
+        }
+    }
+
+    /// Removes everything made. A server that was gone gets a few chances to be back.
+    pub(crate) fn close(mut self) -> Option<Flag> {
+        let clock: &dyn Clock = &*self.means.clock;
+        for file in [self.read.map(|r| r.file), self.write.as_ref().map(|w| w.laid_out.file)] {
+            if let Some(file) = file {
+                self.directory.namespace().close(file);
+            }
+        }
+        for attempt in 0..CLEAN_UP_TRIES {
+            if attempt > 0 {
+                clock.sleep_until(clock.now() + CLEAN_UP_PAUSE);
+                match self.share.namespace() {
+                    Ok(namespace) => self.directory.reconnect(namespace),
+                    Err(_) => continue,
+                }
+            }
+            if self.directory.remove().is_ok() {
+                return None;
+            }
+        }
+        Some(Flag::NotCleaned {
+            target: self.facts.given.clone(),
+            directory: self.directory.name().to_owned(),
+        })
+    }
+}
+
+fn other_runs(found: Vec<directory::Found>, target: &str) -> Vec<Flag> {
+    let (live, dead): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|f| f.state == LeaseState::Live);
+    let mut flags: Vec<Flag> =
+        live.into_iter().map(|f| Flag::OtherRun { directory: f.name }).collect();
+    if !dead.is_empty() {
+        flags.push(Flag::Leftovers {
+            directories: dead.into_iter().map(|f| f.name).collect(),
+            target: target.to_owned(),
+        });
+    }
+    flags
+}

@@ -1,0 +1,258 @@
+//! The method tried on studies whose truth is known: how often its intervals hold it, and how often
+//! its verdicts are wrong, under the stop rule as shipped.
+
+use crate::family::adjusted_confidence;
+use crate::interval::mean;
+use crate::order::{generator, shuffled};
+use crate::stein::Stein;
+use crate::synthetic::{Noise, standard_normal};
+use crate::verdict::{Side, Verdict};
+use rand_pcg::Pcg64;
+use std::fmt;
+
+/// A kind of study: two targets, some patterns, noise, and the rules of the method.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Setup {
+    /// Patterns; each gives one comparison of the family.
+    pub comparisons: usize,
+    /// True natural logarithm of B/A, the same for every pattern.
+    pub log_ratio: f64,
+    /// Windows of a trial.
+    pub windows: usize,
+    /// Noise of all trials.
+    pub noise: Noise,
+    /// Margin of the verdicts; also sets Stein's half-width.
+    pub margin: f64,
+    /// Family-wise confidence.
+    pub confidence: f64,
+    /// Most blocks of a study.
+    pub cap: u64,
+}
+
+/// What came out of many studies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Outcome {
+    /// Studies run.
+    pub studies: u32,
+    /// Seed they can be repeated with.
+    pub seed: u64,
+    /// Intervals computed: studies × comparisons.
+    pub intervals: u32,
+    /// Intervals that hold the true ratio.
+    pub covered: u32,
+    /// Studies in which all intervals do.
+    pub all_covered: u32,
+    /// Studies with at least one verdict that the truth contradicts. Where there is no difference
+    /// these are the studies that call one side faster, by however little.
+    pub wrong: u32,
+    /// Verdicts that were left unresolved.
+    pub not_resolved: u32,
+    /// Studies ended by the cap.
+    pub capped: u32,
+    /// Blocks run in all.
+    pub blocks: u64,
+}
+
+impl Outcome {
+    /// Share of intervals that hold the truth.
+    pub fn coverage(&self) -> f64 {
+        f64::from(self.covered) / f64::from(self.intervals)
+    }
+
+    /// Share of studies in which all intervals hold the truth.
+    pub fn simultaneous_coverage(&self) -> f64 {
+        f64::from(self.all_covered) / f64::from(self.studies)
+    }
+
+    /// Share of studies with a wrong verdict.
+    pub fn wrong_verdicts(&self) -> f64 {
+        f64::from(self.wrong) / f64::from(self.studies)
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "seed {}, {} studies: coverage {:.1}% of intervals, {:.1}% of studies; wrong verdicts \
+             in {:.1}% of studies; {:.1}% of verdicts not resolved; {:.1} blocks on average, cap \
+             reached in {:.1}%",
+            self.seed,
+            self.studies,
+            100.0 * self.coverage(),
+            100.0 * self.simultaneous_coverage(),
+            100.0 * self.wrong_verdicts(),
+            100.0 * f64::from(self.not_resolved) / f64::from(self.intervals),
+            self.blocks as f64 / f64::from(self.studies),
+            100.0 * f64::from(self.capped) / f64::from(self.studies),
+        )
+    }
+}
+
+/// Runs `studies` synthetic studies. `None` where the setup cannot be run: no comparison, no
+/// window, a margin or confidence out of range, or figures beyond the range of numbers.
+pub fn run(setup: &Setup, studies: u32, seed: u64) -> Option<Outcome> {
+    if setup.comparisons == 0 || setup.windows == 0 {
+        return None;
+    }
+    let rule = Stein::new(
+        Stein::half_width_for(setup.margin)?,
+        adjusted_confidence(setup.confidence, setup.comparisons)?,
+    );
+    let mut outcome = Outcome { studies, seed, ..Outcome::default() };
+    for number in 0..studies {
+        one(setup, &rule, &mut generator(seed, &format!("study {number}")), &mut outcome)?;
+    }
+    Some(outcome)
+}
+
+fn one(setup: &Setup, rule: &Stein, generator: &mut Pcg64, outcome: &mut Outcome) -> Option<()> {
+    let mut log_ratios = vec![Vec::new(); setup.comparisons];
+    let mut wanted = rule.pilot as u64;
+    let mut done = 0;
+    while done < wanted.min(setup.cap) {
+        block(setup, done as usize, &mut log_ratios, generator)?;
+        done += 1;
+        if done == rule.pilot as u64 {
+            for values in &log_ratios {
+                wanted = wanted.max(rule.blocks_needed(values)?);
+            }
+        }
+    }
+    let (mut all_covered, mut any_wrong) = (true, false);
+    for values in &log_ratios {
+        let ratio = rule.ratio_interval(values)?;
+        let covered = ratio.contains(setup.log_ratio.exp());
+        let verdict = Verdict::on(ratio, setup.margin)?;
+        outcome.intervals += 1;
+        outcome.covered += u32::from(covered);
+        outcome.not_resolved += u32::from(matches!(verdict, Verdict::NotResolved(_)));
+        all_covered &= covered;
+        any_wrong |= is_wrong(verdict, setup);
+    }
+    outcome.all_covered += u32::from(all_covered);
+    outcome.wrong += u32::from(any_wrong);
+    outcome.capped += u32::from(done < wanted);
+    outcome.blocks += done;
+    Some(())
+}
+
+/// Every pattern once on both targets, in random order; one log ratio per pattern.
+fn block(
+    setup: &Setup,
+    number: usize,
+    log_ratios: &mut [Vec<f64>],
+    generator: &mut Pcg64,
+) -> Option<()> {
+    let trials = 2 * setup.comparisons;
+    let mut logs = vec![0.0; trials];
+    let block_noise = standard_normal(generator);
+    for (position, trial) in shuffled(trials, generator).into_iter().enumerate() {
+        let rate = if trial % 2 == 0 { 1.0 } else { setup.log_ratio.exp() };
+        let slot = number * trials + position;
+        let windows = setup.noise.trial(rate, setup.windows, slot, block_noise, generator);
+        logs[trial] = mean(&windows)?.ln();
+    }
+    for (values, pair) in log_ratios.iter_mut().zip(logs.chunks_exact(2)) {
+        values.push(pair[1] - pair[0]);
+    }
+    Some(())
+}
+
+fn is_wrong(verdict: Verdict, setup: &Setup) -> bool {
+    // How far ahead the side named truly is.
+    let lead_of = |side| if side == Side::B { setup.log_ratio } else { -setup.log_ratio };
+    match verdict {
+        Verdict::Faster(lead) => lead_of(lead.faster) <= setup.margin.ln_1p(),
+        Verdict::PerhapsTooLittle(lead) => lead_of(lead.faster) <= 0.0,
+        Verdict::NoPracticalDifference(_) => setup.log_ratio.abs() > setup.margin.ln_1p(),
+        Verdict::NotResolved(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::WriteCache;
+
+    const SEED: u64 = 20_240_229;
+
+    /// Everything at once: autocorrelated windows, drift, lognormal trials, a write cache.
+    fn hard() -> Noise {
+        Noise {
+            block_sd: 0.2,
+            trial_sd: 0.02,
+            window_sd: 0.1,
+            autocorrelation: 0.8,
+            drift_per_trial: 0.001,
+            write_cache: Some(WriteCache { windows: 5.0, times: 2.0 }),
+        }
+    }
+
+    fn setup(comparisons: usize, log_ratio: f64, noise: Noise) -> Setup {
+        Setup {
+            comparisons,
+            log_ratio,
+            windows: 20,
+            noise,
+            margin: 0.1,
+            confidence: 0.95,
+            cap: 1000,
+        }
+    }
+
+    fn check(name: &str, setup: Setup, studies: u32) -> Outcome {
+        let outcome = run(&setup, studies, SEED).unwrap();
+        println!("{name}: {outcome}");
+        let coverage = outcome.simultaneous_coverage();
+        assert!((0.93..=0.97).contains(&coverage), "{name}: {outcome}");
+        assert!(outcome.wrong_verdicts() <= 0.05, "{name}: {outcome}");
+        outcome
+    }
+
+    #[test]
+    fn coverage_with_independent_normal_noise() {
+        let noise = Noise { trial_sd: 0.05, ..Noise::default() };
+        let outcome = check("normal", Setup { windows: 1, ..setup(1, 0.05, noise) }, 4_000);
+        assert_eq!((outcome.capped, outcome.not_resolved), (0, 0));
+        assert!(outcome.blocks > 6 * 4_000, "the rule asked for more than the pilot");
+    }
+
+    #[test]
+    fn coverage_with_hard_noise() {
+        check("hard", setup(1, 0.2, hard()), 2_000);
+    }
+
+    #[test]
+    fn coverage_where_the_cap_ends_the_run() {
+        let capped = Setup { cap: 8, ..setup(1, 0.0, hard()) };
+        let outcome = check("cap", capped, 2_000);
+        assert!(outcome.capped > 1_000, "{outcome}");
+    }
+
+    #[test]
+    fn a_family_of_five_without_a_difference() {
+        // The cap keeps intervals wide, so that those that miss 1 do lead to a claim.
+        let family = Setup { cap: 10, windows: 10, ..setup(5, 0.0, hard()) };
+        let outcome = check("family", family, 2_000);
+        assert!((outcome.coverage() - 0.99).abs() < 0.01, "{outcome}");
+        assert!(outcome.wrong > 20, "the family-wise error is put to the test: {outcome}");
+    }
+
+    #[test]
+    fn a_large_difference_is_seen() {
+        let noise = Noise { trial_sd: 0.03, ..Noise::default() };
+        let outcome = run(&setup(2, 0.4, noise), 200, SEED).unwrap();
+        assert!(outcome.wrong <= 10 && outcome.not_resolved == 0, "{outcome}");
+    }
+
+    #[test]
+    fn a_setup_that_cannot_be_run_is_refused() {
+        let good = setup(1, 0.0, hard());
+        assert_eq!(run(&Setup { comparisons: 0, ..good }, 1, 1), None);
+        assert_eq!(run(&Setup { windows: 0, ..good }, 1, 1), None);
+        assert_eq!(run(&Setup { margin: 0.0, ..good }, 1, 1), None);
+        assert_eq!(run(&Setup { confidence: 1.0, ..good }, 1, 1), None);
+        assert_eq!(run(&Setup { log_ratio: f64::NAN, ..good }, 1, 1), None);
+    }
+}

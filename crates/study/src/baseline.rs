@@ -1,0 +1,100 @@
+//! The idle window: how busy every host is without our load, and whether something else runs.
+
+use host::Watch;
+use host::proc_files::Sample;
+use model::{Clock, Flag, HostLoad};
+use std::time::Duration;
+
+/// Busy share of all cores in the idle window above which a warning is given.
+const BUSY: f64 = 0.10;
+/// Network traffic in the idle window above which a warning is given, in bytes per second.
+const TRAFFIC: f64 = 1e6;
+
+/// The hosts of a study with the idle baseline of each.
+pub struct Hosts {
+    watched: Vec<Watched>,
+}
+
+struct Watched {
+    name: String,
+    watch: Box<dyn Watch>,
+    /// Busy CPU seconds per second.
+    idle: f64,
+    begin: Option<Sample>,
+    end: Option<Sample>,
+}
+
+impl Hosts {
+    /// Hosts to be watched; none in simulations.
+    pub fn new(watches: Vec<Box<dyn Watch>>) -> Self {
+        let watched = watches
+            .into_iter()
+            .map(|watch| {
+                let name = watch.facts().name;
+                Watched { name, watch, idle: 0.0, begin: None, end: None }
+            })
+            .collect();
+        Hosts { watched }
+    }
+
+    /// What each host is.
+    pub fn facts(&self) -> Vec<model::HostFacts> {
+        self.watched.iter().map(|w| w.watch.facts()).collect()
+    }
+
+    /// Watches the idle hosts for `window` and returns what disturbs.
+    pub fn idle(&mut self, window: Duration, clock: &dyn Clock) -> Vec<Flag> {
+        if window.is_zero() || self.watched.is_empty() {
+            return Vec::new();
+        }
+        self.begin();
+        clock.sleep_until(clock.now() + window);
+        self.end();
+        let mut flags = Vec::new();
+        for host in &mut self.watched {
+            let (Some(from), Some(to)) = (&host.begin, &host.end) else { continue };
+            let load = host::load_between(&host.name, from, to, 0.0);
+            if load.seconds <= 0.0 {
+                continue;
+            }
+            host.idle = load.cpu.busy().0 / load.seconds;
+            let busy = load.cpu.busy().0 / load.cpu.total().max(f64::MIN_POSITIVE);
+            if busy > BUSY {
+                flags.push(Flag::BusyBaseline { host: host.name.clone(), busy });
+            }
+            let rate = to.network_bytes.saturating_sub(from.network_bytes) as f64 / load.seconds;
+            if rate > TRAFFIC {
+                flags.push(Flag::OtherTraffic { host: host.name.clone(), bytes_per_second: rate });
+            }
+        }
+        flags
+    }
+
+    /// The load begins.
+    pub fn begin(&mut self) {
+        for host in &mut self.watched {
+            host.begin = host.watch.sample();
+            host.end = None;
+        }
+    }
+
+    /// The load ended; later calls before the next [`Hosts::begin`] change nothing.
+    pub fn end(&mut self) {
+        for host in &mut self.watched {
+            if host.end.is_none() {
+                host.end = host.watch.sample();
+            }
+        }
+    }
+
+    /// The load of every host between the last begin and end.
+    pub fn loads(&self) -> Vec<HostLoad> {
+        self.watched
+            .iter()
+            .filter_map(|h| {
+                let (from, to) = (h.begin.as_ref()?, h.end.as_ref()?);
+                Some(host::load_between(&h.name, from, to, h.idle))
+            })
+            .collect()
+    }
+}

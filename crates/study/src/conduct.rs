@@ -1,0 +1,337 @@
+//! The loop: prepare, idle window, block after block, stop rule, clean up.
+
+use crate::baseline::Hosts;
+use crate::keep::Keep;
+use crate::progress::Progress;
+use crate::schedule::Schedule;
+use crate::size;
+use host::Watch;
+use model::{
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, Measure, Metric, Nanos, Origin, Outcome,
+    Phase, Plan, Rule, SCHEMA, Study, StudyId, Trial, TrialResult, TrialSpec,
+};
+use runner::{Runner, RunnerOptions};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Length of the windows of a trial's series.
+const WINDOW_SECONDS: f64 = 0.1;
+/// The idle window before every block but the first.
+const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
+
+/// Everything a study is conducted with.
+pub struct Conduct<'a> {
+    /// Its identity.
+    pub id: StudyId,
+    /// When it begins, in seconds since 1970.
+    pub started_unix_seconds: u64,
+    /// Version of the program.
+    pub version: String,
+    /// What is to be done.
+    pub plan: Plan,
+    /// The targets, opened, in the plan's order.
+    pub shares: Vec<Arc<dyn runner::Share>>,
+    /// Makes the run directories' names unique.
+    pub nonce: u32,
+    /// Hosts to watch.
+    pub hosts: Vec<Box<dyn Watch>>,
+    /// Whether windows are told while trials run (see [`RunnerOptions::live`]).
+    pub live: bool,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Set from outside to stop early.
+    pub stop: Arc<AtomicBool>,
+    /// Where trials go.
+    pub keep: &'a mut dyn Keep,
+    /// Who looks on.
+    pub observer: &'a mut dyn FnMut(Progress<'_>),
+}
+
+/// Conducts a study to its end. An `Err` means that nothing was measured; what failed later is in
+/// the study's [`Ended`]. Either way the targets are left as they were found, or a flag says what
+/// could not be removed.
+pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
+    let Conduct { id, started_unix_seconds, version, plan, .. } = &order;
+    let study = Study {
+        schema: SCHEMA.to_owned(),
+        id: id.clone(),
+        started_unix_seconds: *started_unix_seconds,
+        origin: Origin::Measured { version: version.clone() },
+        plan: plan.clone(),
+        targets: Vec::new(),
+        hosts: Vec::new(),
+        flags: Vec::new(),
+        trials: Vec::new(),
+        ended: Ended::Open,
+    };
+    let runner = Runner::new(RunnerOptions {
+        study: order.id.clone(),
+        nonce: order.nonce,
+        longest_trial: order.plan.trial(),
+        operation_timeout: Duration::from_secs_f64(order.plan.operation_timeout_seconds.max(0.1)),
+        server_memory: order.plan.server_memory.map(|m| m.0),
+        live: order.live,
+        clock: order.clock.clone(),
+        stop: order.stop.clone(),
+    });
+    let mut conductor = Conductor {
+        begun: order.clock.now(),
+        schedule: Schedule::new(&order.plan),
+        hosts: Hosts::new(order.hosts),
+        study,
+        runner,
+        clock: order.clock,
+        stop: order.stop,
+        keep: order.keep,
+        observer: order.observer,
+    };
+    let outcome = conductor.prepare(order.shares).and_then(|()| conductor.blocks());
+    conductor.finish(outcome)
+}
+
+struct Conductor<'a> {
+    begun: Nanos,
+    schedule: Schedule,
+    hosts: Hosts,
+    study: Study,
+    runner: Runner,
+    clock: Arc<dyn Clock>,
+    stop: Arc<AtomicBool>,
+    keep: &'a mut dyn Keep,
+    observer: &'a mut dyn FnMut(Progress<'_>),
+}
+
+impl Conductor<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn elapsed(&self) -> f64 {
+        self.clock.now().since(self.begun).as_secs_f64()
+    }
+
+    /// Opens every target, lays out what is read, watches the idle hosts.
+    fn prepare(&mut self, shares: Vec<Arc<dyn runner::Share>>) -> Result<(), Failure> {
+        let observer = &mut *self.observer;
+        let mut slowest = f64::INFINITY;
+        for (target, share) in shares.into_iter().enumerate() {
+            observer(Progress::Preparing { target });
+            self.study.flags.extend(self.runner.open(share)?);
+            if self.study.plan.adapt_size {
+                let rate = self
+                    .runner
+                    .lay_out_rate(target, size::SAMPLE, &mut |e| observer(Progress::Event(&e)))?;
+                slowest = slowest.min(rate);
+            }
+        }
+        if self.study.plan.adapt_size {
+            self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
+            self.schedule = Schedule::new(&self.study.plan);
+        }
+        for target in 0..self.study.plan.targets.len() {
+            observer(Progress::Preparing { target });
+            let events = &mut |e: Event| observer(Progress::Event(&e));
+            self.study.flags.extend(self.runner.prepare(
+                target,
+                &self.study.plan.workloads,
+                events,
+            )?);
+        }
+        self.study.targets = self.runner.facts();
+        label(&mut self.study.targets);
+        self.study.hosts = self.hosts.facts();
+        self.stability_differs();
+        let seconds = self.study.plan.baseline_seconds;
+        if seconds > 0.0 {
+            (self.observer)(Progress::Baseline { seconds });
+        }
+        let flags = self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock);
+        self.study.flags.extend(flags);
+        if self.stopped() {
+            return Err(interrupted());
+        }
+        self.keep.begin(&self.study)
+    }
+
+    fn stability_differs(&mut self) {
+        let targets = &self.study.targets;
+        let writes = self.study.plan.workloads.iter().any(|w| w.pattern.writes());
+        let commits = |t: &model::TargetFacts| t.commits_each_write;
+        if writes && targets.iter().any(|t| commits(t) != commits(&targets[0])) {
+            let detail: Vec<_> =
+                targets.iter().map(|t| format!("{}: {}", t.label, t.stability)).collect();
+            self.study.flags.push(Flag::StabilityDiffers { detail: detail.join("; ") });
+        }
+    }
+
+    /// Runs blocks until the rule, the cap, the user or a failure ends the study.
+    fn blocks(&mut self) -> Result<(), Failure> {
+        let mut seconds_per_trial = self.study.plan.trial_seconds;
+        loop {
+            let begun = self.elapsed();
+            let next = self.schedule.next_size() as f64 * seconds_per_trial;
+            // The first block always runs: a study without a figure helps nobody.
+            if next > 0.0
+                && self.schedule.blocks() > 0
+                && begun + next > self.study.plan.cap_seconds
+            {
+                return self.cap_reached();
+            }
+            let Some((block, cells)) = self.schedule.next_block() else {
+                self.study.ended = Ended::Done;
+                return Ok(());
+            };
+            if block > 0 && self.study.plan.baseline_seconds > 0.0 {
+                let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock);
+                add_new(&mut self.study.flags, flags);
+            }
+            let count = cells.len() as f64;
+            for (done, cell) in cells.iter().enumerate() {
+                let left = (cells.len() - done) as u32 + self.schedule.trials_left();
+                self.trial(block, cell, left, seconds_per_trial)?;
+                if self.stopped() {
+                    return Err(interrupted());
+                }
+            }
+            seconds_per_trial = (self.elapsed() - begun) / count;
+            if block + 1 == self.study.plan.first_blocks()
+                && matches!(self.study.plan.rule, Rule::Stein { .. })
+            {
+                self.schedule.want(explain::blocks_needed(&self.study));
+                let blocks = self.schedule.blocks_wanted();
+                (self.observer)(Progress::BlocksWanted { blocks });
+            }
+        }
+    }
+
+    fn cap_reached(&mut self) -> Result<(), Failure> {
+        self.study.ended = Ended::CapReached;
+        self.study.flags.push(Flag::CapReached {
+            blocks: self.schedule.blocks(),
+            wanted: self.schedule.blocks_wanted(),
+        });
+        Ok(())
+    }
+
+    fn trial(&mut self, block: u32, cell: &Cell, left: u32, each: f64) -> Result<(), Failure> {
+        let number = self.study.trials.len() as u32;
+        let until_cap = (self.study.plan.cap_seconds - self.elapsed()).max(0.0);
+        (self.observer)(Progress::Trial {
+            number,
+            block,
+            target: cell.target,
+            workload: &cell.workload,
+            planned: number + left,
+            seconds_left: (f64::from(left) * each).min(until_cap),
+        });
+        let started_seconds = self.elapsed();
+        let spec = TrialSpec {
+            number,
+            target: cell.target,
+            workload: cell.workload.clone(),
+            generation: block + 1,
+            seconds: self.study.plan.trial_seconds,
+            warm_up_seconds: self.study.plan.warm_up_seconds,
+            window_seconds: WINDOW_SECONDS,
+            operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
+            seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
+        };
+        let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
+        let mut result = self.runner.trial(&spec, &mut |event| {
+            match &event {
+                Event::Phase { phase: Phase::Measure, .. } => hosts.begin(),
+                Event::Phase { phase: Phase::Reckon, .. } => hosts.end(),
+                Event::Finished { .. } => hosts.end(),
+                _ => {}
+            }
+            observer(Progress::Event(&event));
+        });
+        let loads = self.hosts.loads();
+        if matches!(result.outcome, Outcome::Complete) {
+            machine_cpu(&mut result, &loads);
+        }
+        let fatal = match &result.outcome {
+            Outcome::Failed { failure, .. } if ends_study(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        let trial =
+            Trial { number, block: Some(block), cell: cell.clone(), started_seconds, result, loads };
+        self.keep.add_trial(&self.study, &trial)?;
+        (self.observer)(Progress::Ended(&trial));
+        self.study.trials.push(trial);
+        fatal.map_or(Ok(()), Err)
+    }
+
+    /// Cleans up and says why it ended.
+    fn finish(mut self, outcome: Result<(), Failure>) -> Result<Study, Failure> {
+        let left = self.runner.close();
+        let measured = !self.study.targets.is_empty() && !self.study.trials.is_empty();
+        match outcome {
+            Err(mut failure) if !measured => {
+                // Nothing to keep: the failure itself must name what was left behind.
+                for flag in left {
+                    failure.next = format!("{} {}: {}", failure.next, flag.message(), flag.advice());
+                }
+                return Err(failure);
+            }
+            Err(failure) if failure.cause == Cause::Interrupted => {
+                self.study.ended = Ended::Interrupted;
+            }
+            Err(failure) => self.study.ended = Ended::Failed { failure },
+            Ok(()) => {}
+        }
+        self.study.flags.extend(left);
+        self.keep.end(&self.study)?;
+        Ok(self.study)
+    }
+}
+
+/// CPU of the whole machine, busy minus idle baseline, by the operations of the whole trial.
+fn machine_cpu(result: &mut TrialResult, loads: &[model::HostLoad]) {
+    let Some(local) = loads.first() else { return };
+    let (ops, bytes) = result.series.windows.iter().fold((0u64, 0u64), |(ops, bytes), w| {
+        (ops + w.read_ops + w.write_ops, bytes + w.bytes())
+    });
+    let caused = local.caused().0;
+    if ops > 0 {
+        result.quantities.insert(Metric::all(Measure::MachineCpuPerOp), caused / ops as f64);
+    }
+    if bytes > 0 {
+        result.quantities.insert(Metric::all(Measure::MachineCpuPerByte), caused / bytes as f64);
+    }
+    let busiest = local.cores_busy.iter().copied().fold(0.0, f64::max);
+    if busiest > 0.95 {
+        result.flags.push(Flag::ClientSaturated { core_busy: busiest });
+    }
+}
+
+/// Whether going on makes no sense: the server is gone, full, or does not let us.
+fn ends_study(failure: &Failure) -> bool {
+    !matches!(failure.cause, Cause::Trial)
+}
+
+fn interrupted() -> Failure {
+    Failure::new(Cause::Interrupted, "finish the study", "the plan", "it was interrupted", "")
+}
+
+fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
+    for flag in new {
+        let same = |f: &&Flag| std::mem::discriminant(*f) == std::mem::discriminant(&flag);
+        if !flags.iter().any(|f| same(&f)) {
+            flags.push(flag);
+        }
+    }
+}
+
+/// Gives each target a short name that is unique in the study: what it speaks, and a number where
+/// two speak the same.
+fn label(targets: &mut [model::TargetFacts]) {
+    let first_word = |t: &model::TargetFacts| t.protocol.split(' ').next().unwrap_or("").to_owned();
+    let names: Vec<String> = targets.iter().map(first_word).collect();
+    for (i, target) in targets.iter_mut().enumerate() {
+        let same = names.iter().filter(|n| **n == names[i]).count();
+        let nth = names[..=i].iter().filter(|n| **n == names[i]).count();
+        target.label = if same > 1 { format!("{} {nth}", names[i]) } else { names[i].clone() };
+    }
+}

@@ -1,0 +1,40 @@
+//! Where a study's trials go as they end.
+
+use model::{Failure, Study, Trial};
+
+/// Keeps a study. Each call has kept what it was given when it returns.
+pub trait Keep {
+    /// A study begins; it has no trials yet.
+    fn begin(&mut self, study: &Study) -> Result<(), Failure>;
+    /// A trial ended.
+    fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure>;
+    /// The study ended: how, and its flags are kept anew.
+    fn end(&mut self, study: &Study) -> Result<(), Failure>;
+}
+
+impl Keep for record::Store {
+    fn begin(&mut self, study: &Study) -> Result<(), Failure> {
+        record::Store::begin(self, study)
+    }
+    fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure> {
+        record::Store::add_trial(self, &study.id, trial)
+    }
+    fn end(&mut self, study: &Study) -> Result<(), Failure> {
+        self.update(study)
+    }
+}
+
+/// Keeps nothing beyond the study that is handed back; for simulations.
+pub struct InMemory;
+
+impl Keep for InMemory {
+    fn begin(&mut self, _: &Study) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn add_trial(&mut self, _: &Study, _: &Trial) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn end(&mut self, _: &Study) -> Result<(), Failure> {
+        Ok(())
+    }
+}

@@ -1,0 +1,42 @@
+//! What a study says of itself while it runs. Observers only look on.
+
+use model::{Event, Trial, Workload};
+
+/// One thing worth showing.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress<'a> {
+    /// Idle hosts are watched for so many seconds.
+    Baseline {
+        /// How long.
+        seconds: f64,
+    },
+    /// A target is being prepared: files are laid out, the probe runs.
+    Preparing {
+        /// Index of the target in the plan.
+        target: usize,
+    },
+    /// A trial begins.
+    Trial {
+        /// Its number, from 0.
+        number: u32,
+        /// Its block, from 0.
+        block: u32,
+        /// Index of the target in the plan.
+        target: usize,
+        /// What is done.
+        workload: &'a Workload,
+        /// Trials that are planned as things stand, this one included.
+        planned: u32,
+        /// Seconds until the end as things stand.
+        seconds_left: f64,
+    },
+    /// The runner said something.
+    Event(&'a Event),
+    /// A trial ended and is kept.
+    Ended(&'a Trial),
+    /// The pilot is done: so many blocks in all are wanted.
+    BlocksWanted {
+        /// Blocks, the pilot included.
+        blocks: u32,
+    },
+}

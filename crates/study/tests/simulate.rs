@@ -1,0 +1,227 @@
+//! Whole studies on a scripted share: do the intervals hold what they promise, under the stop rule
+//! as shipped? Every operation goes through lane, driver, runner, study and reckoning.
+//!
+//! `PLIMSOLL_STUDIES` sets the number of studies of each scenario, `PLIMSOLL_SEED` the seed.
+
+use load::{MockShare, Reply, VirtualClock};
+use model::units::{Bytes, KIB, MIB};
+use model::{
+    DirectoryTarget, Ended, Layout, Nanos, Pattern, Plan, Rule, Stability, StudyId,
+    Target, Workload,
+};
+use rand_pcg::Pcg64;
+use stats::order::{generator, sub_seed};
+use stats::synthetic::{ar1, standard_normal};
+use std::num::NonZeroU16;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use study::{Conduct, InMemory, conduct};
+
+/// The service time of an undisturbed operation, in seconds.
+const SERVICE: f64 = 5e-3;
+const TRIAL_SECONDS: f64 = 1.0;
+const PATTERNS: [Pattern; 2] = [Pattern::SequentialRead, Pattern::RandomRead];
+const MARGIN: f64 = 0.05;
+
+/// How a scripted server behaves beyond its mean.
+#[derive(Clone, Copy)]
+struct Disturbance {
+    /// Standard deviation of the slow, autocorrelated part of the log service time.
+    slow: f64,
+    /// Change of the log service time over a study of 100 s.
+    drift: f64,
+    /// Standard deviation of the log service time from operation to operation.
+    operation: f64,
+    /// Whether the first 30% of every trial run at twice the rate.
+    write_cache: bool,
+}
+
+/// Autocorrelation of the slow part from second to second.
+const AUTOCORRELATION: f64 = 0.8;
+
+struct Outcome {
+    /// Whether every interval of the family holds the true ratio.
+    covered: bool,
+    /// Verdicts "faster", right or wrong.
+    faster: bool,
+    /// Intervals that exclude 1.
+    excludes_one: bool,
+    blocks: usize,
+}
+
+/// One whole study of two servers, the second `ratio` times as fast.
+fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
+    let clock = Arc::new(VirtualClock::new());
+    let world = Arc::new(ar1(4000, AUTOCORRELATION, &mut generator(seed, "world")));
+    let shares = [1.0, ratio].into_iter().enumerate().map(|(target, speed)| {
+        let world = world.clone();
+        let random = Mutex::new(generator(seed, &format!("target {target}")));
+        let trial = Mutex::new((Nanos(0), Nanos(0)));
+        let script = move |_: &_, at: Nanos| {
+            let noise = standard_normal(&mut random.lock().expect("no panic") as &mut Pcg64);
+            let second = at.0 as f64 / 1e9;
+            let slow = world[(second as usize).min(world.len() - 1)];
+            let mut log = disturbance.slow * slow
+                + disturbance.drift * second / 100.0
+                + disturbance.operation * noise;
+            if disturbance.write_cache && within_burst(&mut trial.lock().expect("no panic"), at) {
+                log -= 2f64.ln();
+            }
+            Reply::After(Duration::from_secs_f64(SERVICE / speed * log.exp()))
+        };
+        let share = MockShare::new(clock.clone(), NonZeroU16::MIN, script);
+        Arc::new(share) as Arc<dyn runner::Share>
+    });
+    let study = conduct(Conduct {
+        id: StudyId(format!("{:08x}", seed as u32)),
+        started_unix_seconds: 0,
+        version: "simulated".into(),
+        plan: plan(sub_seed(seed, "plan")),
+        shares: shares.collect(),
+        nonce: 0,
+        live: false,
+        hosts: Vec::new(),
+        clock: clock.clone(),
+        stop: Arc::new(AtomicBool::new(false)),
+        keep: &mut InMemory,
+        observer: &mut |_| {},
+    })
+    .expect("a scripted study runs");
+    assert!(matches!(study.ended, Ended::Done | Ended::CapReached), "{:?}", study.ended);
+    let findings = explain::findings(&study);
+    let claims: Vec<_> =
+        findings.workloads.iter().flat_map(|w| &w.pairs).filter_map(|p| p.claim).collect();
+    assert_eq!(claims.len(), PATTERNS.len());
+    let intervals: Vec<_> = claims.iter().filter_map(|c| c.ratio.interval).collect();
+    Outcome {
+        covered: intervals.iter().all(|i| i.contains(ratio)),
+        faster: claims.iter().any(|c| matches!(c.verdict, Some(stats::verdict::Verdict::Faster(_)))),
+        excludes_one: intervals.iter().any(|i| !i.contains(1.0)),
+        blocks: study.trials.iter().filter_map(|t| t.block).max().map_or(0, |b| b as usize + 1),
+    }
+}
+
+/// Whether `at` is in the first 30% of the trial under way: a new one begins where the last seen
+/// is over.
+fn within_burst(trial: &mut (Nanos, Nanos), at: Nanos) -> bool {
+    if at >= trial.1 {
+        *trial = (at, at + Duration::from_secs_f64(TRIAL_SECONDS));
+    }
+    at.since(trial.0).as_secs_f64() < 0.3 * TRIAL_SECONDS
+}
+
+fn plan(seed: u64) -> Plan {
+    let workload = |pattern| Workload {
+        pattern,
+        block: Bytes(64 * KIB),
+        size: Bytes(MIB),
+        workers: NonZeroU16::MIN,
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    };
+    let target = |name: &str| Target::Directory(DirectoryTarget { path: name.into() });
+    Plan {
+        targets: vec![target("a"), target("b")],
+        workloads: PATTERNS.map(workload).to_vec(),
+        trial_seconds: TRIAL_SECONDS,
+        warm_up_seconds: 0.1,
+        rule: Rule::Stein { pilot: 6, half_width: (1.0 + MARGIN).ln() / 2.0 },
+        cap_seconds: 600.0,
+        baseline_seconds: 0.0,
+        margin: MARGIN,
+        confidence: 0.95,
+        operation_timeout_seconds: 30.0,
+        seed,
+        server_memory: None,
+        engine: None,
+        adapt_size: false,
+        command: String::new(),
+    }
+}
+
+struct Tally {
+    studies: usize,
+    covered: f64,
+    faster: f64,
+    excludes_one: f64,
+    blocks: f64,
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+/// Runs the studies of a scenario on two threads and prints what came of them.
+fn scenario(name: &str, ratio: f64, disturbance: Disturbance) -> Tally {
+    let studies = setting("PLIMSOLL_STUDIES", 60) as usize;
+    let seed = setting("PLIMSOLL_SEED", 2026);
+    let run = |from: usize| -> Vec<Outcome> {
+        (from..studies)
+            .step_by(2)
+            .map(|i| one_study(sub_seed(seed, &format!("{name} {i}")), ratio, disturbance))
+            .collect()
+    };
+    let outcomes: Vec<Outcome> = std::thread::scope(|scope| {
+        let other = scope.spawn(|| run(1));
+        let mut all = run(0);
+        all.extend(other.join().expect("no study panics"));
+        all
+    });
+    let share = |f: fn(&Outcome) -> bool| {
+        outcomes.iter().filter(|o| f(o)).count() as f64 / outcomes.len() as f64
+    };
+    let tally = Tally {
+        studies: outcomes.len(),
+        covered: share(|o| o.covered),
+        faster: share(|o| o.faster),
+        excludes_one: share(|o| o.excludes_one),
+        blocks: outcomes.iter().map(|o| o.blocks as f64).sum::<f64>() / outcomes.len() as f64,
+    };
+    println!(
+        "{name}: seed {seed}, {} studies, true ratio {ratio}: family covered {:.1}%, \
+         \"faster\" in {:.1}%, 1 excluded in {:.1}%, {:.1} blocks on average",
+        tally.studies,
+        tally.covered * 100.0,
+        tally.faster * 100.0,
+        tally.excludes_one * 100.0,
+        tally.blocks
+    );
+    tally
+}
+
+/// Asserts the method's bounds, widened by three standard errors of the number of studies.
+fn assert_promises(tally: &Tally, ratio: f64) {
+    let slack = |p: f64| 3.0 * (p * (1.0 - p) / tally.studies as f64).sqrt();
+    assert!(tally.covered >= 0.93 - slack(0.93), "coverage {}", tally.covered);
+    assert!(tally.covered <= 0.97 + slack(0.97), "coverage {}: too wide", tally.covered);
+    if ratio == 1.0 {
+        assert!(tally.faster <= 0.05 + slack(0.05), "false verdicts {}", tally.faster);
+    }
+}
+
+const NOISY: Disturbance =
+    Disturbance { slow: 0.015, drift: 0.1, operation: 0.1, write_cache: false };
+
+#[test]
+fn no_true_difference() {
+    let tally = scenario("no difference, AR(1) 0.8 + drift + lognormal", 1.0, NOISY);
+    assert_promises(&tally, 1.0);
+    assert!(tally.blocks > 6.0, "the stop rule asks for more than the pilot here");
+}
+
+#[test]
+fn a_true_difference_is_found() {
+    let tally = scenario("20% faster, AR(1) 0.8 + drift + lognormal", 1.2, NOISY);
+    assert_promises(&tally, 1.2);
+    assert!(tally.faster > 0.8, "power {}", tally.faster);
+}
+
+#[test]
+fn write_cache_phases() {
+    let cached = Disturbance { write_cache: true, ..NOISY };
+    let tally = scenario("no difference, with write-cache phases", 1.0, cached);
+    assert_promises(&tally, 1.0);
+}

@@ -1,0 +1,15 @@
+//! FSSTAT and FSINFO.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nfs::nfs3::{FileSystemInfo, FileSystemSpace, Reply};
+use nfs::xdr::{decode_all, encode_all};
+
+fuzz_target!(|data: &[u8]| {
+    if let Ok(reply) = decode_all::<Reply<FileSystemInfo>>(data) {
+        assert_eq!(decode_all(&encode_all(&reply)), Ok(reply));
+    }
+    if let Ok(reply) = decode_all::<Reply<FileSystemSpace>>(data) {
+        assert_eq!(decode_all(&encode_all(&reply)), Ok(reply));
+    }
+});

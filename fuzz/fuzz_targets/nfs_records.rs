@@ -1,0 +1,28 @@
+//! Record marking: any stream, in pieces of any size, through a buffer that never grows. The first
+//! byte is the size of the pieces.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use nfs::rpc::RecordBuffer;
+
+const LIMIT: usize = 4096;
+
+fuzz_target!(|data: &[u8]| {
+    let Some((size, mut stream)) = data.split_first() else { return };
+    let mut buffer = RecordBuffer::new(LIMIT);
+    while !stream.is_empty() {
+        let room = buffer.room();
+        assert!(!room.is_empty(), "no room, and no record");
+        let count = (usize::from(*size) + 1).min(room.len()).min(stream.len());
+        room[..count].copy_from_slice(&stream[..count]);
+        buffer.filled(count);
+        stream = &stream[count..];
+        loop {
+            match buffer.next_record() {
+                Ok(Some(place)) => assert!(buffer.record(place).len() <= LIMIT),
+                Ok(None) => break,
+                Err(_) => return,
+            }
+        }
+    }
+});

@@ -1,0 +1,138 @@
+#!/usr/bin/env bash
+# Installs what a purpose needs and this machine lacks:
+#   scripts/setup.sh demo|lint|fuzz|bench|test
+#
+# Debian packages come by apt if this is root; otherwise they are named and the script stops.
+# Cargo's own tools go to target/tools, so nothing of the user's is changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/target/tools/bin:$HOME/.cargo/bin:$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+cargo_fuzz_version=0.13.2
+cargo_deny_version=0.20.2
+
+# What to look for, and the package that brings it. A path may be a pattern.
+demo=(cc:gcc "/usr/include/stdlib.h:libc6-dev")
+fuzz=("${demo[@]}" c++:g++) # libFuzzer
+bench=("${demo[@]}" fio:fio)
+test=(
+    "${fuzz[@]}"
+    fio:fio
+    ganesha.nfsd:nfs-ganesha
+    "/usr/lib*/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs"
+    "/usr/lib*/*/ganesha/libfsalmem.so:nfs-ganesha-mem"
+    rpcbind:rpcbind
+    showmount:nfs-common
+    nfs-cp:libnfs-utils
+    nft:nftables
+    ip:iproute2
+    setpriv:util-linux
+    strace:strace
+)
+
+stop() {
+    printf '%s\n' "$@" >&2
+    exit 1
+}
+
+present() {
+    case "$1" in
+        /*) compgen -G "$1" >/dev/null ;;
+        *) command -v "$1" >/dev/null ;;
+    esac
+}
+
+# The packages of those things in a list of thing:package that are not there.
+missing_of() {
+    local pair
+    for pair in "$@"; do
+        present "${pair%:*}" || printf '%s\n' "${pair##*:}"
+    done
+}
+
+# Some of the packages are servers. Tests start them in namespaces of their own, so the
+# installation must start none on this machine, now or at the next boot.
+install_quietly() {
+    local log policy=/usr/sbin/policy-rc.d units unit
+    log=$(mktemp)
+    if [ ! -e "$policy" ]; then
+        printf '#!/bin/sh\nexit 101\n' >"$policy"
+        chmod +x "$policy"
+        # shellcheck disable=SC2064 # the path is meant as it is now
+        trap "rm -f $policy" EXIT
+    fi
+    export DEBIAN_FRONTEND=noninteractive
+    echo "installing by apt: $*"
+    local options=(-o Dpkg::Use-Pty=0 -o Acquire::Retries=3 -qq)
+    apt-get "${options[@]}" update >"$log" 2>&1 ||
+        echo "apt-get update failed, going on with the lists at hand" >&2
+    if ! apt-get "${options[@]}" install --no-install-recommends -y "$@" >>"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        stop "apt could not install: $*" \
+            "Tried: apt-get update, then apt-get install with three retries; the whole log is $log." \
+            "Check the network and /etc/apt, or install the packages yourself, and try again."
+    fi
+    rm -f "$log"
+    if [ -d /run/systemd/system ]; then
+        units=$(dpkg -L "$@" | sed -n 's|^/\(usr/\)\?lib/systemd/system/\([^/]*\.\(service\|socket\)\)$|\2|p')
+        for unit in $units; do
+            systemctl --quiet disable "$unit" 2>/dev/null || true
+        done
+    fi
+}
+
+packages() {
+    local missing
+    mapfile -t missing < <(missing_of "$@")
+    [ "${#missing[@]}" -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+        stop "These packages (Debian's names) are missing: ${missing[*]}" \
+            "Install them and try again; on Debian: sudo apt-get install ${missing[*]}"
+    fi
+    install_quietly "${missing[@]}"
+    mapfile -t missing < <(missing_of "$@")
+    [ "${#missing[@]}" -eq 0 ] || stop "apt installed these packages, but what they should bring is still missing: ${missing[*]}"
+}
+
+rust() {
+    command -v cargo >/dev/null ||
+        stop "Rust is missing: install it with rustup (https://rustup.rs) and try again."
+}
+
+component() {
+    cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2" ||
+        stop "cargo $1 is missing and rustup could not add it: install the component $2."
+}
+
+# Unoptimised: they build in half the time and run for seconds.
+tool() {
+    command -v "$1" >/dev/null && return
+    echo "building $1 $2 into target/tools"
+    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root target/tools \
+        --version "$2" "$1" ||
+        stop "$1 $2 could not be built: see above; needs the crates registry."
+}
+
+lint_tools() {
+    component fmt rustfmt
+    component clippy clippy
+    tool cargo-deny "$cargo_deny_version"
+}
+
+fuzz_tools() {
+    tool cargo-fuzz "$cargo_fuzz_version"
+}
+
+purpose=${1:-}
+case "$purpose" in
+    demo | lint | fuzz | bench | test) rust ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test" ;;
+esac
+case "$purpose" in
+    demo | lint) packages "${demo[@]}" ;;
+    fuzz) packages "${fuzz[@]}" ;;
+    bench) packages "${bench[@]}" ;;
+    test) packages "${test[@]}" ;;
+esac
+case "$purpose" in lint | test) lint_tools ;; esac
+case "$purpose" in fuzz | test) fuzz_tools ;; esac

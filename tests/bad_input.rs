@@ -1,0 +1,274 @@
+//! Whatever is wrong outside: the exit code, and what, where, why and what next in the message;
+//! and what was there before is there after.
+
+mod support;
+
+use lab::servers::{Export, Ganesha, GaneshaConfig, Squash};
+use lab::{Need, enter_or_skip};
+use model::{Ended, Flag, Outcome};
+use std::time::{Duration, Instant};
+use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until};
+
+const SHORT: [&str; 4] = ["--size=8MiB", "--repeats=1", "--time=200ms", "--quiet"];
+
+fn check(program: &Plimsoll, target: &str, more: &[&str]) -> Ran {
+    let mut arguments = vec!["check", target];
+    arguments.extend(SHORT);
+    arguments.extend(more);
+    program.run(&arguments)
+}
+
+/// One row of the table: a target, its exit code, and words that the message must have.
+struct Row {
+    what: &'static str,
+    target: String,
+    code: i32,
+    words: &'static [&'static str],
+}
+
+fn assert_rows(rows: Vec<Row>) {
+    let program = Plimsoll::new();
+    for Row { what, target, code, words } in rows {
+        let begin = Instant::now();
+        let ran = check(&program, &target, &[]);
+        assert!(begin.elapsed() < Duration::from_secs(30), "{what}: took {:?}", begin.elapsed());
+        assert_eq!(ran.code, Some(code), "{what}: {}\n{}", ran.out, ran.err);
+        assert!(ran.err.contains(&target) || ran.err.contains("nfs://"), "{what}: which target? {}", ran.err);
+        for word in words {
+            assert!(ran.err.contains(word), "{what}: '{word}' is missing in:\n{}", ran.err);
+        }
+        assert!(ran.err.contains("next:"), "{what}: what to do next? {}", ran.err);
+        assert!(!ran.err.contains("panicked"), "{what}: {}", ran.err);
+    }
+    assert!(program.run(&["list"]).expect(0).out.lines().count() < 3, "nothing was measured");
+}
+
+#[test]
+fn targets_that_cannot_be_opened() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Nftables);
+    let exports = [
+        Export::directory("films"),
+        Export::directory("frozen").read_only(),
+        Export::directory("careful").privileged_port(),
+        Export::directory("squashed").squash(Squash::Root),
+        Export::directory("tiny").size(4 << 20),
+    ];
+    let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
+    let lists: Vec<_> = ["films", "frozen", "careful", "squashed", "tiny"]
+        .map(|e| (e, listing(server.directory(e).unwrap())))
+        .into();
+    stage.drop_port(2999).unwrap();
+    let with_ports = |name: &str| server.url_with_ports(name);
+    let any_port = |url: String| {
+        let sign = if url.contains('?') { '&' } else { '?' };
+        format!("{url}{sign}sourceport=any")
+    };
+    let row = |what, target: String, code, words| Row { what, target, code, words };
+    assert_rows(vec![
+        row("unknown host", "nfs://no-such-host.invalid/x".into(), 3, &["no-such-host.invalid", "why:"]),
+        row("closed port", "nfs://127.0.0.1:9/x".into(), 3, &["refused"]),
+        row("filtered port", "nfs://127.0.0.1:2999/x".into(), 3, &["no answer", "firewall"]),
+        row("wrong export", format!("{}x", with_ports("films")), 5, &["/run/export/films"]),
+        row("privileged port", any_port(with_ports("careful")), 5, &["1024", "insecure", "sourceport=privileged"]),
+        row("root is squashed", with_ports("squashed"), 5, &["squash", "uid="]),
+        row("read-only", with_ports("frozen"), 5, &["read-only"]),
+        row("no space before", with_ports("tiny"), 6, &["--size"]),
+        row("unknown option", "nfs://127.0.0.1/x?rsze=4096".into(), 2, &["rsze", "rsize="]),
+        row("unknown kind", "ftp://127.0.0.1/x".into(), 2, &["ftp"]),
+    ]);
+    for (export, before) in lists {
+        assert_eq!(listing(server.directory(export).unwrap()), before, "{export} is as it was");
+    }
+}
+
+#[test]
+fn directories_that_cannot_be_used() {
+    let there = tempfile::tempdir().unwrap();
+    let file = there.path().join("file");
+    std::fs::write(&file, "x").unwrap();
+    let missing = there.path().join("films");
+    let row = |what, target: &std::path::Path, code, words| Row {
+        what,
+        target: target.display().to_string(),
+        code,
+        words,
+    };
+    assert_rows(vec![
+        row("no such directory", &missing, 5, &["films"]),
+        row("a file", &file, 5, &["not a directory"]),
+    ]);
+    let program = Plimsoll::new();
+    let ran = program.run(&["check"]);
+    assert_eq!(ran.code, Some(2));
+    let ran = program.run(&["check", "/tmp", "--pattern=sideways"]).expect(2);
+    assert!(ran.err.contains("sequential-read"), "{}", ran.err);
+    program.run(&["check", "/tmp", "--block=1000"]).expect(2);
+    program.run(&["show", "nothing"]).expect(2);
+}
+
+#[test]
+fn a_target_given_twice_is_an_a_a_comparison() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let ran = check(&program, directory, &[directory, "--pattern=random-read"]).expect(0);
+    assert!(ran.out.contains("given twice"), "{}", ran.out);
+}
+
+/// The disk fills up while the program works, after its look at the free space.
+#[test]
+fn a_disk_that_fills_up_in_the_middle() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let config = GaneshaConfig::one(Export::directory("small").size(48 << 20));
+    let server = Ganesha::start(&stage, config).unwrap();
+    let exported = server.directory("small").unwrap();
+    let program = Plimsoll::new();
+    let url = server.url_with_ports("small");
+    let child = program.start(&[
+        "check", &url, "--pattern=sequential-read,sequential-write", "--size=16MiB", "--repeats=200", "--time=200ms",
+        "--quiet",
+    ]);
+    wait_until("trials run", || {
+        run_directories(exported).iter().any(|d| d.join("write.data").exists())
+    });
+    let filler = exported.join("someone else's");
+    let _ = std::fs::write(&filler, vec![1u8; 48 << 20]);
+    let ran = ended(child).expect(6);
+    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
+    let study = program.latest();
+    assert!(matches!(study.ended, Ended::Failed { .. }), "{:?}", study.ended);
+    assert_eq!(run_directories(exported), Vec::<std::path::PathBuf>::new());
+    assert!(filler.exists(), "what others wrote stays");
+}
+
+#[test]
+fn a_server_that_dies_half_way() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let mut server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let exported = server.directory("films").unwrap().to_owned();
+    let program = Plimsoll::new();
+    let url = server.url_with_ports("films");
+    let child = program.start(&[
+        "check", &url, "--size=8MiB", "--repeats=1000", "--time=200ms", "--timeout=2s", "--quiet",
+    ]);
+    wait_until("three trials are kept", || trials(&program) >= 3);
+    server.kill();
+    let ran = ended(child).expect(1);
+    let study = program.latest();
+    assert!(study.trials.len() >= 3, "finished trials are kept");
+    let last = study.trials.last().unwrap();
+    assert!(matches!(last.result.outcome, Outcome::Failed { .. }), "{:?}", last.result.outcome);
+    assert!(ran.out.contains("plimsoll clean"), "leftovers are named:\n{}", ran.out);
+    assert!(!run_directories(&exported).is_empty());
+
+    server.restart().unwrap();
+    let cleaned = program.run(&["clean", &url]).expect(0);
+    assert!(cleaned.out.contains("removed .plimsoll-"), "{}", cleaned.out);
+    assert_eq!(listing(&exported), vec![]);
+}
+
+#[test]
+fn a_server_that_freezes_half_way_and_comes_back() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let exported = server.directory("films").unwrap().to_owned();
+    let program = Plimsoll::new();
+    let url = server.url_with_ports("films");
+    let child = program.start(&[
+        "check", &url, "--size=8MiB", "--repeats=1000", "--time=200ms", "--timeout=1s", "--quiet",
+    ]);
+    wait_until("three trials are kept", || trials(&program) >= 3);
+    server.freeze().unwrap();
+    wait_until("a trial fails", || failed(&program));
+    server.thaw().unwrap();
+    let ran = ended(child).expect(1);
+    assert!(ran.out.contains("no answer"), "{}", ran.out);
+    assert!(ran.out.contains("removed") || run_directories(&exported).is_empty() || ran.out.contains("plimsoll clean"));
+    program.run(&["clean", &url]).expect(0);
+    assert_eq!(listing(&exported), vec![]);
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_measured() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    for (word, code) in [("-INT", 130), ("-TERM", 143)] {
+        let program = Plimsoll::new();
+        let child =
+            program.start(&["check", directory, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"]);
+        wait_until("three trials are kept", || trials(&program) >= 3);
+        signal(&child, word);
+        let begin = Instant::now();
+        let ran = ended(child).expect(code);
+        assert!(begin.elapsed() < Duration::from_secs(5), "ends promptly");
+        assert!(ran.out.contains("interrupted"), "{}", ran.out);
+        let study = program.latest();
+        assert_eq!(study.ended, Ended::Interrupted);
+        assert!(study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count() >= 3);
+        assert_eq!(listing(there.path()), vec![], "nothing is left");
+    }
+}
+
+#[test]
+fn two_runs_at_once_and_clean_beside_them() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    let first = Plimsoll::new();
+    let child = first.start(&["check", directory, "--size=8MiB", "--repeats=1000", "--time=200ms", "--quiet"]);
+    wait_until("the first run measures", || trials(&first) >= 1);
+    let second = Plimsoll::new();
+    let ran = check(&second, directory, &["--pattern=random-read"]).expect(0);
+    assert!(ran.out.contains("another plimsoll run"), "{}", ran.out);
+    let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
+    assert!(second.latest().flags.iter().any(others));
+    let cleaned = second.run(&["clean", directory]).expect(0);
+    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    assert_eq!(run_directories(there.path()).len(), 1);
+    let before = trials(&first);
+    wait_until("the first run goes on", || trials(&first) > before);
+    signal(&child, "-INT");
+    ended(child).expect(130);
+    assert_eq!(listing(there.path()), vec![]);
+}
+
+#[test]
+fn clean_removes_what_is_ours_and_nothing_else() {
+    let there = tempfile::tempdir().unwrap();
+    let outside = tempfile::tempdir().unwrap();
+    let at = |name: &str| there.path().join(name);
+    std::fs::write(outside.path().join("read.data"), "precious").unwrap();
+    std::fs::write(at("film"), "x").unwrap();
+    std::fs::create_dir(at(".plimsoll-notours")).unwrap();
+    std::fs::create_dir(at(".plimsoll-0123abcd-00000001")).unwrap();
+    std::fs::write(at(".plimsoll-0123abcd-00000001/read.data"), "x").unwrap();
+    std::fs::create_dir(at(".plimsoll-0123abcd-00000002")).unwrap();
+    std::fs::write(at(".plimsoll-0123abcd-00000002/read.data"), "x").unwrap();
+    std::fs::write(at(".plimsoll-0123abcd-00000002/thesis.odt"), "x").unwrap();
+    std::os::unix::fs::symlink(outside.path(), at(".plimsoll-0123abcd-00000003")).unwrap();
+    std::fs::create_dir(at(".plimsoll-0123abcd-00000004")).unwrap();
+    std::os::unix::fs::symlink(
+        outside.path().join("read.data"),
+        at(".plimsoll-0123abcd-00000004/read.data"),
+    )
+    .unwrap();
+    let program = Plimsoll::new();
+    let ran = program.run(&["clean", there.path().to_str().unwrap()]).expect(1);
+    assert!(ran.out.contains("removed .plimsoll-0123abcd-00000001"), "{}", ran.out);
+    assert!(ran.out.contains("thesis.odt"), "{}", ran.out);
+    assert!(!at(".plimsoll-0123abcd-00000001").exists());
+    for kept in ["film", ".plimsoll-notours", ".plimsoll-0123abcd-00000002/thesis.odt", ".plimsoll-0123abcd-00000003"] {
+        assert!(at(kept).exists(), "{kept}");
+    }
+    assert!(outside.path().join("read.data").exists(), "links are not followed");
+}
+
+fn trials(program: &Plimsoll) -> usize {
+    let ran = program.run(&["export", "latest"]);
+    serde_json::from_str::<model::Study>(&ran.out).map_or(0, |s| s.trials.len())
+}
+
+fn failed(program: &Plimsoll) -> bool {
+    let ran = program.run(&["export", "latest"]);
+    serde_json::from_str::<model::Study>(&ran.out)
+        .is_ok_and(|s| s.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. })))
+}

@@ -1,0 +1,212 @@
+//! `plimsoll check` on a real NFS server and on a directory, end to end.
+
+mod support;
+
+use lab::servers::{Export, Ganesha, GaneshaConfig};
+use lab::{Need, enter_or_skip};
+use model::{Measure, Metric, OpKind, Outcome, Pattern, Side, StoredOn, Study};
+use std::collections::HashSet;
+use std::path::Path;
+use std::process::Command;
+use support::{Plimsoll, ended, listing, run_directories, wait_until};
+
+const SHORT: [&str; 6] = ["--size=16MiB", "--repeats=3", "--time=300ms", "--workers=2", "--seed=7", "--quiet"];
+
+fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
+    first.iter().chain(rest).map(|s| (*s).to_owned()).collect()
+}
+
+/// Every figure of a complete trial hangs together with every other.
+fn assert_sound(study: &Study) {
+    for trial in &study.trials {
+        let result = &trial.result;
+        assert_eq!(result.outcome, Outcome::Complete, "trial {}", trial.number);
+        let workload = &trial.cell.workload;
+        let get = |side, measure| result.quantities.get(&Metric::of(side, measure)).copied();
+        let iops = get(Side::All, Measure::Iops).expect("a rate");
+        let throughput = get(Side::All, Measure::Throughput).expect("a throughput");
+        assert!(iops > 0.0);
+        assert!((throughput / (iops * workload.block.0 as f64) - 1.0).abs() < 1e-6);
+        for (kind, reads, writes) in
+            [(OpKind::Read, true, false), (OpKind::Write, false, true)]
+        {
+            let expected = (reads && workload.pattern.reads()) || (writes && workload.pattern.writes());
+            let stats = result.ops.get(&kind);
+            assert_eq!(stats.is_some_and(|s| s.count > 0), expected, "{kind} in {}", workload.pattern);
+            let Some(stats) = stats.filter(|s| s.count > 0) else { continue };
+            assert_eq!(stats.bytes, stats.count * workload.block.0);
+            assert!(stats.errors.is_empty());
+            let histogram = stats.client_latency.histogram.as_ref().expect("a histogram");
+            assert_eq!(histogram.count(), stats.count, "every operation is in the histogram");
+            assert!(stats.client_latency.min_seconds <= stats.client_latency.mean_seconds);
+            assert!(stats.client_latency.mean_seconds <= stats.client_latency.max_seconds);
+        }
+        assert!(result.series.windows.len() >= 3, "300 ms make three windows");
+        assert!(!trial.loads.is_empty());
+    }
+}
+
+#[test]
+fn five_patterns_on_ganesha_and_a_directory() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("my films Ü"))).unwrap();
+    let exported = server.directory("my films Ü").unwrap();
+    std::fs::write(exported.join("holiday.txt"), "not plimsoll's").unwrap();
+    let plain = tempfile::tempdir().unwrap();
+    let before = listing(exported);
+    let url = server.url("my films Ü");
+    let directory = plain.path().to_str().unwrap();
+
+    let program = Plimsoll::new();
+    let ran = program.run(&with(&["check", &url, directory, "--verify", "--json=-"], &SHORT)).expect(0);
+    let study: Study = serde_json::from_str(&ran.out).expect("standard output is the study alone");
+    assert_eq!(study.trials.len(), 2 * 5 * 3);
+    assert_sound(&study);
+    for block in 0..3 {
+        let cells: HashSet<_> = study
+            .trials
+            .iter()
+            .filter(|t| t.block == Some(block))
+            .map(|t| (t.cell.target, t.cell.workload.pattern))
+            .collect();
+        assert_eq!(cells.len(), 10, "every cell once in block {block}");
+    }
+    assert!(study.targets[0].protocol.contains("NFSv3"), "{:?}", study.targets[0]);
+    assert_eq!(study.targets[0].reads_from, Some(StoredOn::ServerMemory), "a tmpfs is memory");
+    let wire = study.trials.iter().find(|t| t.cell.target == 0).unwrap();
+    assert!(wire.result.ops.values().any(|o| o.rpc_latency.is_some()), "NFS has RPC latencies");
+
+    let shown = program.run(&["show"]).expect(0).out;
+    for word in ["sequential-read", "random-mixed", "NFSv3", "directory"] {
+        assert!(shown.contains(word), "{word} in:\n{shown}");
+    }
+    assert!(program.run(&["list"]).expect(0).out.contains(&study.id.0));
+    assert_eq!(listing(exported), before, "the export is as it was");
+    assert_eq!(listing(plain.path()), vec![], "the directory is as it was");
+}
+
+#[test]
+fn the_order_is_the_seeds_and_changes_from_block_to_block() {
+    let plain = tempfile::tempdir().unwrap();
+    let directory = plain.path().to_str().unwrap();
+    let order = || {
+        let program = Plimsoll::new();
+        program.run(&with(&["check", directory, "--json=-"], &SHORT)).expect(0);
+        let study = program.latest();
+        study.trials.iter().map(|t| t.cell.workload.pattern).collect::<Vec<Pattern>>()
+    };
+    let first = order();
+    assert_eq!(first, order());
+    assert!(first[..5] != first[5..10] || first[..5] != first[10..], "three equal shuffles");
+}
+
+#[test]
+fn a_second_client_reads_what_plimsoll_wrote() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let exported = server.directory("films").unwrap();
+    let program = Plimsoll::new();
+    let url = server.url("films");
+    let child = program.start(&[
+        "check", &url, "--pattern=sequential-read", "--size=16MiB", "--repeats=1", "--time=5s", "--quiet",
+    ]);
+    let file = || run_directories(exported).first().map(|d| d.join("read.data"));
+    let whole = || file().and_then(|f| f.metadata().ok()).is_some_and(|m| m.len() == 16 << 20);
+    wait_until("the file is laid out", whole);
+    let file = file().unwrap();
+    let relative = file.strip_prefix(exported).unwrap().to_str().unwrap().to_owned();
+    let read = Command::new("nfs-cat").arg(server.libnfs_url("films", &relative)).output().unwrap();
+    let on_disk = std::fs::read(&file).unwrap();
+    ended(child).expect(0);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
+    assert_eq!(read.stdout.len(), 16 << 20);
+    assert!(read.stdout == on_disk, "the second client and the server's disk agree");
+    assert_incompressible(&on_disk);
+}
+
+#[test]
+fn plimsoll_reads_what_a_second_client_wrote() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let there = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..3_000_001u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let local = there.path().join("film");
+    std::fs::write(&local, &bytes).unwrap();
+    let copied =
+        Command::new("nfs-cp").arg(&local).arg(server.libnfs_url("films", "film")).output().unwrap();
+    assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
+    let target = server.url("films").parse().unwrap();
+    let share = load::open(&target, &load::OpenOptions::default()).unwrap();
+    let read = share.namespace().unwrap().read_small("film", bytes.len() + 1).unwrap();
+    assert!(read == bytes, "{} of {} bytes, or others", read.len(), bytes.len());
+}
+
+/// No page twice, and every byte value about equally often: nothing to deduplicate or compress.
+fn assert_incompressible(bytes: &[u8]) {
+    let pages: HashSet<&[u8]> = bytes.chunks(4096).collect();
+    assert_eq!(pages.len(), bytes.len() / 4096, "unique pages");
+    let mut counts = [0u64; 256];
+    bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
+    let entropy: f64 = counts
+        .iter()
+        .filter(|c| **c > 0)
+        .map(|c| *c as f64 / bytes.len() as f64)
+        .map(|p| -p * p.log2())
+        .sum();
+    assert!(entropy > 7.9, "{entropy} bits a byte");
+}
+
+#[test]
+fn io_uring_and_psync_are_driven_and_named() {
+    let plain = tempfile::tempdir().unwrap();
+    let directory = plain.path().to_str().unwrap();
+    for (engine, word) in [("psync", "psync"), ("io-uring", "io_uring")] {
+        let program = Plimsoll::new();
+        let engine = format!("--engine={engine}");
+        program.run(&with(&["check", directory, &engine, "--depth=4", "--verify"], &SHORT)).expect(0);
+        let study = program.latest();
+        assert_sound(&study);
+        assert!(study.targets[0].engine.contains(word), "{}", study.targets[0].engine);
+    }
+}
+
+#[test]
+fn the_published_layout_shares_one_file() {
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let directory = plain.path().to_str().unwrap();
+    program.run(&with(&["check", directory, "--design=jonfk2024"], &SHORT)).expect(0);
+    let study = program.latest();
+    assert!(study.trials.iter().all(|t| t.cell.workload.layout == model::Layout::Shared));
+    assert_sound(&study);
+}
+
+#[test]
+fn two_studies_are_compared() {
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let directory = plain.path().to_str().unwrap();
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        program.run(&with(&["check", directory, "--pattern=random-read"], &SHORT)).expect(0);
+        ids.push(program.latest().id.0);
+    }
+    let said = program.run(&["compare", &ids[0], &ids[1]]).expect(0).out;
+    assert!(said.contains("random-read"), "{said}");
+    let csv = program.run(&["export", &ids[0], "--csv"]).expect(0).out;
+    assert_eq!(csv.lines().count(), 1 + 3, "a header and a row a trial:\n{csv}");
+    assert!(csv.lines().next().unwrap().contains("throughput_bytes_per_second"));
+}
+
+#[test]
+fn a_pipe_that_closes_breaks_nothing() {
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let directory = plain.path().to_str().unwrap();
+    let mut child =
+        program.start(&with(&["check", directory, "--pattern=random-read"], &SHORT));
+    drop(child.stdout.take());
+    ended(child).expect(0);
+    assert_eq!(program.latest().trials.len(), 3, "the study is kept all the same");
+    assert!(Path::new(directory).read_dir().unwrap().next().is_none());
+}

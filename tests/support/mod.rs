@@ -1,0 +1,137 @@
+//! What every end-to-end test needs: the built program with a store of its own, and a look at what
+//! it left behind.
+#![allow(dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The built program, with a store in a directory of its own.
+pub struct Plimsoll {
+    home: tempfile::TempDir,
+}
+
+/// What one run of the program did.
+#[derive(Debug)]
+pub struct Ran {
+    /// Exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub out: String,
+    /// Standard error.
+    pub err: String,
+}
+
+impl Plimsoll {
+    /// A fresh store.
+    pub fn new() -> Self {
+        Plimsoll { home: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    /// Where the store is.
+    pub fn db(&self) -> PathBuf {
+        self.home.path().join("studies.db")
+    }
+
+    /// A command of the program, not yet started.
+    pub fn command<S: AsRef<str>>(&self, arguments: &[S]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_plimsoll"));
+        command
+            .args(arguments.iter().map(AsRef::as_ref))
+            .env("PLIMSOLL_DB", self.db())
+            .env("NO_COLOR", "1")
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run<S: AsRef<str>>(&self, arguments: &[S]) -> Ran {
+        self.command(arguments).output().expect("the program starts").into()
+    }
+
+    /// Starts it, with its output kept for [`ended`].
+    pub fn start<S: AsRef<str>>(&self, arguments: &[S]) -> Child {
+        self.command(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the program starts")
+    }
+
+    /// The newest study, as exported.
+    pub fn latest(&self) -> model::Study {
+        let ran = self.run(&["export", "latest", "--json"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        serde_json::from_str(&ran.out).expect("an export is a study")
+    }
+}
+
+impl From<Output> for Ran {
+    fn from(output: Output) -> Self {
+        Ran {
+            code: output.status.code(),
+            out: String::from_utf8_lossy(&output.stdout).into_owned(),
+            err: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl Ran {
+    /// Asserts the exit code, with everything said in the message.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.out, self.err);
+        self
+    }
+}
+
+/// Waits for a started program and hands back what it said.
+#[track_caller]
+pub fn ended(child: Child) -> Ran {
+    child.wait_with_output().expect("the program ends").into()
+}
+
+/// Waits until `ready` is true; fails after a generous time.
+#[track_caller]
+pub fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !ready() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Every path below a directory with its length (directories: none), sorted.
+pub fn listing(directory: &Path) -> Vec<(PathBuf, Option<u64>)> {
+    let mut found = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(next) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let length = entry.metadata().ok().filter(|_| kind.is_file()).map(|m| m.len());
+            if kind.is_dir() {
+                open.push(entry.path());
+            }
+            found.push((entry.path(), length));
+        }
+    }
+    found.sort();
+    found
+}
+
+/// The run directories on a target.
+pub fn run_directories(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|e| e.file_name().to_string_lossy().starts_with(".plimsoll-"))
+        .map(|e| e.path())
+        .collect()
+}
+
+/// Sends a signal to a child by its number.
+pub fn signal(child: &Child, signal: &str) {
+    let sent = Command::new("kill").args([signal, &child.id().to_string()]).status();
+    assert!(sent.is_ok_and(|s| s.success()), "kill {signal}");
+}
