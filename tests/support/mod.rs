@@ -2,6 +2,8 @@
 //! it left behind.
 #![allow(dead_code)]
 
+pub mod strace;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -44,6 +46,16 @@ impl Plimsoll {
         command
     }
 
+    /// The same, run by another program such as a tracer, whose own words come first.
+    pub fn command_under<S: AsRef<str>>(&self, first: Command, arguments: &[S]) -> Command {
+        let (inner, mut command) = (self.command(arguments), first);
+        command.arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
+        for (name, value) in inner.get_envs() {
+            command.env(name, value.unwrap_or_default());
+        }
+        command
+    }
+
     /// Runs it to its end.
     pub fn run<S: AsRef<str>>(&self, arguments: &[S]) -> Ran {
         self.command(arguments).output().expect("the program starts").into()
@@ -60,9 +72,17 @@ impl Plimsoll {
 
     /// The newest study, as exported.
     pub fn latest(&self) -> model::Study {
-        let ran = self.run(&["export", "latest", "--json"]);
-        assert_eq!(ran.code, Some(0), "{}", ran.err);
-        serde_json::from_str(&ran.out).expect("an export is a study")
+        self.exported("latest").expect("the store is not empty")
+    }
+
+    /// A study by its id, or the `latest`, as exported; `None` where the store is empty.
+    #[track_caller]
+    pub fn exported(&self, reference: &str) -> Option<model::Study> {
+        let ran = self.run(&["export", reference, "--json"]);
+        if ran.code == Some(2) && ran.err.contains("the store is empty") {
+            return None;
+        }
+        Some(serde_json::from_str(&ran.expect(0).out).expect("an export is a study"))
     }
 }
 

@@ -18,3 +18,18 @@ pub(crate) fn of_thread(id: i32) -> Duration {
         .map(Duration::from_nanos)
         .unwrap_or_default()
 }
+
+/// User and system time of the kernel's io_uring workers for the calling thread, those that live:
+/// the kernel names them after it.
+pub(crate) fn of_ring_workers() -> Duration {
+    let name = format!("iou-wrk-{}", nix::unistd::gettid());
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else { return Duration::ZERO };
+    tasks
+        .filter_map(|task| {
+            let task = task.ok()?;
+            let comm = std::fs::read_to_string(task.path().join("comm")).ok()?;
+            (comm.trim_end() == name).then(|| task.file_name().to_str()?.parse().ok())?
+        })
+        .map(of_thread)
+        .sum()
+}

@@ -243,7 +243,7 @@ impl<'a> Driver<'a> {
             }
         }
         std::mem::swap(&mut self.out, &mut out);
-        self.progress.publish(&tally.total);
+        self.progress.publish(tally.on_time());
     }
 
     /// Issues no more. The first failure counts more than any stop.

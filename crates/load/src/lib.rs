@@ -1,4 +1,70 @@
 //! Driving load: shares, lanes, and the workloads on top of lanes.
+//!
+//! A [`Share`] owns connections and the [`Namespace`]; a [`Lane`] is a queue pair on it for one
+//! worker. Kinds of shares: [`DirectoryShare`], [`NfsShare`]; for tests [`NullShare`] (what the
+//! program itself costs) and [`MockShare`] (a script on a [`VirtualClock`]). A [`Workload`] says
+//! which operation comes next and is written once for all of them.
+//!
+//! The way of a trial: [`open`] the target, make the files in its namespace, [`lay_out`] them,
+//! [`run`] a pattern, take the figures from [`TeamResult::measured`], [`verify`] what was written.
+//!
+//! ```
+//! use load::*;
+//! use model::{Layout, Pattern, Stability, units::Bytes};
+//! use std::{num::NonZeroU16, sync::Arc, sync::atomic::AtomicBool, time::Duration};
+//!
+//! // One server that takes a millisecond for everything.
+//! let clock = Arc::new(VirtualClock::new());
+//! let millisecond = Duration::from_millis(1);
+//! let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |_, _| Reply::After(millisecond));
+//!
+//! let content = Arc::new(Content::new(42));
+//! let means = Means {
+//!     content: content.clone(),
+//!     clock: clock.clone(),
+//!     operation_timeout: Duration::from_secs(30),
+//! };
+//! let stop = AtomicBool::new(false);
+//! let size = 16 << 20;
+//! let mut namespace = share.namespace()?;
+//! let mut file = |name| -> Result<LaidOut, model::Failure> {
+//!     let laid_out = LaidOut { file: namespace.create(name)?, generation: 0 };
+//!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {}, &stop)?;
+//!     Ok(laid_out)
+//! };
+//! let files = Files { read: file("read")?, write: file("write")? };
+//!
+//! let spec = RunSpec {
+//!     workload: model::Workload {
+//!         pattern: Pattern::RandomMixed,
+//!         block: Bytes(4096),
+//!         size: Bytes(size),
+//!         workers: NonZeroU16::MIN,
+//!         depth: NonZeroU16::MIN,
+//!         layout: Layout::Disjoint,
+//!         stability: Stability::Unstable,
+//!         verify: false,
+//!     },
+//!     files,
+//!     content,
+//!     clock,
+//!     duration: Duration::from_secs(5),
+//!     window: Duration::from_millis(100),
+//!     operation_timeout: Duration::from_secs(30),
+//!     seed: 1,
+//! };
+//! let result = run(&share, &spec, &stop, None)?;
+//! let measured = result.measured(Duration::from_secs(1));
+//! let operations: u64 = measured.kinds.values().map(|kind| kind.operations).sum();
+//! assert_eq!((measured.length, operations), (Duration::from_secs(4), 4001));
+//! assert_eq!(result.flush, Some(millisecond));
+//! assert_eq!(measured.in_flight, 1.0);
+//!
+//! let written = Some(&result.written);
+//! let verified = verify(&share, &means, files.write, size, written, &mut |_bytes| {}, &stop)?;
+//! assert!(verified.is_good());
+//! # Ok::<(), model::Failure>(())
+//! ```
 #![deny(unsafe_code)]
 
 mod aligned;

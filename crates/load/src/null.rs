@@ -73,14 +73,9 @@ impl Lane for NullLane {
             return Ok(());
         }
         let done = self.clock.now();
-        out.extend(self.queue.drain(..).map(|(tag, bytes, issued)| Done {
-            tag,
-            issued,
-            sent: issued,
-            done,
-            bytes,
-            result: Ok(()),
-        }));
+        for (tag, bytes, issued) in self.queue.drain(..) {
+            out.push(Done { tag, issued, sent: issued, done, bytes, result: Ok(()) });
+        }
         Ok(())
     }
 }

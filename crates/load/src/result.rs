@@ -143,8 +143,9 @@ impl TeamResult {
         for (all, one) in self.windows.iter_mut().zip(&books.windows) {
             all.add(one);
         }
-        self.total.add(&books.total);
-        self.late += books.late;
+        self.total.add(&books.on_time);
+        self.total.add(&books.late);
+        self.late += books.late.read_ops + books.late.write_ops;
         self.flush = self.flush.max(worker.flush);
         self.cpu += worker.cpu;
         for kind in ALL_KINDS {
@@ -173,7 +174,7 @@ impl TeamResult {
         let from = segment * first as u32;
         let length = self.measured.saturating_sub(from);
         let parts = || self.segments.iter().filter_map(|w| w.get(first..)).flatten();
-        let in_flight: u128 = parts().map(|s| s.in_flight).sum();
+        let in_flight: f64 = parts().map(|s| s.in_flight as f64).sum();
         let kinds = ALL_KINDS
             .into_iter()
             .filter_map(|kind| {
@@ -185,7 +186,7 @@ impl TeamResult {
             from,
             length,
             kinds,
-            in_flight: in_flight as f64 / (length.as_nanos() as f64).max(1.0),
+            in_flight: in_flight / (length.as_nanos() as f64).max(1.0),
             longest_gap: Duration::from_nanos(parts().map(|s| s.longest_gap).max().unwrap_or(0)),
         }
     }

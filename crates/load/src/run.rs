@@ -5,7 +5,7 @@ use crate::cpu;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop};
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, LaneRequest, Share};
-use crate::tally::{Shape, Tally};
+use crate::tally::{Shape, Tally, difference};
 use crate::workload::{Files, PatternWorkload};
 use model::{Cause, Clock, Failure, Nanos, OpKind, Stability, Window};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -192,14 +192,5 @@ impl Team<'_> {
             observer(self.spec.clock.now() - *start, difference(&total, &seen));
             seen = total;
         }
-    }
-}
-
-fn difference(now: &Window, before: &Window) -> Window {
-    Window {
-        read_ops: now.read_ops - before.read_ops,
-        read_bytes: now.read_bytes - before.read_bytes,
-        write_ops: now.write_ops - before.write_ops,
-        write_bytes: now.write_bytes - before.write_bytes,
     }
 }

@@ -58,10 +58,9 @@ pub(crate) struct KindTally {
 }
 
 impl KindTally {
+    /// Latencies alone: counts and bytes follow from the totals when the segment ends.
     #[inline]
     fn record(&mut self, done: &Done) {
-        self.operations += 1;
-        self.bytes += u64::from(done.bytes);
         let client = done.done.0.saturating_sub(done.issued.0);
         self.client.get_or_insert_with(histogram).saturating_record(client);
         // Lanes without a wire give the same instant twice.
@@ -76,8 +75,9 @@ impl KindTally {
 #[derive(Clone, Default)]
 pub(crate) struct Segment {
     pub kinds: [KindTally; KINDS],
-    /// Operations in flight, integrated over time: operations x nanoseconds.
-    pub in_flight: u128,
+    /// Operations in flight, integrated over time: operations x nanoseconds. 65,535 in flight for
+    /// three days fit.
+    pub in_flight: u64,
     /// Longest time without a completion that ended in this segment, in nanoseconds.
     pub longest_gap: u64,
 }
@@ -95,14 +95,18 @@ pub(crate) struct Tally {
     window_end: Nanos,
     segment: usize,
     segments: Vec<Segment>,
-    window: Window,
     windows: Vec<Window>,
-    in_flight: u32,
+    /// In flight now, and its integral since the segment began.
+    in_flight: u64,
+    area: u64,
     last_completion: Nanos,
-    /// Everything that ever completed, late ones included.
-    pub total: Window,
-    /// Completions after the end.
-    pub late: u64,
+    /// What completed up to the end; when the segment began; when the window began. Windows and
+    /// segments are differences of totals: an operation adds to one counter, not to three.
+    on_time: Window,
+    before_segment: Window,
+    before_window: Window,
+    /// What completed after the end.
+    late: Window,
     pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
     pub first_error: Option<OpError>,
 }
@@ -125,12 +129,14 @@ impl Tally {
             window_end: Nanos(u64::MAX),
             segment: 0,
             segments: vec![empty; segments],
-            window: Window::default(),
             windows: Vec::with_capacity(windows),
             in_flight: 0,
+            area: 0,
             last_completion: Nanos(0),
-            total: Window::default(),
-            late: 0,
+            on_time: Window::default(),
+            before_segment: Window::default(),
+            before_window: Window::default(),
+            late: Window::default(),
             errors: Default::default(),
             first_error: None,
             shape,
@@ -153,6 +159,12 @@ impl Tally {
         self.end
     }
 
+    /// What completed so far and in time.
+    #[inline]
+    pub(crate) fn on_time(&self) -> &Window {
+        &self.on_time
+    }
+
     /// An operation was handed over at `at`.
     #[inline]
     pub(crate) fn issued(&mut self, at: Nanos) {
@@ -163,18 +175,21 @@ impl Tally {
     /// An operation of `kind` completed.
     #[inline]
     pub(crate) fn completed(&mut self, kind: OpKind, done: &Done) {
+        // A completion may be found when the books are further on than its stamp: then it was
+        // counted as in flight for too long.
+        let early = self.now.0.saturating_sub(done.done.0);
+        self.area = self.area.saturating_sub(early);
         self.advance(done.done);
         self.in_flight = self.in_flight.saturating_sub(1);
         if let Err(error) = &done.result {
             self.failed(kind, error);
             return;
         }
-        add(&mut self.total, kind, done.bytes);
         if done.done > self.end {
-            self.late += 1;
+            add(&mut self.late, kind, done.bytes);
             return;
         }
-        add(&mut self.window, kind, done.bytes);
+        add(&mut self.on_time, kind, done.bytes);
         let segment = &mut self.segments[self.segment];
         segment.kinds[index(kind)].record(done);
         let gap = self.now.0 - self.last_completion.0;
@@ -193,8 +208,9 @@ impl Tally {
     pub(crate) fn finish(mut self, at: Nanos) -> Finished {
         self.advance(at);
         if self.now.0 > self.window_end.0.saturating_sub(nanos(self.shape.window)) {
-            self.windows.push(self.window);
+            self.windows.push(difference(&self.on_time, &self.before_window));
         }
+        self.close_segment();
         // Silence up to the end is a gap too.
         let gap = self.now.0 - self.last_completion.0;
         let segment = &mut self.segments[self.segment];
@@ -203,7 +219,7 @@ impl Tally {
             measured: self.now - self.start,
             segments: self.segments,
             windows: self.windows,
-            total: self.total,
+            on_time: self.on_time,
             late: self.late,
             errors: self.errors,
             first_error: self.first_error,
@@ -211,7 +227,7 @@ impl Tally {
     }
 
     /// Writes the books up to `at`. Time never goes back and stops at the end: a completion found
-    /// late in a batch counts where the books are.
+    /// late enters the segment and window that the books have come to.
     #[inline]
     fn advance(&mut self, at: Nanos) {
         let at = at.min(self.end);
@@ -225,8 +241,7 @@ impl Tally {
     #[inline]
     fn integrate(&mut self, at: Nanos) {
         if at > self.now {
-            let area = u128::from(self.in_flight) * u128::from(at.0 - self.now.0);
-            self.segments[self.segment].in_flight += area;
+            self.area += self.in_flight * (at.0 - self.now.0);
             self.now = at;
         }
     }
@@ -235,10 +250,12 @@ impl Tally {
     #[cold]
     fn cross(&mut self) {
         if self.boundary == self.window_end {
-            self.windows.push(std::mem::take(&mut self.window));
+            self.windows.push(difference(&self.on_time, &self.before_window));
+            self.before_window = self.on_time;
             self.window_end = self.window_end + self.shape.window;
         }
         if self.boundary == self.segment_end {
+            self.close_segment();
             self.segment += 1;
             self.segment_end = match self.shape.duration {
                 Some(duration) if self.segment < WARM_UP_SEGMENTS as usize => {
@@ -249,6 +266,18 @@ impl Tally {
         }
         self.boundary = self.segment_end.min(self.window_end);
     }
+
+    /// Books what the current segment has come to.
+    fn close_segment(&mut self) {
+        let done = difference(&self.on_time, &self.before_segment);
+        self.before_segment = self.on_time;
+        let segment = &mut self.segments[self.segment];
+        segment.in_flight = std::mem::take(&mut self.area);
+        let [reads, writes, flushes] = &mut segment.kinds;
+        (reads.operations, reads.bytes) = (done.read_ops, done.read_bytes);
+        (writes.operations, writes.bytes) = (done.write_ops, done.write_bytes);
+        flushes.operations = flushes.client.as_ref().map_or(0, Histogram::len);
+    }
 }
 
 /// Closed books.
@@ -257,8 +286,9 @@ pub(crate) struct Finished {
     pub measured: Duration,
     pub segments: Vec<Segment>,
     pub windows: Vec<Window>,
-    pub total: Window,
-    pub late: u64,
+    /// What completed up to the end, and after it.
+    pub on_time: Window,
+    pub late: Window,
     pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
     pub first_error: Option<OpError>,
 }
@@ -277,6 +307,16 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// What completed between two readings of the same counters.
+pub(crate) fn difference(now: &Window, before: &Window) -> Window {
+    Window {
+        read_ops: now.read_ops - before.read_ops,
+        read_bytes: now.read_bytes - before.read_bytes,
+        write_ops: now.write_ops - before.write_ops,
+        write_bytes: now.write_bytes - before.write_bytes,
+    }
+}
+
 #[inline]
 fn add(window: &mut Window, kind: OpKind, bytes: u32) {
     match kind {
@@ -289,5 +329,36 @@ fn add(window: &mut Window, kind: OpKind, bytes: u32) {
             window.write_bytes += u64::from(bytes);
         }
         OpKind::Flush => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::Tag;
+
+    #[test]
+    fn a_completion_found_late_was_not_in_flight_since() {
+        let duration = Some(Duration::from_nanos(1000));
+        let window = Duration::from_nanos(100);
+        let mut tally = Tally::new(Shape { duration, window, kinds: vec![OpKind::Read] });
+        tally.begin(Nanos(0));
+        let done = |issued, done| Done {
+            tag: Tag(0),
+            issued: Nanos(issued),
+            sent: Nanos(issued),
+            done: Nanos(done),
+            bytes: 1,
+            result: Ok(()),
+        };
+        tally.issued(Nanos(0));
+        tally.issued(Nanos(20));
+        tally.completed(OpKind::Read, &done(0, 15));
+        tally.completed(OpKind::Read, &done(20, 40));
+        let books = tally.finish(Nanos(2000));
+        assert_eq!(books.measured, Duration::from_nanos(1000));
+        assert_eq!(books.segments.iter().map(|s| s.in_flight).sum::<u64>(), 15 + 20);
+        assert_eq!(books.windows.len(), 10);
+        assert_eq!(books.windows[0].read_ops, 2);
     }
 }

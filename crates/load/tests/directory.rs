@@ -70,6 +70,8 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         (Pattern::RandomRead, KIB, 1, Stability::Unstable),
         (Pattern::RandomMixed, 4 * KIB, 1, Stability::Unstable),
         (Pattern::RandomMixed, 4 * KIB, 16, Stability::Unstable),
+        // No multiple of any logical block: never O_DIRECT.
+        (Pattern::RandomMixed, 1000, 2, Stability::FileSync),
         (Pattern::RandomWrite, KIB, 4, Stability::FileSync),
         (Pattern::SequentialWrite, 64 * KIB, 8, Stability::Unstable),
     ] {
@@ -124,6 +126,24 @@ fn both_engines_on_tmpfs() {
         let facts = open(&directory, Some(engine)).unwrap().facts();
         assert_eq!(facts.protocol, "directory on tmpfs");
         assert!(facts.client_cache.contains("memory"), "{}", facts.client_cache);
+    }
+}
+
+#[test]
+fn both_engines_where_o_direct_is_not_taken() {
+    let _stage = lab::enter_or_skip!(Need::Namespaces);
+    for (name, engine) in [("p", Engine::Psync), ("u", Engine::IoUring)] {
+        let directory = Path::new("/run").join(name);
+        fs::create_dir(&directory).unwrap();
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "ramfs", "ramfs"])
+            .arg(&directory)
+            .status();
+        assert!(mount.unwrap().success());
+        let facts = open(&directory, None).unwrap().facts();
+        assert_eq!(facts.protocol, "directory on ramfs");
+        assert!(facts.client_cache.starts_with("page cache"), "{}", facts.client_cache);
+        drive_and_verify(&directory, engine);
     }
 }
 

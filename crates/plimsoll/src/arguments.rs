@@ -106,6 +106,10 @@ pub struct RuleArguments {
     /// No block is begun that would end later than this [default: 10min]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
+    /// How long the idle machine is watched first, to tell its own load from ours; 0s: no idle
+    /// windows, between blocks neither [default: 5s; 1s with --quick]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub baseline: Option<Duration>,
     /// A fixed number of blocks instead of the stop rule
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,

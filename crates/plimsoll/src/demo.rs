@@ -8,7 +8,8 @@ use lab::servers::BuiltinServer;
 use model::{Cause, Failure};
 
 /// The demonstration's own arguments: small files, three blocks of short trials.
-const SETTINGS: [&str; 6] = ["--size=64MiB", "--repeats=3", "--time=1s", "--max-time=55s", "--workers=2", "--seed=1"];
+const SETTINGS: [&str; 6] =
+    ["--size=64MiB", "--repeats=3", "--time=1s", "--max-time=55s", "--workers=2", "--seed=1"];
 
 /// Runs the demonstration and returns the exit code.
 pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> {

@@ -28,8 +28,11 @@ struct State {
 impl Live {
     /// Progress for `plan`; nothing at all when `quiet`.
     pub fn new(quiet: bool, plan: &Plan) -> Self {
-        let target =
-            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(8) };
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr_with_hz(8)
+        };
         let bar = ProgressBar::with_draw_target(Some(1), target);
         // A template that does not parse is a bug that the tests see; the default serves meanwhile.
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
@@ -48,9 +51,10 @@ impl Live {
         let cells = plan.targets.len() * plan.workloads.len();
         let blocks = plan.first_blocks();
         // A second between trials and the laying out of files are guessed, the trials are not.
-        let least = (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3)
-            + plan.baseline_seconds;
-        let at_least = if matches!(plan.rule, model::Rule::Stein { .. }) { "at least " } else { "" };
+        let least =
+            (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3) + plan.baseline_seconds;
+        let at_least =
+            if matches!(plan.rule, model::Rule::Stein { .. }) { "at least " } else { "" };
         output::complain(&format!(
             "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}, \
              at most {} and the end of the block begun. Seed {}.",

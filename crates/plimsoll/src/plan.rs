@@ -89,6 +89,11 @@ pub fn check(
         Some(time) => time.as_secs_f64(),
         None => DEFAULT_TRIAL_SECONDS.min(fitting),
     };
+    let baseline_seconds = match (how.baseline, how.quick) {
+        (Some(time), _) => time.as_secs_f64(),
+        (None, true) => QUICK_BASELINE_SECONDS,
+        (None, false) => BASELINE_SECONDS,
+    };
     Ok(Plan {
         targets,
         workloads,
@@ -96,7 +101,7 @@ pub fn check(
         warm_up_seconds: (trial_seconds * 0.1).min(1.0),
         rule,
         cap_seconds,
-        baseline_seconds: if how.quick { QUICK_BASELINE_SECONDS } else { BASELINE_SECONDS },
+        baseline_seconds,
         margin: how.margin,
         confidence: CONFIDENCE,
         operation_timeout_seconds: how.timeout.as_secs_f64(),
@@ -126,7 +131,8 @@ fn whole_ranges(
     let unit = block.0 * ranges;
     let whole = size.0 / unit * unit;
     if whole == 0 {
-        let happened = format!("{workers} workers with blocks of {block} need at least {}", Bytes(unit));
+        let happened =
+            format!("{workers} workers with blocks of {block} need at least {}", Bytes(unit));
         return bad(format!("--size {size}"), happened, "Give a larger --size.");
     }
     Ok(Bytes(whole))
@@ -134,8 +140,7 @@ fn whole_ranges(
 
 /// The command as typed, with the seed that was drawn, so that it repeats the study.
 pub fn repeatable_command(plan: &Plan) -> String {
-    let mut words: Vec<String> =
-        std::env::args().skip(1).map(|word| shell_quoted(&word)).collect();
+    let mut words: Vec<String> = std::env::args().skip(1).map(|word| shell_quoted(&word)).collect();
     if !words.iter().any(|w| w == "--seed" || w.starts_with("--seed=")) {
         words.push(format!("--seed {}", plan.seed));
     }

@@ -147,7 +147,8 @@ pub fn clean(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<C
             LeaseState::Dead => match remove_one(namespace, &name) {
                 Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
                 Ok(foreign) => {
-                    let why = format!("it holds what plimsoll did not make: {}", foreign.join(", "));
+                    let why =
+                        format!("it holds what plimsoll did not make: {}", foreign.join(", "));
                     cleaned.left.push((name, why));
                 }
                 Err(failure) => cleaned.left.push((name, failure.happened)),

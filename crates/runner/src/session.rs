@@ -170,7 +170,14 @@ impl Session {
                 let _ = directory.renew();
             }
         };
-        load::lay_out(&*self.share, &self.means, laid_out, size, &mut progress, &self.options.stop)?;
+        load::lay_out(
+            &*self.share,
+            &self.means,
+            laid_out,
+            size,
+            &mut progress,
+            &self.options.stop,
+        )?;
         Ok(laid_out)
     }
 
@@ -198,11 +205,7 @@ impl Session {
         Ok(Files { read, write: write.unwrap_or(read) })
     }
 
-    pub(crate) fn trial(
-        &mut self,
-        spec: &TrialSpec,
-        events: &mut dyn FnMut(Event),
-    ) -> TrialResult {
+    pub(crate) fn trial(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> TrialResult {
         let failed = |phase: Phase, failure: Failure| TrialResult {
             outcome: match failure.cause {
                 Cause::Interrupted => Outcome::Stopped,
@@ -306,8 +309,7 @@ impl Session {
                 result.outcome = Outcome::Stopped;
             }
             Err(failure) => {
-                result.outcome =
-                    Outcome::Failed { phase: Phase::Verify.to_string(), failure };
+                result.outcome = Outcome::Failed { phase: Phase::Verify.to_string(), failure };
             }
         }
     }

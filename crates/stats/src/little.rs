@@ -1,7 +1,7 @@
 //! Whether the operations in flight fit rates and response times (Little 1961: L = λ·W).
 
 /// Difference above which a trial is suspect, as a fraction of the larger number.
-const TOLERANCE: f64 = 0.05;
+pub const TOLERANCE: f64 = 0.05;
 
 /// What completed of one kind of operation during a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -255,8 +255,14 @@ impl Conductor<'_> {
             Outcome::Failed { failure, .. } if ends_study(failure) => Some(failure.clone()),
             _ => None,
         };
-        let trial =
-            Trial { number, block: Some(block), cell: cell.clone(), started_seconds, result, loads };
+        let trial = Trial {
+            number,
+            block: Some(block),
+            cell: cell.clone(),
+            started_seconds,
+            result,
+            loads,
+        };
         self.keep.add_trial(&self.study, &trial)?;
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
@@ -271,7 +277,8 @@ impl Conductor<'_> {
             Err(mut failure) if !measured => {
                 // Nothing to keep: the failure itself must name what was left behind.
                 for flag in left {
-                    failure.next = format!("{} {}: {}", failure.next, flag.message(), flag.advice());
+                    failure.next =
+                        format!("{} {}: {}", failure.next, flag.message(), flag.advice());
                 }
                 return Err(failure);
             }
@@ -290,9 +297,10 @@ impl Conductor<'_> {
 /// CPU of the whole machine, busy minus idle baseline, by the operations of the whole trial.
 fn machine_cpu(result: &mut TrialResult, loads: &[model::HostLoad]) {
     let Some(local) = loads.first() else { return };
-    let (ops, bytes) = result.series.windows.iter().fold((0u64, 0u64), |(ops, bytes), w| {
-        (ops + w.read_ops + w.write_ops, bytes + w.bytes())
-    });
+    let (ops, bytes) =
+        result.series.windows.iter().fold((0u64, 0u64), |(ops, bytes), w| {
+            (ops + w.read_ops + w.write_ops, bytes + w.bytes())
+        });
     let caused = local.caused().0;
     if ops > 0 {
         result.quantities.insert(Metric::all(Measure::MachineCpuPerOp), caused / ops as f64);

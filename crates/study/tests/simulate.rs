@@ -6,8 +6,8 @@
 use load::{MockShare, Reply, VirtualClock};
 use model::units::{Bytes, KIB, MIB};
 use model::{
-    DirectoryTarget, Ended, Layout, Nanos, Pattern, Plan, Rule, Stability, StudyId,
-    Target, Workload,
+    DirectoryTarget, Ended, Layout, Nanos, Pattern, Plan, Rule, Stability, StudyId, Target,
+    Workload,
 };
 use rand_pcg::Pcg64;
 use stats::order::{generator, sub_seed};
@@ -96,7 +96,9 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
     let intervals: Vec<_> = claims.iter().filter_map(|c| c.ratio.interval).collect();
     Outcome {
         covered: intervals.iter().all(|i| i.contains(ratio)),
-        faster: claims.iter().any(|c| matches!(c.verdict, Some(stats::verdict::Verdict::Faster(_)))),
+        faster: claims
+            .iter()
+            .any(|c| matches!(c.verdict, Some(stats::verdict::Verdict::Faster(_)))),
         excludes_one: intervals.iter().any(|i| !i.contains(1.0)),
         blocks: study.trials.iter().filter_map(|t| t.block).max().map_or(0, |b| b as usize + 1),
     }

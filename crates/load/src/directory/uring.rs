@@ -4,6 +4,7 @@ use super::LaneFiles;
 use super::file::{find, op_error, short};
 use super::ring::Ring;
 use crate::content::{Content, ContentWriter};
+use crate::cpu;
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use model::{Clock, ErrorKind, Nanos, Stability};
@@ -117,6 +118,10 @@ impl Lane for UringLane {
             kind: ErrorKind::Io,
             detail: format!("io_uring_enter: {error}"),
         })
+    }
+
+    fn helper_cpu(&self) -> Duration {
+        cpu::of_ring_workers()
     }
 }
 

@@ -1,0 +1,71 @@
+//! What the program itself costs: 4 KiB random reads through the runner that `check` uses,
+//! `Box<dyn Lane>`, the driver and its books, on a share that completes everything at once. Prints
+//! nanoseconds of CPU time an operation; fails if an operation is missing in the histogram.
+
+#[path = "support/trials.rs"]
+mod trials;
+
+use load::NullShare;
+use model::units::{Bytes, GIB, KIB};
+use model::{Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload};
+use std::error::Error;
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use trials::{Trials, WARM_UP};
+
+/// What an operation may cost, in nanoseconds of CPU time.
+const BUDGET: f64 = 100.0;
+
+const TRIALS: usize = 9;
+const SECONDS: f64 = 0.5;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("null lane, 4 KiB random reads, one worker, {TRIALS} trials of {SECONDS} s:");
+    for depth in [1, 4, 32] {
+        let workload = Workload {
+            pattern: Pattern::RandomRead,
+            block: Bytes(4 * KIB),
+            size: Bytes(GIB),
+            workers: NonZeroU16::MIN,
+            depth: NonZeroU16::MIN.saturating_add(depth - 1),
+            layout: Layout::Disjoint,
+            stability: Stability::Unstable,
+            verify: false,
+        };
+        let mut trials = Trials::open(Arc::new(NullShare::new()), std::slice::from_ref(&workload))?;
+        let mut costs = Vec::new();
+        for _ in 0..TRIALS {
+            let result = trials.run(&workload, SECONDS)?;
+            check_books(&result)?;
+            costs.push(result.quantities[&Metric::all(Measure::ClientCpuPerOp)] * 1e9);
+        }
+        costs.sort_by(f64::total_cmp);
+        let (least, median) = (costs[0], costs[TRIALS / 2]);
+        let words = match median - BUDGET {
+            over if over > 0.0 => format!("{over:.1} ns over the {BUDGET} ns it may cost"),
+            under => format!("{:.1} ns below the {BUDGET} ns it may cost", -under),
+        };
+        println!(
+            "  depth {depth:>2}: median {median:.1}, least {least:.1} ns of CPU an operation: {words}"
+        );
+    }
+    println!("  every operation is in the histogram");
+    Ok(())
+}
+
+/// Operations counted, operations in the histogram, and the rate times the time are one number.
+fn check_books(result: &TrialResult) -> Result<(), String> {
+    let reads = &result.ops[&OpKind::Read];
+    let in_histogram = reads.client_latency.histogram.as_ref().map_or(0, |h| h.count());
+    let by_rate = result.quantities[&Metric::all(Measure::Iops)] * SECONDS * (1.0 - WARM_UP);
+    if reads.count == 0
+        || in_histogram != reads.count
+        || (by_rate - reads.count as f64).abs() > 1e-6 * by_rate
+    {
+        return Err(format!(
+            "{} operations, {in_histogram} in the histogram, {by_rate:.0} by the rate",
+            reads.count
+        ));
+    }
+    Ok(())
+}

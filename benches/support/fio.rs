@@ -1,0 +1,93 @@
+//! One run of fio, told to do what a trial does.
+
+use crate::ratios::Figures;
+use model::{Layout, Pattern, Workload};
+use serde_json::Value;
+use std::error::Error;
+use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// fio's version, or `None` where it cannot be run.
+pub fn version(program: &OsStr) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A fio with an engine and the engine's options.
+pub struct Peer {
+    program: OsString,
+    options: Vec<String>,
+}
+
+impl Peer {
+    /// Of this program, with this engine.
+    pub fn new(program: &OsStr, engine: &str) -> Peer {
+        Peer { program: program.to_owned(), options: Vec::new() }.with("ioengine", engine)
+    }
+
+    /// With one option more.
+    pub fn with(mut self, option: &str, value: impl Display) -> Peer {
+        self.options.push(format!("--{option}={value}"));
+        self
+    }
+
+    /// Runs `workload` on a file that is there, laid out whole.
+    pub fn run(
+        &self,
+        workload: &Workload,
+        warm_up_seconds: f64,
+        seconds: f64,
+    ) -> Result<Figures, Box<dyn Error>> {
+        let workers = u64::from(workload.workers.get());
+        let (size, offset) = match workload.layout {
+            Layout::Disjoint => (workload.size.0 / workers, workload.size.0 / workers),
+            Layout::Shared => (workload.size.0, 0),
+        };
+        let direction = match workload.pattern {
+            Pattern::SequentialRead => "read",
+            Pattern::SequentialWrite => "write",
+            Pattern::RandomRead => "randread",
+            Pattern::RandomWrite => "randwrite",
+            Pattern::RandomMixed => "randrw",
+        };
+        let output = Command::new(&self.program)
+            .args(["--name=peer", "--output-format=json", "--group_reporting", "--thread"])
+            // Nothing beside the work: no map of the blocks already visited, and other offsets in
+            // each run, as in a trial.
+            .args(["--norandommap", "--randrepeat=0", "--eta=never", "--disk_util=0"])
+            // Latency from the making of an operation on, as ours.
+            .args(["--lat_percentiles=1", "--clat_percentiles=0", "--time_based"])
+            .arg(format!("--rw={direction}"))
+            .arg(format!("--bs={}", workload.block.0))
+            .arg(format!("--size={size}"))
+            .arg(format!("--offset_increment={offset}"))
+            .arg(format!("--numjobs={workers}"))
+            .arg(format!("--iodepth={}", workload.depth))
+            .arg(format!("--ramp_time={:.0}ms", warm_up_seconds * 1e3))
+            .arg(format!("--runtime={:.0}ms", seconds * 1e3))
+            .args(&self.options)
+            .stdin(Stdio::null())
+            .output()?;
+        let json = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
+        figures(&json["jobs"][0]).filter(|_| output.status.success()).ok_or_else(|| {
+            let said = String::from_utf8_lossy(&output.stderr);
+            format!("fio gave no figures ({}): {}", output.status, said.trim()).into()
+        })
+    }
+}
+
+fn figures(job: &Value) -> Option<Figures> {
+    let sides = [&job["read"], &job["write"]];
+    let side = sides.into_iter().find(|side| side["total_ios"].as_u64() > Some(0))?;
+    Some(Figures {
+        throughput: sides.iter().filter_map(|side| side["bw_bytes"].as_f64()).sum(),
+        p50: side["lat_ns"]["percentile"]["50.000000"].as_f64()? / 1e9,
+    })
+}
+
+/// A file name as fio's options take it.
+pub fn escaped(path: &Path) -> String {
+    path.display().to_string().replace('\\', "\\\\").replace(':', "\\:")
+}

@@ -1,0 +1,65 @@
+//! Trials as `plimsoll check` runs them: the same runner and figures, in this process, without the
+//! idle baseline before them and the store behind them.
+
+use load::{Share, SystemClock};
+use model::{Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
+use runner::{Runner, RunnerOptions};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Share of a trial that is warm-up, as in `check`.
+pub const WARM_UP: f64 = 0.1;
+
+/// One target under trial; what was made on it is removed at the end.
+pub struct Trials {
+    runner: Runner,
+    number: u32,
+}
+
+impl Trials {
+    /// Takes a share on and lays out what `workloads` read.
+    pub fn open(share: Arc<dyn Share>, workloads: &[Workload]) -> Result<Trials, Failure> {
+        let mut runner = Runner::new(RunnerOptions {
+            study: StudyId(format!("{:08x}", std::process::id())),
+            nonce: 0,
+            longest_trial: Duration::from_secs(5),
+            operation_timeout: Duration::from_secs(30),
+            server_memory: None,
+            live: true,
+            clock: Arc::new(SystemClock::new()),
+            stop: Arc::default(),
+        });
+        runner.open(share)?;
+        let mut trials = Trials { runner, number: 0 };
+        trials.runner.prepare(0, workloads, &mut |_| {})?;
+        Ok(trials)
+    }
+
+    /// One trial of `seconds`, warm-up included. The written file is laid out in the first one
+    /// that writes and stays.
+    pub fn run(&mut self, workload: &Workload, seconds: f64) -> Result<TrialResult, Failure> {
+        self.number += 1;
+        let spec = TrialSpec {
+            number: self.number,
+            target: 0,
+            workload: workload.clone(),
+            generation: 1,
+            seconds,
+            warm_up_seconds: WARM_UP * seconds,
+            window_seconds: 0.1,
+            operation_timeout_seconds: 30.0,
+            seed: self.number.into(),
+        };
+        let result = self.runner.trial(&spec, &mut |_| {});
+        match result.outcome {
+            Outcome::Failed { failure, .. } => Err(failure),
+            Outcome::Complete | Outcome::Stopped => Ok(result),
+        }
+    }
+}
+
+impl Drop for Trials {
+    fn drop(&mut self) {
+        self.runner.close();
+    }
+}
