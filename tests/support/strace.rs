@@ -7,8 +7,23 @@ use std::process::Command;
 
 /// Calls that change neither a file's content nor a name.
 const HARMLESS: [&str; 17] = [
-    "access", "close", "faccessat", "fcntl", "fstat", "fstatfs", "getcwd", "getdents64", "lseek",
-    "lstat", "newfstatat", "pread64", "read", "readlink", "stat", "statfs", "statx",
+    "access",
+    "close",
+    "faccessat",
+    "fcntl",
+    "fstat",
+    "fstatfs",
+    "getcwd",
+    "getdents64",
+    "lseek",
+    "lstat",
+    "newfstatat",
+    "pread64",
+    "read",
+    "readlink",
+    "stat",
+    "statfs",
+    "statx",
 ];
 
 /// What is traced, and when it kills.

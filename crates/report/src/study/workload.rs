@@ -215,12 +215,18 @@ fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: 
     if let (Some(p), Some(verdict)) = (claim.sign_flip_p, claim.verdict)
         && verdict.faster().is_some()
         && p > 1.0 - shown.study.plan.confidence
+        && could_confirm(claim.ratio.blocks, shown.study.plan.confidence)
     {
         page.warning(
             "  ",
             &format!("A sign-flip test by itself does not confirm it (p = {p:.2})."),
         );
     }
+}
+
+/// Whether so few blocks could confirm anything: the test's smallest p-value is 2/2^blocks.
+fn could_confirm(blocks: usize, confidence: f64) -> bool {
+    2f64.powi(1 - blocks.min(1000) as i32) <= 1.0 - confidence
 }
 
 /// "p99 0.75 [0.70–0.81]".

@@ -1,0 +1,305 @@
+//! Whole trials, exactly, on scripted shares and a scripted clock.
+
+use load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
+use model::units::{Bytes, KIB, MIB};
+use model::{
+    Cause, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind, Outcome,
+    Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec, Workload,
+};
+use runner::{READ_FILE, Runner, RunnerOptions, WRITE_FILE};
+use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+fn workload(pattern: Pattern) -> Workload {
+    Workload {
+        pattern,
+        block: Bytes(64 * KIB),
+        size: Bytes(64 * MIB),
+        workers: NonZeroU16::MIN,
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    }
+}
+
+fn spec(number: u32, pattern: Pattern) -> TrialSpec {
+    TrialSpec {
+        number,
+        target: 0,
+        workload: workload(pattern),
+        generation: 1,
+        seconds: 1.0,
+        warm_up_seconds: 0.1,
+        window_seconds: 0.01,
+        operation_timeout_seconds: 30.0,
+        seed: 1,
+    }
+}
+
+struct Stage {
+    clock: Arc<VirtualClock>,
+    stop: Arc<AtomicBool>,
+    runner: Runner,
+}
+
+impl Stage {
+    fn new() -> Self {
+        let (clock, stop) = (Arc::new(VirtualClock::new()), Arc::new(AtomicBool::new(false)));
+        let runner = Runner::new(RunnerOptions {
+            study: StudyId("0123abcd".into()),
+            nonce: 7,
+            longest_trial: Duration::from_secs(1),
+            operation_timeout: Duration::from_secs(30),
+            server_memory: Some(2 << 30),
+            live: false,
+            clock: clock.clone(),
+            stop: stop.clone(),
+        });
+        Stage { clock, stop, runner }
+    }
+
+    fn share(&self, script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static) -> MockShare {
+        MockShare::new(self.clock.clone(), NonZeroU16::MIN, script)
+    }
+
+    fn open(&mut self, share: MockShare) -> Arc<MockShare> {
+        let share = Arc::new(share);
+        assert_eq!(self.runner.open(share.clone()).unwrap(), vec![]);
+        share
+    }
+
+    fn prepare(&mut self, pattern: Pattern) -> Result<Vec<Flag>, Failure> {
+        self.runner.prepare(0, &[workload(pattern)], &mut |_| {})
+    }
+
+    fn trial(&mut self, spec: &TrialSpec) -> TrialResult {
+        self.runner.trial(spec, &mut |_| {})
+    }
+}
+
+fn quantity(result: &TrialResult, measure: Measure) -> f64 {
+    result.quantities[&Metric::all(measure)]
+}
+
+#[test]
+fn reads_of_a_millisecond() {
+    let mut stage = Stage::new();
+    let share = stage.open(stage.share(|_, _| Reply::After(MS)));
+    stage.prepare(Pattern::RandomRead).unwrap();
+    assert_eq!(share.paths().len(), 3, "the directory, the lease, the file: {:?}", share.paths());
+    let mut phases = Vec::new();
+    let result = stage.runner.trial(&spec(0, Pattern::RandomRead), &mut |event| match event {
+        Event::Phase { phase, .. } => phases.push(phase),
+        Event::Finished { result } => assert_eq!(result.outcome, Outcome::Complete),
+        _ => {}
+    });
+    assert_eq!(phases, [Phase::Measure, Phase::Reckon]);
+    assert!((quantity(&result, Measure::Iops) / 1000.0 - 1.0).abs() < 0.002);
+    assert!((quantity(&result, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((quantity(&result, Measure::InFlight) - 1.0).abs() < 0.002);
+    assert_eq!(result.flags, vec![]);
+    assert_eq!(stage.runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+}
+
+#[test]
+fn the_final_flush_counts() {
+    let mut stage = Stage::new();
+    stage.open(stage.share(|op, _| match op {
+        Op::Flush(_) => Reply::After(500 * MS),
+        _ => Reply::After(MS),
+    }));
+    stage.prepare(Pattern::SequentialWrite).unwrap();
+    let result = stage.trial(&spec(0, Pattern::SequentialWrite));
+    assert_eq!(quantity(&result, Measure::FlushTime), 0.5);
+    // 0.9 s measured and nine tenths of the flush.
+    let expected = 900.0 / (0.9 + 0.45);
+    let iops = quantity(&result, Measure::Iops);
+    assert!((iops / expected - 1.0).abs() < 0.005, "{iops} against {expected}");
+    let safe = TrialSpec {
+        workload: Workload { stability: Stability::FileSync, ..workload(Pattern::SequentialWrite) },
+        ..spec(1, Pattern::SequentialWrite)
+    };
+    let iops = quantity(&stage.trial(&safe), Measure::Iops);
+    assert!((iops / 1000.0 - 1.0).abs() < 0.005, "nothing to flush: {iops}");
+}
+
+#[test]
+fn the_halves_of_a_mix_are_kept_apart_and_together() {
+    let mut stage = Stage::new();
+    stage.open(stage.share(|op, _| match op {
+        Op::Read(_) => Reply::After(MS),
+        Op::Write(..) => Reply::After(3 * MS),
+        Op::Flush(_) => Reply::After(Duration::ZERO),
+    }));
+    stage.prepare(Pattern::RandomMixed).unwrap();
+    let result = stage.trial(&spec(0, Pattern::RandomMixed));
+    let of = |side, measure| result.quantities[&Metric::of(side, measure)];
+    assert!((of(model::Side::Read, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((of(model::Side::Write, Measure::LatencyMean) / 3e-3 - 1.0).abs() < 0.001);
+    let halves = of(model::Side::Read, Measure::Iops) + of(model::Side::Write, Measure::Iops);
+    assert!((halves / quantity(&result, Measure::Iops) - 1.0).abs() < 1e-9);
+    assert!(result.ops[&OpKind::Read].count > 150 && result.ops[&OpKind::Write].count > 150);
+}
+
+#[test]
+fn burst_and_sustained_phases_are_told() {
+    let mut stage = Stage::new();
+    let begun = Arc::new(AtomicU64::new(u64::MAX));
+    stage.open(stage.share(move |op, at| match op {
+        Op::Flush(_) => Reply::After(Duration::ZERO),
+        _ if at.0 < begun.load(Ordering::Relaxed).saturating_add(400_000_000) => {
+            begun.fetch_min(at.0, Ordering::Relaxed);
+            Reply::After(Duration::from_micros(250))
+        }
+        _ => Reply::After(MS),
+    }));
+    let result = stage.trial(&TrialSpec {
+        workload: Workload { size: Bytes(64 * KIB), ..workload(Pattern::SequentialWrite) },
+        ..spec(0, Pattern::SequentialWrite)
+    });
+    assert_eq!(result.outcome, Outcome::Complete);
+    let burst = quantity(&result, Measure::BurstThroughput);
+    let sustained = quantity(&result, Measure::SustainedThroughput);
+    assert!((burst / sustained - 4.0).abs() < 0.3, "{burst} then {sustained}");
+    assert!(result.flags.iter().any(|f| matches!(f, Flag::TwoPhases { at_seconds, .. }
+        if (at_seconds - 0.4).abs() < 0.03)));
+}
+
+/// The probe's answer for a server that reads its first 16 MiB at one speed and the rest at another.
+fn probed(small: Duration, rest: Duration, jitter_percent: u64) -> (Option<StoredOn>, Vec<Flag>) {
+    let mut stage = Stage::new();
+    let count = AtomicU64::new(0);
+    let share = stage.share(move |op, _| {
+        let n = count.fetch_add(1, Ordering::Relaxed);
+        let time = match op {
+            Op::Read(span) if span.offset >= 16 * MIB => rest,
+            _ => small,
+        };
+        // Whole runs are slower or faster by some percent, as on real machines.
+        Reply::After(time + time * (n / 200 % 3 * jitter_percent) as u32 / 100)
+    });
+    stage.open(share.with_facts(TargetFacts { memory_below: true, ..TargetFacts::default() }));
+    let flags = stage.prepare(Pattern::RandomRead).unwrap();
+    (stage.runner.facts()[0].reads_from, flags)
+}
+
+#[test]
+fn the_two_size_probe_tells_memory_from_disk_and_says_when_it_cannot() {
+    let (memory, flags) = probed(MS, MS, 1);
+    assert_eq!(memory, Some(StoredOn::ServerMemory));
+    assert!(
+        matches!(flags[..], [Flag::WorkingSet { settles: Some(Bytes(n)), .. }] if n == 4 << 30)
+    );
+    assert_eq!(probed(MS, 8 * MS, 1), (Some(StoredOn::Disk), vec![]));
+    let (unclear, flags) = probed(MS, MS * 14 / 10, 1);
+    assert_eq!(unclear, Some(StoredOn::Unknown));
+    assert_eq!(flags.len(), 1);
+}
+
+#[test]
+fn no_space_before_leaves_nothing_behind() {
+    let mut stage = Stage::new();
+    let share = stage.share(|_, _| Reply::After(MS));
+    share.set_space(Space { total: 1 << 30, available: 100 * MIB });
+    let share = stage.open(share);
+    let failure = stage.prepare(Pattern::RandomMixed).unwrap_err();
+    assert_eq!(failure.cause, Cause::NoSpace);
+    assert!(failure.next.contains("--size 32MiB"), "{failure}");
+    assert_eq!(stage.runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+}
+
+#[test]
+fn an_error_under_load_fails_the_trial_with_its_reason() {
+    for (kind, cause) in [
+        (ErrorKind::NoSpace, Cause::NoSpace),
+        (ErrorKind::TimedOut, Cause::Unreachable),
+        (ErrorKind::CorruptContent, Cause::Trial),
+        (ErrorKind::Io, Cause::Trial),
+    ] {
+        let mut stage = Stage::new();
+        let failing = kind.clone();
+        let share = stage.open(stage.share(move |op, at| match op {
+            Op::Read(_) if at.0 > 2_000_000_000 => {
+                let error = OpError { kind: failing.clone(), detail: "scripted".into() };
+                Reply::Fails(MS, error)
+            }
+            _ => Reply::After(MS),
+        }));
+        stage.prepare(Pattern::RandomRead).unwrap();
+        assert_eq!(stage.trial(&spec(0, Pattern::RandomRead)).outcome, Outcome::Complete);
+        let result = stage.trial(&spec(1, Pattern::RandomRead));
+        let Outcome::Failed { phase, failure } = result.outcome else {
+            panic!("{kind}: {:?}", result.outcome)
+        };
+        assert_eq!((phase.as_str(), failure.cause), ("measure", cause), "{kind}");
+        assert!(failure.happened.contains("scripted"), "{failure}");
+        assert!(result.quantities.is_empty(), "a failed trial has no figures");
+        assert!(result.ops[&OpKind::Read].errors[&kind] > 0);
+        assert_eq!(stage.runner.close(), vec![]);
+        assert_eq!(share.paths(), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn the_written_file_is_laid_out_once_a_block_and_the_read_one_once() {
+    let mut stage = Stage::new();
+    let created = Arc::new(Mutex::new(Vec::new()));
+    let seen = created.clone();
+    let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |call, path| {
+        if call == "create" {
+            let name = path.rsplit('/').next().unwrap_or_default().to_owned();
+            seen.lock().unwrap().push(name);
+        }
+        None
+    });
+    stage.open(share);
+    stage.prepare(Pattern::RandomMixed).unwrap();
+    for block in 1..=3 {
+        for pattern in [Pattern::RandomMixed, Pattern::RandomWrite, Pattern::RandomRead] {
+            let spec = TrialSpec { generation: block, ..spec(block, pattern) };
+            assert_eq!(stage.trial(&spec).outcome, Outcome::Complete);
+        }
+    }
+    let created = created.lock().unwrap();
+    assert_eq!(created.iter().filter(|n| *n == READ_FILE).count(), 1, "{created:?}");
+    assert_eq!(created.iter().filter(|n| *n == WRITE_FILE).count(), 3, "{created:?}");
+}
+
+#[test]
+fn what_cannot_be_removed_is_named() {
+    let mut stage = Stage::new();
+    let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(|call, path| {
+        let gone = call == "list" && !path.is_empty();
+        gone.then(|| Failure::new(Cause::Unreachable, call, path, "the server is gone", ""))
+    });
+    stage.open(share);
+    stage.prepare(Pattern::RandomRead).unwrap();
+    let flags = stage.runner.close();
+    let [Flag::NotCleaned { directory, .. }] = &flags[..] else { panic!("{flags:?}") };
+    assert_eq!(directory, ".plimsoll-0123abcd-00000007");
+    assert!(flags[0].advice().contains("plimsoll clean"));
+}
+
+#[test]
+fn a_stop_before_and_during_a_trial() {
+    let mut stage = Stage::new();
+    let stop = stage.stop.clone();
+    stage.open(stage.share(move |op, at| {
+        if matches!(op, Op::Read(_)) && at.0 > 500_000_000 {
+            stop.store(true, Ordering::Relaxed);
+        }
+        Reply::After(MS)
+    }));
+    stage.prepare(Pattern::RandomRead).unwrap();
+    let result = stage.trial(&spec(0, Pattern::RandomRead));
+    assert_eq!(result.outcome, Outcome::Stopped);
+    assert_eq!(stage.trial(&spec(1, Pattern::RandomRead)).outcome, Outcome::Stopped);
+    assert_eq!(stage.runner.close(), vec![]);
+}
