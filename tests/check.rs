@@ -271,3 +271,52 @@ fn corrupt_and_misplaced_content_is_found_and_told_apart() {
         assert_eq!(listing(plain.path()), vec![]);
     }
 }
+
+#[test]
+fn a_quick_look_says_what_it_cannot_resolve() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let program = Plimsoll::new();
+    let ran = program
+        .run(&[
+            "check",
+            one.path().to_str().unwrap(),
+            other.path().to_str().unwrap(),
+            "--quick",
+            "--pattern=random-read",
+            "--time=500ms",
+            "--size=8MiB",
+            "--quiet",
+        ])
+        .expect(0);
+    assert!(ran.out.contains("a quick look"), "{}", ran.out);
+    assert!(ran.out.contains("are not resolved"), "{}", ran.out);
+}
+
+/// The stop rule ends the study, or the cap does and says so.
+#[test]
+fn the_stop_rule_and_the_cap() {
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let directory = plain.path().to_str().unwrap();
+    let ran = program
+        .run(&[
+            "check",
+            directory,
+            "--pattern=random-read",
+            "--time=200ms",
+            "--size=8MiB",
+            "--max-time=12s",
+            "--margin=0.5",
+            "--quiet",
+        ])
+        .expect(0);
+    let study = program.latest();
+    let blocks = study.trials.len();
+    match study.ended {
+        model::Ended::Done => assert!(blocks >= 6, "the pilot is six blocks"),
+        model::Ended::CapReached => assert!(ran.out.contains("cap reached"), "{}", ran.out),
+        ended => panic!("{ended:?}"),
+    }
+    let last = study.trials.last().unwrap();
+    assert!(last.started_seconds < 12.0, "no block begins after the cap");
+}

@@ -277,11 +277,10 @@ fn random(sequence: u64) -> Pcg64 {
 fn killed_at_random_moments_on_a_directory() {
     let outcomes: Vec<(usize, usize)> = std::thread::scope(|scope| {
         let lane = |lane: usize| {
-            let kills = KILLS / LANES + usize::from(lane < KILLS % LANES);
             move || {
                 let directory = tempfile::tempdir().unwrap();
-                let target = directory.path().to_str().unwrap();
-                kill_at_random(Ground::new(target, directory.path()), random(lane as u64), kills)
+                let ground = Ground::new(directory.path().to_str().unwrap(), directory.path());
+                kill_at_random(ground, random(lane as u64), KILLS.div_ceil(LANES))
             }
         };
         let lanes: Vec<_> = (0..LANES).map(|n| scope.spawn(lane(n))).collect();
@@ -372,7 +371,7 @@ fn kill_before_every<S: AsRef<str> + Sync>(
 ) -> usize {
     let kill = |call: &str, nth: usize| {
         let place = Place::new();
-        let (ran, log) = place.run("unlink", paths, Some((call, nth)));
+        let (ran, log) = place.run("openat,unlink", paths, Some((call, nth)));
         if ran.code == Some(0) {
             return false;
         }
@@ -434,14 +433,23 @@ fn killed_before_every_change_on_the_target() {
         return;
     }
     let seen = Mutex::new(BTreeSet::new());
-    let look = |_: &strace::Log, study: Option<&Study>| {
-        seen.lock().unwrap().insert(study.map(|s| s.trials.len()));
+    let look = |log: &strace::Log, study: Option<&Study>| {
+        let trials = study.map(|s| s.trials.len());
+        // The lease is written when the directory is made and at the start of each trial: by then
+        // the trial before is finished.
+        let finished = log.written("lease.json").saturating_sub(2);
+        assert!(trials.unwrap_or(0) >= finished, "{finished} trials finished, {trials:?} kept");
+        seen.lock().unwrap().insert((finished, trials));
     };
     // Directories and files that are made and removed, and everything that fills the lease.
     let names = kill_before_every(&["mkdirat", "openat", "unlinkat"], target_paths, look);
     let content = kill_before_every(&["write", "ftruncate", "fdatasync"], every_path, look);
     println!("{names} kills before a name changed, {content} before content did");
     assert!(names > 2 * TRIALS && content > 2 * TRIALS);
+    let seen = seen.into_inner().unwrap();
+    println!("finished and kept: {seen:?}");
+    let kept: BTreeSet<_> = seen.iter().map(|(_, kept)| *kept).collect();
     let all = std::iter::once(None).chain((0..=TRIALS).map(Some)).collect();
-    assert_eq!(seen.into_inner().unwrap(), all, "kills before, between and after all trials");
+    assert_eq!(kept, all, "kills before, between and after all trials");
+    assert!(seen.iter().any(|(finished, _)| *finished == TRIALS - 1), "the lease was looked for");
 }

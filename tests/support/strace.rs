@@ -76,4 +76,12 @@ impl Log {
         let commit = |line: &&str| line.contains("unlink(") && line.contains("-journal\") = 0");
         self.0.lines().filter(commit).count()
     }
+
+    /// How often a file of this name was opened to be made or written anew.
+    pub fn written(&self, name: &str) -> usize {
+        let name = format!("/{name}\", ");
+        let opened = |line: &&str| line.contains("openat(") && line.contains(&name);
+        let made = |line: &&str| line.contains("O_CREAT") && !line.ends_with('?');
+        self.0.lines().filter(opened).filter(made).count()
+    }
 }

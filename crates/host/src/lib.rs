@@ -17,6 +17,8 @@ pub trait Watch {
     fn facts(&self) -> HostFacts;
     /// Its counters now; `None` where they cannot be read.
     fn sample(&mut self) -> Option<Sample>;
+    /// Whether no disk has an operation in flight; `None` where that cannot be seen.
+    fn disks_idle(&self) -> Option<bool>;
 }
 
 /// The load of a host between two samples of its counters. `idle_baseline` is in busy CPU seconds

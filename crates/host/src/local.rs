@@ -1,7 +1,9 @@
 //! This machine.
 
 use crate::Watch;
-use crate::proc_files::{Sample, parse_cpu_model, parse_memory_total, parse_net_dev, parse_stat};
+use crate::proc_files::{
+    Sample, parse_cpu_model, parse_disks_in_flight, parse_memory_total, parse_net_dev, parse_stat,
+};
 use model::{Clock, HostFacts};
 use nix::unistd::{SysconfVar, sysconf};
 use std::fs::read_to_string;
@@ -52,6 +54,11 @@ impl Watch for Local {
         let (cpu, cores) = parse_stat(&stat, self.ticks_per_second)?;
         let network_bytes = read_to_string("/proc/net/dev").map(|t| parse_net_dev(&t)).unwrap_or(0);
         Some(Sample { at: self.clock.now(), cpu, cores, network_bytes })
+    }
+
+    fn disks_idle(&self) -> Option<bool> {
+        let stats = read_to_string("/proc/diskstats").ok()?;
+        Some(parse_disks_in_flight(&stats) == 0)
     }
 }
 

@@ -69,6 +69,14 @@ pub fn parse_net_dev(text: &str) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
+/// Operations in flight on all block devices, from /proc/diskstats (field 12 of a line; see the
+/// kernel's Documentation/admin-guide/iostats.rst). Lines that do not parse count as idle.
+pub fn parse_disks_in_flight(text: &str) -> u64 {
+    text.lines()
+        .filter_map(|line| line.split_ascii_whitespace().nth(11)?.parse::<u64>().ok())
+        .fold(0, u64::saturating_add)
+}
+
 /// MemTotal of /proc/meminfo, in bytes.
 pub fn parse_memory_total(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|l| l.strip_prefix("MemTotal:"))?;
@@ -121,6 +129,13 @@ mod tests {
     }
 
     #[test]
+    fn disks_in_flight() {
+        let line = "   8       0 sda 6000 10 500000 1000 900 20 7000 300 3 800 1300";
+        let idle = line.replace(" 3 800", " 0 800");
+        assert_eq!(parse_disks_in_flight(&format!("{line}\n{idle}\nnonsense")), 3);
+    }
+
+    #[test]
     fn memory_and_model() {
         assert_eq!(parse_memory_total("MemTotal:       24576 kB\n"), Some(24576 * 1024));
         let mips = "system type\t: Atheros AR9344\ncpu model\t\t: MIPS 74Kc V4.12\n";
@@ -134,6 +149,7 @@ mod tests {
             let _ = parse_net_dev(&text);
             let _ = parse_memory_total(&text);
             let _ = parse_cpu_model(&text);
+            let _ = parse_disks_in_flight(&text);
         }
     }
 }

@@ -68,8 +68,9 @@ pub fn measure(
     })?;
     live.done();
     study.flags.extend(hindsight(&study, quick));
-    store.update(&study)?;
+    let kept = store.update(&study);
     show(&study, output)?;
+    kept?;
     Ok((study, signals.cause()))
 }
 

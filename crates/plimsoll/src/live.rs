@@ -56,8 +56,8 @@ impl Live {
         let at_least =
             if matches!(plan.rule, model::Rule::Stein { .. }) { "at least " } else { "" };
         output::complain(&format!(
-            "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}, \
-             at most {} and the end of the block begun. Seed {}.",
+            "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}; no \
+             block is begun that would end after {}. Seed {}.",
             plan.workloads.len(),
             plan.targets.len(),
             cells,

@@ -1,7 +1,7 @@
-//! Ctrl-C and SIGTERM: the first asks the run to end in order, a second ends it at once.
+//! Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to end in order, a second ends it at once.
 
 use model::{Cause, Failure};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +18,7 @@ impl Signals {
     pub fn listen() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let last = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM] {
+        for signal in [SIGINT, SIGTERM, SIGHUP] {
             let number = signal as usize;
             flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())
                 .and_then(|_| flag::register_usize(signal, last.clone(), number))
@@ -34,7 +34,7 @@ impl Signals {
     pub fn cause(&self) -> Option<Cause> {
         match self.last.load(Ordering::Relaxed) as i32 {
             SIGINT => Some(Cause::Interrupted),
-            SIGTERM => Some(Cause::Terminated),
+            SIGTERM | SIGHUP => Some(Cause::Terminated),
             _ => None,
         }
     }

@@ -51,7 +51,7 @@ fn outcome(team: &TeamResult, given: &str) -> Outcome {
         }
         (Ended::Stopped, _) => Outcome::Stopped,
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
-            failed(bad_content(given, error.detail.to_string()))
+            failed(bad_content(given, format!("{}: {}", error.kind, error.detail)))
         }
         (Ended::Complete, Some(error)) => {
             failed(load::failure("finish the trial", given.to_owned(), error))

@@ -5,7 +5,7 @@ use crate::lease::LeaseState;
 use crate::runner::RunnerOptions;
 use crate::{probe, reckon};
 use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
-use model::units::Bytes;
+use model::units::{Bytes, MIB};
 use model::{
     Cause, Clock, Event, Failure, Flag, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
     TrialSpec, Workload,
@@ -143,7 +143,7 @@ impl Session {
             Cause::NoSpace,
             "find room for the test files",
             &self.facts.given,
-            format!("they need {} and {} are free", Bytes(needed), Bytes(space.available)),
+            format!("they need {} and {} are free", Bytes(needed), whole_mib(space.available)),
             next,
         ))
     }
@@ -317,10 +317,9 @@ impl Session {
     /// Removes everything made. A server that was gone gets a few chances to be back.
     pub(crate) fn close(mut self) -> Option<Flag> {
         let clock: &dyn Clock = &*self.means.clock;
-        for file in [self.read.map(|r| r.file), self.write.as_ref().map(|w| w.laid_out.file)] {
-            if let Some(file) = file {
-                self.directory.namespace().close(file);
-            }
+        let files = [self.read, self.write.as_ref().map(|w| w.laid_out)];
+        for laid_out in files.into_iter().flatten() {
+            self.directory.namespace().close(laid_out.file);
         }
         for attempt in 0..CLEAN_UP_TRIES {
             if attempt > 0 {
@@ -339,6 +338,11 @@ impl Session {
             directory: self.directory.name().to_owned(),
         })
     }
+}
+
+/// Rounded down to a MiB, for people.
+fn whole_mib(bytes: u64) -> Bytes {
+    if bytes < MIB { Bytes(bytes) } else { Bytes(bytes / MIB * MIB) }
 }
 
 fn other_runs(found: Vec<directory::Found>, target: &str) -> Vec<Flag> {

@@ -3,12 +3,19 @@
 use host::Watch;
 use host::proc_files::Sample;
 use model::{Clock, Flag, HostLoad};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Busy share of all cores in the idle window above which a warning is given.
 const BUSY: f64 = 0.10;
 /// Network traffic in the idle window above which a warning is given, in bytes per second.
 const TRAFFIC: f64 = 1e6;
+
+/// How often a waiting study looks whether it was stopped.
+const LOOK: Duration = Duration::from_millis(100);
+/// Longest wait for disks to come to rest, and how often they are looked at.
+const REST: Duration = Duration::from_secs(2);
+const REST_LOOK: Duration = Duration::from_millis(20);
 
 /// The hosts of a study with the idle baseline of each.
 pub struct Hosts {
@@ -42,13 +49,16 @@ impl Hosts {
         self.watched.iter().map(|w| w.watch.facts()).collect()
     }
 
-    /// Watches the idle hosts for `window` and returns what disturbs.
-    pub fn idle(&mut self, window: Duration, clock: &dyn Clock) -> Vec<Flag> {
+    /// Watches the idle hosts for `window` and returns what disturbs; ends early when stopped.
+    pub fn idle(&mut self, window: Duration, clock: &dyn Clock, stop: &AtomicBool) -> Vec<Flag> {
         if window.is_zero() || self.watched.is_empty() {
             return Vec::new();
         }
         self.begin();
-        clock.sleep_until(clock.now() + window);
+        let end = clock.now() + window;
+        while clock.now() < end && !stop.load(Ordering::Relaxed) {
+            clock.sleep_until(end.min(clock.now() + LOOK));
+        }
         self.end();
         let mut flags = Vec::new();
         for host in &mut self.watched {
@@ -68,6 +78,16 @@ impl Hosts {
             }
         }
         flags
+    }
+
+    /// Waits until the disks of every host are at rest where that can be seen, but not for long:
+    /// somebody else may be using them.
+    pub fn rest(&mut self, clock: &dyn Clock) {
+        let end = clock.now() + REST;
+        let busy = |hosts: &[Watched]| hosts.iter().any(|h| h.watch.disks_idle() == Some(false));
+        while busy(&self.watched) && clock.now() < end {
+            clock.sleep_until(clock.now() + REST_LOOK);
+        }
     }
 
     /// The load begins.

@@ -146,7 +146,8 @@ impl Conductor<'_> {
         if seconds > 0.0 {
             (self.observer)(Progress::Baseline { seconds });
         }
-        let flags = self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock);
+        let flags =
+            self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock, &self.stop);
         self.study.flags.extend(flags);
         if self.stopped() {
             return Err(interrupted());
@@ -183,7 +184,7 @@ impl Conductor<'_> {
                 return Ok(());
             };
             if block > 0 && self.study.plan.baseline_seconds > 0.0 {
-                let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock);
+                let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
                 add_new(&mut self.study.flags, flags);
             }
             let count = cells.len() as f64;
@@ -247,6 +248,7 @@ impl Conductor<'_> {
             }
             observer(Progress::Event(&event));
         });
+        self.hosts.rest(&*self.clock);
         let loads = self.hosts.loads();
         if matches!(result.outcome, Outcome::Complete) {
             machine_cpu(&mut result, &loads);
@@ -289,7 +291,10 @@ impl Conductor<'_> {
             Ok(()) => {}
         }
         self.study.flags.extend(left);
-        self.keep.end(&self.study)?;
+        if let Err(failure) = self.keep.end(&self.study) {
+            // The figures are worth more than the store: they are handed back all the same.
+            self.study.ended = Ended::Failed { failure };
+        }
         Ok(self.study)
     }
 }

@@ -1,0 +1,27 @@
+//! `plimsoll demo`: the whole way without a server and without root.
+
+mod support;
+
+use model::{Outcome, Study};
+use support::{Plimsoll, listing};
+
+#[test]
+fn the_demonstration_measures_both_and_leaves_nothing() {
+    let scratch = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let output = program
+        .command(&["demo", "--quiet", "--json=-"])
+        .env("TMPDIR", scratch.path())
+        .output()
+        .unwrap();
+    let ran = support::Ran::from(output).expect(0);
+    let study: Study = serde_json::from_str(&ran.out).unwrap();
+    assert_eq!(study.trials.len(), 2 * 5 * 3);
+    assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
+    assert!(study.targets[0].protocol.starts_with("NFSv3"));
+    assert!(study.targets[1].protocol.starts_with("directory"));
+    assert_eq!(listing(scratch.path()), vec![]);
+    let shown = program.run(&["show"]).expect(0).out;
+    let verdicts = ["faster", "times as fast", "no practical difference", "not resolved"];
+    assert!(verdicts.iter().any(|v| shown.contains(v)), "{shown}");
+}
