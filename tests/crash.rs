@@ -54,7 +54,7 @@ fn put_foreign_files(directory: &Path) {
     fs::write(directory.join("lease.json"), "{}").unwrap();
 }
 
-/// The run directories that programs which are killed here leave behind.
+/// The last parts of paths.
 fn names(directories: impl IntoIterator<Item = PathBuf>) -> BTreeSet<String> {
     directories.into_iter().map(|d| d.file_name().unwrap().to_str().unwrap().to_owned()).collect()
 }

@@ -69,6 +69,13 @@ impl From<ContentError> for OpError {
     }
 }
 
+/// What of the pool a buffer holds, apart from stamps and marks, whose places in it are fixed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartOfPool {
+    position: usize,
+    length: usize,
+}
+
 /// Makes content, one span at a time, in a private copy of the pool. A lane has one, or one for
 /// each operation in flight where the bytes must stay as they are until it completes.
 pub struct ContentWriter {
@@ -93,6 +100,26 @@ impl Content {
             part.copy_from_slice(&self.pool[..part.len()]);
         }
         ContentWriter { study: self.study, block: block as usize, pool }
+    }
+
+    /// Makes the bytes of `span` at the start of a buffer of the caller's; a longer span is cut to
+    /// it. `holds` remembers what the buffer holds, so that only stamps and marks are written
+    /// where it was last made for the same part of the pool; it is `None` for other bytes.
+    pub(crate) fn fill(&self, span: &Span, buffer: &mut [u8], holds: &mut Option<PartOfPool>) {
+        let edition = Edition::new(self.study, span.file.0, span.generation);
+        let length = buffer.len().min(span.length as usize);
+        let bytes = &mut buffer[..length];
+        let part = PartOfPool { position: edition.position(span.offset), length };
+        if *holds != Some(part) {
+            let first = bytes.len().min(POOL - part.position);
+            let (to_the_end, again) = bytes.split_at_mut(first);
+            to_the_end.copy_from_slice(&self.pool[part.position..][..first]);
+            for round in again.chunks_mut(POOL) {
+                round.copy_from_slice(&self.pool[..round.len()]);
+            }
+            *holds = Some(part);
+        }
+        edition.put_heads(span.offset, bytes);
     }
 
     /// Checks bytes read at `offset` of a file against its content at `generation`. The first
@@ -193,17 +220,7 @@ impl ContentWriter {
         let position = edition.position(span.offset);
         let length = (span.length as usize).min(self.block);
         let bytes = &mut self.pool[position..position + length];
-        let mut at = 0;
-        while at < length {
-            let here = span.offset + at as u64;
-            let within = (here % PIECE as u64) as usize;
-            let (head, head_length) = edition.head(here / PIECE as u64);
-            if within < head_length {
-                let n = (head_length - within).min(length - at);
-                bytes[at..at + n].copy_from_slice(&head[within..within + n]);
-            }
-            at += PIECE - within;
-        }
+        edition.put_heads(span.offset, bytes);
         bytes
     }
 }
@@ -235,6 +252,34 @@ impl Edition {
         (self.shift.wrapping_add(offset) % POOL as u64) as usize
     }
 
+    /// Puts stamps and marks where they belong in `bytes`, which stand at `offset` in the file.
+    fn put_heads(&self, offset: u64, bytes: &mut [u8]) {
+        let mut at = 0;
+        while at < bytes.len() {
+            let here = offset + at as u64;
+            let (piece, within) = (here / PIECE as u64, (here % PIECE as u64) as usize);
+            let rest = &mut bytes[at..];
+            if within == 0
+                && !piece.is_multiple_of(PIECES_PER_PAGE)
+                && let Some(mark) = rest.first_chunk_mut()
+            {
+                // Seven of eight, so worth a way of their own.
+                *mark = self.mark(piece);
+            } else {
+                let (head, head_length) = self.head(piece);
+                let n = head_length.saturating_sub(within).min(rest.len());
+                rest[..n].copy_from_slice(&head[within.min(head_length)..][..n]);
+            }
+            at += PIECE - within;
+        }
+    }
+
+    /// The mark of a piece.
+    #[inline]
+    fn mark(&self, piece: u64) -> [u8; MARK] {
+        (piece.wrapping_mul(SPREAD) ^ self.key).to_le_bytes()
+    }
+
     /// Stamp or mark at the head of a 512-byte piece, and its length.
     #[inline]
     fn head(&self, piece: u64) -> ([u8; STAMP], usize) {
@@ -249,8 +294,7 @@ impl Edition {
             head[24..32].copy_from_slice(&sum.to_le_bytes());
             (head, STAMP)
         } else {
-            let mark = piece.wrapping_mul(SPREAD) ^ self.key;
-            head[..MARK].copy_from_slice(&mark.to_le_bytes());
+            head[..MARK].copy_from_slice(&self.mark(piece));
             (head, MARK)
         }
     }

@@ -4,6 +4,7 @@
 
 mod directory;
 mod lease;
+mod options;
 mod probe;
 mod reckon;
 mod runner;
@@ -12,4 +13,5 @@ mod session;
 pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
 pub use lease::LeaseState;
 pub use load::Share;
-pub use runner::{Runner, RunnerOptions};
+pub use options::RunnerOptions;
+pub use runner::Runner;

@@ -21,7 +21,7 @@ const FEW_OPERATIONS: u64 = 20;
 pub(crate) fn result(team: &TeamResult, spec: &TrialSpec, given: &str) -> TrialResult {
     let measured = team.measured(warm_up(team, spec));
     let mut result = TrialResult {
-        outcome: outcome(team, given),
+        outcome: outcome(team, &measured, given),
         quantities: BTreeMap::new(),
         ops: ops(team, &measured),
         series: Series { window_seconds: spec.window_seconds, windows: team.windows.clone() },
@@ -43,7 +43,7 @@ fn warm_up(team: &TeamResult, spec: &TrialSpec) -> Duration {
     }
 }
 
-fn outcome(team: &TeamResult, given: &str) -> Outcome {
+fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
     let failed = |failure| Outcome::Failed { phase: Phase::Measure.to_string(), failure };
     match (&team.ended, &team.first_error) {
         (Ended::Failed(error), _) => {
@@ -56,6 +56,13 @@ fn outcome(team: &TeamResult, given: &str) -> Outcome {
         (Ended::Complete, Some(error)) => {
             failed(load::failure("finish the trial", given.to_owned(), error))
         }
+        (Ended::Complete, None) if measured.kinds.is_empty() => failed(Failure::new(
+            Cause::Trial,
+            "finish the trial",
+            given,
+            format!("no operation completed within {:.1} s", measured.length.as_secs_f64()),
+            "Lengthen --time, or look why the target is so slow.",
+        )),
         (Ended::Complete, None) => Outcome::Complete,
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::directory::{self, READ_FILE, RunDirectory, WRITE_FILE};
 use crate::lease::LeaseState;
-use crate::runner::RunnerOptions;
+use crate::options::RunnerOptions;
 use crate::{probe, reckon};
 use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
 use model::units::{Bytes, MIB};

@@ -303,3 +303,17 @@ fn a_stop_before_and_during_a_trial() {
     assert_eq!(stage.trial(&spec(1, Pattern::RandomRead)).outcome, Outcome::Stopped);
     assert_eq!(stage.runner.close(), vec![]);
 }
+
+/// A trial without an operation once was complete, and entered the statistics without a figure.
+#[test]
+fn a_trial_in_which_nothing_completes_is_no_trial() {
+    let mut stage = Stage::new();
+    stage.open(stage.share(|op, _| match op {
+        Op::Read(_) => Reply::After(5000 * MS),
+        _ => Reply::After(MS),
+    }));
+    stage.prepare(Pattern::RandomRead).unwrap();
+    let result = stage.trial(&spec(0, Pattern::RandomRead));
+    let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
+    assert!(failure.happened.contains("no operation completed"), "{failure}");
+}

@@ -265,9 +265,10 @@ impl Conductor<'_> {
             result,
             loads,
         };
-        self.keep.add_trial(&self.study, &trial)?;
+        let kept = self.keep.add_trial(&self.study, &trial);
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
+        kept?;
         fatal.map_or(Ok(()), Err)
     }
 

@@ -32,3 +32,68 @@ pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     }
     Some(Flag::SizeLowered { wanted: Bytes(wanted), used: Bytes(used), bytes_per_second })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::units::GIB;
+    use model::{DirectoryTarget, Layout, Pattern, Rule, Stability, Target, Workload};
+    use std::num::NonZeroU16;
+
+    fn plan(size: u64) -> Plan {
+        let workload = |pattern| Workload {
+            pattern,
+            block: Bytes(4096),
+            size: Bytes(size),
+            workers: NonZeroU16::MIN,
+            depth: NonZeroU16::MIN,
+            layout: Layout::Disjoint,
+            stability: Stability::Unstable,
+            verify: false,
+        };
+        Plan {
+            targets: vec![Target::Directory(DirectoryTarget { path: "x".into() })],
+            workloads: vec![workload(Pattern::RandomRead), workload(Pattern::RandomWrite)],
+            trial_seconds: 5.0,
+            warm_up_seconds: 0.5,
+            rule: Rule::Stein { pilot: 6, half_width: 0.02 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            operation_timeout_seconds: 30.0,
+            seed: 1,
+            server_memory: None,
+            engine: None,
+            adapt_size: true,
+            command: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_fast_target_keeps_its_size() {
+        let mut plan = plan(GIB);
+        assert_eq!(adapt(&mut plan, 112e6), None);
+        assert_eq!(plan.workloads[0].size.0, GIB);
+    }
+
+    #[test]
+    fn a_slow_target_gets_what_a_quarter_of_the_cap_allows() {
+        // 6 MB/s for 150 s make 900 MB, for seven layouts: 128 MB each, so 64 MiB.
+        let mut plan = plan(GIB);
+        let flag = adapt(&mut plan, 6e6).unwrap();
+        assert!(plan.workloads.iter().all(|w| w.size.0 == 64 * MIB));
+        assert!(matches!(flag, Flag::SizeLowered { wanted: Bytes(GIB), used: Bytes(n), .. }
+            if n == 64 * MIB));
+    }
+
+    #[test]
+    fn nothing_goes_below_the_smallest_and_small_files_stay() {
+        let mut slow = plan(GIB);
+        adapt(&mut slow, 1.0);
+        assert_eq!(slow.workloads[0].size.0, SMALLEST);
+        let mut small = plan(8 * MIB);
+        assert_eq!(adapt(&mut small, 1.0), None);
+        assert_eq!(small.workloads[0].size.0, 8 * MIB);
+    }
+}

@@ -3,7 +3,7 @@
 use super::LaneFiles;
 use super::file::{find, op_error, short};
 use super::ring::Ring;
-use crate::content::{Content, ContentWriter};
+use crate::content::{Content, PartOfPool};
 use crate::cpu;
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
@@ -16,10 +16,8 @@ pub(super) struct UringLane {
     ring: Ring,
     files: LaneFiles,
     content: Arc<Content>,
-    /// One for all slots: what it makes is copied to the slot's buffer, since the bytes of an
-    /// operation in flight must stay as they are while others are made.
-    writer: Option<ContentWriter>,
-    block: u32,
+    /// What each slot's buffer holds: a sequence of large blocks needs no copy of the pool.
+    holds: Vec<Option<PartOfPool>>,
     verify: bool,
     clock: Arc<dyn Clock>,
     /// What is in flight, by tag; a tag is a slot of the ring.
@@ -34,8 +32,7 @@ impl UringLane {
             ring: Ring::new(request.depth.get(), request.block)?,
             files,
             content: request.content.clone(),
-            writer: None,
-            block: request.block,
+            holds: vec![None; usize::from(request.depth.get())],
             verify: request.verify,
             clock: request.clock.clone(),
             slots: vec![None; usize::from(request.depth.get())],
@@ -48,14 +45,15 @@ impl UringLane {
         Ok(match op {
             Op::Read(span) => {
                 let file = find(&self.files, span.file)?.for_span(span, Stability::Unstable);
+                if let Some(holds) = self.holds.get_mut(slot) {
+                    *holds = None;
+                }
                 self.ring.read(slot, file, span.offset, span.length)
             }
             Op::Write(span, stability) => {
                 let file = find(&self.files, span.file)?.for_span(span, *stability);
                 let Some(buffer) = self.ring.buffer(slot) else { return Ok(false) };
-                let writer = self.writer.get_or_insert_with(|| self.content.writer(self.block));
-                let data = writer.fill(span);
-                buffer[..data.len()].copy_from_slice(data);
+                self.content.fill(span, buffer, &mut self.holds[slot]);
                 self.ring.write(slot, file, span.offset, span.length)
             }
             Op::Flush(id) => self.ring.sync(slot, find(&self.files, *id)?.for_flush()),
