@@ -81,21 +81,6 @@ impl Kind {
             rpc_latency: self.rpc.as_ref().map(LatencySummary::from),
         }
     }
-
-    /// Mean client latency.
-    pub fn mean(&self) -> Duration {
-        Duration::from_nanos(self.client.mean() as u64)
-    }
-}
-
-impl Measured {
-    /// In-flight operations by Little's law: the sum over kinds of rate x mean client latency.
-    pub fn in_flight_by_littles_law(&self) -> f64 {
-        let seconds = self.length.as_secs_f64();
-        let busy: f64 =
-            self.kinds.values().map(|k| k.operations as f64 * k.client.mean() / 1e9).sum();
-        if seconds > 0.0 { busy / seconds } else { 0.0 }
-    }
 }
 
 /// What one worker brings home.

@@ -16,7 +16,7 @@ pub struct Histogram {
 impl Histogram {
     /// Number of values recorded.
     pub fn count(&self) -> u64 {
-        self.buckets_ns.iter().map(|b| b.1).sum()
+        self.buckets_ns.iter().fold(0, |sum, b| sum.saturating_add(b.1))
     }
 }
 

@@ -2,7 +2,6 @@
 
 use serde::{Deserialize, Serialize};
 use std::ops::{Add, Sub};
-use std::time::Duration;
 
 /// What a host is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -112,10 +111,5 @@ impl HostLoad {
     /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration, at least 0.
     pub fn caused(&self) -> CpuSeconds {
         CpuSeconds((self.cpu.busy().0 - self.idle_baseline * self.seconds).max(0.0))
-    }
-
-    /// The time watched.
-    pub fn duration(&self) -> Duration {
-        Duration::from_secs_f64(self.seconds.max(0.0))
     }
 }

@@ -66,7 +66,7 @@ pub enum Rule {
 impl Plan {
     /// Length of one trial.
     pub fn trial(&self) -> Duration {
-        Duration::from_secs_f64(self.trial_seconds.max(0.0))
+        Duration::try_from_secs_f64(self.trial_seconds).unwrap_or_default()
     }
 
     /// Blocks that are run whatever the figures say.

@@ -22,6 +22,10 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are pa
 3 unreachable; 4 authentication; 5 no such export or directory, or not permitted; 6 no space; \
 130 interrupted; 143 terminated.";
 
+const TARGET_HELP: &str = "What to measure: a directory, or \
+nfs://host[:port]/export/path[?option=value&…]. Of several, the first is the one that the others \
+are compared with";
+
 #[derive(Args)]
 pub struct StoreArguments {
     /// The store of results [default: plimsoll/studies.db in the user's data directory]
@@ -49,9 +53,7 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct CheckArguments {
-    /// What to measure: a directory, or nfs://host[:port]/export/path[?option=value&…]. Of several,
-    /// the first is the one that the others are compared with
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_name = "TARGET", help = TARGET_HELP)]
     pub targets: Vec<String>,
     #[command(flatten)]
     pub what: WorkloadArguments,

@@ -3,10 +3,11 @@
 use crate::arguments::{Design, RuleArguments, WorkloadArguments};
 use model::units::{Bytes, GIB};
 use model::{Cause, Failure, Layout, Pattern, Plan, Rule, Target, Workload};
+use stats::stein::Stein;
 use std::num::NonZeroU16;
 
-/// Blocks of the pilot of the stop rule (method, section 5).
-const PILOT: u32 = 6;
+/// Blocks of the pilot of the stop rule.
+const PILOT: u32 = Stein::PILOT as u32;
 /// Family-wise confidence of intervals and verdicts.
 const CONFIDENCE: f64 = 0.95;
 const DEFAULT_SIZE: Bytes = Bytes(GIB);
@@ -67,8 +68,10 @@ pub fn check(
     let rule = match (how.quick, how.repeats) {
         (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
         (false, Some(blocks)) => Rule::Fixed { blocks },
-        // The widest interval that always gives a verdict other than "not resolved".
-        (false, None) => Rule::Stein { pilot: PILOT, half_width: (1.0 + how.margin).ln() / 2.0 },
+        (false, None) => Rule::Stein {
+            pilot: PILOT,
+            half_width: Stein::half_width_for(how.margin).unwrap_or(how.margin / 2.0),
+        },
     };
     let first_blocks = match rule {
         Rule::Stein { pilot, .. } => pilot,

@@ -17,7 +17,6 @@
 //! | cross-check | [`sign_flip::p_value`] |
 //! | extending a study later | [`sequence::ratio_interval`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
-//! | may a quantile be printed? | [`quantile::is_supported`] |
 //!
 //! Nothing panics and nothing is invented: too few values, values that are not finite, or a rule
 //! out of range give `None`. [`simulate`] tries the whole on [`synthetic`] studies.
@@ -40,7 +39,6 @@ pub mod family;
 pub mod interval;
 pub mod little;
 pub mod order;
-pub mod quantile;
 pub mod sequence;
 pub mod sign_flip;
 pub mod simulate;

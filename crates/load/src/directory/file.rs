@@ -4,7 +4,7 @@ use super::LaneFiles;
 use crate::op::{FileId, OpError, Span};
 use model::{ErrorKind, Stability};
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, PosixFadviseAdvice, openat, posix_fadvise};
+use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, openat, posix_fadvise};
 use nix::sys::stat::Mode;
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -42,7 +42,12 @@ impl OpenFile {
     ) -> nix::Result<OpenFile> {
         let open = |flags| {
             let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-            openat(root, path, OWN | flags, mode).map(File::from)
+            let file = openat(root, path, OWN | flags, mode)?;
+            // O_NONBLOCK kept the open from waiting for a pipe's other end. Where a file system
+            // knows no non-blocking reads and writes, it would now make io_uring do them one after
+            // the other in the submitting thread, instead of `depth` at a time.
+            fcntl(&file, FcntlArg::F_SETFL(flags & OFlag::O_DIRECT))?;
+            nix::Result::Ok(File::from(file))
         };
         let cached = open(extra)?;
         let direct = match direct {

@@ -8,6 +8,7 @@ use super::namespace::NfsNamespace;
 use super::opening::{self, Opened};
 use super::site::Site;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
+use model::units::Bytes;
 use model::{Failure, NfsTarget, TargetFacts};
 use nfs::nfs3::FileHandle;
 use std::sync::Arc;
@@ -55,7 +56,11 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
             site.user.gid(),
             if privileged { "below" } else { "not below" }
         ),
-        format!("reads above {read} B and writes above {write} B are split into several calls"),
+        format!(
+            "reads above {} and writes above {} are split into several calls",
+            Bytes(u64::from(read)),
+            Bytes(u64::from(write))
+        ),
     ];
     notes.append(&mut opened.notes);
     Ok(TargetFacts {
