@@ -85,8 +85,8 @@ impl fmt::Display for Ratios {
 /// Says how to read what [`print`] prints.
 pub fn print_legend() {
     println!(
-        "ratios: medians of pairs, and where 90% of the pairs lie; the peer's latency has steps of \
-         1.6%"
+        "ratios plimsoll/peer: medians of pairs, and where 90% of the pairs lie; latencies of fio \
+         have steps of 1.6%"
     );
 }
 

@@ -111,7 +111,7 @@ pub fn check(
         seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         server_memory: what.server_memory,
         engine: what.engine.map(Into::into),
-        adapt_size: what.size.is_none(),
+        adapt_size: what.size.is_none() && what.design.is_none(),
         command: String::new(),
     })
 }
