@@ -214,6 +214,15 @@ fn no_true_difference() {
     assert!(tally.blocks > 6.0, "the stop rule asks for more than the pilot here");
 }
 
+/// So much noise that the stop rule asks for several times the pilot.
+#[test]
+fn a_noisy_server() {
+    let noisy = Disturbance { slow: 0.02, drift: 0.3, operation: 0.25, write_cache: false };
+    let tally = scenario("no difference, much more noise", 1.0, noisy);
+    assert_promises(&tally, 1.0);
+    assert!(tally.blocks > 12.0, "{} blocks: the stop rule was not put to the test", tally.blocks);
+}
+
 #[test]
 fn a_true_difference_is_found() {
     let tally = scenario("20% faster, AR(1) 0.8 + drift + lognormal", 1.2, NOISY);

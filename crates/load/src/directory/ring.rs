@@ -23,6 +23,8 @@ const DROP_WAIT: Duration = Duration::from_secs(2);
 /// A ring with one buffer a slot.
 pub(super) struct Ring {
     ring: IoUring,
+    /// Whether it takes submissions; it is enabled by the thread that will use it.
+    enabled: bool,
     buffers: Vec<AlignedBuffer>,
     busy: Vec<bool>,
     in_flight: usize,
@@ -40,13 +42,20 @@ impl Ring {
     /// A ring of `depth` slots with a page-aligned buffer of `block` bytes each.
     pub(super) fn new(depth: u16, block: u32) -> io::Result<Ring> {
         let depth = usize::from(depth);
-        // Completions are looked for when reaping; no interrupt is needed before (Linux 5.19).
-        let ring = IoUring::builder()
-            .setup_coop_taskrun()
-            .build(depth as u32)
+        // Completions are worked off where they are waited for, all at once (Linux 6.1); or at
+        // least without an interrupt before (5.19). The first needs a single thread, which is that
+        // of the first wait: until then the ring is disabled.
+        let deferred = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_r_disabled()
+            .build(depth as u32);
+        let enabled = deferred.is_err();
+        let ring = deferred
+            .or_else(|_| IoUring::builder().setup_coop_taskrun().build(depth as u32))
             .or_else(|_| IoUring::new(depth as u32))?;
         let buffers = (0..depth).map(|_| AlignedBuffer::new(block as usize)).collect();
-        Ok(Ring { ring, buffers, busy: vec![false; depth], in_flight: 0 })
+        Ok(Ring { ring, enabled, buffers, busy: vec![false; depth], in_flight: 0 })
     }
 
     /// The buffer of a slot that is not in flight.
@@ -98,6 +107,10 @@ impl Ring {
         wait: Duration,
         mut completed: impl FnMut(usize, i32),
     ) -> io::Result<()> {
+        if !self.enabled {
+            self.ring.submitter().register_enable_rings()?;
+            self.enabled = true;
+        }
         let time = Timespec::from(wait);
         let arguments = SubmitArgs::new().timespec(&time);
         match self.ring.submitter().submit_with_args(1, &arguments) {
