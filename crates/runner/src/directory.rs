@@ -115,14 +115,13 @@ pub fn find(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Ve
     let mut found = Vec::new();
     let mut waited = false;
     for name in names {
-        let mut lease = read_lease(namespace, &name);
-        if lease.is_none() && !waited {
+        let mut state = state_of(namespace, &name);
+        if state.is_none() && !waited {
             wait(SETTLE);
             waited = true;
-            lease = read_lease(namespace, &name);
+            state = state_of(namespace, &name);
         }
-        let state = lease.map_or(LeaseState::Dead, |l| l.state());
-        found.push(Found { name, state });
+        found.push(Found { name, state: state.unwrap_or(LeaseState::Dead) });
     }
     Ok(found)
 }
@@ -144,6 +143,10 @@ pub fn clean(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<C
     for Found { name, state } in find(namespace, wait)? {
         match state {
             LeaseState::Live => cleaned.live.push(name),
+            LeaseState::Unknown => {
+                let why = "its lease cannot be read: its run may be alive".to_owned();
+                cleaned.left.push((name, why));
+            }
             LeaseState::Dead => match remove_one(namespace, &name) {
                 Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
                 Ok(foreign) => {
@@ -158,9 +161,16 @@ pub fn clean(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<C
     Ok(cleaned)
 }
 
-fn read_lease(namespace: &mut dyn Namespace, name: &str) -> Option<Lease> {
-    let bytes = namespace.read_small(&format!("{name}/{LEASE_FILE}"), LEASE_LIMIT).ok()?;
-    Lease::from_bytes(&bytes)
+/// What the lease of a run directory says; `None` where there is none, or a torn one.
+fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
+    let Ok(entries) = namespace.list(name) else { return Some(LeaseState::Unknown) };
+    if !entries.iter().any(|e| e.name == LEASE_FILE) {
+        return None;
+    }
+    match namespace.read_small(&format!("{name}/{LEASE_FILE}"), LEASE_LIMIT) {
+        Ok(bytes) => Lease::from_bytes(&bytes).map(|l| l.state()),
+        Err(_) => Some(LeaseState::Unknown),
+    }
 }
 
 /// Removes our files in one run directory, and it if nothing else is in it. Returns the names that

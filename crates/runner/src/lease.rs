@@ -38,6 +38,8 @@ pub enum LeaseState {
     Live,
     /// Its process is gone, or it was silent for too long.
     Dead,
+    /// Its lease cannot be read: whoever cannot tell must not touch it.
+    Unknown,
 }
 
 impl Lease {

@@ -19,6 +19,8 @@ const SPARE: u64 = 1 << 20;
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
 const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
+/// No further try is begun after this long: calls to a frozen server time out one by one.
+const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Session {
     share: Arc<dyn Share>,
@@ -321,7 +323,11 @@ impl Session {
         for laid_out in files.into_iter().flatten() {
             self.directory.namespace().close(laid_out.file);
         }
+        let begun = clock.now();
         for attempt in 0..CLEAN_UP_TRIES {
+            if clock.now().since(begun) > CLEAN_UP_PATIENCE {
+                break;
+            }
             if attempt > 0 {
                 clock.sleep_until(clock.now() + CLEAN_UP_PAUSE);
                 match self.share.namespace() {
@@ -346,8 +352,8 @@ fn whole_mib(bytes: u64) -> Bytes {
 }
 
 fn other_runs(found: Vec<directory::Found>, target: &str) -> Vec<Flag> {
-    let (live, dead): (Vec<_>, Vec<_>) =
-        found.into_iter().partition(|f| f.state == LeaseState::Live);
+    let (dead, live): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|f| f.state == LeaseState::Dead);
     let mut flags: Vec<Flag> =
         live.into_iter().map(|f| Flag::OtherRun { directory: f.name }).collect();
     if !dead.is_empty() {

@@ -317,3 +317,28 @@ fn a_trial_in_which_nothing_completes_is_no_trial() {
     let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
     assert!(failure.happened.contains("no operation completed"), "{failure}");
 }
+
+/// A time-out while reading a lease once made a live run look dead.
+#[test]
+fn a_run_whose_lease_cannot_be_read_is_left_alone() {
+    let mut stage = Stage::new();
+    let broken = Arc::new(AtomicBool::new(false));
+    let seen = broken.clone();
+    let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |call, path| {
+        let fails = seen.load(Ordering::Relaxed) && call == "read_small";
+        fails.then(|| Failure::new(Cause::Unreachable, call, path, "no answer in time", ""))
+    });
+    let share = stage.open(share);
+    let paths = share.paths();
+    broken.store(true, Ordering::Relaxed);
+    let mut namespace = runner::Share::namespace(&*share).unwrap();
+    let cleaned = runner::clean(&mut *namespace, &|_| {}).unwrap();
+    assert_eq!(share.paths(), paths);
+    assert!(
+        cleaned.removed.is_empty() && cleaned.left[0].1.contains("may be alive"),
+        "{cleaned:?}"
+    );
+    broken.store(false, Ordering::Relaxed);
+    let cleaned = runner::clean(&mut *namespace, &|_| {}).unwrap();
+    assert_eq!((cleaned.live.len(), share.paths()), (1, paths));
+}

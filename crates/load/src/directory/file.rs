@@ -156,3 +156,21 @@ pub(super) fn short(tried: &str, span: &Span, bytes: usize) -> OpError {
     let detail = format!("{tried} at {}: {bytes} of {} bytes", span.offset, span.length);
     OpError { kind: ErrorKind::Short, detail: detail.into() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Left set, O_NONBLOCK made io_uring work operations off one after the other on file systems
+    /// without non-blocking reads and writes.
+    #[test]
+    fn no_open_file_is_non_blocking() {
+        let there = tempfile::tempdir().unwrap();
+        let root = OwnedFd::from(File::open(there.path()).unwrap());
+        let file = OpenFile::open(&root, "x", OFlag::O_CREAT, None).unwrap();
+        for file in [&file.cached, &file.cached_stable] {
+            let flags = OFlag::from_bits_retain(fcntl(file, FcntlArg::F_GETFL).unwrap());
+            assert!(!flags.contains(OFlag::O_NONBLOCK));
+        }
+    }
+}
