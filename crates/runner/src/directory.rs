@@ -36,7 +36,7 @@ impl RunDirectory {
         random: u32,
         silence: Duration,
     ) -> Result<Self, Failure> {
-        let name = format!("{PREFIX}{study}-{random:08x}");
+        let name = format!("{}{random:08x}", names_of(study));
         namespace.make_directory(&name)?;
         let mut made = RunDirectory { namespace, name, study: study.clone(), silence };
         if let Err(failure) = made.renew() {
@@ -204,6 +204,15 @@ fn foreign_files(name: &str, foreign: &[String]) -> Failure {
         format!("it holds what plimsoll did not make: {}", foreign.join(", ")),
         "Move these files away, then remove the directory by hand.",
     )
+}
+
+fn names_of(study: &StudyId) -> String {
+    format!("{PREFIX}{study}-")
+}
+
+/// Whether a run directory is of this study.
+pub(crate) fn belongs_to(name: &str, study: &StudyId) -> bool {
+    name.starts_with(&names_of(study))
 }
 
 /// Whether a name is exactly `.plimsoll-<8 hex digits>-<8 hex digits>`.

@@ -52,7 +52,9 @@ impl Session {
         let mut namespace = share.namespace()?;
         let clock = options.clock.clone();
         let wait = |time: Duration| clock.sleep_until(clock.now() + time);
-        let found = directory::find(&mut *namespace, &wait)?;
+        let mut found = directory::find(&mut *namespace, &wait)?;
+        // Two targets may lead to one folder: this study's other directories are no other run.
+        found.retain(|f| !directory::belongs_to(&f.name, &options.study));
         let flags = other_runs(found, &facts.given);
         let directory =
             RunDirectory::make(namespace, &options.study, nonce, options.longest_trial)?;
