@@ -83,15 +83,24 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
         }
         Verdict::NotResolved(_) => {
             let either = format!(
-                "not resolved: {faster} may be up to {} faster, or {slower} up to {}",
-                percent(lead.by.high),
-                percent(other_way(&lead))
+                "not resolved: {faster} may be up to {}, or {slower} up to {}",
+                at_most(lead.by.high, " faster"),
+                at_most(other_way(&lead), "")
             );
             match (claim.more_blocks, longer) {
                 (Some(blocks), Some(longer)) => format!("{either}; {}", longer.more(blocks)),
                 _ => either,
             }
         }
+    }
+}
+
+/// "33%" and what is to follow a percentage, or "3.1 times as fast".
+fn at_most(fraction: f64, after_percent: &str) -> String {
+    if fraction >= 1.0 {
+        format!("{} times as fast", three_digits(1.0 + fraction))
+    } else {
+        format!("{}{after_percent}", percent(fraction))
     }
 }
 
