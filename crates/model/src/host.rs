@@ -108,8 +108,10 @@ pub struct HostLoad {
 }
 
 impl HostLoad {
-    /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration, at least 0.
+    /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration. Below zero
+    /// where the baseline was busier than the trial: cutting such values off, or leaving them out,
+    /// would make the mean over the trials too large.
     pub fn caused(&self) -> CpuSeconds {
-        CpuSeconds((self.cpu.busy().0 - self.idle_baseline * self.seconds).max(0.0))
+        CpuSeconds(self.cpu.busy().0 - self.idle_baseline * self.seconds)
     }
 }

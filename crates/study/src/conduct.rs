@@ -308,11 +308,10 @@ fn machine_cpu(result: &mut TrialResult, loads: &[model::HostLoad]) {
             (ops + w.read_ops + w.write_ops, bytes + w.bytes())
         });
     let caused = local.caused().0;
-    // Below the machine's own idle load there is nothing to tell: no figure rather than zero.
-    if ops > 0 && caused > 0.0 {
+    if ops > 0 {
         result.quantities.insert(Metric::all(Measure::MachineCpuPerOp), caused / ops as f64);
     }
-    if bytes > 0 && caused > 0.0 {
+    if bytes > 0 {
         result.quantities.insert(Metric::all(Measure::MachineCpuPerByte), caused / bytes as f64);
     }
     let busiest = local.cores_busy.iter().copied().fold(0.0, f64::max);
