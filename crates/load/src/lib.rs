@@ -69,6 +69,7 @@
 
 mod aligned;
 mod clock;
+mod connection;
 pub mod content;
 mod cpu;
 mod directory;

@@ -6,10 +6,10 @@ mod support;
 
 use nfs::nfs3::{Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability};
 use nfs::rpc::{AuthSys, Credential};
-use nfs::socket::{self, SourcePort};
 use nix::time::{ClockId, clock_gettime};
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
+use tcp::SourcePort;
 
 struct Ended {
     begun: Instant,
@@ -40,7 +40,7 @@ fn cpu() -> Duration {
 fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = socket::connect(&[address.ip()], address.port(), SourcePort::Any, limit)
+    let socket = tcp::connect(&[address.ip()], address.port(), SourcePort::Any, limit)
         .expect("the server is in this program");
     let credential = Credential::Sys(AuthSys::caller(None, None));
     let depth = NonZeroU16::new(depth).expect("not zero");

@@ -4,54 +4,13 @@ use crate::mount::MountStatus;
 use crate::nfs3::{Procedure, Stability, Status};
 use crate::rpc::Rejection;
 use crate::xdr;
-use std::io;
-use std::net::SocketAddr;
-use std::time::Duration;
 
 /// Why something failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// The host's name could not be turned into an address.
-    #[error("the name '{host}' is not known ({detail})")]
-    UnknownHost {
-        /// The name.
-        host: String,
-        /// The resolver's own word.
-        detail: String,
-    },
-    /// The name service did not answer in time.
-    #[error("the name '{host}' was not resolved within {after:?}")]
-    ResolveTimedOut {
-        /// The name.
-        host: String,
-        /// How long was waited.
-        after: Duration,
-    },
-    /// No connection could be made.
-    #[error("{address} cannot be connected to: {kind}")]
-    Connect {
-        /// The address tried last.
-        address: SocketAddr,
-        /// What the system said.
-        kind: io::ErrorKind,
-    },
-    /// No privileged source port could be bound, and one was asked for.
-    #[error("no source port below 1024 could be bound: {0}")]
-    PrivilegedPort(io::ErrorKind),
-    /// Nothing answered in time: a frozen server, or a firewall that drops packets.
-    #[error("no answer from {address} within {after:?}")]
-    TimedOut {
-        /// The peer.
-        address: SocketAddr,
-        /// How long was waited.
-        after: Duration,
-    },
-    /// The server closed the connection.
-    #[error("the server closed the connection")]
-    Closed,
-    /// The connection broke.
-    #[error("the connection broke: {0}")]
-    Connection(io::ErrorKind),
+    /// The connection could not be made, or broke.
+    #[error(transparent)]
+    Tcp(#[from] tcp::Error),
     /// A record longer than any reply that was asked for (RFC 5531, section 11).
     #[error("a record of {length} bytes where at most {limit} were asked for")]
     RecordTooLong {
@@ -116,21 +75,6 @@ pub enum Error {
     /// A directory listing longer than was allowed.
     #[error("more than {0} names in one directory")]
     DirectoryTooLong(usize),
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => Error::Closed,
-            kind => Error::Connection(kind),
-        }
-    }
-}
-
-impl From<nix::Error> for Error {
-    fn from(error: nix::Error) -> Self {
-        Error::from(io::Error::from(error))
-    }
 }
 
 impl Error {

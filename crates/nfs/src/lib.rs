@@ -13,7 +13,6 @@ pub mod mount;
 pub mod nfs3;
 pub mod portmap;
 pub mod rpc;
-pub mod socket;
 pub mod xdr;
 
 pub use error::Error;

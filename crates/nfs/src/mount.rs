@@ -4,10 +4,10 @@
 use crate::Error;
 use crate::nfs3::FileHandle;
 use crate::rpc::{self, Credential, Program};
-use crate::socket::Socket;
 use crate::xdr::{self, Decode, Decoder, Encode, Encoder};
 use std::fmt;
 use std::time::Duration;
+use tcp::Socket;
 
 /// The RPC program.
 pub const PROGRAM: Program = Program { number: 100_005, version: 3 };

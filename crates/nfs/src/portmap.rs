@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::rpc::{Client, Credential, Program};
-use crate::socket::Socket;
 use crate::xdr::{self, Decode, Decoder, Encode, Encoder};
 use std::time::Duration;
+use tcp::Socket;
 
 /// The portmapper's own port.
 pub const PORT: u16 = 111;

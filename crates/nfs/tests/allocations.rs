@@ -5,11 +5,11 @@ mod support;
 
 use nfs::nfs3::{Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability};
 use nfs::rpc::{AuthSys, Credential};
-use nfs::socket::{self, SourcePort};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
+use tcp::SourcePort;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -60,7 +60,7 @@ fn no_operation_allocates() {
     const BLOCK: u32 = 65536;
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = socket::connect(&[address.ip()], address.port(), SourcePort::Any, limit).unwrap();
+    let socket = tcp::connect(&[address.ip()], address.port(), SourcePort::Any, limit).unwrap();
     let credential = Credential::Sys(AuthSys::new("test", 1, 2, &[3, 4]));
     let depth = NonZeroU16::new(32).unwrap();
     let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };

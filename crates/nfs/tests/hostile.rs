@@ -5,13 +5,13 @@ use nfs::nfs3::{
     Stability, Status, Verifier,
 };
 use nfs::rpc::{AuthError, AuthSys, Credential, Rejection};
-use nfs::socket::{self, Socket, SourcePort};
 use nfs::{Error, mount, portmap};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::num::NonZeroU16;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tcp::{Socket, SourcePort};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// What a call that must not hang may take.
@@ -37,7 +37,7 @@ fn peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (Socket, JoinHandle<
     let port = listener.local_addr().unwrap().port();
     let thread = std::thread::spawn(move || script(listener.accept().unwrap().0));
     let limit = Duration::from_secs(5);
-    (socket::connect(&[HERE], port, SourcePort::Any, limit).unwrap(), thread)
+    (tcp::connect(&[HERE], port, SourcePort::Any, limit).unwrap(), thread)
 }
 
 /// Receives one call whole; its transaction.
@@ -72,9 +72,9 @@ fn null_answered_by(answer: impl FnOnce(u32) -> Vec<u8> + Send + 'static) -> Err
 
 #[test]
 fn broken_records_are_errors() {
-    assert_eq!(null_answered_by(|_| Vec::new()), Error::Closed);
-    assert_eq!(null_answered_by(|_| vec![0x80, 0, 0]), Error::Closed);
-    assert_eq!(null_answered_by(|xid| reply(xid, &[])[..20].to_vec()), Error::Closed);
+    assert_eq!(null_answered_by(|_| Vec::new()), tcp::Error::Closed.into());
+    assert_eq!(null_answered_by(|_| vec![0x80, 0, 0]), tcp::Error::Closed.into());
+    assert_eq!(null_answered_by(|xid| reply(xid, &[])[..20].to_vec()), tcp::Error::Closed.into());
     assert!(matches!(null_answered_by(|_| vec![0xff; 64]), Error::RecordTooLong { .. }));
     assert_eq!(null_answered_by(|_| vec![0; 4096]), Error::EmptyFragments);
     assert!(matches!(null_answered_by(|_| record(&[])), Error::Malformed(_)));
@@ -99,8 +99,8 @@ fn silence_ends_in_time() {
         let _ = stream.read(&mut [0]);
     });
     let mut client = Client::new(socket, &credential(), LIMIT);
-    assert!(matches!(client.null(), Err(Error::TimedOut { .. })));
-    assert!(matches!(client.null(), Err(Error::TimedOut { .. })));
+    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
+    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
     drop(client);
     thread.join().unwrap();
 }
@@ -117,7 +117,7 @@ fn a_trickle_does_not_outlast_the_limit() {
         }
     });
     let mut client = Client::new(socket, &credential(), LIMIT);
-    assert!(matches!(client.null(), Err(Error::TimedOut { .. })));
+    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
     drop(client);
     thread.join().unwrap();
 }

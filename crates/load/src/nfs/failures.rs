@@ -1,5 +1,6 @@
 //! What went wrong, told so that one can act on it.
 
+use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
 use model::{Cause, ErrorKind, Failure};
@@ -8,7 +9,6 @@ use nfs::mount::MountStatus;
 use nfs::nfs3::Status;
 use nfs::rpc::{AcceptError, Rejection};
 use std::fmt;
-use std::io;
 
 /// Whom we were talking to, which decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,21 +66,7 @@ pub(super) fn failure(
 
 fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
     match error {
-        Error::UnknownHost { .. } => (
-            Cause::Unreachable,
-            "Check the spelling of the host, or give its address instead of its name.".into(),
-        ),
-        Error::ResolveTimedOut { .. } => {
-            (Cause::Unreachable, "Give the host's address instead of its name.".into())
-        }
-        Error::Connect { kind: io::ErrorKind::ConnectionRefused, .. } => {
-            (Cause::Unreachable, closed_port(service))
-        }
-        Error::TimedOut { .. } => (Cause::Unreachable, silent_port(service)),
-        Error::PrivilegedPort(_) => (
-            Cause::NotPermitted,
-            "Run as root or with CAP_NET_BIND_SERVICE, or leave out sourceport=privileged.".into(),
-        ),
+        Error::Tcp(error) => connection::advice(error, &closed_port(service), &silent_port(service)),
         Error::NotRegistered { .. } => (
             Cause::Unreachable,
             "See with 'rpcinfo -p HOST' what the server offers, and enable NFS version 3 over TCP \
@@ -203,12 +189,7 @@ pub(super) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
 /// The kind under which an error is counted.
 pub(super) fn kind(error: &Error) -> ErrorKind {
     match error {
-        Error::UnknownHost { .. }
-        | Error::Connect { .. }
-        | Error::PrivilegedPort(_)
-        | Error::Closed
-        | Error::Connection(_) => ErrorKind::ConnectionLost,
-        Error::ResolveTimedOut { .. } | Error::TimedOut { .. } => ErrorKind::TimedOut,
+        Error::Tcp(error) => connection::kind(error),
         Error::RecordTooLong { .. }
         | Error::EmptyFragments
         | Error::UnknownTransaction(_)
@@ -278,9 +259,9 @@ mod tests {
             (nfs_error(Status::Quota), 6),
             (nfs_error(Status::ReadOnly), 5),
             (nfs_error(Status::Io), 1),
-            (Error::Closed, 3),
-            (Error::UnknownHost { host: "x".into(), detail: String::new() }, 3),
-            (Error::PrivilegedPort(io::ErrorKind::PermissionDenied), 5),
+            (Error::Tcp(tcp::Error::Closed), 3),
+            (tcp::Error::UnknownHost { host: "x".into(), detail: String::new() }.into(), 3),
+            (tcp::Error::PrivilegedPort(std::io::ErrorKind::PermissionDenied).into(), 5),
         ];
         for (error, code) in codes {
             let (cause, next) = advice(Service::Nfs, USER, &error);

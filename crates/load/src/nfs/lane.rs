@@ -13,10 +13,10 @@ use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use model::{Clock, ErrorKind, Nanos, Stability};
 use nfs::nfs3::{self, Completion, Exchange, Payload, Pipeline, PipelineOptions};
 use nfs::rpc::Credential;
-use nfs::socket::Socket;
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use tcp::Socket;
 
 /// Payloads up to this many bytes are copied, so that many go in one system call; for longer ones
 /// the copy would cost more than the call.

@@ -7,7 +7,6 @@ use model::{Cause, Failure, NfsTarget, SourcePort};
 use nfs::mount::{self, Export, MountStatus, Path};
 use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Status};
 use nfs::rpc::{AuthSys, Program};
-use nfs::socket;
 use nfs::{Error, portmap};
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -42,14 +41,14 @@ pub(super) fn open(
         port: target.port.unwrap_or(nfs3::PORT),
         user: AuthSys::caller(target.uid, target.gid),
         source_port: match target.source_port {
-            SourcePort::Auto => socket::SourcePort::Auto,
-            SourcePort::Privileged => socket::SourcePort::Privileged,
-            SourcePort::Any => socket::SourcePort::Any,
+            SourcePort::Auto => tcp::SourcePort::Auto,
+            SourcePort::Privileged => tcp::SourcePort::Privileged,
+            SourcePort::Any => tcp::SourcePort::Any,
         },
         options,
     };
-    site.addresses = socket::resolve(&target.host, options.connect_timeout)
-        .map_err(|e| site.failure("find the host", Service::Nfs, None, &e))?;
+    site.addresses = tcp::resolve(&target.host, options.connect_timeout)
+        .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
     if target.port.is_none() {
         site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;
     }
@@ -142,7 +141,7 @@ impl Mounting<'_> {
         // Some servers keep their list to themselves; then what MNT accepts decides.
         let exports = match client.exports() {
             Ok(exports) => exports,
-            Err(Error::Closed | Error::Connection(_)) => {
+            Err(Error::Tcp(tcp::Error::Closed | tcp::Error::Connection(_))) => {
                 client = self.client()?.0;
                 Vec::new()
             }

@@ -5,8 +5,8 @@ use super::failures::{Caller, Service, failure};
 use model::Failure;
 use nfs::nfs3::Client;
 use nfs::rpc::{AuthSys, Credential};
-use nfs::socket::{self, Socket, SourcePort};
 use std::net::IpAddr;
+use tcp::{Socket, SourcePort};
 
 /// The server, and who calls it.
 #[derive(Clone, Debug)]
@@ -46,8 +46,13 @@ impl Site {
             Service::Portmapper => SourcePort::Any,
             _ => self.source_port,
         };
-        socket::connect(&self.addresses, port, from, self.options.connect_timeout).map_err(|e| {
-            self.failure(format!("connect to the {service} (port {port})"), service, None, &e)
+        tcp::connect(&self.addresses, port, from, self.options.connect_timeout).map_err(|e| {
+            self.failure(
+                format!("connect to the {service} (port {port})"),
+                service,
+                None,
+                &e.into(),
+            )
         })
     }
 

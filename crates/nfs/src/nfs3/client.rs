@@ -14,9 +14,9 @@ use super::results::{
 use super::types::{Data, FileHandle, Name, Procedure, Stability, Verifier};
 use crate::Error;
 use crate::rpc::{self, Credential};
-use crate::socket::Socket;
 use crate::xdr::{Decode, Encode};
 use std::time::Duration;
+use tcp::Socket;
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
 const TRANSFER_BYTES: u32 = 64 * 1024;

@@ -17,11 +17,11 @@ use crate::Error;
 use crate::rpc::{
     Credential, RecordBuffer, begin_call, encode_identity, finish_call, open_reply, random_xid,
 };
-use crate::socket::{Ready, Socket};
 use crate::xdr::{Encoder, padding};
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use std::time::Duration;
+use tcp::{Ready, Socket};
 
 /// Room in a reply for what stands around the data, in bytes: headers, a verifier, attributes.
 const REPLY_OVERHEAD: usize = 1024;
@@ -303,14 +303,14 @@ impl Pipeline {
 
     fn receive(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
         let room = self.replies.room();
-        if limit.is_zero() {
-            self.socket.receive(room)
+        Ok(if limit.is_zero() {
+            self.socket.receive(room)?
         } else if self.outgoing.is_empty() {
-            self.socket.receive_within(room, limit)
+            self.socket.receive_within(room, limit)?
         } else {
             self.socket.wait(Ready::Either, limit)?;
-            self.socket.receive(room)
-        }
+            self.socket.receive(room)?
+        })
     }
 
     /// Completes every call whose reply is in the buffer.

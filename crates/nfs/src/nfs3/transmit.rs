@@ -2,10 +2,10 @@
 
 use super::pipeline::Exchange;
 use crate::Error;
-use crate::socket::Socket;
 use crate::xdr::Error as XdrError;
 use std::collections::VecDeque;
 use std::io::IoSlice;
+use tcp::Socket;
 
 /// Bytes already sent that are tolerated at the front of the buffer before the rest is moved.
 const SENT_KEPT: usize = 256 * 1024;
@@ -89,16 +89,16 @@ impl Outgoing {
         payloads: &mut impl Exchange,
     ) -> Result<Option<usize>, Error> {
         let Some(hole) = self.holes.front() else {
-            return socket.send(&[IoSlice::new(&self.bytes[self.sent..])]);
+            return Ok(socket.send(&[IoSlice::new(&self.bytes[self.sent..])])?);
         };
         let after = self.holes.get(1).map_or(self.bytes.len(), |next| next.at);
         let payload = payloads.payload(hole.tag).get(hole.sent..hole.length);
         let payload = payload.ok_or(XdrError::Invalid("payload: its length"))?;
-        socket.send(&[
+        Ok(socket.send(&[
             IoSlice::new(&self.bytes[self.sent..hole.at]),
             IoSlice::new(payload),
             IoSlice::new(&self.bytes[hole.at..after]),
-        ])
+        ])?)
     }
 
     fn advance(&mut self, mut count: usize) {

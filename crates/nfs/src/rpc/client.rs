@@ -3,10 +3,10 @@
 use super::message::{Program, begin_call, finish_call, open_reply, random_xid};
 use super::{Credential, RecordBuffer};
 use crate::Error;
-use crate::socket::{Ready, Socket};
 use crate::xdr::{Decode, Encode, Encoder, Error as XdrError, encode_all};
 use std::io::IoSlice;
 use std::time::{Duration, Instant};
+use tcp::{Ready, Socket};
 
 /// A blocking client of one program on one connection. After an error of the connection every
 /// further call gives that error: a late reply can never be taken for another call's.
@@ -87,7 +87,9 @@ impl Client {
     fn left(&self, end: Instant) -> Result<Duration, Error> {
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
-            return Err(Error::TimedOut { address: self.socket.peer(), after: self.limit });
+            return Err(
+                tcp::Error::TimedOut { address: self.socket.peer(), after: self.limit }.into()
+            );
         }
         Ok(left)
     }

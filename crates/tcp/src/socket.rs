@@ -1,5 +1,4 @@
-//! TCP with time limits: names resolved, connections made, bytes moved, and nothing that waits
-//! for ever.
+//! A connection, and how it is made.
 
 use crate::Error;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
