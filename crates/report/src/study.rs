@@ -1,5 +1,6 @@
 //! One study: head, a part per workload, summary, warnings, method.
 
+mod cpu;
 mod head;
 mod method;
 mod summary;

@@ -54,6 +54,17 @@ pub(crate) fn by_how_much(lead: &Lead) -> String {
     }
 }
 
+/// "33% faster than old [25%–42%]", "3.10 times as fast as old [2.80–3.40]".
+fn than(slower: &str, lead: &Lead) -> String {
+    let Interval { low, estimate, high } = lead.by;
+    if estimate >= 1.0 {
+        let ends = ends(1.0 + low, 1.0 + high);
+        format!("{} times as fast as {slower} {ends}", three_digits(1.0 + estimate))
+    } else {
+        format!("{} faster than {slower} {}", percent(estimate), percents(lead.by))
+    }
+}
+
 /// "33%".
 pub(crate) fn percent(fraction: f64) -> String {
     let percent = 100.0 * fraction;
@@ -61,7 +72,7 @@ pub(crate) fn percent(fraction: f64) -> String {
     format!("{percent:.decimals$}%")
 }
 
-fn percents(by: Interval) -> String {
+pub(crate) fn percents(by: Interval) -> String {
     format!("[{}–{}]", percent(by.low), percent(by.high))
 }
 
@@ -74,9 +85,9 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
     let lead = verdict.lead();
     let (faster, slower) = (two.faster(&lead), two.slower(&lead));
     match verdict {
-        Verdict::Faster(_) => format!("{faster} is {}", by_how_much(&lead)),
+        Verdict::Faster(_) => format!("{faster} is {}", than(slower, &lead)),
         Verdict::PerhapsTooLittle(_) => {
-            format!("{faster} is {}, perhaps too little to matter", by_how_much(&lead))
+            format!("{faster} is {}, perhaps too little to matter", than(slower, &lead))
         }
         Verdict::NoPracticalDifference(_) => {
             format!("no practical difference ({} at most)", percent(largest(&lead)))
@@ -137,13 +148,13 @@ mod tests {
 
     #[test]
     fn the_words_of_each_verdict() {
-        assert_eq!(said(1.25, 4.0 / 3.0, 1.42), "new is 33% faster [25%–42%]");
+        assert_eq!(said(1.25, 4.0 / 3.0, 1.42), "new is 33% faster than old [25%–42%]");
         // The same pair the other way round has the same percentage.
-        assert_eq!(said(1.0 / 1.42, 0.75, 0.8), "old is 33% faster [25%–42%]");
-        assert_eq!(said(2.8, 3.1, 3.4), "new is 3.10 times as fast [2.80–3.40]");
+        assert_eq!(said(1.0 / 1.42, 0.75, 0.8), "old is 33% faster than new [25%–42%]");
+        assert_eq!(said(2.8, 3.1, 3.4), "new is 3.10 times as fast as old [2.80–3.40]");
         assert_eq!(
             said(1.01, 1.04, 1.07),
-            "new is 4% faster [1%–7%], perhaps too little to matter"
+            "new is 4% faster than old [1%–7%], perhaps too little to matter"
         );
         assert_eq!(said(0.98, 1.0, 1.03), "no practical difference (3% at most)");
         assert_eq!(
@@ -167,7 +178,7 @@ mod tests {
                 text.starts_with("not resolved"),
                 text.starts_with("no practical difference"),
                 text.ends_with("too little to matter"),
-                (text.contains("% faster [") || text.contains("times as fast ["))
+                (text.contains("% faster than ") || text.contains("times as fast as "))
                     && text.ends_with(']'),
             ];
             prop_assert_eq!(wordings.iter().filter(|w| **w).count(), 1, "{}", text);

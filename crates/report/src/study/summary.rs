@@ -1,6 +1,6 @@
 //! The study in plain sentences.
 
-use super::{Shown, head, workload};
+use super::{Shown, cpu, head, workload};
 use crate::names;
 use crate::page::Page;
 use crate::text::{counted, duration, listed};
@@ -22,6 +22,7 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     }
     for target in 1..shown.names.len() {
         against_first(page, shown, target);
+        cpu::summary(page, shown, target);
     }
     reads(page, shown);
 }

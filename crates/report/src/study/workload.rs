@@ -1,14 +1,14 @@
 //! One workload: a table of levels, and each further target against the first.
 
-use super::Shown;
-use crate::figure::{self, BANDWIDTH, CPU_PER_100K, CPU_PER_GB, Kind, RATE, TIME, ends};
+use super::{Shown, cpu};
+use crate::figure::{self, BANDWIDTH, Kind, RATE, TIME, ends};
 use crate::names;
 use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence};
 use explain::{Level, Pair, TargetFindings, WorkloadFindings};
-use model::{Measure, Metric, Pattern, Side, Target};
+use model::{Measure, Metric, Pattern, Side};
 
 /// What the table shows, as far as it was measured, except CPU.
 const COLUMNS: [(Measure, &str, Kind); 8] = [
@@ -34,7 +34,7 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) 
     if !rows.is_empty() {
         page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
         single_blocks(page, shown, found);
-        cpu_owners(page, shown, found);
+        cpu::owners(page, shown, found);
     }
     if shown.findings.fixed_repeats {
         arithmetic_means(page, shown, found);
@@ -73,9 +73,8 @@ fn table(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_>)
     for (measure, heading, kind) in COLUMNS {
         add(heading.to_owned(), kind, &|line| Metric::of(line.1, measure));
         if measure == Measure::Throughput {
-            let (heading, kind) = cpu_unit(found);
-            add(heading, kind, &|line| {
-                Metric::of(line.1, cpu_measure(shown, found, line.0.target))
+            add("CPU".to_owned(), cpu::unit(found), &|line| {
+                Metric::of(line.1, cpu::measure(shown, found, line.0.target))
             });
         }
     }
@@ -89,51 +88,6 @@ fn cell(kind: Kind, level: Option<&Level>) -> String {
     match level.interval {
         Some(interval) => format!("{value}\n{}", kind.ends(level.estimate, interval)),
         None => value,
-    }
-}
-
-/// CPU per byte where bytes are what is moved, per operation where operations are.
-fn cpu_unit(found: &WorkloadFindings) -> (String, Kind) {
-    match found.workload.pattern.is_sequential() {
-        true => ("CPU".to_owned(), CPU_PER_GB),
-        false => ("CPU".to_owned(), CPU_PER_100K),
-    }
-}
-
-/// plimsoll's own client is all that an NFS target costs here beyond the kernel's TCP; what a
-/// mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
-fn cpu_measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize) -> Measure {
-    match (is_own_client(shown, target), found.workload.pattern.is_sequential()) {
-        (true, true) => Measure::ClientCpuPerByte,
-        (true, false) => Measure::ClientCpuPerOp,
-        (false, true) => Measure::MachineCpuPerByte,
-        (false, false) => Measure::MachineCpuPerOp,
-    }
-}
-
-fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
-    matches!(shown.study.plan.targets.get(target), Some(Target::Nfs(_)))
-}
-
-/// Says whose CPU time the column holds.
-fn cpu_owners(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
-    let with_cpu = |own: bool| -> Vec<String> {
-        let targets = found.targets.iter().filter(|t| {
-            let metric = Metric::all(cpu_measure(shown, found, t.target));
-            is_own_client(shown, t.target) == own && t.levels.contains_key(&metric)
-        });
-        targets.map(|t| names::of(&shown.names, t.target)).collect()
-    };
-    let (own, machine) = (with_cpu(true), with_cpu(false));
-    let mut parts = Vec::new();
-    if !own.is_empty() {
-        parts.push(format!("plimsoll's client ({})", listed(&own)));
-    }
-    if !machine.is_empty() {
-        parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
-    }
-    if !parts.is_empty() {
-        page.paragraph(&format!("CPU: {}.", parts.join("; ")));
     }
 }
 
@@ -200,11 +154,7 @@ fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: 
     for (measure, name) in named {
         ratios.extend(pair.ratios.get(&Metric::all(measure)).map(|r| ratio(name, r)));
     }
-    // plimsoll's client against a whole machine would compare two different things.
-    let cpu = cpu_measure(shown, found, pair.b);
-    if cpu == cpu_measure(shown, found, pair.a) {
-        ratios.extend(pair.ratios.get(&Metric::all(cpu)).map(|r| ratio("CPU", r)));
-    }
+    ratios.extend(cpu::ratio(shown, found, pair).map(|r| ratio("CPU", r)));
     if found.workload.pattern == Pattern::RandomMixed {
         for (side, name) in [(Side::Read, "reads' bandwidth"), (Side::Write, "writes' bandwidth")] {
             let metric = Metric::of(side, Measure::Throughput);

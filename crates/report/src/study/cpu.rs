@@ -1,0 +1,131 @@
+//! Whose CPU time is compared, and who needs less of it.
+
+use super::Shown;
+use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
+use crate::names;
+use crate::page::Page;
+use crate::text::listed;
+use crate::verdict::{percent, percents};
+use explain::{Ratio, WorkloadFindings};
+use model::units::three_digits;
+use model::{Measure, Metric, Target};
+use stats::interval::Interval;
+
+/// CPU per byte where bytes are what is moved, per operation where operations are.
+pub(super) fn unit(found: &WorkloadFindings) -> Kind {
+    match found.workload.pattern.is_sequential() {
+        true => CPU_PER_GB,
+        false => CPU_PER_100K,
+    }
+}
+
+/// plimsoll's own client is all that an NFS or SMB target costs here beyond the kernel's TCP; what
+/// a mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
+pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize) -> Measure {
+    match (is_own_client(shown, target), found.workload.pattern.is_sequential()) {
+        (true, true) => Measure::ClientCpuPerByte,
+        (true, false) => Measure::ClientCpuPerOp,
+        (false, true) => Measure::MachineCpuPerByte,
+        (false, false) => Measure::MachineCpuPerOp,
+    }
+}
+
+fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
+    !matches!(shown.study.plan.targets.get(target), None | Some(Target::Directory(_)))
+}
+
+/// Says whose CPU time the column holds.
+pub(super) fn owners(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+    let with_cpu = |own: bool| -> Vec<String> {
+        let targets = found.targets.iter().filter(|t| {
+            let metric = Metric::all(measure(shown, found, t.target));
+            is_own_client(shown, t.target) == own && t.levels.contains_key(&metric)
+        });
+        targets.map(|t| names::of(&shown.names, t.target)).collect()
+    };
+    let (own, machine) = (with_cpu(true), with_cpu(false));
+    let mut parts = Vec::new();
+    if !own.is_empty() {
+        parts.push(format!("plimsoll's client ({})", listed(&own)));
+    }
+    if !machine.is_empty() {
+        parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
+    }
+    if !parts.is_empty() {
+        page.paragraph(&format!("CPU: {}.", parts.join("; ")));
+    }
+}
+
+/// The ratio B/A of the CPU that the same work needs, where it is the same kind of CPU:
+/// plimsoll's client against a whole machine would compare two different things.
+pub(super) fn ratio<'a>(
+    shown: &Shown<'_>,
+    found: &'a WorkloadFindings,
+    pair: &'a explain::Pair,
+) -> Option<&'a Ratio> {
+    let of_b = measure(shown, found, pair.b);
+    (of_b == measure(shown, found, pair.a)).then(|| pair.ratios.get(&Metric::all(of_b)))?
+}
+
+/// Target B against the first: who needs more CPU for the same work, by the interval of each
+/// pattern by itself. No verdict: verdicts are on throughput (method, section 5).
+pub(super) fn summary(page: &mut Page, shown: &Shown<'_>, target: usize) {
+    let (a, b) = (&shown.names[0], &shown.names[target]);
+    let (mut more_b, mut more_a, mut open) = (Vec::new(), Vec::new(), Vec::new());
+    for found in &shown.findings.workloads {
+        let Some(pair) = found.pairs.iter().find(|pair| pair.b == target) else { continue };
+        let Some(interval) = ratio(shown, found, pair).and_then(|ratio| ratio.interval) else {
+            continue;
+        };
+        let name = names::pattern(found.workload.pattern);
+        let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
+        let said = |ratio: Interval| format!("{name} ({} {per})", more(ratio));
+        if interval.low > 1.0 {
+            more_b.push(said(interval));
+        } else if interval.high < 1.0 {
+            more_a.push(said(inverse(interval)));
+        } else {
+            open.push(name);
+        }
+    }
+    for (dear, cheap, at) in [(b, a, more_b), (a, b, more_a)] {
+        if !at.is_empty() {
+            let at = listed(&at);
+            page.item("- ", &format!("{dear} needs more CPU here than {cheap} at {at}."));
+        }
+    }
+    if !open.is_empty() {
+        let open = listed(&open);
+        page.item("- ", &format!("CPU of {b} and {a} cannot be told apart at {open}."));
+    }
+}
+
+fn inverse(ratio: Interval) -> Interval {
+    Interval { low: 1.0 / ratio.high, estimate: 1.0 / ratio.estimate, high: 1.0 / ratio.low }
+}
+
+/// "33% more [25%–42%]", "3.10 times as much [2.80–3.40]".
+fn more(ratio: Interval) -> String {
+    let Interval { low, estimate, high } = ratio;
+    if estimate >= 2.0 {
+        let ends = crate::figure::ends(low, high);
+        format!("{} times as much {ends}", three_digits(estimate))
+    } else {
+        let by = Interval { low: low - 1.0, estimate: estimate - 1.0, high: high - 1.0 };
+        format!("{} more {}", percent(by.estimate), percents(by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_is_always_told_of_the_dearer_one() {
+        let ratio = Interval { low: 1.25, estimate: 4.0 / 3.0, high: 1.42 };
+        assert_eq!(more(ratio), "33% more [25%–42%]");
+        assert_eq!(more(inverse(inverse(ratio))), "33% more [25%–42%]");
+        let ratio = Interval { low: 2.8, estimate: 3.1, high: 3.4 };
+        assert_eq!(more(ratio), "3.10 times as much [2.80–3.40]");
+    }
+}
