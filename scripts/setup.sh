@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and this machine lacks:
-#   scripts/setup.sh demo|lint|fuzz|bench|test
+#   scripts/setup.sh demo|lint|fuzz|bench|test|probe
 #
 # Debian packages come by apt if this is root; otherwise they are named and the script stops.
 # Cargo's own tools go to target/tools, so nothing of the user's is changed.
@@ -10,11 +10,15 @@ export PATH="$PWD/target/tools/bin:$HOME/.cargo/bin:$PATH:/usr/local/sbin:/usr/s
 
 cargo_fuzz_version=0.13.2
 cargo_deny_version=0.20.2
+ziglang_version=0.17.0
 
 # What to look for, and the package that brings it. A path may be a pattern.
 demo=(cc:gcc "/usr/include/stdlib.h:libc6-dev")
 fuzz=("${demo[@]}" c++:g++) # libFuzzer
-bench=("${demo[@]}" fio:fio)
+samba=(smbd:samba smbclient:smbclient setpriv:util-linux)
+bench=("${demo[@]}" fio:fio "${samba[@]}")
+probe=("${demo[@]}" python3:python3 make:make qemu-mips-static:qemu-user-static
+    "/usr/lib*/python3*/ensurepip/__init__.py:python3-venv")
 test=(
     "${fuzz[@]}"
     fio:fio
@@ -28,6 +32,10 @@ test=(
     ip:iproute2
     setpriv:util-linux
     strace:strace
+    "${samba[@]}"
+    tshark:tshark
+    chromium:chromium
+    /usr/lib/python3/dist-packages/impacket/smbserver.py:python3-impacket
 )
 
 stop() {
@@ -123,16 +131,29 @@ fuzz_tools() {
     tool cargo-fuzz "$cargo_fuzz_version"
 }
 
+# The C compiler for all machines that the probe runs on, from PyPI, with each C library's source.
+zig_tools() {
+    local zig=target/tools/zig
+    [ "$("$zig/bin/python" -m ziglang version 2>/dev/null)" != "$ziglang_version" ] || return 0
+    echo "installing ziglang $ziglang_version into $zig"
+    python3 -m venv "$zig" &&
+        "$zig/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ziglang_version" ||
+        stop "ziglang $ziglang_version could not be installed: see above; needs PyPI (101 MB)."
+}
+
 purpose=${1:-}
 case "$purpose" in
     demo | lint | fuzz | bench | test) rust ;;
-    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test" ;;
+    probe) ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|probe" ;;
 esac
 case "$purpose" in
     demo | lint) packages "${demo[@]}" ;;
     fuzz) packages "${fuzz[@]}" ;;
     bench) packages "${bench[@]}" ;;
+    probe) packages "${probe[@]}" ;;
     test) packages "${test[@]}" ;;
 esac
 case "$purpose" in lint | test) lint_tools ;; esac
 case "$purpose" in fuzz | test) fuzz_tools ;; esac
+case "$purpose" in probe) zig_tools ;; esac

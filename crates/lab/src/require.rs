@@ -5,7 +5,9 @@
 //! So nothing is skipped silently where everything ought to be there.
 
 use crate::program;
+use crate::servers::impacket::PYTHON;
 use std::io::Write;
+use std::path::Path;
 use std::sync::OnceLock;
 
 /// The environment variable that turns skips into failures.
@@ -28,11 +30,21 @@ pub enum Need {
     Strace,
     /// `fio`.
     Fio,
+    /// Samba's server.
+    Samba,
+    /// `smbclient`, Samba's client.
+    Smbclient,
+    /// `tshark`, which decodes what was captured.
+    Tshark,
+    /// impacket's SMB server, for Debian's own Python.
+    Impacket,
+    /// `chromium`, to look at pages without a screen.
+    Chromium,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 12] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -40,6 +52,11 @@ impl Need {
         Self::Showmount,
         Self::Strace,
         Self::Fio,
+        Self::Samba,
+        Self::Smbclient,
+        Self::Tshark,
+        Self::Impacket,
+        Self::Chromium,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -52,6 +69,11 @@ impl Need {
             Self::Showmount => "showmount",
             Self::Strace => "strace",
             Self::Fio => "fio",
+            Self::Samba => "samba",
+            Self::Smbclient => "smbclient",
+            Self::Tshark => "tshark",
+            Self::Impacket => "impacket",
+            Self::Chromium => "chromium",
         }
     }
 
@@ -65,6 +87,11 @@ impl Need {
             Self::Showmount => "nfs-common",
             Self::Strace => "strace",
             Self::Fio => "fio",
+            Self::Samba => "samba samba-common-bin util-linux",
+            Self::Smbclient => "smbclient",
+            Self::Tshark => "tshark",
+            Self::Impacket => "python3-impacket",
+            Self::Chromium => "chromium",
         }
     }
 
@@ -77,6 +104,11 @@ impl Need {
             Self::Showmount => &["showmount"],
             Self::Strace => &["strace"],
             Self::Fio => &["fio"],
+            Self::Samba => &["smbd", "smbpasswd", "setpriv", "unshare"],
+            Self::Smbclient => &["smbclient"],
+            Self::Tshark => &["tshark", "dumpcap"],
+            Self::Impacket => &["setpriv"],
+            Self::Chromium => &["chromium"],
         }
     }
 
@@ -91,6 +123,7 @@ impl Need {
         match self {
             Self::Namespaces => may_unshare().err(),
             Self::Ganesha => missing_backend(),
+            Self::Impacket => missing_impacket(),
             _ => None,
         }
     }
@@ -135,6 +168,15 @@ fn missing_backend() -> Option<String> {
     let missing = ["libfsalvfs.so", "libfsalmem.so"].into_iter().find(|library| !found(library))?;
     let packages = Need::Ganesha.packages();
     Some(format!("the library {missing} is not installed (Debian packages: {packages})"))
+}
+
+/// Debian's packages install Python's modules there, for Debian's interpreter.
+fn missing_impacket() -> Option<String> {
+    let module = Path::new("/usr/lib/python3/dist-packages/impacket/smbserver.py");
+    (!module.exists() || !Path::new(PYTHON).exists()).then(|| {
+        let packages = Need::Impacket.packages();
+        format!("{} is not installed (Debian packages: {packages})", module.display())
+    })
 }
 
 /// Whether the list names the need; an error if it names something unknown, for a slip of the pen

@@ -1,0 +1,173 @@
+//! Everything that can go wrong between this client and a server.
+
+use smb2::types::{Command, Dialect};
+
+pub use smb2::types::status::NtStatus;
+
+/// Why something failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    /// The connection could not be made, or broke.
+    #[error(transparent)]
+    Tcp(#[from] tcp::Error),
+    /// A message that breaks its format.
+    #[error("a malformed message: {0}")]
+    Malformed(String),
+    /// A frame longer than any that was asked for.
+    #[error("a frame of {length} bytes where at most {limit} were asked for")]
+    TooLong {
+        /// Length claimed.
+        length: usize,
+        /// The most that is taken.
+        limit: usize,
+    },
+    /// A reply whose signature is wrong: changed on its way, or not by the server.
+    #[error("the signature of a reply is wrong")]
+    BadSignature,
+    /// A reply that should be signed and is not.
+    #[error("a reply is not signed although it must be")]
+    NotSigned,
+    /// A reply that does not decrypt.
+    #[error("a reply cannot be decrypted")]
+    NotDecrypted,
+    /// A reply that should be encrypted and is not.
+    #[error("a reply is not encrypted although it must be")]
+    NotEncrypted,
+    /// A reply to a request that is not under way.
+    #[error("a reply to a request that was never made (message {0})")]
+    UnknownMessage(u64),
+    /// The server grants no credits: nothing more may be sent.
+    #[error("the server grants no more credits, so nothing can be sent")]
+    NoCredits,
+    /// The server speaks none of the dialects offered.
+    #[error("the server speaks none of the dialects offered ({})", dialects(.offered))]
+    DialectRefused {
+        /// What was offered.
+        offered: Vec<Dialect>,
+    },
+    /// Encryption was asked for and cannot be had.
+    #[error("encryption is asked for, but {0}")]
+    EncryptionRefused(String),
+    /// The server or the share insists on encryption, and it was ruled out.
+    #[error("{0} insists on encryption, and encrypt=off rules it out")]
+    EncryptionRequired(String),
+    /// Access is denied where no encryption was agreed on, and servers that insist on it say no
+    /// more than that.
+    #[error("access is denied: either this user has none, or encryption is insisted on, which {0}")]
+    RefusedUnencrypted(&'static str),
+    /// Signing was asked for and cannot be had.
+    #[error("signing is asked for, but {0}")]
+    SigningRefused(String),
+    /// The server insists on signing, and it was ruled out.
+    #[error("the server insists on signing, and sign=off rules it out")]
+    SigningRequired,
+    /// The server took the user for a guest, and guests have no key to sign or encrypt with.
+    #[error(
+        "the server lets the user in as a guest only, and a guest's messages cannot be {0}: check \
+         the user's name, or rule that out (sign=off, encrypt=off)"
+    )]
+    GuestOnly(&'static str),
+    /// What was negotiated is not what the server believes it negotiated: somebody in between
+    /// changed it (MS-SMB2, section 3.2.5.14.12).
+    #[error("the negotiation was tampered with: {0}")]
+    Downgraded(String),
+    /// A name that SMB cannot carry.
+    #[error("'{name}' cannot be a name over SMB: {why}")]
+    Name {
+        /// The name.
+        name: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// A share of printers or pipes.
+    #[error("the share '{0}' holds no files")]
+    NotFiles(String),
+    /// A link or something else where a regular file should be.
+    #[error("'{0}' is not a regular file")]
+    NotAFile(String),
+    /// The server wrote less than it was given, without a reason.
+    #[error("{written} of {asked} bytes were written")]
+    ShortWrite {
+        /// Bytes given.
+        asked: usize,
+        /// Bytes written.
+        written: usize,
+    },
+    /// A directory listing or a file longer than was allowed.
+    #[error("{0}")]
+    OverLimit(String),
+    /// The server refused.
+    #[error("{command}: {status}")]
+    Status {
+        /// What was asked.
+        command: Command,
+        /// Its answer.
+        status: NtStatus,
+    },
+}
+
+fn dialects(offered: &[Dialect]) -> String {
+    offered.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+impl From<smb2::Error> for Error {
+    fn from(error: smb2::Error) -> Self {
+        Error::Malformed(error.to_string())
+    }
+}
+
+impl Error {
+    /// The server's status, where it refused.
+    pub fn status(&self) -> Option<NtStatus> {
+        match self {
+            Error::Status { status, .. } => Some(*status),
+            Error::RefusedUnencrypted(_) => Some(NtStatus::ACCESS_DENIED),
+            _ => None,
+        }
+    }
+
+    /// Whether the connection is of no use after it.
+    pub fn is_fatal(&self) -> bool {
+        !matches!(
+            self,
+            Error::Status { .. }
+                | Error::Name { .. }
+                | Error::RefusedUnencrypted(_)
+                | Error::EncryptionRequired(_)
+                | Error::NotFiles(_)
+                | Error::NotAFile(_)
+                | Error::ShortWrite { .. }
+                | Error::OverLimit(_)
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_leave_the_connection_alone_and_broken_replies_do_not() {
+        let refusal = Error::Status { command: Command::Create, status: NtStatus::ACCESS_DENIED };
+        assert_eq!(refusal.to_string(), "Create: STATUS_ACCESS_DENIED");
+        assert_eq!(refusal.status(), Some(NtStatus::ACCESS_DENIED));
+        assert!(!refusal.is_fatal());
+        for fatal in [
+            Error::Tcp(tcp::Error::Closed),
+            Error::Malformed(String::new()),
+            Error::BadSignature,
+            Error::NotSigned,
+            Error::NoCredits,
+            Error::Downgraded(String::new()),
+        ] {
+            assert!(fatal.is_fatal() && fatal.status().is_none(), "{fatal}");
+        }
+    }
+
+    #[test]
+    fn dialects_are_named() {
+        let offered = vec![Dialect::Smb2_1, Dialect::Smb3_1_1];
+        let error = Error::DialectRefused { offered };
+        assert!(error.to_string().ends_with("(SMB 2.1, SMB 3.1.1)"), "{error}");
+    }
+}

@@ -1,0 +1,172 @@
+//! What is known of a file and may be changed, and of the share (MS-SMB2, sections 2.2.37 to
+//! 2.2.40; MS-FSCC, sections 2.4 and 2.5).
+
+use super::create::{self, Kind};
+use super::small::IT;
+use super::{CreateHow, Space};
+use crate::link::FileId;
+use crate::message::{Request, body};
+use crate::tree::Tree;
+use crate::wire::{Reader, part, utf16};
+use crate::{Error, names};
+use smb2::msg::query_info::{InfoType, QueryInfoRequest};
+use smb2::msg::set_info::SetInfoRequest;
+use smb2::pack::FileTime;
+use smb2::types::Command;
+use smb2::types::flags::FileAccessMask as Mask;
+use std::time::SystemTime;
+
+/// Information classes (MS-FSCC, sections 2.4 and 2.5).
+const BASIC: u8 = 4;
+const RENAME: u8 = 10;
+const DISPOSITION: u8 = 13;
+const END_OF_FILE: u8 = 20;
+const SPACE: u8 = 3;
+/// Length of FileFsSizeInformation.
+const SPACE_BYTES: u32 = 24;
+/// What servers take for FileRenameInformation at least, its padding included.
+const LEAST_RENAME_BYTES: usize = 24;
+
+fn set(file: FileId, class: u8, buffer: Vec<u8>) -> Request {
+    let body = SetInfoRequest {
+        info_type: InfoType::File,
+        file_info_class: class,
+        additional_information: 0,
+        file_id: file.into(),
+        buffer,
+    };
+    Request::new(Command::SetInfo, &body)
+}
+
+/// FileRenameInformation (MS-FSCC, section 2.4.42.2), not replacing what is there.
+fn renaming(to: &str) -> Vec<u8> {
+    let name = utf16(to);
+    let mut buffer = vec![0; 16];
+    buffer.extend_from_slice(&(name.len() as u32).to_le_bytes());
+    buffer.extend_from_slice(&name);
+    buffer.resize(buffer.len().max(LEAST_RENAME_BYTES), 0);
+    buffer
+}
+
+/// Decodes a reply to QUERY_INFO or QUERY_DIRECTORY, which look the same: what it carries.
+pub(crate) fn parse_output(message: &[u8]) -> Result<&[u8], Error> {
+    const WHAT: &str = "a reply to a query";
+    let mut reader = body(message, 9, WHAT)?;
+    let (offset, length) = (reader.u16()?, reader.length()?);
+    part(message, offset.into(), length, WHAT)
+}
+
+/// FileFsSizeInformation (MS-FSCC, section 2.5.8). What is free in it is free to this user, where
+/// users have quotas.
+fn parse_space(output: &[u8]) -> Result<Space, Error> {
+    let mut reader = Reader::new(output, "the space of a share");
+    let (total, available) = (reader.u64()?, reader.u64()?);
+    let unit = u64::from(reader.u32()?).saturating_mul(reader.u32()?.into());
+    Ok(Space { total: total.saturating_mul(unit), available: available.saturating_mul(unit) })
+}
+
+impl Tree {
+    /// Makes a file as long as `size` bytes.
+    pub fn set_size(&mut self, file: FileId, size: u64) -> Result<(), Error> {
+        self.connection.call(set(file, END_OF_FILE, size.to_le_bytes().to_vec()))?;
+        Ok(())
+    }
+
+    /// Sets the time of the last write; the other times stay.
+    pub fn set_times(&mut self, file: FileId, written: SystemTime) -> Result<(), Error> {
+        let mut buffer = vec![0; 40];
+        buffer[16..24].copy_from_slice(&FileTime::from_system_time(written).0.to_le_bytes());
+        self.connection.call(set(file, BASIC, buffer))?;
+        Ok(())
+    }
+
+    /// Gives a file or a directory another name on the same share, which must not exist. One
+    /// round trip.
+    pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
+        let to = names::path(to)?;
+        let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
+        let open = create::request(from, CreateHow::Open, access, Kind::Either)?;
+        self.related(open, vec![set(IT, RENAME, renaming(&to))], &[])?;
+        Ok(())
+    }
+
+    /// Removes a file, or a link itself and never what it points to. One round trip.
+    pub fn remove_file(&mut self, path: &str) -> Result<(), Error> {
+        self.remove(path, Kind::File)
+    }
+
+    /// Removes an empty directory; one with something in it is refused. One round trip.
+    pub fn remove_directory(&mut self, path: &str) -> Result<(), Error> {
+        self.remove(path, Kind::Directory)
+    }
+
+    /// Opens, marks for removal and closes. Marking, unlike an option of the opening, is refused
+    /// by every server where the removal would be.
+    fn remove(&mut self, path: &str, kind: Kind) -> Result<(), Error> {
+        let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
+        let open = create::request(path, CreateHow::Open, access, kind)?;
+        self.related(open, vec![set(IT, DISPOSITION, vec![1])], &[])?;
+        Ok(())
+    }
+
+    /// Space on the share, for this user. One round trip.
+    pub fn space(&mut self) -> Result<Space, Error> {
+        let access = Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
+        let open = create::request("", CreateHow::Open, access, Kind::Directory)?;
+        let query = QueryInfoRequest {
+            info_type: InfoType::Filesystem,
+            file_info_class: SPACE,
+            output_buffer_length: SPACE_BYTES,
+            additional_information: 0,
+            flags: 0,
+            file_id: IT.into(),
+            input_buffer: Vec::new(),
+        };
+        let (_, replies) =
+            self.related(open, vec![Request::new(Command::QueryInfo, &query)], &[])?;
+        match replies.first() {
+            Some(reply) => parse_space(parse_output(&reply.message)?),
+            None => Err(Error::Malformed("replies: one is missing".into())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::HEADER_BYTES;
+    use crate::message::tests::reply;
+
+    #[test]
+    fn space_is_counted_in_units() {
+        let mut output = Vec::new();
+        for n in [1000u64, 400] {
+            output.extend_from_slice(&n.to_le_bytes());
+        }
+        output.extend_from_slice(&[8, 0, 0, 0, 0, 2, 0, 0]);
+        let space = Space { total: 1000 * 4096, available: 400 * 4096 };
+        assert_eq!(parse_space(&output), Ok(space));
+        assert!(parse_space(&output[..23]).is_err());
+        output[..8].fill(0xff);
+        assert_eq!(parse_space(&output).unwrap().total, u64::MAX);
+    }
+
+    #[test]
+    fn output_lies_inside_the_reply() {
+        let message = reply(Command::QueryInfo, 1, 0, &[9, 0, 72, 0, 3, 0, 0, 0, 1, 2, 3]);
+        assert_eq!(parse_output(&message).unwrap(), [1, 2, 3]);
+        for length in 0..message.len() {
+            assert!(parse_output(&message[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn short_names_are_padded() {
+        assert_eq!(renaming("a").len(), LEAST_RENAME_BYTES);
+        let long = renaming("dir\\name");
+        assert_eq!(long.len(), 20 + 16);
+        assert_eq!(long[..20], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0]);
+        let request = set(IT, RENAME, long);
+        assert_eq!(request.message[HEADER_BYTES..][..12], [33, 0, 1, 10, 36, 0, 0, 0, 96, 0, 0, 0]);
+    }
+}

@@ -1,0 +1,432 @@
+//! The pipeline against a peer with every kind of manners, good and bad.
+
+mod peer;
+
+use peer::{
+    CLOSE, CREATE, EVERY_PROTECTION, FLUSH, Manners, Protection, READ, Seen, WRITE, content,
+};
+use proptest::prelude::*;
+use smb::{
+    Access, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, NtStatus, Pipeline,
+    PipelineOptions, SigningAlgorithm,
+};
+use smb2::types::Command;
+use std::num::NonZeroU16;
+use std::time::Instant;
+
+const FILE: FileId = FileId { persistent: 3, volatile: 4 };
+/// No test waits longer than this for anything, in nanoseconds.
+const PATIENCE: u64 = 30_000_000_000;
+
+/// What became of a call, owned.
+#[derive(Clone, Debug, PartialEq)]
+enum Outcome {
+    Read(Vec<u8>),
+    Write(u32),
+    Flush,
+    Put(u32),
+    Get(Vec<u8>, u64),
+    Open(FileId, u64),
+    Close,
+    Failed(Error),
+}
+
+struct User {
+    begun: Instant,
+    payload: Vec<u8>,
+    /// How much of the payload each tag sends.
+    lengths: Vec<usize>,
+    ended: Vec<(u32, Outcome)>,
+}
+
+impl User {
+    fn new() -> Self {
+        let payload = content(0, 1 << 20);
+        User { begun: Instant::now(), payload, lengths: vec![0; 256], ended: Vec::new() }
+    }
+
+    fn outcome(&self, tag: u32) -> &Outcome {
+        let mut all = self.ended.iter().filter(|(ended, _)| *ended == tag);
+        let (_, outcome) = all.next().expect("the call has ended");
+        assert!(all.next().is_none(), "once");
+        outcome
+    }
+}
+
+impl Exchange for User {
+    fn now(&mut self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+    fn payload(&mut self, tag: u32) -> &[u8] {
+        &self.payload[..self.lengths[tag as usize]]
+    }
+    fn complete(&mut self, completion: Completion<'_>) {
+        assert!(completion.sent <= completion.done);
+        let outcome = match completion.result {
+            Ok(Done::Read { data }) => Outcome::Read(data.to_vec()),
+            Ok(Done::Write { count }) => Outcome::Write(count),
+            Ok(Done::Flush) => Outcome::Flush,
+            Ok(Done::Put { count }) => Outcome::Put(count),
+            Ok(Done::Get { data, size }) => Outcome::Get(data.to_vec(), size),
+            Ok(Done::Open { file, size }) => Outcome::Open(file, size),
+            Ok(Done::Close) => Outcome::Close,
+            Err(error) => Outcome::Failed(error),
+        };
+        self.ended.push((completion.tag, outcome));
+    }
+}
+
+fn options(depth: u16) -> PipelineOptions {
+    let depth = NonZeroU16::new(depth).unwrap();
+    PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20 }
+}
+
+fn pipeline(manners: Manners, depth: u16) -> (Pipeline, std::thread::JoinHandle<Seen>) {
+    let (link, peer) = peer::connect(manners, 40, Dialect::Smb3_1_1);
+    (Pipeline::new(link, options(depth)), peer)
+}
+
+fn finish(pipeline: &mut Pipeline, user: &mut User) -> Result<(), Error> {
+    while pipeline.in_flight() > 0 {
+        assert!(user.now() < PATIENCE, "something never comes");
+        pipeline.reap(PATIENCE, user)?;
+    }
+    Ok(())
+}
+
+/// One of each kind, small and large.
+fn one_of_each(pipeline: &mut Pipeline, user: &mut User) {
+    user.lengths[2] = 1000;
+    user.lengths[3] = 1 << 20;
+    user.lengths[5] = 11_500;
+    pipeline.read(0, FILE, 4096, 4096).unwrap();
+    pipeline.read(1, FILE, 8192, 1 << 20).unwrap();
+    pipeline.write(2, FILE, 0, 1000, false).unwrap();
+    pipeline.write(3, FILE, 0, 1 << 20, true).unwrap();
+    pipeline.flush(4, FILE).unwrap();
+    pipeline.put(5, "a/b.txt", CreateHow::New, 11_500).unwrap();
+    pipeline.put(6, "empty", CreateHow::Replace, 0).unwrap();
+    pipeline.get(7, "a/b.txt", 70_000).unwrap();
+    pipeline.open(8, "c", CreateHow::OpenOrCreate, Access::ReadWrite).unwrap();
+    pipeline.close(9, FILE).unwrap();
+}
+
+const REQUESTS: [u16; 15] = [
+    READ, READ, WRITE, WRITE, FLUSH, CREATE, WRITE, CLOSE, CREATE, CLOSE, CREATE, READ, CLOSE,
+    CREATE, CLOSE,
+];
+
+fn check_one_of_each(user: &User) {
+    let file = FileId { persistent: 0x0807_0605_0403_0201, volatile: 0x100f_0e0d_0c0b_0a09 };
+    for (tag, expected) in [
+        (0, Outcome::Read(content(4096, 4096))),
+        (1, Outcome::Read(content(8192, 1 << 20))),
+        (2, Outcome::Write(1000)),
+        (3, Outcome::Write(1 << 20)),
+        (4, Outcome::Flush),
+        (5, Outcome::Put(11_500)),
+        (6, Outcome::Put(0)),
+        (7, Outcome::Get(content(0, 70_000), u64::MAX / 2)),
+        (8, Outcome::Open(file, u64::MAX / 2)),
+        (9, Outcome::Close),
+    ] {
+        assert!(*user.outcome(tag) == expected, "call {tag}");
+    }
+}
+
+#[test]
+fn every_call_is_done_under_every_protection_and_with_any_manners() {
+    for protection in EVERY_PROTECTION {
+        for manners in [
+            Manners::default(),
+            Manners { gather: 10, ..Manners::default() },
+            Manners { split: true, breaks: true, ..Manners::default() },
+            Manners { pending: true, gather: 3, ..Manners::default() },
+        ] {
+            let (mut pipeline, peer) = pipeline(Manners { protection, ..manners }, 16);
+            let mut user = User::new();
+            one_of_each(&mut pipeline, &mut user);
+            finish(&mut pipeline, &mut user).unwrap();
+            check_one_of_each(&user);
+            drop(pipeline);
+            let seen = peer.join().unwrap();
+            assert_eq!(seen.requests, REQUESTS);
+            assert_eq!(seen.frames, 10, "a compound is one frame");
+            assert_eq!(seen.write_flags, [0, 1, 0]);
+        }
+    }
+}
+
+#[test]
+fn a_small_message_dialect_charges_nothing_and_flushes_instead_of_writing_through() {
+    let manners = Manners { large_transfers: false, gather: 2, ..Manners::default() };
+    let (link, peer) = peer::connect(manners, 1, Dialect::Smb2_0_2);
+    let mut pipeline = Pipeline::new(link, options(4));
+    assert_eq!((pipeline.options().read_most, pipeline.options().write_most), (65536, 65536));
+    let mut user = User::new();
+    pipeline.read(0, FILE, 0, 1 << 20).unwrap();
+    finish(&mut pipeline, &mut user).unwrap();
+    user.lengths[1] = 5000;
+    pipeline.write(1, FILE, 0, 5000, true).unwrap();
+    finish(&mut pipeline, &mut user).unwrap();
+    assert_eq!(*user.outcome(0), Outcome::Read(content(0, 65536)));
+    assert_eq!(*user.outcome(1), Outcome::Write(5000));
+    drop(pipeline);
+    let seen = peer.join().unwrap();
+    assert_eq!(seen.requests, [READ, WRITE, FLUSH]);
+    assert_eq!((seen.write_flags, seen.frames), (vec![0], 2));
+}
+
+/// Submits reads of 1 MiB, which cost 16 credits each, as fast as the slots allow.
+fn many_reads(pipeline: &mut Pipeline, user: &mut User, count: u32) -> Result<(), Error> {
+    for tag in 0..count {
+        while pipeline.read(tag, FILE, u64::from(tag) << 20, 1 << 20).is_err() {
+            pipeline.reap(PATIENCE, user)?;
+        }
+    }
+    finish(pipeline, user)
+}
+
+#[test]
+fn calls_wait_for_credits() {
+    for pending in [false, true] {
+        let manners = Manners { pending, ..Manners::default() };
+        let (link, peer) = peer::connect(manners, 17, Dialect::Smb3_1_1);
+        let mut pipeline = Pipeline::new(link, options(8));
+        let mut user = User::new();
+        for tag in 0..8 {
+            pipeline.read(tag, FILE, u64::from(tag) << 20, 1 << 20).unwrap();
+        }
+        pipeline.flush_out(&mut user).unwrap();
+        assert_eq!(pipeline.in_flight(), 8);
+        finish(&mut pipeline, &mut user).unwrap();
+        many_reads(&mut pipeline, &mut User::new(), 20).unwrap();
+        for tag in 0..8 {
+            assert!(*user.outcome(tag) == Outcome::Read(content(u64::from(tag) << 20, 1 << 20)));
+        }
+        drop(pipeline);
+        assert_eq!(peer.join().unwrap().requests.len(), 28);
+    }
+}
+
+#[test]
+fn a_server_that_grants_too_little_is_an_error_and_not_a_wait() {
+    let (link, _peer) = peer::connect(Manners::default(), 15, Dialect::Smb3_1_1);
+    let mut pipeline = Pipeline::new(link, options(2));
+    assert_eq!(many_reads(&mut pipeline, &mut User::new(), 1), Err(Error::NoCredits));
+    let manners = Manners { grant_most: 0, ..Manners::default() };
+    let (link, _peer) = peer::connect(manners, 33, Dialect::Smb3_1_1);
+    let mut pipeline = Pipeline::new(link, options(8));
+    let mut user = User::new();
+    assert_eq!(many_reads(&mut pipeline, &mut user, 3), Err(Error::NoCredits));
+    assert_eq!(user.ended.len(), 2);
+    assert_eq!(pipeline.flush_out(&mut user), Err(Error::NoCredits), "and it stays one");
+}
+
+#[test]
+fn the_end_of_a_file_is_no_error() {
+    let manners = Manners { file_size: 5000, ..Manners::default() };
+    let (mut pipeline, _peer) = pipeline(manners, 4);
+    let mut user = User::new();
+    pipeline.read(0, FILE, 4096, 4096).unwrap();
+    pipeline.read(1, FILE, 5000, 4096).unwrap();
+    pipeline.get(2, "f", 65536).unwrap();
+    pipeline.get(3, "f", 100).unwrap();
+    finish(&mut pipeline, &mut user).unwrap();
+    assert_eq!(*user.outcome(0), Outcome::Read(content(4096, 904)));
+    assert_eq!(*user.outcome(1), Outcome::Read(vec![]));
+    assert_eq!(*user.outcome(2), Outcome::Get(content(0, 5000), 5000));
+    assert_eq!(*user.outcome(3), Outcome::Get(content(0, 100), 5000));
+    let (mut pipeline, _peer) = self::pipeline(Manners { file_size: 0, ..Manners::default() }, 1);
+    let mut user = User::new();
+    pipeline.get(0, "f", 100).unwrap();
+    finish(&mut pipeline, &mut user).unwrap();
+    assert_eq!(*user.outcome(0), Outcome::Get(vec![], 0));
+}
+
+#[test]
+fn refusals_end_one_call_and_the_first_of_a_compound_is_named() {
+    for split in [false, true] {
+        let (denied, full) = (NtStatus::ACCESS_DENIED, NtStatus::DISK_FULL);
+        let refuse = vec![(CREATE, denied.0), (FLUSH, full.0)];
+        let (mut pipeline, _peer) = pipeline(Manners { refuse, split, ..Manners::default() }, 4);
+        let mut user = User::new();
+        user.lengths[0] = 10;
+        pipeline.put(0, "a", CreateHow::New, 10).unwrap();
+        pipeline.get(1, "a", 10).unwrap();
+        pipeline.flush(2, FILE).unwrap();
+        pipeline.read(3, FILE, 0, 100).unwrap();
+        finish(&mut pipeline, &mut user).unwrap();
+        let refused = |command, status| Outcome::Failed(Error::Status { command, status });
+        assert_eq!(*user.outcome(0), refused(Command::Create, denied));
+        assert_eq!(*user.outcome(1), refused(Command::Create, denied));
+        assert_eq!(*user.outcome(2), refused(Command::Flush, full));
+        assert_eq!(*user.outcome(3), Outcome::Read(content(0, 100)));
+    }
+}
+
+#[test]
+fn names_that_smb_refuses_end_before_they_are_sent() {
+    let (mut pipeline, peer) = pipeline(Manners::default(), 2);
+    let mut user = User::new();
+    pipeline.put(0, "a:b", CreateHow::New, 10).unwrap();
+    pipeline.get(1, "../a", 10).unwrap();
+    assert!(pipeline.read(2, FILE, 0, 1).is_err(), "full");
+    assert_eq!(pipeline.reap(PATIENCE, &mut user), Ok(2));
+    assert_eq!(pipeline.in_flight(), 0);
+    assert!(matches!(user.outcome(0), Outcome::Failed(Error::Name { .. })));
+    assert!(matches!(user.outcome(1), Outcome::Failed(Error::Name { .. })));
+    pipeline.read(2, FILE, 0, 1).unwrap();
+    finish(&mut pipeline, &mut user).unwrap();
+    drop(pipeline);
+    assert_eq!(peer.join().unwrap().requests, [READ]);
+}
+
+#[test]
+fn a_peer_that_answers_before_it_reads_on_halts_nobody() {
+    for protection in [Protection::Plain, Protection::Sign(SigningAlgorithm::AesGmac)] {
+        let (mut pipeline, _peer) = pipeline(Manners { protection, ..Manners::default() }, 64);
+        let mut user = User::new();
+        user.lengths.fill(1 << 20);
+        for tag in 0..64 {
+            match tag % 2 {
+                0 => pipeline.read(tag, FILE, 0, 1 << 20).unwrap(),
+                _ => pipeline.write(tag, FILE, 0, 1 << 20, false).unwrap(),
+            }
+        }
+        finish(&mut pipeline, &mut user).unwrap();
+        assert_eq!(user.ended.len(), 64);
+    }
+}
+
+#[test]
+fn a_payload_of_the_wrong_length_is_an_error() {
+    let (mut pipeline, _peer) = pipeline(Manners::default(), 2);
+    let mut user = User::new();
+    user.lengths[0] = 99;
+    pipeline.write(0, FILE, 0, 100, false).unwrap();
+    assert!(matches!(pipeline.flush_out(&mut user), Err(Error::Malformed(_))));
+}
+
+/// Reads once from a peer with bad manners; what comes of it.
+fn hostile(manners: Manners) -> Error {
+    let (mut pipeline, _peer) = pipeline(manners, 2);
+    let mut user = User::new();
+    pipeline.read(0, FILE, 0, 1000).unwrap();
+    let error = finish(&mut pipeline, &mut user).expect_err("the reply is wrong");
+    assert!(user.ended.is_empty());
+    assert_eq!(pipeline.reap(PATIENCE, &mut user), Err(error.clone()), "it stays dead");
+    error
+}
+
+type Change = fn(&mut Vec<u8>);
+
+#[test]
+fn unprotected_and_changed_replies_are_not_believed() {
+    for protection in EVERY_PROTECTION {
+        // A bit of the data, behind every header.
+        let change_frame: Change = |frame| frame[300] ^= 1;
+        let expected = match protection {
+            Protection::Plain => continue,
+            Protection::Sign(_) => Error::BadSignature,
+            Protection::Seal(_) => Error::NotDecrypted,
+        };
+        let manners = Manners { protection, change_frame, ..Manners::default() };
+        assert_eq!(hostile(manners), expected, "{protection:?}");
+    }
+    let protection = Protection::Sign(SigningAlgorithm::AesCmac);
+    let change_frame: Change = |frame| frame[4 + 16] &= !8;
+    let manners = Manners { protection, change_frame, ..Manners::default() };
+    assert_eq!(hostile(manners), Error::NotSigned);
+    // A message that was not encrypted, in the place of one that was.
+    let protection = Protection::Seal(smb::Cipher::Aes128Gcm);
+    let change_frame: Change = |frame| frame[4] = 0xfe;
+    let manners = Manners { protection, change_frame, ..Manners::default() };
+    assert_eq!(hostile(manners), Error::NotEncrypted);
+    // Encryption that nobody agreed on.
+    let change_frame: Change = |frame| frame[4] = 0xfd;
+    assert_eq!(hostile(Manners { change_frame, ..Manners::default() }), Error::NotDecrypted);
+}
+
+#[test]
+fn replies_that_lie_are_refused() {
+    let malformed: [(&str, Change); 9] = [
+        ("no SMB", |reply| reply[1] = b'T'),
+        ("a request", |reply| reply[16] &= !1),
+        ("a structure of another size", |reply| reply[64] = 18),
+        ("more data than asked for", |reply| reply[68..72].copy_from_slice(&[0xd0, 7, 0, 0])),
+        ("data in the header", |reply| reply[66] = 60),
+        ("data outside", |reply| reply[66] = 81),
+        ("an end in the middle", |reply| reply.truncate(70)),
+        ("a next message inside the header", |reply| reply[20] = 8),
+        ("a next message outside", |reply| reply[22] = 8),
+    ];
+    for (what, change_reply) in malformed {
+        let error = hostile(Manners { change_reply, ..Manners::default() });
+        assert!(matches!(error, Error::Malformed(_)), "{what}: {error:?}");
+    }
+    let unknown: [(&str, u64, Change); 3] = [
+        ("another call", 101, |reply| reply[24] += 1),
+        ("another command", 100, |reply| reply[12] = 9),
+        ("an unasked reply", u64::MAX, |reply| reply[24..32].fill(0xff)),
+    ];
+    for (what, id, change_reply) in unknown {
+        let error = hostile(Manners { change_reply, ..Manners::default() });
+        assert_eq!(error, Error::UnknownMessage(id), "{what}");
+    }
+    let change_frame: Change = |frame| frame[1] = 0xff;
+    let error = hostile(Manners { change_frame, ..Manners::default() });
+    assert!(matches!(error, Error::TooLong { .. }), "{error:?}");
+    let change_frame: Change = |frame| frame[0] = 0x82;
+    let error = hostile(Manners { change_frame, ..Manners::default() });
+    assert!(matches!(error, Error::Malformed(_)), "{error:?}");
+}
+
+#[test]
+fn a_reply_that_comes_twice_is_refused() {
+    let change_frame: Change = |frame| frame.extend_from_within(..);
+    let manners = Manners { change_frame, ..Manners::default() };
+    let (mut pipeline, _peer) = pipeline(manners, 2);
+    let mut user = User::new();
+    pipeline.read(0, FILE, 0, 10).unwrap();
+    pipeline.read(1, FILE, 0, 1000).unwrap();
+    assert_eq!(finish(&mut pipeline, &mut user), Err(Error::UnknownMessage(100)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// Whatever bytes come, nothing panics and nothing is waited for that cannot come.
+    #[test]
+    fn any_bytes_end_well(
+        replies in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..200), 1..7),
+        plausible in any::<bool>(),
+    ) {
+        use std::io::Write;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (mut link, _) = peer::connect(Manners::default(), 40, Dialect::Smb3_1_1);
+        let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        link.socket = tcp::Socket::new(client).unwrap();
+        let (mut server, _) = listener.accept().unwrap();
+        let commands = [CREATE, READ, CLOSE, CREATE, WRITE, CLOSE];
+        for (i, reply) in replies.iter().enumerate() {
+            let mut frame = reply.clone();
+            if plausible && frame.len() > 64 {
+                // Right enough to be looked at closely.
+                frame[..12].copy_from_slice(b"\xfeSMB\x40\0\x01\0\0\0\0\0");
+                frame[12..24].copy_from_slice(&[commands[i] as u8, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
+                frame[24..32].copy_from_slice(&[100 + i as u8, 0, 0, 0, 0, 0, 0, 0]);
+            }
+            server.write_all(&(frame.len() as u32).to_be_bytes()).unwrap();
+            server.write_all(&frame).unwrap();
+        }
+        server.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut pipeline = Pipeline::new(link, options(8));
+        let mut user = User::new();
+        user.lengths.fill(10);
+        pipeline.get(0, "a", 100).unwrap();
+        pipeline.put(1, "b", CreateHow::New, 10).unwrap();
+        let result = finish(&mut pipeline, &mut user);
+        prop_assert!(result.is_err() || user.ended.len() == 2);
+    }
+}

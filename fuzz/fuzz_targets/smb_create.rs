@@ -1,0 +1,6 @@
+//! CREATE.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| smb::fuzzing::create(data));

@@ -1,0 +1,6 @@
+//! QUERY_DIRECTORY: the listing and each of its names.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| smb::fuzzing::query_directory(data));

@@ -1,0 +1,6 @@
+//! SESSION_SETUP: the security token, and the challenge in it answered.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| smb::fuzzing::session_setup(data));
