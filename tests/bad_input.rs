@@ -9,45 +9,8 @@ use model::{Ended, Flag, Outcome};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, Instant};
-use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until};
-
-const SHORT: [&str; 4] = ["--size=8MiB", "--repeats=1", "--time=200ms", "--quiet"];
-
-fn check(program: &Plimsoll, target: &str, more: &[&str]) -> Ran {
-    let mut arguments = vec!["check", target];
-    arguments.extend(SHORT);
-    arguments.extend(more);
-    program.run(&arguments)
-}
-
-/// One row of the table: a target, its exit code, and words that the message must have.
-struct Row {
-    what: &'static str,
-    target: String,
-    code: i32,
-    words: &'static [&'static str],
-}
-
-fn assert_rows(rows: Vec<Row>) {
-    let program = Plimsoll::new();
-    for Row { what, target, code, words } in rows {
-        let begin = Instant::now();
-        let ran = check(&program, &target, &[]);
-        assert!(begin.elapsed() < Duration::from_secs(30), "{what}: took {:?}", begin.elapsed());
-        assert_eq!(ran.code, Some(code), "{what}: {}\n{}", ran.out, ran.err);
-        assert!(
-            ran.err.contains(&target) || ran.err.contains("nfs://"),
-            "{what}: which target? {}",
-            ran.err
-        );
-        for word in words {
-            assert!(ran.err.contains(word), "{what}: '{word}' is missing in:\n{}", ran.err);
-        }
-        assert!(ran.err.contains("next:"), "{what}: what to do next? {}", ran.err);
-        assert!(!ran.err.contains("panicked"), "{what}: {}", ran.err);
-    }
-    assert!(program.run(&["list"]).expect(0).out.lines().count() < 3, "nothing was measured");
-}
+use support::rows::{Row, assert_rows, check, failed, trials};
+use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
 
 #[test]
 fn targets_that_cannot_be_opened() {
@@ -73,33 +36,36 @@ fn targets_that_cannot_be_opened() {
         format!("{url}{sign}sourceport=any")
     };
     let row = |what, target: String, code, words| Row { what, target, code, words };
-    assert_rows(vec![
-        row(
-            "unknown host",
-            "nfs://no-such-host.invalid/x".into(),
-            3,
-            &["no-such-host.invalid", "why:"],
-        ),
-        row("closed port", "nfs://127.0.0.1:9/x".into(), 3, &["refused"]),
-        row("filtered port", "nfs://127.0.0.1:2999/x".into(), 3, &["no answer", "firewall"]),
-        row(
-            "wrong export",
-            with_ports("films").replace("films", "film"),
-            5,
-            &["/run/export/films"],
-        ),
-        row(
-            "privileged port",
-            any_port(with_ports("careful")),
-            5,
-            &["1024", "insecure", "sourceport=privileged"],
-        ),
-        row("root is squashed", with_ports("squashed"), 5, &["squash", "uid="]),
-        row("read-only", with_ports("frozen"), 5, &["read-only"]),
-        row("no space before", with_ports("tiny"), 6, &["--size"]),
-        row("unknown option", "nfs://127.0.0.1/x?rsze=4096".into(), 2, &["rsze", "rsize="]),
-        row("unknown kind", "ftp://127.0.0.1/x".into(), 2, &["ftp"]),
-    ]);
+    assert_rows(
+        &Plimsoll::new(),
+        vec![
+            row(
+                "unknown host",
+                "nfs://no-such-host.invalid/x".into(),
+                3,
+                &["no-such-host.invalid", "why:"],
+            ),
+            row("closed port", "nfs://127.0.0.1:9/x".into(), 3, &["refused"]),
+            row("filtered port", "nfs://127.0.0.1:2999/x".into(), 3, &["no answer", "firewall"]),
+            row(
+                "wrong export",
+                with_ports("films").replace("films", "film"),
+                5,
+                &["/run/export/films"],
+            ),
+            row(
+                "privileged port",
+                any_port(with_ports("careful")),
+                5,
+                &["1024", "insecure", "sourceport=privileged"],
+            ),
+            row("root is squashed", with_ports("squashed"), 5, &["squash", "uid="]),
+            row("read-only", with_ports("frozen"), 5, &["read-only"]),
+            row("no space before", with_ports("tiny"), 6, &["--size"]),
+            row("unknown option", "nfs://127.0.0.1/x?rsze=4096".into(), 2, &["rsze", "rsize="]),
+            row("unknown kind", "ftp://127.0.0.1/x".into(), 2, &["ftp"]),
+        ],
+    );
     for (export, before) in lists {
         assert_eq!(listing(server.directory(export).unwrap()), before, "{export} is as it was");
     }
@@ -117,10 +83,13 @@ fn directories_that_cannot_be_used() {
         code,
         words,
     };
-    assert_rows(vec![
-        row("no such directory", &missing, 5, &["films"]),
-        row("a file", &file, 5, &["not a directory"]),
-    ]);
+    assert_rows(
+        &Plimsoll::new(),
+        vec![
+            row("no such directory", &missing, 5, &["films"]),
+            row("a file", &file, 5, &["not a directory"]),
+        ],
+    );
     let program = Plimsoll::new();
     let ran = program.run(&["check"]);
     assert_eq!(ran.code, Some(2));
@@ -330,15 +299,4 @@ fn clean_removes_what_is_ours_and_nothing_else() {
         assert!(at(kept).exists(), "{kept}");
     }
     assert!(outside.path().join("read.data").exists(), "links are not followed");
-}
-
-fn trials(program: &Plimsoll) -> usize {
-    let ran = program.run(&["export", "latest"]);
-    serde_json::from_str::<model::Study>(&ran.out).map_or(0, |s| s.trials.len())
-}
-
-fn failed(program: &Plimsoll) -> bool {
-    let ran = program.run(&["export", "latest"]);
-    serde_json::from_str::<model::Study>(&ran.out)
-        .is_ok_and(|s| s.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. })))
 }

@@ -2,6 +2,10 @@
 //! it left behind.
 #![allow(dead_code)]
 
+pub mod browser;
+pub mod rows;
+pub mod served;
+pub mod sound;
 pub mod strace;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +15,7 @@ use std::time::{Duration, Instant};
 /// The built program, with a store in a directory of its own.
 pub struct Plimsoll {
     home: tempfile::TempDir,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// What one run of the program did.
@@ -27,7 +32,19 @@ pub struct Ran {
 impl Plimsoll {
     /// A fresh store.
     pub fn new() -> Self {
-        Plimsoll { home: tempfile::tempdir().expect("a temporary directory") }
+        let home = tempfile::tempdir().expect("a temporary directory");
+        Plimsoll { home, variables: Vec::new() }
+    }
+
+    /// The same with an environment variable.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
+        self
+    }
+
+    /// Where the program's user is at home.
+    pub fn home(&self) -> &Path {
+        self.home.path()
     }
 
     /// Where the store is.
@@ -41,7 +58,11 @@ impl Plimsoll {
         command
             .args(arguments.iter().map(AsRef::as_ref))
             .env("PLIMSOLL_DB", self.db())
+            .env("XDG_RUNTIME_DIR", self.home.path())
             .env("NO_COLOR", "1")
+            .env("XDG_CONFIG_HOME", self.home())
+            .env_remove("PLIMSOLL_PASSWORD")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());
         command
     }
@@ -51,7 +72,10 @@ impl Plimsoll {
         let (inner, mut command) = (self.command(arguments), first);
         command.arg(inner.get_program()).args(inner.get_args()).stdin(Stdio::null());
         for (name, value) in inner.get_envs() {
-            command.env(name, value.unwrap_or_default());
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
         }
         command
     }

@@ -1,8 +1,26 @@
-//! What a broken or impossible connection means for the user, whatever is spoken over it.
+//! Connections, whatever is spoken over them: how long they may take, and what a broken or
+//! impossible one means for the user.
 
 use model::{Cause, ErrorKind};
 use std::io;
+use std::time::Duration;
 use tcp::Error;
+
+/// Time limits of a share that is reached over the network. No call waits longer; the hot path's
+/// limit is the driver's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeLimits {
+    /// Longest wait for a name to be resolved and a connection to be made.
+    pub connect: Duration,
+    /// Longest wait for the answer to one call outside of measurements.
+    pub call: Duration,
+}
+
+impl Default for TimeLimits {
+    fn default() -> Self {
+        TimeLimits { connect: Duration::from_secs(5), call: Duration::from_secs(30) }
+    }
+}
 
 /// What to do when the server cannot be reached: `closed` where its port refuses, `silent` where
 /// nothing answers.

@@ -66,7 +66,7 @@ impl Progress {
     pub(crate) fn read(&self) -> Window {
         let [read_ops, read_bytes, write_ops, write_bytes] =
             self.counters.each_ref().map(|c| c.load(Ordering::Relaxed));
-        Window { read_ops, read_bytes, write_ops, write_bytes }
+        Window { read_ops, read_bytes, write_ops, write_bytes, ..Window::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Driving load: shares, lanes, and the workloads on top of lanes.
 //!
 //! A [`Share`] owns connections and the [`Namespace`]; a [`Lane`] is a queue pair on it for one
-//! worker. Kinds of shares: [`DirectoryShare`], [`NfsShare`]; for tests [`NullShare`] (what the
+//! worker. Kinds of shares: [`DirectoryShare`], [`NfsShare`], [`SmbShare`]; for tests [`NullShare`] (what the
 //! program itself costs) and [`MockShare`] (a script on a [`VirtualClock`]). A [`Workload`] says
 //! which operation comes next and is written once for all of them.
 //!
@@ -68,6 +68,7 @@
 #![deny(unsafe_code)]
 
 mod aligned;
+mod calls;
 mod clock;
 mod connection;
 pub mod content;
@@ -80,15 +81,20 @@ mod nfs;
 mod null;
 mod op;
 mod open;
+mod open_files;
 mod prepare;
 mod result;
 mod run;
 mod share;
+mod smb;
 mod tally;
 mod workload;
 
-pub use self::nfs::{NfsOptions, NfsShare};
+pub use self::nfs::NfsShare;
+pub use self::smb::{Passwords, SmbShare};
+pub use ::smb::Password;
 pub use clock::{SystemClock, VirtualClock};
+pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter};
 pub use directory::DirectoryShare;
 pub use driver::Ended;

@@ -35,6 +35,14 @@ pub enum Op {
 }
 
 impl Op {
+    /// The file it is about.
+    pub fn file(&self) -> FileId {
+        match self {
+            Op::Read(span) | Op::Write(span, _) => span.file,
+            Op::Flush(file) => *file,
+        }
+    }
+
     /// Its kind.
     pub fn kind(&self) -> OpKind {
         match self {

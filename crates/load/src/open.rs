@@ -1,18 +1,22 @@
 //! From a target to its share.
 
+use crate::connection::TimeLimits;
 use crate::directory::DirectoryShare;
-use crate::nfs::{NfsOptions, NfsShare};
+use crate::nfs::NfsShare;
 use crate::share::Share;
+use crate::smb::{Passwords, SmbShare};
 use model::{Engine, Failure, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     /// The engine of directories; `None`: chosen by what the kernel allows and the depth.
     pub engine: Option<Engine>,
-    /// Time limits of NFS shares.
-    pub nfs: NfsOptions,
+    /// Time limits of what is reached over the network.
+    pub limits: TimeLimits,
+    /// Where the passwords of SMB shares' users come from.
+    pub passwords: Passwords,
 }
 
 /// Opens a target: connects where there is something to connect to, and finds out what it is.
@@ -23,6 +27,9 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
         Target::Directory(directory) => {
             Arc::new(DirectoryShare::open(directory, options.engine, &given)?)
         }
-        Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options.nfs)?),
+        Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options.limits)?),
+        Target::Smb(share) => {
+            Arc::new(SmbShare::open(share, &given, options.limits, &options.passwords)?)
+        }
     })
 }

@@ -76,7 +76,7 @@ impl KindTally {
 pub(crate) struct Segment {
     pub kinds: [KindTally; KINDS],
     /// Operations in flight, integrated over time: operations x nanoseconds. 65,535 in flight for
-    /// three days fit.
+    /// three days fit, for the whole trial.
     pub in_flight: u64,
     /// Longest time without a completion that ended in this segment, in nanoseconds.
     pub longest_gap: u64,
@@ -96,9 +96,12 @@ pub(crate) struct Tally {
     segment: usize,
     segments: Vec<Segment>,
     windows: Vec<Window>,
-    /// In flight now, and its integral since the segment began.
+    /// In flight now, and its integral since the trial began; and what that was when the segment
+    /// and the window began.
     in_flight: u64,
     area: u64,
+    area_before_segment: u64,
+    area_before_window: u64,
     last_completion: Nanos,
     /// What completed up to the end; when the segment began; when the window began. Windows and
     /// segments are differences of totals: an operation adds to one counter, not to three.
@@ -132,6 +135,8 @@ impl Tally {
             windows: Vec::with_capacity(windows),
             in_flight: 0,
             area: 0,
+            area_before_segment: 0,
+            area_before_window: 0,
             last_completion: Nanos(0),
             on_time: Window::default(),
             before_segment: Window::default(),
@@ -208,7 +213,7 @@ impl Tally {
     pub(crate) fn finish(mut self, at: Nanos) -> Finished {
         self.advance(at);
         if self.now.0 > self.window_end.0.saturating_sub(nanos(self.shape.window)) {
-            self.windows.push(difference(&self.on_time, &self.before_window));
+            self.close_window();
         }
         self.close_segment();
         // Silence up to the end is a gap too.
@@ -250,8 +255,7 @@ impl Tally {
     #[cold]
     fn cross(&mut self) {
         if self.boundary == self.window_end {
-            self.windows.push(difference(&self.on_time, &self.before_window));
-            self.before_window = self.on_time;
+            self.close_window();
             self.window_end = self.window_end + self.shape.window;
         }
         if self.boundary == self.segment_end {
@@ -267,12 +271,22 @@ impl Tally {
         self.boundary = self.segment_end.min(self.window_end);
     }
 
+    /// Books what the current window has come to.
+    fn close_window(&mut self) {
+        let mut window = difference(&self.on_time, &self.before_window);
+        window.in_flight_ns = self.area.saturating_sub(self.area_before_window);
+        self.windows.push(window);
+        (self.before_window, self.area_before_window) = (self.on_time, self.area);
+    }
+
     /// Books what the current segment has come to.
     fn close_segment(&mut self) {
         let done = difference(&self.on_time, &self.before_segment);
         self.before_segment = self.on_time;
         let segment = &mut self.segments[self.segment];
-        segment.in_flight = std::mem::take(&mut self.area);
+        // A correction for a completion found late may reach back over the boundary.
+        segment.in_flight = self.area.saturating_sub(self.area_before_segment);
+        self.area_before_segment = self.area;
         let [reads, writes, flushes] = &mut segment.kinds;
         (reads.operations, reads.bytes) = (done.read_ops, done.read_bytes);
         (writes.operations, writes.bytes) = (done.write_ops, done.write_bytes);
@@ -314,6 +328,7 @@ pub(crate) fn difference(now: &Window, before: &Window) -> Window {
         read_bytes: now.read_bytes - before.read_bytes,
         write_ops: now.write_ops - before.write_ops,
         write_bytes: now.write_bytes - before.write_bytes,
+        in_flight_ns: 0,
     }
 }
 
@@ -359,6 +374,6 @@ mod tests {
         assert_eq!(books.measured, Duration::from_nanos(1000));
         assert_eq!(books.segments.iter().map(|s| s.in_flight).sum::<u64>(), 15 + 20);
         assert_eq!(books.windows.len(), 10);
-        assert_eq!(books.windows[0].read_ops, 2);
+        assert_eq!((books.windows[0].read_ops, books.windows[0].in_flight_ns), (2, 15 + 20));
     }
 }

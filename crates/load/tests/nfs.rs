@@ -1,21 +1,16 @@
 //! An NFS target against a real server: what is written is on the server's disk byte for byte,
 //! reads are checked, and whatever is refused says why and what to do.
 
+mod support;
+
 use lab::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 use lab::{Need, Stage};
-use load::{
-    Content, Done, EntryKind, FileId, Lane, LaneRequest, Namespace, NfsOptions, NfsShare, Op,
-    Share, Span, SystemClock, Tag,
-};
-use model::{Cause, Clock, ErrorKind, Failure, Nanos, NfsTarget, Stability, Target};
-use std::num::NonZeroU16;
+use load::{EntryKind, FileId, NfsShare, Op, Share, Span, Tag, TimeLimits};
+use model::{Cause, Clock, ErrorKind, Failure, NfsTarget, Stability, Target};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::Duration;
-
-const STUDY: u64 = 7;
-const LIMIT: Duration = Duration::from_secs(20);
+use support::{LIMIT, Rig, assert_on_disk, names, reads, spans, whole, writes};
 
 fn target(url: &str) -> NfsTarget {
     match url.parse() {
@@ -25,109 +20,12 @@ fn target(url: &str) -> NfsTarget {
 }
 
 fn open(url: &str) -> Result<NfsShare, Failure> {
-    let connect_timeout = Duration::from_secs(2);
-    NfsShare::open(&target(url), url, NfsOptions { connect_timeout, call_timeout: LIMIT })
+    let limits = TimeLimits { connect: Duration::from_secs(2), call: LIMIT };
+    NfsShare::open(&target(url), url, limits)
 }
 
 fn refused(url: &str) -> Failure {
     open(url).map(drop).expect_err(url)
-}
-
-/// A lane and what drives it by hand.
-struct Rig {
-    lane: Box<dyn Lane>,
-    clock: Arc<SystemClock>,
-    depth: u16,
-}
-
-impl Rig {
-    fn new(share: &NfsShare, depth: u16, block: u32) -> Rig {
-        let clock = Arc::new(SystemClock::new());
-        let request = LaneRequest {
-            depth: NonZeroU16::new(depth).unwrap(),
-            block,
-            content: Arc::new(Content::new(STUDY)),
-            verify: true,
-            clock: clock.clone(),
-        };
-        Rig { lane: share.lane(request).unwrap(), clock, depth }
-    }
-
-    fn until(&self) -> Nanos {
-        self.clock.now() + LIMIT
-    }
-
-    /// Runs operations with as many in flight as the lane takes; completions in any order.
-    fn run(&mut self, ops: &[Op]) -> Vec<Done> {
-        let mut free: Vec<u16> = (0..self.depth).collect();
-        let (mut next, mut all, mut out) = (0, Vec::new(), Vec::new());
-        while all.len() < ops.len() {
-            while next < ops.len()
-                && let Some(tag) = free.pop()
-            {
-                self.lane.submit(Tag(tag), &ops[next], self.clock.now()).unwrap();
-                next += 1;
-            }
-            let until = self.until();
-            self.lane.reap(until, &mut out).unwrap();
-            assert!(!out.is_empty(), "no completion in {LIMIT:?}");
-            for done in out.drain(..) {
-                assert!(done.issued <= done.sent && done.sent <= done.done, "{done:?}");
-                free.push(done.tag.0);
-                all.push(done);
-            }
-        }
-        all
-    }
-
-    /// Runs operations that must all succeed; bytes transferred.
-    fn run_all(&mut self, ops: &[Op]) -> u64 {
-        let done = self.run(ops);
-        done.iter().for_each(|d| assert_eq!(d.result, Ok(())));
-        done.iter().map(|d| u64::from(d.bytes)).sum()
-    }
-}
-
-/// Spans that cover `size` bytes in blocks, in an order that is not the rising one.
-fn spans(file: FileId, generation: u32, size: u64, block: u32) -> Vec<Span> {
-    let blocks = size / u64::from(block);
-    let step = (blocks / 2) | 1;
-    (0..blocks)
-        .map(|i| Span {
-            file,
-            offset: (i * step % blocks) * u64::from(block),
-            length: block,
-            generation,
-        })
-        .collect()
-}
-
-fn writes(spans: &[Span], stability: Stability) -> Vec<Op> {
-    spans.iter().map(|s| Op::Write(*s, stability)).collect()
-}
-
-fn reads(spans: &[Span]) -> Vec<Op> {
-    spans.iter().map(|s| Op::Read(*s)).collect()
-}
-
-/// Compares a file on the server's disk with what the content says it should be.
-fn assert_on_disk(path: &Path, file: FileId, generation: u32, size: u64) {
-    let disk = std::fs::read(path).unwrap();
-    assert_eq!(disk.len() as u64, size);
-    let content = Content::new(STUDY);
-    let block = 1 << 20;
-    let mut writer = content.writer(block);
-    for (i, part) in disk.chunks(block as usize).enumerate() {
-        let offset = i as u64 * u64::from(block);
-        let span = Span { file, offset, length: part.len() as u32, generation };
-        assert!(writer.fill(&span) == part, "{} differs after byte {offset}", path.display());
-    }
-}
-
-fn names(namespace: &mut dyn Namespace, path: &str) -> Vec<String> {
-    let mut names: Vec<_> = namespace.list(path).unwrap().into_iter().map(|e| e.name).collect();
-    names.sort();
-    names
 }
 
 fn serve(stage: &Stage, export: Export) -> Ganesha {
@@ -169,12 +67,6 @@ fn what_is_written_is_on_the_servers_disk() {
         names_below.remove_directory("run").unwrap();
         assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
     }
-}
-
-/// The bytes of a file of the study.
-fn whole(file: FileId, generation: u32, size: u32) -> Vec<u8> {
-    let span = Span { file, offset: 0, length: size, generation };
-    Content::new(STUDY).writer(size).fill(&span).to_vec()
 }
 
 #[test]

@@ -50,6 +50,7 @@ impl From<&Hdr<u32>> for LatencySummary {
             mean_seconds: live.mean() / 1e9,
             min_seconds: seconds(live.min()),
             max_seconds: seconds(live.max()),
+            standard_deviation_seconds: None,
             quantiles_seconds,
             histogram: Some(Histogram { buckets_ns: two_digits(live) }),
         }

@@ -105,6 +105,19 @@ pub struct HostLoad {
     pub cores_busy: Vec<f64>,
     /// Busy CPU seconds per second in the idle window before this trial's block.
     pub idle_baseline: f64,
+    /// How it went on: stretches from the first to the last sample, one after the other. Empty
+    /// where nobody looked meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<CpuStretch>,
+}
+
+/// CPU time between two looks at a host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CpuStretch {
+    /// How long, in seconds.
+    pub seconds: f64,
+    /// CPU seconds by class over all cores.
+    pub cpu: CpuTimes,
 }
 
 impl HostLoad {

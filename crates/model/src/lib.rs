@@ -9,6 +9,7 @@ mod failure;
 mod flag;
 mod histogram;
 mod host;
+mod imported;
 mod metric;
 mod op;
 mod plan;
@@ -24,12 +25,16 @@ pub use event::{Event, Phase};
 pub use failure::{Cause, Failure};
 pub use flag::Flag;
 pub use histogram::Histogram;
-pub use host::{CpuSeconds, CpuTimes, HostFacts, HostLoad};
+pub use host::{CpuSeconds, CpuStretch, CpuTimes, HostFacts, HostLoad};
+pub use imported::{ImportedCpu, ImportedRun};
 pub use metric::{Measure, Metric, Side};
 pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Plan, Rule};
 pub use series::{Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
-pub use target::{DirectoryTarget, Engine, NfsTarget, SourcePort, Target, TargetFacts};
+pub use target::{
+    DirectoryTarget, Engine, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target,
+    TargetFacts,
+};
 pub use trial::{Cell, Outcome, StoredOn, Trial, TrialResult, TrialSpec};
 pub use workload::{Layout, Pattern, Stability, Workload};

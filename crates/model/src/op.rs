@@ -99,7 +99,7 @@ pub struct OpStats {
 }
 
 /// A latency distribution in seconds. Quantiles are present only where the data support them:
-/// quantile q needs n(1-q) >= 20 (method, section 5).
+/// quantile q needs n(1-q) >= 20 (method, section 5); those of imports are as the tool said them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
@@ -108,6 +108,9 @@ pub struct LatencySummary {
     pub min_seconds: f64,
     /// Largest.
     pub max_seconds: f64,
+    /// Standard deviation, where another tool said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standard_deviation_seconds: Option<f64>,
     /// Quantile (0..1, as text with its digits: "0.99") to seconds.
     pub quantiles_seconds: BTreeMap<String, f64>,
     /// The whole distribution, for pictures.

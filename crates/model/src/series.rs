@@ -23,12 +23,20 @@ pub struct Window {
     pub write_ops: u64,
     /// Bytes written.
     pub write_bytes: u64,
+    /// Operations in flight, integrated over the window: operations × nanoseconds. 0 where it is not
+    /// known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub in_flight_ns: u64,
+}
+
+fn is_zero(value: &u64) -> bool {
+    *value == 0
 }
 
 impl Window {
     /// Bytes of both directions.
     pub fn bytes(&self) -> u64 {
-        self.read_bytes + self.write_bytes
+        self.read_bytes.saturating_add(self.write_bytes)
     }
 
     /// Adds what another worker completed in the same window.
@@ -37,5 +45,6 @@ impl Window {
         self.read_bytes += other.read_bytes;
         self.write_ops += other.write_ops;
         self.write_bytes += other.write_bytes;
+        self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
     }
 }

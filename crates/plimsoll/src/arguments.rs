@@ -19,24 +19,24 @@ pub struct Arguments {
 }
 
 const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are partial; 2 usage; \
-3 unreachable; 4 authentication; 5 no such export or directory, or not permitted; 6 no space; \
+3 unreachable; 4 authentication; 5 no such export, share or directory, or not permitted; 6 no space; \
 130 interrupted; 143 terminated.";
 
-const TARGET_HELP: &str = "What to measure: a directory, or \
-nfs://host[:port]/export/path[?option=value&…]. Of several, the first is the one that the others \
-are compared with";
+const TARGET_HELP: &str = "What to measure: a directory, nfs://host[:port]/export/path, or \
+smb://[domain;]user@host[:port]/share/path; both take options: ?option=value&… Of several, the \
+first is the one that the others are compared with";
 
 #[derive(Args)]
 pub struct StoreArguments {
     /// The store of results [default: plimsoll/studies.db in the user's data directory]
-    #[arg(long, global = true, value_name = "FILE", env = "PLIMSOLL_DB")]
+    #[arg(long, global = true, value_name = "FILE", env = "PLIMSOLL_DB", hide_env_values = true)]
     pub db: Option<PathBuf>,
 }
 
 #[derive(Subcommand)]
 pub enum Command {
     /// How fast is this share, or which of these is faster?
-    Check(CheckArguments),
+    Check(Box<CheckArguments>),
     /// The studies in the store
     List,
     /// The results of a study again
@@ -45,10 +45,20 @@ pub enum Command {
     Compare(CompareArguments),
     /// A study as JSON or CSV
     Export(ExportArguments),
+    /// A study as a page to keep, send or print; several as a trend
+    Report(ReportArguments),
+    /// Results of fio, or of another plimsoll, into the store
+    Import(ImportArguments),
+    /// A page in the browser: the studies in the store, and runs under way as they go
+    Serve(ServeArguments),
     /// Remove leftover test files of runs that died
     Clean(CleanArguments),
     /// A first look without a server: a small NFS server inside the program against a directory
     Demo(DemoArguments),
+    /// Completions of the command line for a shell, to standard output
+    Completions(CompletionsArguments),
+    /// The manual pages
+    Man(ManArguments),
 }
 
 #[derive(Args)]
@@ -59,6 +69,8 @@ pub struct CheckArguments {
     pub what: WorkloadArguments,
     #[command(flatten)]
     pub how: RuleArguments,
+    #[command(flatten)]
+    pub access: AccessArguments,
     #[command(flatten)]
     pub output: OutputArguments,
 }
@@ -130,14 +142,42 @@ pub struct RuleArguments {
 }
 
 #[derive(Args)]
+#[command(next_help_heading = "Access to SMB shares")]
+pub struct AccessArguments {
+    /// Passwords by host and user: lines '[user@host]' with 'password = …' below; nobody else may
+    /// be able to read the file. The environment variable PLIMSOLL_PASSWORD goes first; what is in
+    /// neither is asked for at the terminal [default: plimsoll/credentials in the user's
+    /// configuration directory]
+    #[arg(long, value_name = "FILE")]
+    pub credentials: Option<PathBuf>,
+}
+
+#[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
     /// Also write the study as JSON to a file, or to standard output with '-' (then nothing else)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
+    /// Also write the report, an HTML page, to this new file
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
+    /// A dashboard of the whole terminal instead of the line of progress
+    #[arg(long)]
+    pub live: bool,
     /// No progress, only the result
-    #[arg(long, short)]
+    #[arg(long, short, conflicts_with = "live")]
     pub quiet: bool,
+}
+
+impl OutputArguments {
+    /// What is shown while the run goes on.
+    pub fn show(&self) -> live::Show {
+        match (self.quiet, self.live) {
+            (true, _) => live::Show::Nothing,
+            (false, true) => live::Show::Dashboard,
+            (false, false) => live::Show::Line,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -145,6 +185,9 @@ pub struct ShowArguments {
     /// Its id, the beginning of it, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
+    /// As a picture of the terminal, an SVG file, instead of text; '-' is standard output
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -172,10 +215,85 @@ pub struct ExportArguments {
 }
 
 #[derive(Args)]
+pub struct ImportArguments {
+    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json; all runs of fio
+    /// become one study
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What was measured, where no line 'Testing NAME' in the file says it: once for all files, or
+    /// once for each [default: the file's name]
+    #[arg(long = "label", value_name = "NAME")]
+    pub labels: Vec<String>,
+    /// The pattern, where fio does not say it (terse output, JSON before 2.14)
+    #[arg(long, value_name = "NAME")]
+    pub pattern: Option<Pattern>,
+    /// How many jobs a line of terse output stands for
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroU16>,
+}
+
+#[derive(Args)]
+pub struct ReportArguments {
+    /// Their ids, the beginnings of them, or 'latest'
+    #[arg(default_value = "latest", value_name = "STUDY")]
+    pub studies: Vec<String>,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = PaperFormat::Html)]
+    pub format: PaperFormat,
+    /// The file, or '-' for standard output [default: plimsoll-STUDY.html, in this directory]
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Also write every chart as an SVG file into this directory
+    #[arg(long, value_name = "DIR")]
+    pub svg: Option<PathBuf>,
+    /// Replace addresses, host names, users, shares, paths and serial numbers by made-up names
+    #[arg(long)]
+    pub redact: bool,
+    /// Replace files that are there
+    #[arg(long)]
+    pub force: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum PaperFormat {
+    /// One page that needs nothing else
+    Html,
+    /// For an issue, a wiki or a README
+    Markdown,
+    /// A row a trial
+    Csv,
+    /// Schema plimsoll/1; of one study
+    Json,
+}
+
+#[derive(Args)]
 pub struct CleanArguments {
-    /// Where to look: a directory or nfs:// URL, as given to check
+    /// Where to look: a directory, nfs:// or smb:// URL, as given to check
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
+    #[command(flatten)]
+    pub access: AccessArguments,
+}
+
+#[derive(Args)]
+pub struct ServeArguments {
+    /// The port on 127.0.0.1 [default: one that is free]
+    #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
+    pub port: u16,
+}
+
+#[derive(Args)]
+pub struct CompletionsArguments {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Args)]
+pub struct ManArguments {
+    /// Into this directory, a page a command, instead of the first page to standard output
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 #[derive(Args)]

@@ -1,12 +1,13 @@
 //! `plimsoll check`: the main job.
 
-use crate::arguments::{self, CheckArguments, OutputArguments, StoreArguments};
-use crate::live::Live;
+use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
+use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{output, plan, store};
+use crate::{credentials, output, plan, report, store};
 use host::{Local, Watch};
-use load::{NfsOptions, OpenOptions, SystemClock};
-use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId, Target};
+use live::{Header, Observers};
+use load::{OpenOptions, SystemClock, TimeLimits};
+use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use study::{Conduct, conduct};
@@ -16,7 +17,7 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
-    let study = measure(plan, &check.output, store, check.how.quick)?;
+    let study = measure(plan, &check.access, &check.output, store, check.how.quick)?;
     Ok(exit_code(&study.0, study.1))
 }
 
@@ -24,6 +25,7 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
 /// interruption.
 pub fn measure(
     plan: Plan,
+    access: &AccessArguments,
     output: &OutputArguments,
     store: &StoreArguments,
     quick: bool,
@@ -31,45 +33,53 @@ pub fn measure(
     if let Some(path) = &output.json {
         output::check_writable(path)?;
     }
+    let page = output.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
     let mut store = store::open(store)?;
     let signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let options = OpenOptions {
         engine: plan.engine,
-        nfs: NfsOptions {
-            call_timeout: Duration::from_secs_f64(plan.operation_timeout_seconds),
-            ..NfsOptions::default()
+        limits: TimeLimits {
+            call: Duration::from_secs_f64(plan.operation_timeout_seconds),
+            ..TimeLimits::default()
         },
+        passwords: credentials::passwords(access.credentials.as_deref(), &signals),
     };
     let shares = plan
         .targets
         .iter()
         .map(|t| load::open(t, &options))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let live = Live::new(output.quiet, &plan);
-    live.announce(&plan);
+    let id = StudyId(format!("{:08x}", rand::random::<u32>()));
+    let started_unix_seconds = unix_seconds();
+    let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
+    let mut observers = Observers::begin(output.show(), &header, &signals.stop);
     let mut study = conduct(Conduct {
-        id: StudyId(format!("{:08x}", rand::random::<u32>())),
-        started_unix_seconds: unix_seconds(),
+        id,
+        started_unix_seconds,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         shares,
         nonce: rand::random(),
-        live: !output.quiet,
+        live: true,
         hosts: vec![Box::new(Local::new(clock.clone())) as Box<dyn Watch>],
         clock,
         stop: signals.stop.clone(),
         keep: &mut store,
-        observer: &mut |progress| live.show(progress),
+        observer: &mut |progress| observers.show(progress),
         plan,
     })
     .map_err(|failure| match signals.cause() {
         Some(cause) => Failure { cause, ..failure },
         None => failure,
     })?;
-    live.done();
+    // The terminal is given back before anything is printed.
+    drop(observers);
     study.flags.extend(hindsight(&study, quick));
     let kept = store.update(&study);
     show(&study, output)?;
+    if let Some(page) = page {
+        report::write_page(&study, page)?;
+    }
     kept?;
     Ok((study, signals.cause()))
 }
@@ -103,7 +113,7 @@ fn show(study: &Study, output: &OutputArguments) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    output::print(&report::study(study, &output::style()))
+    output::print(&::report::study(study, &output::style()))
 }
 
 /// The exit code of a study that has figures.
@@ -121,9 +131,4 @@ pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
 
 fn unix_seconds() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs())
-}
-
-/// Opens a target that is only cleaned or looked at.
-pub fn open_plain(target: &Target) -> Result<Arc<dyn load::Share>, Failure> {
-    load::open(target, &OpenOptions::default())
 }

@@ -39,6 +39,6 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let mut plan = plan::check(targets, &arguments.what, &arguments.how)?;
     plan.baseline_seconds = 1.0;
     plan.command = "plimsoll demo".to_owned();
-    let (study, interrupted) = check::measure(plan, &demo.output, store, false)?;
+    let (study, interrupted) = check::measure(plan, &arguments.access, &demo.output, store, false)?;
     Ok(check::exit_code(&study, interrupted))
 }

@@ -5,10 +5,14 @@
 mod arguments;
 mod check;
 mod clean;
+mod credentials;
 mod demo;
-mod live;
+mod import;
+mod manual;
 mod output;
 mod plan;
+mod report;
+mod serve;
 mod signals;
 mod store;
 
@@ -25,8 +29,13 @@ fn main() -> ExitCode {
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),
         Command::Export(export) => store::export(&export, &arguments.store),
+        Command::Report(report) => report::run(&report, &arguments.store),
+        Command::Import(import) => import::run(&import, &arguments.store),
+        Command::Serve(serve) => serve::run(&serve, &arguments.store),
         Command::Clean(clean) => clean::run(&clean),
         Command::Demo(demo) => demo::run(&demo, &arguments.store),
+        Command::Completions(completions) => manual::completions(&completions),
+        Command::Man(man) => manual::man(&man),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

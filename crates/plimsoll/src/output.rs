@@ -1,8 +1,9 @@
 //! Standard output and error. A reader that goes away is no error of ours.
 
 use model::{Cause, Failure};
+use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Prints to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -42,12 +43,74 @@ pub fn check_writable(path: &Path) -> Result<(), Failure> {
     if path == Path::new("-") {
         return Ok(());
     }
-    std::fs::OpenOptions::new()
+    OpenOptions::new()
         .create(true)
         .append(true)
         .open(path)
         .map(drop)
         .map_err(|e| cannot_write(path, &e))
+}
+
+/// A file that is opened before the work starts and written when it is done. What is there already
+/// is not touched unless that is wanted; what was not written is not left behind.
+pub struct NewFile {
+    path: PathBuf,
+    /// `None`: standard output.
+    file: Option<File>,
+    /// Whether an empty file has to go if nothing is written.
+    made: bool,
+}
+
+impl NewFile {
+    /// Opens a new file, or standard output for '-'; an existing file only where `replace` is set.
+    pub fn create(path: &Path, replace: bool) -> Result<NewFile, Failure> {
+        let path = path.to_owned();
+        if path == Path::new("-") {
+            return Ok(NewFile { path, file: None, made: false });
+        }
+        let mut open = OpenOptions::new();
+        open.write(true);
+        let (opened, made) = match open.clone().create_new(true).open(&path) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && replace => (open.open(&path), false),
+            opened => (opened, true),
+        };
+        match opened {
+            Ok(file) => Ok(NewFile { path, file: Some(file), made }),
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => Err(Failure::new(
+                Cause::Usage,
+                "write the output",
+                path.display(),
+                "it is there already",
+                "Name another file, or remove it; plimsoll report takes --force to replace it.",
+            )),
+            Err(e) => Err(cannot_write(&path, &e)),
+        }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the text, instead of what was there.
+    pub fn write(mut self, text: &str) -> Result<(), Failure> {
+        let Some(file) = &mut self.file else { return print(text) };
+        let regular = file.metadata().is_ok_and(|m| m.is_file());
+        // A device or a pipe has no length to set.
+        let emptied = if regular { file.set_len(0) } else { Ok(()) };
+        let written = emptied.and_then(|()| file.write_all(text.as_bytes()));
+        written.map_err(|e| cannot_write(&self.path, &e))?;
+        self.made = false;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        if self.made {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {

@@ -143,11 +143,21 @@ fn whole_ranges(
 
 /// The command as typed, with the seed that was drawn, so that it repeats the study.
 pub fn repeatable_command(plan: &Plan) -> String {
-    let mut words: Vec<String> = std::env::args().skip(1).map(|word| shell_quoted(&word)).collect();
+    let mut words: Vec<String> = words().collect();
     if !words.iter().any(|w| w == "--seed" || w.starts_with("--seed=")) {
         words.push(format!("--seed {}", plan.seed));
     }
     format!("plimsoll {}", words.join(" "))
+}
+
+/// The command as typed.
+pub fn command() -> String {
+    format!("plimsoll {}", words().collect::<Vec<_>>().join(" "))
+}
+
+/// The words of the command line as a shell would take them.
+fn words() -> impl Iterator<Item = String> {
+    std::env::args_os().skip(1).map(|word| shell_quoted(&word.to_string_lossy()))
 }
 
 fn shell_quoted(word: &str) -> String {

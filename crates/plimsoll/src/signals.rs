@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What has been asked for from outside.
+#[derive(Clone)]
 pub struct Signals {
     /// Set by the first signal.
     pub stop: Arc<AtomicBool>,

@@ -6,6 +6,9 @@ use model::Failure;
 use record::Store;
 use std::path::Path;
 
+/// Columns of the terminal in a picture of it.
+const PICTURE_COLUMNS: usize = 96;
+
 /// Opens the store that the arguments name, or the user's own.
 pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
     match &arguments.db {
@@ -24,7 +27,13 @@ pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
 /// Prints one study as `check` did.
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let study = open(arguments)?.load(&show.study)?;
-    output::print(&report::study(&study, &output::style()))?;
+    match &show.svg {
+        Some(path) => {
+            let style = report::Style { width: PICTURE_COLUMNS, colour: true };
+            output::write(path, &report::picture(&report::study(&study, &style)))?;
+        }
+        None => output::print(&report::study(&study, &output::style()))?,
+    }
     Ok(0)
 }
 

@@ -2,6 +2,7 @@
 
 mod file;
 mod file_system;
+mod mount;
 mod namespace;
 mod psync;
 mod ring;
@@ -135,6 +136,7 @@ impl Share for DirectoryShare {
             // O_DIRECT passes this machine's memory, but not that of a server.
             memory_below: tmpfs || self.direct.is_none() || is_remote(&self.file_system),
             space_bytes: (self.space.total, self.space.available),
+            mount_options: mount::options(&self.root),
             notes,
             ..TargetFacts::default()
         }

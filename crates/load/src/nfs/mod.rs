@@ -5,9 +5,7 @@ mod files;
 mod lane;
 mod namespace;
 mod opening;
-mod options;
 mod share;
 mod site;
 
-pub use options::NfsOptions;
 pub use share::NfsShare;

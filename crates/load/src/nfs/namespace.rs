@@ -1,7 +1,7 @@
 //! The names below an NFS target.
 
 use super::failures::{Service, not_writable_advice};
-use super::files::OpenFiles;
+use super::files::{NfsFile, OpenFiles};
 use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
@@ -219,12 +219,12 @@ impl Namespace for NfsNamespace {
         let handle = self.change("create the file", path, |client, directory, name| {
             Ok(new_file(client, directory, name)?)
         })?;
-        Ok(self.files.open(handle))
+        Ok(self.files.open(NfsFile::new(handle)))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
         let (handle, _) = self.run("open the file", path, |names| names.file(path))?;
-        Ok(self.files.open(handle))
+        Ok(self.files.open(NfsFile::new(handle)))
     }
 
     fn close(&mut self, file: FileId) {

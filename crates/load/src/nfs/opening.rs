@@ -1,8 +1,8 @@
 //! From a URL to a directory on a server: names, ports, exports, limits.
 
-use super::NfsOptions;
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
+use crate::connection::TimeLimits;
 use model::{Cause, Failure, NfsTarget, SourcePort};
 use nfs::mount::{self, Export, MountStatus, Path};
 use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Status};
@@ -30,11 +30,7 @@ pub(super) struct Opened {
 }
 
 /// Finds the share and everything there is to know about it.
-pub(super) fn open(
-    target: &NfsTarget,
-    given: &str,
-    options: NfsOptions,
-) -> Result<Opened, Failure> {
+pub(super) fn open(target: &NfsTarget, given: &str, limits: TimeLimits) -> Result<Opened, Failure> {
     let mut site = Site {
         given: given.to_owned(),
         addresses: Vec::new(),
@@ -45,9 +41,9 @@ pub(super) fn open(
             SourcePort::Privileged => tcp::SourcePort::Privileged,
             SourcePort::Any => tcp::SourcePort::Any,
         },
-        options,
+        limits,
     };
-    site.addresses = tcp::resolve(&target.host, options.connect_timeout)
+    site.addresses = tcp::resolve(&target.host, limits.connect)
         .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
     if target.port.is_none() {
         site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;
@@ -61,17 +57,17 @@ pub(super) fn open(
     let mut client = site.client()?;
     let rest = path.below(&export);
     let base = descend(&site, &mut client, root, rest)?;
-    let limits = client
+    let server = client
         .information(base)
         .map_err(|e| site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e))?;
     let mut notes = Vec::new();
-    let (read_size, write_size) = sizes(target, &limits, &mut notes);
+    let (read_size, write_size) = sizes(target, &server, &mut notes);
     Ok(Opened { site, client, base, export, read_size, write_size, notes })
 }
 
 fn ask_portmapper(site: &Site, service: Program, name: &str) -> Result<u16, Failure> {
     let socket = site.connect(Service::Portmapper, portmap::PORT)?;
-    portmap::port_of(socket, service, site.options.connect_timeout).map_err(|e| {
+    portmap::port_of(socket, service, site.limits.connect).map_err(|e| {
         let tried = format!("ask the portmapper for the port of {name}");
         site.failure(tried, Service::Portmapper, None, &e)
     })
@@ -131,7 +127,7 @@ impl Mounting<'_> {
     fn client(&self) -> Result<(mount::Client, bool), Failure> {
         let socket = self.site.connect(Service::Mount, self.port)?;
         let privileged = socket.is_privileged();
-        let limit = self.site.options.call_timeout;
+        let limit = self.site.limits.call;
         Ok((mount::Client::new(socket, &self.site.credential(), limit), privileged))
     }
 

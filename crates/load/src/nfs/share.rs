@@ -1,12 +1,13 @@
 //! An opened NFS export.
 
-use super::NfsOptions;
 use super::failures::Service;
 use super::files::OpenFiles;
 use super::lane::NfsLane;
 use super::namespace::NfsNamespace;
 use super::opening::{self, Opened};
 use super::site::Site;
+use crate::calls::TransferSizes;
+use crate::connection::TimeLimits;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
 use model::{Failure, NfsTarget, TargetFacts};
@@ -29,8 +30,8 @@ impl NfsShare {
     /// With a port in the target the portmapper is not asked: MOUNT is looked for at
     /// `mountport`, or else at the same port. The export is the longest prefix of the path that
     /// the server's list names, else what MNT accepts of the path and its parents.
-    pub fn open(target: &NfsTarget, given: &str, options: NfsOptions) -> Result<NfsShare, Failure> {
-        let mut opened = opening::open(target, given, options)?;
+    pub fn open(target: &NfsTarget, given: &str, limits: TimeLimits) -> Result<NfsShare, Failure> {
+        let mut opened = opening::open(target, given, limits)?;
         let facts = facts(&mut opened)?;
         Ok(NfsShare {
             site: Arc::new(opened.site),
@@ -90,7 +91,10 @@ impl Share for NfsShare {
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         let socket = self.site.connect(Service::Nfs, self.site.port)?;
-        let sizes = (self.facts.read_size_bytes, self.facts.write_size_bytes);
+        let sizes = TransferSizes {
+            read: self.facts.read_size_bytes.max(1),
+            write: self.facts.write_size_bytes.max(1),
+        };
         let lane =
             NfsLane::new(socket, &self.site.credential(), sizes, self.files.known(), request);
         Ok(Box::new(lane))

@@ -1,7 +1,7 @@
 //! Where a share is, once found: all that is needed to connect to it again.
 
-use super::NfsOptions;
 use super::failures::{Caller, Service, failure};
+use crate::connection::TimeLimits;
 use model::Failure;
 use nfs::nfs3::Client;
 use nfs::rpc::{AuthSys, Credential};
@@ -18,7 +18,7 @@ pub(super) struct Site {
     pub port: u16,
     pub user: AuthSys,
     pub source_port: SourcePort,
-    pub options: NfsOptions,
+    pub limits: TimeLimits,
 }
 
 impl Site {
@@ -46,7 +46,7 @@ impl Site {
             Service::Portmapper => SourcePort::Any,
             _ => self.source_port,
         };
-        tcp::connect(&self.addresses, port, from, self.options.connect_timeout).map_err(|e| {
+        tcp::connect(&self.addresses, port, from, self.limits.connect).map_err(|e| {
             self.failure(
                 format!("connect to the {service} (port {port})"),
                 service,
@@ -64,6 +64,6 @@ impl Site {
     /// A new connection for the cold path.
     pub fn client(&self) -> Result<Client, Failure> {
         let socket = self.connect(Service::Nfs, self.port)?;
-        Ok(Client::new(socket, &self.credential(), self.options.call_timeout))
+        Ok(Client::new(socket, &self.credential(), self.limits.call))
     }
 }

@@ -1,0 +1,323 @@
+//! Operations cut into calls of the wire, and calls put together to operations again.
+//!
+//! An operation longer than the transfer size is split into several calls and completes when all
+//! have: its `sent` is the last call's, its `done` the last reply's. A call that transferred only
+//! a part, which servers may do, is continued with the rest; one that transferred nothing is a
+//! short transfer. Nothing is allocated per operation.
+
+use crate::op::{Done, Op, OpError, Span, Tag};
+use crate::share::Full;
+use model::{ErrorKind, Nanos};
+use std::collections::VecDeque;
+use std::num::NonZeroU16;
+
+/// Most calls in flight, however many the operations are split into.
+const MOST_CALLS: u32 = 4096;
+
+/// Largest transfers of one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TransferSizes {
+    /// In bytes; never 0.
+    pub read: u32,
+    /// In bytes; never 0.
+    pub write: u32,
+}
+
+impl TransferSizes {
+    /// How many calls operations of `block` bytes need in flight, `depth` of them at a time.
+    pub fn calls(self, block: u32, depth: NonZeroU16) -> NonZeroU16 {
+        let per_op = block.div_ceil(self.read.min(self.write).max(1)).max(1);
+        let calls = per_op.saturating_mul(depth.get().into()).min(MOST_CALLS);
+        NonZeroU16::new(calls as u16).unwrap_or(depth).max(depth)
+    }
+}
+
+/// A part of an operation: one call's worth, or more that is still to be cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Call {
+    /// The operation's tag.
+    op: u16,
+    /// Where in the file, in bytes.
+    pub offset: u64,
+    /// In bytes; 0 for a flush.
+    pub length: u32,
+}
+
+impl Call {
+    /// This part of the whole span.
+    pub fn of(&self, whole: &Span) -> Span {
+        Span { offset: self.offset, length: self.length, ..*whole }
+    }
+}
+
+/// What a call transferred.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moved {
+    /// In bytes.
+    pub count: u32,
+    /// Whether the file is known to end there.
+    pub ended: bool,
+}
+
+/// An operation under way.
+#[derive(Clone, Debug)]
+struct Active {
+    op: Op,
+    issued: Nanos,
+    sent: Nanos,
+    done: Nanos,
+    /// Parts waiting or in flight.
+    parts: u32,
+    bytes: u32,
+    error: Option<OpError>,
+}
+
+impl Active {
+    fn finish(self, tag: Tag) -> Done {
+        let Active { issued, sent, done, bytes, error, .. } = self;
+        Done { tag, issued, sent, done, bytes, result: error.map_or(Ok(()), Err) }
+    }
+}
+
+/// The operations of a lane, and the calls they are made of.
+pub(crate) struct Calls {
+    sizes: TransferSizes,
+    /// By the driver's tag.
+    ops: Box<[Option<Active>]>,
+    /// By the call's tag.
+    calls: Box<[Call]>,
+    free: Vec<u32>,
+    /// What is not yet submitted, in order.
+    waiting: VecDeque<Call>,
+    finished: Vec<Done>,
+}
+
+impl Calls {
+    /// Room for `depth` operations and `calls` calls at a time.
+    pub fn new(depth: NonZeroU16, calls: NonZeroU16, sizes: TransferSizes) -> Self {
+        let (depth, calls) = (usize::from(depth.get()), usize::from(calls.get()));
+        Calls {
+            sizes,
+            ops: vec![None; depth].into_boxed_slice(),
+            calls: vec![Call::default(); calls].into_boxed_slice(),
+            free: (0..calls as u32).rev().collect(),
+            waiting: VecDeque::with_capacity(depth + calls),
+            finished: Vec::with_capacity(depth),
+        }
+    }
+
+    /// Takes an operation; with an error it ends at once.
+    pub fn begin(
+        &mut self,
+        tag: Tag,
+        op: &Op,
+        issued: Nanos,
+        error: Option<OpError>,
+    ) -> Result<(), Full> {
+        let slot = self.ops.get_mut(usize::from(tag.0)).ok_or(Full)?;
+        if slot.is_some() {
+            return Err(Full);
+        }
+        let (sent, done) = (issued, issued);
+        let active = Active { op: *op, issued, sent, done, parts: 1, bytes: 0, error };
+        if active.error.is_some() {
+            self.finished.push(active.finish(tag));
+            return Ok(());
+        }
+        *slot = Some(active);
+        let (offset, length) = match op {
+            Op::Read(span) | Op::Write(span, _) => (span.offset, span.length),
+            Op::Flush(_) => (0, 0),
+        };
+        self.waiting.push_back(Call { op: tag.0, offset, length });
+        Ok(())
+    }
+
+    /// The next call to submit, if one waits and there is room: its tag, what it is part of and
+    /// which part.
+    pub fn next(&mut self) -> Option<(u32, Op, Call)> {
+        loop {
+            let tag = *self.free.last()?;
+            let mut call = self.waiting.pop_front()?;
+            let Some(active) = self.ops[usize::from(call.op)].as_mut() else { continue };
+            if active.error.is_some() {
+                // An error has ended the operation already: nothing more of it is sent.
+                self.end_part(call.op);
+                continue;
+            }
+            let most = match active.op {
+                Op::Read(_) => self.sizes.read,
+                Op::Write(..) => self.sizes.write,
+                Op::Flush(_) => u32::MAX,
+            };
+            if call.length > most {
+                active.parts += 1;
+                let offset = call.offset + u64::from(most);
+                let rest = Call { offset, length: call.length - most, ..call };
+                self.waiting.push_front(rest);
+                call.length = most;
+            }
+            let op = active.op;
+            self.free.pop();
+            self.calls[tag as usize] = call;
+            return Some((tag, op, call));
+        }
+    }
+
+    /// A call could not be submitted: it waits for its turn.
+    pub fn put_back(&mut self, tag: u32) {
+        self.free.push(tag);
+        self.waiting.push_front(self.calls[tag as usize]);
+    }
+
+    /// What a call in flight is part of, and which part.
+    pub fn get(&self, tag: u32) -> Option<(Op, Call)> {
+        let call = *self.calls.get(tag as usize)?;
+        let active = self.ops[usize::from(call.op)].as_ref()?;
+        Some((active.op, call))
+    }
+
+    /// A call has ended, its last byte sent and its reply complete at these times.
+    pub fn end(&mut self, tag: u32, sent: Nanos, done: Nanos, result: Result<Moved, OpError>) {
+        let call = self.calls[tag as usize];
+        self.free.push(tag);
+        let Some(active) = self.ops[usize::from(call.op)].as_mut() else { return };
+        active.sent = active.sent.max(sent);
+        active.done = active.done.max(done);
+        match result.and_then(|moved| whole_or_rest(call, moved)) {
+            Ok(count) => {
+                active.bytes += count;
+                if count < call.length && active.error.is_none() {
+                    let offset = call.offset + u64::from(count);
+                    let length = call.length - count;
+                    self.waiting.push_front(Call { offset, length, ..call });
+                    return;
+                }
+            }
+            Err(error) => drop(active.error.get_or_insert(error)),
+        }
+        self.end_part(call.op);
+    }
+
+    /// One part of an operation has ended; with the last the operation has.
+    fn end_part(&mut self, op: u16) {
+        let slot = &mut self.ops[usize::from(op)];
+        let Some(active) = slot else { return };
+        active.parts -= 1;
+        if active.parts == 0
+            && let Some(active) = slot.take()
+        {
+            self.finished.push(active.finish(Tag(op)));
+        }
+    }
+
+    /// Whether operations have completed that were not yet taken.
+    pub fn has_finished(&self) -> bool {
+        !self.finished.is_empty()
+    }
+
+    /// Moves what has completed to `out`.
+    pub fn take_finished(&mut self, out: &mut Vec<Done>) {
+        out.append(&mut self.finished);
+    }
+}
+
+/// Bytes transferred: all, or some with more to come.
+fn whole_or_rest(call: Call, moved: Moved) -> Result<u32, OpError> {
+    let Moved { count, ended } = moved;
+    if count < call.length && (count == 0 || ended) {
+        let why = if ended { ", the file ends there" } else { "" };
+        let detail = format!("{count} of {} bytes at offset {}{why}", call.length, call.offset);
+        return Err(OpError { kind: ErrorKind::Short, detail: detail.into() });
+    }
+    Ok(count)
+}
+
+/// The error of an operation on a file that was opened after the lane was made.
+pub(crate) fn not_open() -> OpError {
+    OpError { kind: ErrorKind::Gone, detail: "the file is not open in this lane".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::FileId;
+
+    fn calls(depth: u16, sizes: TransferSizes, block: u32) -> Calls {
+        let depth = NonZeroU16::new(depth).unwrap();
+        Calls::new(depth, sizes.calls(block, depth), sizes)
+    }
+
+    fn read(offset: u64, length: u32) -> Op {
+        Op::Read(Span { file: FileId(0), offset, length, generation: 0 })
+    }
+
+    const SIZES: TransferSizes = TransferSizes { read: 100, write: 40 };
+
+    fn whole(count: u32) -> Result<Moved, OpError> {
+        Ok(Moved { count, ended: false })
+    }
+
+    #[test]
+    fn a_long_operation_ends_with_its_last_call() {
+        let mut calls = calls(1, SIZES, 250);
+        calls.begin(Tag(0), &read(1000, 250), Nanos(5), None).unwrap();
+        assert_eq!(calls.begin(Tag(0), &read(0, 1), Nanos(5), None), Err(Full));
+        let parts: Vec<_> = std::iter::from_fn(|| calls.next()).collect();
+        let spans: Vec<_> = parts.iter().map(|(_, _, c)| (c.offset, c.length)).collect();
+        assert_eq!(spans, [(1000, 100), (1100, 100), (1200, 50)]);
+        for (i, (tag, _, call)) in parts.iter().enumerate().rev() {
+            assert!(!calls.has_finished());
+            calls.end(*tag, Nanos(10 + i as u64), Nanos(20 + i as u64), whole(call.length));
+        }
+        let mut out = Vec::new();
+        calls.take_finished(&mut out);
+        let done = &out[0];
+        assert_eq!((done.bytes, &done.result), (250, &Ok(())));
+        assert_eq!((done.issued, done.sent, done.done), (Nanos(5), Nanos(12), Nanos(22)));
+    }
+
+    #[test]
+    fn a_partial_transfer_is_continued_and_an_empty_one_is_short() {
+        let mut calls = calls(1, SIZES, 100);
+        calls.begin(Tag(0), &read(0, 100), Nanos(0), None).unwrap();
+        let (tag, ..) = calls.next().unwrap();
+        calls.end(tag, Nanos(1), Nanos(2), whole(30));
+        let (tag, _, call) = calls.next().unwrap();
+        assert_eq!((call.offset, call.length), (30, 70));
+        calls.end(tag, Nanos(3), Nanos(4), whole(0));
+        let mut out = Vec::new();
+        calls.take_finished(&mut out);
+        assert_eq!(out[0].bytes, 30);
+        assert_eq!(out[0].result.as_ref().unwrap_err().kind, ErrorKind::Short);
+    }
+
+    #[test]
+    fn after_an_error_nothing_more_of_the_operation_is_sent() {
+        // Room for two calls alone: the rest waits.
+        let depth = NonZeroU16::MIN;
+        let mut calls = Calls::new(depth, NonZeroU16::new(2).unwrap(), SIZES);
+        calls.begin(Tag(0), &read(0, 1000), Nanos(0), None).unwrap();
+        let (first, ..) = calls.next().unwrap();
+        let (second, ..) = calls.next().unwrap();
+        assert!(calls.next().is_none());
+        calls.end(first, Nanos(1), Nanos(2), Err(not_open()));
+        assert!(calls.next().is_none() && !calls.has_finished(), "the second is in flight");
+        calls.end(second, Nanos(1), Nanos(3), whole(100));
+        let mut out = Vec::new();
+        calls.take_finished(&mut out);
+        assert_eq!(out[0].result, Err(not_open()));
+    }
+
+    #[test]
+    fn what_could_not_be_submitted_waits_for_its_turn() {
+        let mut calls = calls(2, SIZES, 100);
+        calls.begin(Tag(0), &read(0, 100), Nanos(0), None).unwrap();
+        calls.begin(Tag(1), &Op::Flush(FileId(0)), Nanos(0), None).unwrap();
+        let (tag, _, first) = calls.next().unwrap();
+        calls.put_back(tag);
+        let (tag, op, again) = calls.next().unwrap();
+        assert_eq!((again, calls.get(tag)), (first, Some((op, again))));
+        assert!(matches!(calls.next(), Some((_, Op::Flush(_), Call { length: 0, .. }))));
+    }
+}

@@ -1,0 +1,385 @@
+//! What went wrong, told so that one can act on it.
+
+use super::site::Site;
+use crate::connection;
+use crate::op::OpError;
+use crate::share::LaneDead;
+use model::{Cause, ErrorKind, Failure, SmbDialect};
+use smb::{Error, NtStatus};
+
+/// Where on the way to a share something failed, which decides what to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Until there is a connection.
+    Reach,
+    /// Until it is agreed what is spoken and who speaks.
+    LogIn,
+    /// Until the share is open.
+    Share {
+        /// Whether the server took the user for a guest.
+        guest: bool,
+    },
+    /// On the open share.
+    Use {
+        /// Whether the user may write on it at all.
+        writable: bool,
+        /// Whether the server took the user for a guest.
+        guest: bool,
+    },
+}
+
+// What MS-ERREF names and the protocol crate does not.
+const WRONG_PASSWORD: NtStatus = NtStatus(0xC000_006A);
+const NO_SUCH_USER: NtStatus = NtStatus(0xC000_0064);
+const LOGON_TYPE_NOT_GRANTED: NtStatus = NtStatus(0xC000_015B);
+const QUOTA_EXCEEDED: NtStatus = NtStatus(0xC000_0044);
+const MEDIA_WRITE_PROTECTED: NtStatus = NtStatus(0xC000_00A2);
+
+const SERVERS_LOG: &str = "Look at the server's log.";
+/// Where the server does not tell its shares.
+pub(super) const UNLISTED: &str = "The server does not list its shares to this user: look on it \
+    for the share's name (on Samba, the section's name in smb.conf).";
+
+/// A failure, for what was tried.
+pub(super) fn failure(tried: impl Into<String>, site: &Site, step: Step, error: &Error) -> Failure {
+    let (cause, next) = advice(site, step, error);
+    Failure::new(cause, tried, &site.given, error, next)
+}
+
+fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
+    let port = site.port;
+    let unreachable = |next: String| (Cause::Unreachable, next);
+    let refused = |next: &str| (Cause::NotPermitted, next.to_owned());
+    match error {
+        Error::Tcp(tcp::Error::Closed | tcp::Error::Connection(_)) if step == Step::LogIn => {
+            unreachable(no_smb(site))
+        }
+        Error::Tcp(error) => connection::advice(
+            error,
+            &format!(
+                "Look whether the SMB service is running on the server; a port other than {port} \
+                 is named as smb://user@HOST:PORT/SHARE."
+            ),
+            &format!(
+                "A firewall may drop packets, or the server hangs: see that it lets TCP port \
+                 {port} through; another port is named as smb://user@HOST:PORT/SHARE."
+            ),
+        ),
+        Error::Malformed(_) | Error::TooLong { .. } | Error::UnknownMessage(_)
+            if step == Step::LogIn =>
+        {
+            unreachable(no_smb(site))
+        }
+        Error::DialectRefused { .. } => unreachable(match site.target.dialect {
+            Some(SmbDialect::Smb2_0_2 | SmbDialect::Smb2_1) => {
+                "Leave vers= out, or allow this dialect on the server (on Samba 'server min \
+                 protocol')."
+                    .into()
+            }
+            Some(_) => "Leave vers= out or name an older dialect (vers=2.1), or allow this one on \
+                        the server (on Samba 'server max protocol')."
+                .into(),
+            None => "The server speaks SMB 1 alone, which plimsoll does not: enable SMB 2 or 3 on \
+                     it (on Samba 'server max protocol')."
+                .into(),
+        }),
+        Error::EncryptionRefused(_) => refused(
+            "Leave encrypt=on out, or enable encryption on the server: it takes dialect 3.0 or \
+             newer (vers=) and on Samba 'server smb encrypt' other than off.",
+        ),
+        Error::EncryptionRequired(_) => refused(
+            "Leave encrypt=off out; encryption takes dialect 3.0 or newer, so leave out an older \
+             vers= too.",
+        ),
+        Error::SigningRefused(_) => refused(
+            "Leave sign=on out, or name a user and not a guest: guests have no key to sign with.",
+        ),
+        Error::SigningRequired => refused("Leave sign=off out."),
+        Error::GuestOnly(_) => (
+            Cause::Authentication,
+            match site.target.user {
+                None => "Name a user, smb://USER@HOST/SHARE, or leave sign=on and encrypt=on out."
+                    .into(),
+                Some(_) => wrong(site),
+            },
+        ),
+        Error::RefusedUnencrypted(_) => denied(site, step),
+        Error::NotFiles(_) => refused("Name a share of files."),
+        Error::NotAFile(_) => {
+            refused("Somebody changed it meanwhile: remove it, or name another directory.")
+        }
+        Error::Downgraded(_) => refused(
+            "Something between this machine and the server changes what is negotiated: find it, \
+             or name the dialect with vers=3.1.1.",
+        ),
+        Error::BadSignature | Error::NotSigned | Error::NotDecrypted | Error::NotEncrypted => {
+            let next = "Something between this machine and the server changes messages, or the \
+                        server is broken: look at the path and at the server's log.";
+            unreachable(next.into())
+        }
+        Error::NoCredits => unreachable(
+            "The server lets this client send nothing more: use a smaller --depth, and look at \
+             the server's load and limits (on Samba 'smb2 max credits')."
+                .into(),
+        ),
+        Error::Name { .. } => (
+            Cause::Usage,
+            "Name a share and a directory without \\ : * ? \" < > | and control characters, and \
+             without a dot or a space at the end of a name."
+                .into(),
+        ),
+        Error::Status { status, .. } => status_advice(site, step, *status),
+        error if error.is_fatal() => {
+            unreachable("Look whether the server's SMB service is running, and at its log.".into())
+        }
+        _ => (Cause::Trial, SERVERS_LOG.into()),
+    }
+}
+
+fn no_smb(site: &Site) -> String {
+    format!(
+        "What answers on port {} may not be an SMB server, or one of SMB 1 alone: see which \
+         service listens there; another port is named as smb://user@HOST:PORT/SHARE.",
+        site.port
+    )
+}
+
+fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
+    let who = site.target.who();
+    match status {
+        NtStatus::LOGON_FAILURE | WRONG_PASSWORD | NO_SUCH_USER => {
+            (Cause::Authentication, wrong(site))
+        }
+        NtStatus::ACCOUNT_RESTRICTION
+        | NtStatus::INVALID_LOGON_HOURS
+        | NtStatus::INVALID_WORKSTATION
+        | NtStatus::PASSWORD_EXPIRED
+        | NtStatus::PASSWORD_MUST_CHANGE
+        | NtStatus::ACCOUNT_DISABLED
+        | NtStatus::ACCOUNT_EXPIRED
+        | NtStatus::ACCOUNT_LOCKED_OUT
+        | LOGON_TYPE_NOT_GRANTED => (
+            Cause::Authentication,
+            format!("The server knows {who} but does not let them in: change that on it."),
+        ),
+        NtStatus::ACCESS_DENIED => denied(site, step),
+        MEDIA_WRITE_PROTECTED => (Cause::NotPermitted, read_only(&who)),
+        NtStatus::BAD_NETWORK_NAME => (Cause::NotPermitted, UNLISTED.into()),
+        NtStatus::PATH_NOT_COVERED => (
+            Cause::NotPermitted,
+            "The path leads to another server (DFS), which plimsoll does not follow: name the \
+             server and the share that it leads to."
+                .into(),
+        ),
+        NtStatus::OBJECT_NAME_NOT_FOUND
+        | NtStatus::OBJECT_PATH_NOT_FOUND
+        | NtStatus::NO_SUCH_FILE
+        | NtStatus::NOT_A_DIRECTORY
+        | NtStatus::STOPPED_ON_SYMLINK => {
+            (Cause::NotPermitted, "Name a directory that exists on the share.".into())
+        }
+        NtStatus::OBJECT_NAME_INVALID => (
+            Cause::NotPermitted,
+            "The server refuses this name: name a directory that every SMB client can see.".into(),
+        ),
+        NtStatus::DISK_FULL => {
+            (Cause::NoSpace, "Free some space on the server, or use less with --size.".into())
+        }
+        QUOTA_EXCEEDED => {
+            (Cause::NoSpace, "Raise the quota on the server, or use less with --size.".into())
+        }
+        NtStatus::REQUEST_NOT_ACCEPTED
+        | NtStatus::INSUFFICIENT_RESOURCES
+        | NtStatus::INSUFF_SERVER_RESOURCES => (
+            Cause::NotPermitted,
+            "The server takes no more sessions or requests: use fewer --workers and a smaller \
+             --depth (each worker has a session of its own), or raise its limits."
+                .into(),
+        ),
+        NtStatus::SHARING_VIOLATION | NtStatus::FILE_LOCK_CONFLICT | NtStatus::DELETE_PENDING => {
+            (Cause::Trial, "Another client has the file open: run again when it is done.".into())
+        }
+        _ => (Cause::Trial, SERVERS_LOG.into()),
+    }
+}
+
+/// What to do where user or password are wrong, or a guest is not wanted.
+fn wrong(site: &Site) -> String {
+    match &site.target.user {
+        None => "The server lets no guests in: name a user, smb://USER@HOST/SHARE.".into(),
+        Some(user) => {
+            let domain = match site.target.domain {
+                None => ", and the domain if the user has one, smb://DOMAIN;USER@HOST/SHARE",
+                Some(_) => "",
+            };
+            format!(
+                "Check the spelling of the user '{user}' and the password (PLIMSOLL_PASSWORD, the \
+                 credentials file or the prompt){domain}. It was tried once."
+            )
+        }
+    }
+}
+
+fn denied(site: &Site, step: Step) -> (Cause, String) {
+    let who = site.target.who();
+    let taken_for_a_guest = site.target.user.is_some();
+    match step {
+        Step::Reach | Step::LogIn => (Cause::Authentication, wrong(site)),
+        Step::Share { guest: true } | Step::Use { guest: true, writable: true }
+            if taken_for_a_guest =>
+        {
+            (
+                Cause::Authentication,
+                format!(
+                    "The server took {who} for a guest, as it does with users it does not know. {}",
+                    wrong(site)
+                ),
+            )
+        }
+        Step::Share { guest: true } => (
+            Cause::Authentication,
+            "The share lets no guests in: name a user, smb://USER@HOST/SHARE.".into(),
+        ),
+        Step::Share { guest: false } => {
+            let encryption = "; if the share insists on encryption, leave out encrypt=off and \
+                              name no dialect below 3.0 (vers=)";
+            let next = format!("Let {who} use the share on the server{encryption}.");
+            (Cause::NotPermitted, next)
+        }
+        Step::Use { writable: false, .. } => (Cause::NotPermitted, read_only(&who)),
+        Step::Use { .. } => (
+            Cause::NotPermitted,
+            format!(
+                "Let {who} write there on the server: both the share's settings and the \
+                 directory's own permissions count. Or name another user, smb://USER@HOST/SHARE."
+            ),
+        ),
+    }
+}
+
+fn read_only(who: &str) -> String {
+    format!(
+        "The share is read-only for {who}: let them write on the server (on Samba 'read only = \
+         no'), or name another share."
+    )
+}
+
+/// The kind under which an error is counted.
+fn kind(error: &Error) -> ErrorKind {
+    let status = match error {
+        Error::Tcp(error) => return connection::kind(error),
+        Error::Status { status, .. } => *status,
+        Error::Name { .. } | Error::OverLimit(_) => return ErrorKind::Io,
+        _ => return ErrorKind::Protocol,
+    };
+    match status {
+        NtStatus::DISK_FULL | QUOTA_EXCEEDED => ErrorKind::NoSpace,
+        NtStatus::ACCESS_DENIED | MEDIA_WRITE_PROTECTED => ErrorKind::NotPermitted,
+        NtStatus::FILE_CLOSED
+        | NtStatus::OBJECT_NAME_NOT_FOUND
+        | NtStatus::OBJECT_PATH_NOT_FOUND
+        | NtStatus::DELETE_PENDING
+        | NtStatus::USER_SESSION_DELETED
+        | NtStatus::NETWORK_SESSION_EXPIRED
+        | NtStatus::NETWORK_NAME_DELETED => ErrorKind::Gone,
+        _ => ErrorKind::Io,
+    }
+}
+
+/// The error of one operation.
+pub(super) fn op_error(error: &Error) -> OpError {
+    OpError { kind: kind(error), detail: error.to_string().into() }
+}
+
+/// The end of a lane.
+pub(super) fn lane_dead(error: &Error) -> LaneDead {
+    LaneDead { kind: kind(error), detail: error.to_string() }
+}
+
+/// A name from a server, made harmless for a terminal.
+pub(super) fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+impl Step {
+    /// On a share that is open.
+    pub fn of(tree: &smb::Tree) -> Self {
+        Step::Use { writable: !tree.tree_facts().read_only, guest: tree.facts().guest }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TimeLimits;
+    use crate::smb::Passwords;
+    use smb::Command;
+
+    const USED: Step = Step::Use { writable: true, guest: false };
+
+    fn site(url: &str) -> Site {
+        let Ok(model::Target::Smb(target)) = url.parse() else { panic!("{url}") };
+        let limits = TimeLimits::default();
+        let guest = model::SmbTarget { user: None, ..target.clone() };
+        // Without a user nothing is connected to yet.
+        let mut site = Site::find(&guest, url, limits, &Passwords::default()).unwrap();
+        site.target = target;
+        site
+    }
+
+    fn status(status: NtStatus) -> Error {
+        Error::Status { command: Command::Create, status }
+    }
+
+    #[test]
+    fn causes_lead_to_the_right_exit_codes() {
+        let site = site("smb://me@127.0.0.1/films");
+        let closed = || Error::Tcp(tcp::Error::Closed);
+        for (step, error, code, word) in [
+            (Step::LogIn, status(NtStatus::LOGON_FAILURE), 4, "'me'"),
+            (Step::LogIn, status(NtStatus::ACCOUNT_LOCKED_OUT), 4, "me"),
+            (Step::LogIn, closed(), 3, "may not be an SMB server"),
+            (Step::LogIn, Error::Malformed(String::new()), 3, "port 445"),
+            (Step::LogIn, Error::DialectRefused { offered: Vec::new() }, 3, "SMB 1"),
+            (Step::LogIn, Error::EncryptionRefused(String::new()), 5, "encrypt=on"),
+            (Step::LogIn, Error::EncryptionRequired(String::new()), 5, "encrypt=off"),
+            (Step::LogIn, Error::SigningRequired, 5, "sign=off"),
+            (Step::LogIn, Error::GuestOnly("signed"), 4, "'me'"),
+            (Step::LogIn, Error::Downgraded(String::new()), 5, "between"),
+            (Step::LogIn, Error::BadSignature, 3, "between"),
+            (Step::Share { guest: true }, status(NtStatus::ACCESS_DENIED), 4, "for a guest"),
+            (Step::Share { guest: false }, status(NtStatus::ACCESS_DENIED), 5, "me"),
+            (USED, closed(), 3, "log"),
+            (USED, Error::NoCredits, 3, "--depth"),
+            (USED, status(NtStatus::DISK_FULL), 6, "--size"),
+            (USED, status(QUOTA_EXCEEDED), 6, "quota"),
+            (USED, status(MEDIA_WRITE_PROTECTED), 5, "read-only"),
+            (USED, status(NtStatus::ACCESS_DENIED), 5, "write there"),
+            (USED, status(NtStatus::REQUEST_NOT_ACCEPTED), 5, "--workers"),
+            (USED, status(NtStatus::PATH_NOT_COVERED), 5, "DFS"),
+            (USED, Error::Name { name: "a:b".into(), why: "" }, 2, "without"),
+        ] {
+            let (cause, next) = advice(&site, step, &error);
+            assert_eq!(cause.exit_code(), code, "{step:?} {error}: {next}");
+            assert!(next.ends_with('.') && next.contains(word), "{step:?} {error}: {next}");
+        }
+        let read_only = Step::Use { writable: false, guest: false };
+        let (_, next) = advice(&site, read_only, &status(NtStatus::ACCESS_DENIED));
+        assert!(next.contains("read-only"), "{next}");
+    }
+
+    #[test]
+    fn guests_are_told_to_name_a_user() {
+        let site = site("smb://127.0.0.1/films");
+        for step in [Step::LogIn, Step::Share { guest: true }] {
+            let (cause, next) = advice(&site, step, &status(NtStatus::ACCESS_DENIED));
+            assert_eq!(cause, Cause::Authentication);
+            assert!(next.contains("no guests") && next.contains("USER@"), "{next}");
+        }
+    }
+
+    #[test]
+    fn names_of_servers_are_harmless_on_a_terminal() {
+        assert_eq!(printable("a\u{1b}[2J\nb"), "a\u{fffd}[2J\u{fffd}b");
+    }
+}

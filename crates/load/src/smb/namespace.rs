@@ -1,0 +1,241 @@
+//! The names below an SMB target.
+
+use super::failures::Step;
+use super::share::OpenFiles;
+use super::site::Site;
+use crate::op::FileId;
+use crate::share::{Entry, EntryKind, Namespace, Space};
+use model::Failure;
+use smb::{Access, CreateHow, Error, NtStatus, Tree};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Servers close connections that nobody uses; after this time one is tried before it is relied
+/// on.
+const IDLE: Duration = Duration::from_secs(20);
+/// How long a server may take to notice that a lane's connection is gone and to close its files.
+/// Until then a file that was removed still has its name.
+const SETTLE: Duration = Duration::from_secs(3);
+const PAUSE: Duration = Duration::from_millis(10);
+/// Longest listing.
+const MOST_ENTRIES: usize = 1 << 20;
+
+/// A handle on the names below a target, with a session of its own, which is made anew after it
+/// broke. It holds no file open: files are known by their paths, and each lane opens its own.
+pub(super) struct SmbNamespace {
+    site: Arc<Site>,
+    files: Arc<OpenFiles>,
+    tree: Option<Tree>,
+    used: Instant,
+}
+
+impl SmbNamespace {
+    /// With a session that is there already.
+    pub fn new(site: &Arc<Site>, files: &Arc<OpenFiles>, tree: Tree) -> Self {
+        let (site, files) = (site.clone(), files.clone());
+        SmbNamespace { site, files, tree: Some(tree), used: Instant::now() }
+    }
+
+    /// Does something with a path on a session that is alive, and tells what went wrong.
+    fn run<T>(
+        &mut self,
+        tried: &str,
+        path: &str,
+        work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
+        self.run_until_settled(tried, path, &[], work)
+    }
+
+    /// The same, and again for a while where the status is one of those that a file leaves behind
+    /// which was removed and is still open on another session.
+    fn run_until_settled<T>(
+        &mut self,
+        tried: &str,
+        path: &str,
+        unsettled: &[NtStatus],
+        mut work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
+    ) -> Result<T, Failure> {
+        let idle = self.used.elapsed() > IDLE;
+        if idle && self.tree.as_mut().is_some_and(|tree| tree.echo().is_err()) {
+            self.tree = None;
+        }
+        let tree = match self.tree.as_mut() {
+            Some(tree) => tree,
+            None => self.tree.insert(self.site.tree()?),
+        };
+        let full = self.site.path(path);
+        let begun = Instant::now();
+        let result = loop {
+            let result = work(tree, &full);
+            let status = result.as_ref().err().and_then(Error::status);
+            let again = status.is_some_and(|status| unsettled.contains(&status));
+            if !again || begun.elapsed() > SETTLE {
+                break result;
+            }
+            std::thread::sleep(PAUSE);
+        };
+        self.used = Instant::now();
+        result.map_err(|error| self.tell(tried, path, &error))
+    }
+
+    fn tell(&mut self, tried: &str, path: &str, error: &Error) -> Failure {
+        let tried = if path.is_empty() { tried.to_owned() } else { format!("{tried} '{path}'") };
+        let standing = self.tree.as_ref().map(|tree| (tree.tree_facts(), tree.facts()));
+        let step = Step::Use {
+            writable: standing.is_none_or(|(share, _)| !share.read_only),
+            guest: standing.is_some_and(|(_, session)| session.guest),
+        };
+        let failure = self.site.failure(tried, step, error);
+        if error.is_fatal() {
+            self.tree = None;
+        }
+        failure
+    }
+}
+
+impl Drop for SmbNamespace {
+    fn drop(&mut self) {
+        if let Some(tree) = self.tree.take() {
+            tree.disconnect();
+        }
+    }
+}
+
+/// Writes all of `bytes` from the file's start, cuts the file after them, and makes them stable.
+/// Overwritten first and cut after: whoever reads meanwhile finds no empty file.
+fn write_whole(tree: &mut Tree, file: smb::FileId, before: u64, bytes: &[u8]) -> Result<(), Error> {
+    let most = tree.facts().write_most.max(1) as usize;
+    let mut written = 0;
+    while written < bytes.len() {
+        let part = &bytes[written..bytes.len().min(written + most)];
+        match tree.write(file, written as u64, part)? {
+            0 => return Err(Error::ShortWrite { asked: bytes.len(), written }),
+            count => written += count,
+        }
+    }
+    if before > bytes.len() as u64 {
+        tree.set_size(file, bytes.len() as u64)?;
+    }
+    tree.flush(file)
+}
+
+fn read_whole(tree: &mut Tree, file: smb::FileId, limit: usize) -> Result<Vec<u8>, Error> {
+    let most = (tree.facts().read_most.max(1) as usize).min(1 << 20);
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        let begin = bytes.len();
+        bytes.resize(limit.min(begin + most), 0);
+        let count = tree.read(file, begin as u64, &mut bytes[begin..])?;
+        bytes.truncate(begin + count);
+        if count == 0 {
+            break;
+        }
+    }
+    Ok(bytes)
+}
+
+impl Namespace for SmbNamespace {
+    fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
+        let pending = [NtStatus::DELETE_PENDING];
+        self.run_until_settled("make the directory", path, &pending, Tree::make_directory)
+    }
+
+    fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
+        let entries =
+            self.run("list the directory", path, |tree, path| tree.list(path, MOST_ENTRIES))?;
+        Ok(entries.into_iter().map(entry).collect())
+    }
+
+    fn create(&mut self, path: &str) -> Result<FileId, Failure> {
+        let pending = [NtStatus::DELETE_PENDING];
+        self.run_until_settled("create the file", path, &pending, |tree, path| {
+            let (file, _) = tree.create(path, CreateHow::New, Access::ReadWrite)?;
+            tree.close(file)
+        })?;
+        Ok(self.files.open(self.site.path(path)))
+    }
+
+    fn open(&mut self, path: &str) -> Result<FileId, Failure> {
+        self.run("open the file", path, |tree, path| {
+            let (file, _) = tree.create(path, CreateHow::Open, Access::ReadWrite)?;
+            tree.close(file)
+        })?;
+        Ok(self.files.open(self.site.path(path)))
+    }
+
+    fn close(&mut self, file: FileId) {
+        self.files.close(file);
+    }
+
+    fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.run("write the file", path, |tree, path| {
+            let (file, info) = tree.create(path, CreateHow::OpenOrCreate, Access::ReadWrite)?;
+            let written = write_whole(tree, file, info.size, bytes);
+            let closed = tree.close(file);
+            written.and(closed)
+        })
+    }
+
+    fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
+        self.run("read the file", path, |tree, path| {
+            let (file, _) = tree.create(path, CreateHow::Open, Access::Read)?;
+            let read = read_whole(tree, file, limit);
+            let closed = tree.close(file);
+            read.and_then(|bytes| closed.map(|()| bytes))
+        })
+    }
+
+    fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
+        self.run("remove the file", path, |tree, path| match tree.remove_file(path) {
+            // It is removed, and goes with the last session that still has it open.
+            Err(Error::Status { status: NtStatus::DELETE_PENDING, .. }) => Ok(()),
+            result => result,
+        })
+    }
+
+    fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
+        // Empty for its user, but not yet for the server: see `SETTLE`.
+        let unsettled = [NtStatus::DIRECTORY_NOT_EMPTY, NtStatus::DELETE_PENDING];
+        let tried = "remove the directory";
+        self.run_until_settled(tried, path, &unsettled, Tree::remove_directory)
+    }
+
+    fn space(&mut self) -> Result<Space, Failure> {
+        let space = self.run("ask for the space", "", |tree, _| tree.space())?;
+        Ok(Space { total: space.total, available: space.available })
+    }
+}
+
+/// A name as it is shown. Names that could not be used in a path, which only a strange server
+/// gives, are made harmless and are nobody's file or directory.
+fn entry(listed: smb::Entry) -> Entry {
+    let usable = !listed.name.is_empty() && !listed.name.contains(['/', '\\', '\0']);
+    if !usable {
+        let name = listed.name.replace(['/', '\\', '\0'], "\u{fffd}");
+        return Entry { name, kind: EntryKind::Other };
+    }
+    let kind = match listed.kind {
+        smb::EntryKind::File => EntryKind::File,
+        smb::EntryKind::Directory => EntryKind::Directory,
+        smb::EntryKind::Other => EntryKind::Other,
+    };
+    Entry { name: listed.name, kind }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strange_names_are_nobodys() {
+        let listed =
+            |name: &str| smb::Entry { name: name.into(), kind: smb::EntryKind::Directory, size: 0 };
+        for bad in ["../x", "..\\x", "a/b", "", "a\0"] {
+            let entry = entry(listed(bad));
+            assert_eq!(entry.kind, EntryKind::Other);
+            assert!(!entry.name.contains(['/', '\\', '\0']), "{entry:?}");
+        }
+        let good = entry(listed("Übung 1"));
+        assert_eq!(good, Entry { name: "Übung 1".into(), kind: EntryKind::Directory });
+    }
+}

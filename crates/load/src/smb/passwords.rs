@@ -1,0 +1,66 @@
+//! Where passwords come from: asked of whoever opens a share, at the moment they are needed.
+
+use model::{Cause, Failure, SmbTarget};
+use smb::Password;
+use std::fmt;
+use std::sync::Arc;
+
+/// Finds the password of a target's user. Clones find the same ones. Shows nothing of them.
+#[derive(Clone)]
+pub struct Passwords(Arc<Find>);
+
+type Find = dyn Fn(&SmbTarget) -> Result<Password, Failure> + Send + Sync;
+
+impl Passwords {
+    /// From a function, which is asked once for each share that is opened and has a user. A
+    /// failure of it is the failure to open the share.
+    pub fn new(
+        find: impl Fn(&SmbTarget) -> Result<Password, Failure> + Send + Sync + 'static,
+    ) -> Self {
+        Passwords(Arc::new(find))
+    }
+
+    pub(super) fn find(&self, target: &SmbTarget) -> Result<Password, Failure> {
+        (self.0)(target)
+    }
+}
+
+impl Default for Passwords {
+    /// None at all: shares can only be opened as a guest.
+    fn default() -> Self {
+        Passwords::new(|target| {
+            let next = "Leave the user out to be a guest.";
+            Err(Failure::new(
+                Cause::Authentication,
+                format!("find the password of {}", target.who()),
+                target,
+                "no passwords are known here",
+                next,
+            ))
+        })
+    }
+}
+
+impl fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passwords(***)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn debug_output_shows_no_password() {
+        let password = Password::from("hunter2");
+        let passwords = Passwords::new(move |_| Ok(password.clone()));
+        let target = SmbTarget { user: Some("me".into()), ..SmbTarget::default() };
+        let found = passwords.find(&target).unwrap();
+        let options = crate::OpenOptions { passwords, ..crate::OpenOptions::default() };
+        let shown = format!("{options:?} {options:#?} {found:?}");
+        assert!(shown.contains("***") && !shown.contains("hunter2"), "{shown}");
+        let failure = Passwords::default().find(&target).unwrap_err();
+        assert_eq!(failure.cause, Cause::Authentication);
+    }
+}

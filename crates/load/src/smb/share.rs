@@ -1,0 +1,153 @@
+//! An opened SMB share.
+
+use super::Passwords;
+use super::failures::Step;
+use super::lane::SmbLane;
+use super::namespace::SmbNamespace;
+use super::site::Site;
+use crate::calls::TransferSizes;
+use crate::connection::TimeLimits;
+use crate::share::{Lane, LaneRequest, Namespace, Share};
+use model::units::Bytes;
+use model::{Failure, SmbTarget, TargetFacts};
+use smb::{Access, CreateHow, Dialect, Error, SessionFacts, Tree, TreeFacts};
+use std::sync::Arc;
+
+/// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
+/// clients use, whatever larger sizes a server takes.
+const USUAL_MOST: u32 = 1 << 20;
+/// Longest READ and WRITE in bytes, whatever a server takes.
+const MOST: u32 = 8 << 20;
+/// Enough of a directory to know that it is one.
+const A_LOOK: usize = 1;
+
+/// The open files of a share: their paths below it. A handle of SMB is valid on its own session
+/// alone, so each lane opens its own.
+pub(super) type OpenFiles = crate::open_files::OpenFiles<String>;
+
+/// An opened SMB share: a directory on a server, reached without a mount. Each namespace and each
+/// lane has a session of its own.
+pub struct SmbShare {
+    site: Arc<Site>,
+    files: Arc<OpenFiles>,
+    facts: TargetFacts,
+    sizes: TransferSizes,
+}
+
+impl SmbShare {
+    /// Finds the host, logs in, opens the share and sees that the directory is there. `given` is
+    /// the target as the user wrote it, for messages. The password is asked for once the server
+    /// can be reached, and tried once.
+    pub fn open(
+        target: &SmbTarget,
+        given: &str,
+        limits: TimeLimits,
+        passwords: &Passwords,
+    ) -> Result<SmbShare, Failure> {
+        let site = Site::find(target, given, limits, passwords)?;
+        let mut tree = site.tree()?;
+        let using = Step::of(&tree);
+        look(&site, &mut tree).map_err(|e| site.failure("find the directory", using, &e))?;
+        let space = tree.space().map_err(|e| site.failure("ask for the space", using, &e))?;
+        let mut notes = notes(&site, &tree);
+        let sizes = sizes(target, tree.facts(), &mut notes);
+        notes.push(format!(
+            "reads above {} and writes above {} are split into several requests",
+            Bytes(u64::from(sizes.read)),
+            Bytes(u64::from(sizes.write))
+        ));
+        let facts = TargetFacts {
+            given: given.to_owned(),
+            protocol: protocol(tree.facts(), tree.tree_facts()),
+            engine: "plimsoll's SMB client".into(),
+            read_size_bytes: sizes.read,
+            write_size_bytes: sizes.write,
+            client_cache: "none".into(),
+            stability: match tree.facts().dialect {
+                // It has no such flag (MS-SMB2, section 2.2.21).
+                Dialect::Smb2_0_2 => "WRITE, then FLUSH; or FLUSH after each".into(),
+                _ => "WRITE, then FLUSH; or write-through".into(),
+            },
+            space_bytes: (space.total, space.available),
+            notes,
+            memory_below: true,
+            ..TargetFacts::default()
+        };
+        tree.disconnect();
+        let (site, files) = (Arc::new(site), Arc::default());
+        Ok(SmbShare { site, files, facts, sizes })
+    }
+}
+
+/// Sees whether the directory is there, however much is in it.
+fn look(site: &Site, tree: &mut Tree) -> Result<(), Error> {
+    match tree.list(&site.path(""), A_LOOK) {
+        Ok(_) | Err(Error::OverLimit(_)) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn protocol(session: &SessionFacts, share: &TreeFacts) -> String {
+    let dialect = match session.dialect {
+        Dialect::Smb2_0_2 => "2.0.2",
+        Dialect::Smb2_1 => "2.1",
+        Dialect::Smb3_0 => "3.0",
+        Dialect::Smb3_0_2 => "3.0.2",
+        Dialect::Smb3_1_1 => "3.1.1",
+    };
+    let protection = match (session.cipher, session.signing) {
+        (Some(cipher), _) if share.encrypted => format!("encrypted with {cipher}"),
+        (_, Some(algorithm)) => format!("signed with {algorithm}"),
+        _ => "not signed".to_owned(),
+    };
+    format!("SMB {dialect}, {protection}")
+}
+
+fn notes(site: &Site, tree: &Tree) -> Vec<String> {
+    let target = &site.target;
+    let mut notes = vec![format!("share {} of {}", target.share, tree.socket().peer())];
+    notes.push(match (tree.facts().guest, &target.user) {
+        (false, _) => format!("user {}", target.who()),
+        (true, None) => "as a guest".into(),
+        (true, Some(_)) => format!("the server took {} for a guest", target.who()),
+    });
+    notes
+}
+
+/// READ and WRITE sizes: those given, as far as the server takes them, else what it takes.
+fn sizes(target: &SmbTarget, session: &SessionFacts, notes: &mut Vec<String>) -> TransferSizes {
+    let mut size = |name: &str, given: Option<u32>, most: u32| {
+        let size = given.unwrap_or(USUAL_MOST).min(most.min(MOST)).max(1);
+        if let Some(given) = given.filter(|given| *given > size) {
+            notes.push(format!("{name}={given} is more than can be had: {size} is used"));
+        }
+        size
+    };
+    let read = size("rsize", target.rsize, session.read_most);
+    let write = size("wsize", target.wsize, session.write_most);
+    TransferSizes { read, write }
+}
+
+impl Share for SmbShare {
+    fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        let tree = self.site.tree()?;
+        Ok(Box::new(SmbNamespace::new(&self.site, &self.files, tree)))
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        let mut tree = self.site.tree()?;
+        let using = Step::of(&tree);
+        let files = self.files.known().try_map(|path| {
+            let opened = tree.create(path, CreateHow::Open, Access::ReadWrite);
+            opened
+                .map(|(file, _)| file)
+                .map_err(|e| self.site.failure(format!("open the file '{path}'"), using, &e))
+        })?;
+        let lane = SmbLane::new(tree, files, self.sizes, request);
+        Ok(Box::new(lane))
+    }
+}

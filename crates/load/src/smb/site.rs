@@ -1,0 +1,150 @@
+//! Where a share is, and who uses it: all that is needed to connect to it again.
+
+use super::Passwords;
+use super::failures::{self, Step, failure};
+use crate::connection::TimeLimits;
+use model::{Cause, Failure, SmbDialect, SmbProtection, SmbTarget};
+use smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
+use std::net::IpAddr;
+use tcp::{Socket, SourcePort};
+
+/// The port of SMB over TCP (MS-SMB2, section 1.9).
+const PORT: u16 = 445;
+/// Most names of shares in a message.
+const SHARES_SHOWN: usize = 20;
+
+/// The server, the share, and who uses it.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    /// The target as the user wrote it.
+    pub given: String,
+    pub target: SmbTarget,
+    addresses: Vec<IpAddr>,
+    pub port: u16,
+    credentials: Credentials,
+    options: Options,
+    limits: TimeLimits,
+}
+
+impl Site {
+    /// Finds the host, sees that it can be reached, and only then asks for the password.
+    pub fn find(
+        target: &SmbTarget,
+        given: &str,
+        limits: TimeLimits,
+        passwords: &Passwords,
+    ) -> Result<Self, Failure> {
+        let mut site = Site {
+            given: given.to_owned(),
+            target: target.clone(),
+            addresses: Vec::new(),
+            port: target.port.unwrap_or(PORT),
+            credentials: Credentials::guest(),
+            options: options(target, limits),
+            limits,
+        };
+        site.addresses = tcp::resolve(&target.host, limits.connect)
+            .map_err(|e| site.failure("find the host", Step::Reach, &e.into()))?;
+        if let Some(user) = &target.user {
+            // Typing a password takes longer than servers wait for the first word.
+            drop(site.connect()?);
+            site.credentials = Credentials {
+                user: user.clone(),
+                domain: target.domain.clone().unwrap_or_default(),
+                password: passwords.find(target)?,
+            };
+        }
+        Ok(site)
+    }
+
+    /// A failure, for what was tried.
+    pub fn failure(&self, tried: impl Into<String>, step: Step, error: &smb::Error) -> Failure {
+        failure(tried, self, step, error)
+    }
+
+    fn connect(&self) -> Result<Socket, Failure> {
+        tcp::connect(&self.addresses, self.port, SourcePort::Any, self.limits.connect).map_err(
+            |e| {
+                let tried = format!("connect to the SMB service (port {})", self.port);
+                self.failure(tried, Step::Reach, &e.into())
+            },
+        )
+    }
+
+    /// Logs in over a new connection: once, so that a wrong password locks nobody out.
+    fn session(&self) -> Result<Session, Failure> {
+        let socket = self.connect()?;
+        Session::open(socket, &self.target.host, &self.credentials, &self.options)
+            .map_err(|e| self.failure(format!("log in as {}", self.target.who()), Step::LogIn, &e))
+    }
+
+    /// The share, over a new connection.
+    pub fn tree(&self) -> Result<Tree, Failure> {
+        let mut session = self.session()?;
+        if self.target.share.is_empty() {
+            let next = shares(&mut session);
+            let happened = "no share is named";
+            return Err(Failure::new(Cause::Usage, "open the share", &self.given, happened, next));
+        }
+        let guest = session.facts().guest;
+        session.tree(&self.target.share).map_err(|(mut session, error)| {
+            let mut failure = self.failure("open the share", Step::Share { guest }, &error);
+            if error.status() == Some(NtStatus::BAD_NETWORK_NAME) {
+                failure.happened = format!("no such share ({error})");
+                failure.next = shares(&mut session);
+            }
+            failure
+        })
+    }
+
+    /// A path below the target, as a path below the share.
+    pub fn path(&self, below: &str) -> String {
+        match (&*self.target.path, below) {
+            (base, "") => base.to_owned(),
+            ("", below) => below.to_owned(),
+            (base, below) => format!("{base}/{below}"),
+        }
+    }
+}
+
+fn options(target: &SmbTarget, limits: TimeLimits) -> Options {
+    let dialect = |d: SmbDialect| match d {
+        SmbDialect::Smb2_0_2 => Dialect::Smb2_0_2,
+        SmbDialect::Smb2_1 => Dialect::Smb2_1,
+        SmbDialect::Smb3_0 => Dialect::Smb3_0,
+        SmbDialect::Smb3_0_2 => Dialect::Smb3_0_2,
+        SmbDialect::Smb3_1_1 => Dialect::Smb3_1_1,
+    };
+    let protection = |p: SmbProtection| match p {
+        SmbProtection::Auto => Protection::Auto,
+        SmbProtection::On => Protection::On,
+        SmbProtection::Off => Protection::Off,
+    };
+    let usual = Options::default();
+    Options {
+        dialects: target.dialect.map_or(usual.dialects.clone(), |d| vec![dialect(d)]),
+        sign: protection(target.sign),
+        encrypt: protection(target.encrypt),
+        call_timeout: limits.call,
+        ..usual
+    }
+}
+
+/// What to do where the share is wrong: the names of those there are.
+fn shares(session: &mut Session) -> String {
+    let Ok(shares) = session.shares() else { return failures::UNLISTED.to_owned() };
+    let mut names: Vec<String> = shares
+        .iter()
+        .filter(|share| share.kind == smb::ShareKind::Files)
+        .map(|share| failures::printable(&share.name))
+        .collect();
+    names.sort_by_key(|name| name.ends_with('$'));
+    match names.len() {
+        0 => "The server lists no shares: make one on it.".to_owned(),
+        more if more > SHARES_SHOWN => {
+            let some = names[..SHARES_SHOWN].join(", ");
+            format!("Name one of the server's {more} shares, such as {some}.")
+        }
+        _ => format!("Name one of the server's shares: {}.", names.join(", ")),
+    }
+}

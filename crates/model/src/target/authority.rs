@@ -1,0 +1,88 @@
+//! The middle of a URL: who, which host, which port.
+
+use super::usage;
+use crate::Failure;
+use std::fmt;
+
+/// A host and perhaps a port. A user in front of it is none of theirs, and what a failure says of
+/// one would show a password.
+pub(super) fn split(given: &str, text: &str, next: &str) -> Result<(String, Option<u16>), Failure> {
+    if text.contains('@') {
+        return Err(usage(given, "a user where the host should be", next));
+    }
+    let (host, port) = if let Some(v6) = text.strip_prefix('[') {
+        let (host, after) =
+            v6.split_once(']').ok_or_else(|| usage(given, "a '[' without ']'", next))?;
+        match after.strip_prefix(':') {
+            Some(port) => (host, Some(port)),
+            None if after.is_empty() => (host, None),
+            None => return Err(usage(given, format!("'{after}' after the address"), next)),
+        }
+    } else {
+        match text.split_once(':') {
+            Some((_, port)) if port.contains(':') => {
+                return Err(usage(given, "an IPv6 address without brackets", next));
+            }
+            Some((host, port)) => (host, Some(port)),
+            None => (text, None),
+        }
+    };
+    if host.is_empty() || host.contains(char::is_whitespace) {
+        return Err(usage(given, format!("'{host}' is not a host"), next));
+    }
+    let port = match port {
+        None => None,
+        Some(text) => match text.parse::<u16>() {
+            Ok(p) if p > 0 => Some(p),
+            _ => return Err(usage(given, format!("'{text}' is not a port"), next)),
+        },
+    };
+    Ok((host.to_owned(), port))
+}
+
+/// A host as it stands in a URL: an IPv6 address in brackets.
+pub(super) struct Host<'a>(pub &'a str);
+
+impl fmt::Display for Host<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.contains(':') { write!(f, "[{}]", self.0) } else { f.write_str(self.0) }
+    }
+}
+
+/// A target with everything hidden that may be a password: what stands between the first ':' and
+/// the last '@' of what follows the scheme, and what follows an option named like one. A password
+/// may hold any character, also those that would end it, so too much is hidden rather than too
+/// little.
+pub(super) fn without_password(text: &str) -> String {
+    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let mut shown = match (rest.find(':'), rest.rfind('@')) {
+        (Some(colon), Some(at)) if colon < at => {
+            format!("{scheme}://{}:***{}", &rest[..colon], &rest[at..])
+        }
+        _ => text.to_owned(),
+    };
+    let option = shown.find("pass").and_then(|at| Some(at + shown[at..].find('=')?));
+    if let Some(equals) = option {
+        shown.replace_range(equals + 1.., "***");
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_may_be_a_password_is_hidden() {
+        for (text, shown) in [
+            ("smb://me:se?cr/et@nas/x", "smb://me:***@nas/x"),
+            ("smb://me:secr@et@nas/x", "smb://me:***@nas/x"),
+            ("ftp://me:secret@nas", "ftp://me:***@nas"),
+            ("smb://me@nas/x?password=se&cret", "smb://me@nas/x?password=***"),
+            ("smb://me@nas:445/x", "smb://me@nas:445/x"),
+            ("/srv/me:secret@nas", "/srv/me:secret@nas"),
+        ] {
+            assert_eq!(without_password(text), shown);
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! What a target turned out to be.
+
+use crate::StoredOn;
+use serde::{Deserialize, Serialize};
+
+/// What a target turned out to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TargetFacts {
+    /// Short name that is unique in the study, for tables.
+    pub label: String,
+    /// The target as the user wrote it.
+    pub given: String,
+    /// What is spoken: "NFSv3 over TCP", "directory on ext4".
+    pub protocol: String,
+    /// How it is driven: "plimsoll's NFS client", "io_uring", "psync".
+    pub engine: String,
+    /// Largest read in one operation on the wire, in bytes; 0 where there is no limit.
+    pub read_size_bytes: u32,
+    /// Largest write in one operation on the wire, in bytes; 0 where there is no limit.
+    pub write_size_bytes: u32,
+    /// What can serve a read from memory on this machine: "none", "O_DIRECT", "page cache".
+    pub client_cache: String,
+    /// What a completed write and a flush mean: "UNSTABLE, then COMMIT".
+    pub stability: String,
+    /// Whether every write is committed before it completes, whatever was asked for: O_DIRECT on an
+    /// NFS mount.
+    #[serde(default)]
+    pub commits_each_write: bool,
+    /// Space on the target when it was opened, in bytes: (total, available).
+    pub space_bytes: (u64, u64),
+    /// Whether reads may be served by a memory that this client cannot bypass: a server's, a page
+    /// cache, tmpfs. Then the two-size probe tells memory and disk apart.
+    #[serde(default)]
+    pub memory_below: bool,
+    /// Where reads came from, by the two-size probe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads_from: Option<StoredOn>,
+    /// Options that the file system is mounted with, as the kernel names them, its defaults
+    /// included; of directories.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount_options: Option<String>,
+    /// Anything else worth knowing, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}

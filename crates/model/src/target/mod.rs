@@ -1,0 +1,111 @@
+//! What is measured: a directory, an NFS export or an SMB share, as the user writes it.
+
+mod authority;
+mod facts;
+mod nfs;
+mod options;
+mod smb;
+#[cfg(test)]
+mod tests;
+
+pub use facts::TargetFacts;
+pub use nfs::{NfsTarget, SourcePort};
+pub use smb::{SmbDialect, SmbProtection, SmbTarget};
+
+use crate::{Cause, Failure};
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A storage target.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "kind")]
+pub enum Target {
+    /// A directory on any mounted file system.
+    Directory(DirectoryTarget),
+    /// An NFS export, reached without a mount.
+    Nfs(NfsTarget),
+    /// An SMB share, reached without a mount.
+    Smb(SmbTarget),
+}
+
+/// A directory on any mounted file system.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DirectoryTarget {
+    /// Its path.
+    pub path: PathBuf,
+}
+
+/// How a directory target is driven.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Engine {
+    /// One io_uring per worker.
+    IoUring,
+    /// Threads of pread and pwrite.
+    Psync,
+}
+
+const KINDS: &str = "Give a directory, nfs://host/export or smb://user@host/share.";
+
+const PATH_ESCAPES: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'?').add(b'#').add(b'%').add(b'"').add(b'\'').add(b'<').add(b'>');
+
+/// A target that cannot be understood, shown without what may be a password.
+fn usage(on: &str, happened: impl fmt::Display, next: &str) -> Failure {
+    let on = authority::without_password(on);
+    Failure::new(Cause::Usage, "understand the target", on, happened, next)
+}
+
+impl FromStr for Target {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        if text.is_empty() {
+            return Err(usage("''", "it is empty", KINDS));
+        }
+        let Some((scheme, rest)) = text.split_once("://") else {
+            return Ok(Target::Directory(DirectoryTarget { path: PathBuf::from(text) }));
+        };
+        match scheme {
+            "nfs" => NfsTarget::parse(text, rest).map(Target::Nfs),
+            "smb" => SmbTarget::parse(text, rest).map(Target::Smb),
+            "file" => {
+                let path = decode(text, rest)?;
+                Ok(Target::Directory(DirectoryTarget { path: PathBuf::from(path) }))
+            }
+            "cifs" => Err(usage(text, "it is written with cifs://", "Write it with smb://.")),
+            other => Err(usage(text, format!("targets of kind '{other}://' are not known"), KINDS)),
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Target::Directory(d) => write!(f, "{}", d.path.display()),
+            Target::Nfs(n) => n.fmt(f),
+            Target::Smb(s) => s.fmt(f),
+        }
+    }
+}
+
+fn decode(given: &str, part: &str) -> Result<String, Failure> {
+    let decoded = percent_decode_str(part).decode_utf8().map_err(|_| {
+        usage(given, "its %-escapes do not make valid UTF-8", "Write %25 for a percent sign.")
+    })?;
+    if decoded.contains('\0') {
+        return Err(usage(given, "it contains a NUL byte", "No path can; leave %00 out."));
+    }
+    Ok(decoded.into_owned())
+}
+
+/// A path that stays below where it begins.
+fn without_parents(given: &str, path: String) -> Result<String, Failure> {
+    if path.split('/').any(|part| part == "..") {
+        return Err(usage(given, "its path contains '..'", "Write the path without it."));
+    }
+    Ok(path)
+}

@@ -1,0 +1,215 @@
+//! The credentials file: passwords by host and user.
+//!
+//! ```text
+//! # comments and empty lines do not count
+//! [me@nas]
+//! password = what I type there
+//!
+//! [HOME;me@192.0.2.7]
+//! password = " with spaces at its ends "
+//! ```
+//!
+//! A section is named like the beginning of a target: `[domain;]user@host`, as the target says it,
+//! in any case of letters for domain and host. A password goes to the end of its line, without the spaces
+//! around it; double quotes around it are taken off.
+
+use load::Password;
+use model::{Cause, Failure, SmbTarget};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Longest file that is read, in bytes.
+const LIMIT: u64 = 1 << 20;
+
+/// The password of a target's user, if the file has it. A file that others can read is refused,
+/// and so is one that is missing where it must exist.
+pub fn password(
+    path: &Path,
+    target: &SmbTarget,
+    must_exist: bool,
+) -> Result<Option<Password>, Failure> {
+    let failure = |cause, happened: String, next: &str| {
+        Failure::new(cause, "read the credentials file", path.display(), happened, next)
+    };
+    // Not to wait for ever for the other end of a FIFO: it is refused below.
+    let opened = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
+    let mut file = match opened {
+        Ok(file) => file,
+        Err(e) if e.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
+        Err(e) => {
+            let next = "Name a file that exists and that you may read.";
+            return Err(failure(Cause::Usage, e.to_string(), next));
+        }
+    };
+    // Of the open file: nobody can put another in its place meanwhile.
+    let status = file
+        .metadata()
+        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Look at the file."))?;
+    if !status.is_file() {
+        let next = "Name a regular file.";
+        return Err(failure(Cause::Usage, "it is not a regular file".into(), next));
+    }
+    let user = nix::unistd::geteuid().as_raw();
+    if status.uid() != user {
+        let happened = format!("it belongs to user {}, not to {user}", status.uid());
+        let next = "Use a file of your own, so that nobody else decides what is sent to a server.";
+        return Err(failure(Cause::Authentication, happened, next));
+    }
+    let mode = status.mode() & 0o777;
+    if mode & 0o077 != 0 {
+        let happened = format!("others can read or change it (mode {mode:03o})");
+        let next = format!("Run 'chmod 600 {}', and change the passwords in it.", path.display());
+        return Err(failure(Cause::Authentication, happened, &next));
+    }
+    let mut text = zeroize::Zeroizing::new(String::new());
+    file.by_ref()
+        .take(LIMIT + 1)
+        .read_to_string(&mut text)
+        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Write it in UTF-8."))?;
+    if text.len() as u64 > LIMIT {
+        let next = "Name a credentials file.";
+        return Err(failure(Cause::Usage, format!("it is longer than {LIMIT} bytes"), next));
+    }
+    find(&text, target).map_err(|(line, expected)| {
+        let happened = format!("line {line} is not understood: {expected}");
+        let next = "Write a line '[user@host]' and below it 'password = …'; see 'plimsoll check \
+                    --help'.";
+        failure(Cause::Usage, happened, next)
+    })
+}
+
+/// The password of a target's user in the text of a credentials file. What is wrong is told by its
+/// line and never shown: it may hold a password.
+fn find(text: &str, target: &SmbTarget) -> Result<Option<Password>, (usize, &'static str)> {
+    let mut section: Option<bool> = None;
+    let mut found = None;
+    for (number, line) in text.lines().enumerate().map(|(i, line)| (i + 1, line.trim())) {
+        if line.is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some(name) = line.strip_prefix('[') {
+            let name = name.strip_suffix(']').ok_or((number, "a '[' without ']'"))?;
+            let wanted = names(name, target).ok_or((number, "expected [user@host]"))?;
+            section = Some(wanted);
+            continue;
+        }
+        let (key, value) = line.split_once('=').ok_or((number, "expected 'password = …'"))?;
+        if key.trim_end() != "password" {
+            return Err((number, "the only key is 'password'"));
+        }
+        match section {
+            None => return Err((number, "a password before the first [user@host]")),
+            Some(false) => {}
+            Some(true) if found.is_some() => {
+                return Err((number, "a second password for this user"));
+            }
+            Some(true) => found = Some(Password::new(unquoted(value.trim_start()).to_owned())),
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a section's name means the target's user; `None` if it is no such name.
+fn names(section: &str, target: &SmbTarget) -> Option<bool> {
+    let (who, host) = section.trim().rsplit_once('@')?;
+    let (domain, user) = match who.split_once(';') {
+        Some((domain, user)) => (domain, user),
+        None => ("", who),
+    };
+    let host = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    if user.is_empty() || host.is_empty() {
+        return None;
+    }
+    let domain_is = target.domain.as_deref().unwrap_or_default().eq_ignore_ascii_case(domain);
+    let host_is = target.host.eq_ignore_ascii_case(host);
+    Some(domain_is && host_is && target.user.as_deref() == Some(user))
+}
+
+fn unquoted(value: &str) -> &str {
+    match value.strip_prefix('"').and_then(|v| v.strip_suffix('"')) {
+        Some(inside) => inside,
+        None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    fn target(text: &str) -> SmbTarget {
+        match text.parse() {
+            Ok(model::Target::Smb(target)) => target,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    /// Passwords show nothing of themselves, so they are told apart by what finds them.
+    fn found(text: &str, who: &str) -> bool {
+        find(text, &target(who)).unwrap().is_some()
+    }
+
+    #[test]
+    fn sections_are_found_by_host_and_user() {
+        let text = "# mine\n\n[me@nas]\npassword = a = b \n[HOME;me@NAS]\npassword=\"  \"\n\
+                    [you@[::1]]\npassword =\n";
+        for who in
+            ["smb://me@nas/x", "smb://me@NAS:4445/y", "smb://home;me@nas/x", "smb://you@[::1]/x"]
+        {
+            assert!(found(text, who), "{who}");
+        }
+        for who in ["smb://you@nas/x", "smb://Me@nas/x", "smb://me@nas2/x", "smb://WORK;me@nas/x"] {
+            assert!(!found(text, who), "{who}");
+        }
+    }
+
+    #[test]
+    fn passwords_go_to_the_end_of_their_line() {
+        for (value, password) in
+            [("a = b", "a = b"), ("\" a \"", " a "), ("\"", "\""), ("\"\"", ""), ("a#b;c", "a#b;c")]
+        {
+            assert_eq!(unquoted(value), password);
+        }
+    }
+
+    #[test]
+    fn bad_lines_are_named_and_not_shown() {
+        for (text, line) in [
+            ("[me@nas]\nhunter2", 2),
+            ("password = hunter2", 1),
+            ("[me@nas\npassword = hunter2", 1),
+            ("\n[nas]\n", 2),
+            ("[me@nas]\npassword = hunter2\nuser = x", 3),
+            ("[me@nas]\npassword = hunter2\n[me@nas]\npassword = hunter3", 4),
+        ] {
+            let (at, _) = find(text, &target("smb://me@nas/x")).unwrap_err();
+            assert_eq!(at, line, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_can_read_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("credentials");
+        let me = target("smb://me@nas/x");
+        assert!(password(&path, &me, false).unwrap().is_none());
+        assert_eq!(password(&path, &me, true).unwrap_err().cause, Cause::Usage);
+        std::fs::write(&path, "[me@nas]\npassword = hunter2\n").unwrap();
+        for (mode, good) in
+            [(0o600, true), (0o400, true), (0o640, false), (0o604, false), (0o620, false)]
+        {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            match password(&path, &me, true) {
+                Ok(found) => assert!(good && found.is_some(), "{mode:o}"),
+                Err(failure) => {
+                    assert!(!good, "{mode:o}: {failure}");
+                    assert_eq!(failure.cause, Cause::Authentication);
+                    assert!(failure.next.contains("chmod 600"), "{failure}");
+                }
+            }
+        }
+        assert_eq!(password(home.path(), &me, true).unwrap_err().cause, Cause::Usage);
+    }
+}

@@ -1,0 +1,43 @@
+//! `plimsoll import`: results from elsewhere into the store.
+
+use crate::arguments::{ImportArguments, StoreArguments};
+use crate::{output, plan, store};
+use model::{Failure, Origin, Study};
+use record::{ImportFile, ImportOptions};
+use std::fmt::Write;
+
+/// Reads every file before anything is kept, then keeps all of it at once.
+pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
+    let files = import.files.iter().map(|path| ImportFile::read(path));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let options = ImportOptions {
+        labels: import.labels.clone(),
+        pattern: import.pattern,
+        jobs: import.jobs,
+        command: plan::command(),
+    };
+    let studies = record::import(&files, &options)?;
+    store::open(arguments)?.import(&studies)?;
+    let mut text = String::new();
+    for study in &studies {
+        let _ = writeln!(text, "{}", imported(study));
+    }
+    output::print(&text)?;
+    Ok(0)
+}
+
+/// "imported 5eed0001: 10 runs on 2 targets, fio-3.36; to see it: plimsoll show 5eed0001".
+fn imported(study: &Study) -> String {
+    let counted = |n: usize, noun: &str| format!("{n} {noun}{}", if n == 1 { "" } else { "s" });
+    let (origin, noun) = match &study.origin {
+        Origin::Imported { tool } => (tool.clone(), "run"),
+        Origin::Measured { version } => (format!("plimsoll {version}"), "trial"),
+    };
+    let targets = study.targets.len().max(study.plan.targets.len());
+    report::printable(&format!(
+        "imported {}: {} on {}, {origin}; to see it: plimsoll show {0}",
+        study.id,
+        counted(study.trials.len(), noun),
+        counted(targets, "target"),
+    ))
+}

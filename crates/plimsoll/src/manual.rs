@@ -1,0 +1,35 @@
+//! `plimsoll completions` and `plimsoll man`: from the definitions of the command line itself.
+
+use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::output;
+use clap::CommandFactory;
+use model::{Cause, Failure};
+
+/// Prints the completions for a shell.
+pub fn completions(completions: &CompletionsArguments) -> Result<u8, Failure> {
+    let mut text = Vec::new();
+    clap_complete::generate(completions.shell, &mut Arguments::command(), "plimsoll", &mut text);
+    output::print(&String::from_utf8_lossy(&text))?;
+    Ok(0)
+}
+
+/// Prints the first manual page, or writes all of them into a directory: plimsoll.1, and a page
+/// for each command.
+pub fn man(man: &ManArguments) -> Result<u8, Failure> {
+    let Some(directory) = &man.dir else {
+        let mut text = Vec::new();
+        let page = clap_mangen::Man::new(Arguments::command());
+        page.render(&mut text).map_err(|e| failed("standard output", &e))?;
+        output::print(&String::from_utf8_lossy(&text))?;
+        return Ok(0);
+    };
+    std::fs::create_dir_all(directory)
+        .and_then(|()| clap_mangen::generate_to(Arguments::command(), directory))
+        .map_err(|e| failed(&directory.display().to_string(), &e))?;
+    Ok(0)
+}
+
+fn failed(on: &str, error: &std::io::Error) -> Failure {
+    let next = "Name a directory that you may write to.";
+    Failure::new(Cause::NotPermitted, "write the manual pages", on, error, next)
+}

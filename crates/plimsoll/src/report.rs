@@ -1,0 +1,127 @@
+//! `plimsoll report`: a study as a page to keep, send or print; several as a trend.
+
+use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
+use crate::output::{self, NewFile};
+use crate::store;
+use model::{Cause, Failure, Study};
+use report::Paper;
+use std::path::{Path, PathBuf};
+
+/// Reads the studies, and writes the report and, where asked for, its charts.
+pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
+    let studies = studies(report, arguments)?;
+    let path = report.output.clone().unwrap_or_else(|| default_path(&studies, report.format));
+    // Every file is opened before anything is written: all of the report, or nothing.
+    let file = NewFile::create(&path, report.force)?;
+    let paper = Paper::new(&studies);
+    let charts = report.svg.as_deref().map(|dir| charts(&paper, dir, report.force)).transpose()?;
+    let text = match report.format {
+        PaperFormat::Html => paper.html(),
+        PaperFormat::Markdown => {
+            let folder = report.svg.as_deref().map(|dir| relative(dir, &path));
+            paper.markdown(folder.as_deref())
+        }
+        PaperFormat::Csv => csv(&studies)?,
+        PaperFormat::Json => json(&studies)?,
+    };
+    for (chart, svg) in charts.into_iter().flatten() {
+        chart.write(&svg)?;
+    }
+    file.write(&text)?;
+    if path != Path::new("-") {
+        output::complain(&format!("wrote {}", path.display()));
+    }
+    Ok(0)
+}
+
+/// Writes the page of a study that has just ended.
+pub fn write_page(study: &Study, file: NewFile) -> Result<(), Failure> {
+    let path = file.path().to_owned();
+    file.write(&Paper::new(std::slice::from_ref(study)).html())?;
+    output::complain(&format!("wrote {}", path.display()));
+    Ok(())
+}
+
+/// The studies, each once, redacted where that was asked for.
+fn studies(report: &ReportArguments, arguments: &StoreArguments) -> Result<Vec<Study>, Failure> {
+    let store = store::open(arguments)?;
+    let mut studies: Vec<Study> = Vec::new();
+    for id in &report.studies {
+        let study = store.load(id)?;
+        if !studies.iter().any(|s| s.id == study.id) {
+            studies.push(study);
+        }
+    }
+    if !report.redact {
+        return Ok(studies);
+    }
+    let own = own_names();
+    studies.iter().map(|study| report::redact(study, &own)).collect()
+}
+
+/// What this machine and its user are called: failures and notes may name them.
+fn own_names() -> Vec<String> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let users = ["USER", "LOGNAME", "SUDO_USER"].iter().filter_map(|v| std::env::var(v).ok());
+    // "root" and "localhost" say nothing.
+    let known = |name: &String| !["", "root", "localhost"].contains(&name.as_str());
+    users.chain([host.trim().to_owned()]).filter(known).collect()
+}
+
+fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
+    let ending = match format {
+        PaperFormat::Html => "html",
+        PaperFormat::Markdown => "md",
+        PaperFormat::Csv => "csv",
+        PaperFormat::Json => "json",
+    };
+    // An imported id is text from outside.
+    let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+    let name = match studies {
+        [one] => plain(&one.id.0),
+        _ => "trend".to_owned(),
+    };
+    PathBuf::from(format!("plimsoll-{name}.{ending}"))
+}
+
+/// Opens a file for every chart.
+fn charts(paper: &Paper, dir: &Path, replace: bool) -> Result<Vec<(NewFile, String)>, Failure> {
+    std::fs::create_dir_all(dir).map_err(|e| {
+        let next = "Name a directory that exists or can be made.";
+        Failure::new(Cause::Usage, "make the directory for the charts", dir.display(), e, next)
+    })?;
+    paper
+        .charts()
+        .map(|(name, svg)| Ok((NewFile::create(&dir.join(name), replace)?, svg)))
+        .collect()
+}
+
+/// The folder as it is seen from the file that links into it: what both have in front is left out.
+fn relative(folder: &Path, file: &Path) -> String {
+    let beside = file.parent().unwrap_or(Path::new(""));
+    folder.strip_prefix(beside).unwrap_or(folder).display().to_string()
+}
+
+/// The rows of all studies under one header.
+fn csv(studies: &[Study]) -> Result<String, Failure> {
+    let mut all = String::new();
+    for study in studies {
+        let text = record::to_csv(study)?;
+        let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
+        all.push_str(if all.is_empty() { &text } else { rows });
+    }
+    Ok(all)
+}
+
+fn json(studies: &[Study]) -> Result<String, Failure> {
+    match studies {
+        [one] => record::to_json(one),
+        _ => Err(Failure::new(
+            Cause::Usage,
+            "write the report",
+            "--format json",
+            "one study makes one JSON document, and there are several",
+            "Name one study, or take --format csv.",
+        )),
+    }
+}

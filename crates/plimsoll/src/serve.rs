@@ -1,0 +1,25 @@
+//! `plimsoll serve`: the local page.
+
+use crate::arguments::{ServeArguments, StoreArguments};
+use crate::output;
+use crate::signals::Signals;
+use live::serve::{Server, Settings};
+use model::Failure;
+
+/// Serves until a signal comes, and returns the exit code that belongs to it.
+pub fn run(serve: &ServeArguments, store: &StoreArguments) -> Result<u8, Failure> {
+    let signals = Signals::listen()?;
+    let store = match &store.db {
+        Some(path) => path.clone(),
+        None => record::default_path()?,
+    };
+    let runs = live::feed::runtime_directory()?;
+    let server = Server::open(Settings { port: serve.port, store, runs })?;
+    output::print(&format!("{}\n", server.url()))?;
+    output::complain(
+        "Open this address in a browser on this machine; whoever knows it can read the studies. \
+         Ctrl-C ends.",
+    );
+    server.run(&signals.stop)?;
+    Ok(signals.cause().map_or(0, model::Cause::exit_code))
+}

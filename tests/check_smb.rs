@@ -1,0 +1,215 @@
+//! `plimsoll check` on a real SMB server, beside NFS, end to end.
+
+mod support;
+
+use lab::servers::samba::{Encryption, PASSWORD, Signing};
+use lab::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use lab::{Need, Stage, enter_or_skip};
+use load::{OpenOptions, Passwords};
+use model::{Stability, Study};
+use std::collections::HashSet;
+use support::sound::{SHORT, assert_incompressible, assert_sound, with};
+use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
+
+fn program() -> Plimsoll {
+    Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
+}
+
+fn serve(stage: &Stage, share: SambaShare) -> Samba {
+    Samba::start(stage, SambaConfig::one(share)).unwrap()
+}
+
+#[test]
+fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
+    let stage = enter_or_skip!(Need::Samba, Need::Ganesha);
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("my films Ü"))).unwrap();
+    let folder = nfs.directory("my films Ü").unwrap();
+    std::fs::write(folder.join("holiday.txt"), "not plimsoll's").unwrap();
+    let smb = serve(&stage, SambaShare::existing("backups", folder));
+    let before = listing(folder);
+    let program = program();
+    let (nfs_url, smb_url) = (nfs.url("my films Ü"), smb.url("backups"));
+    let arguments = with(&["check", &nfs_url, &smb_url, "--verify", "--json=-"], &SHORT);
+    let ran = program.run(&arguments).expect(0);
+    let study: Study = serde_json::from_str(&ran.out).expect("standard output is the study alone");
+    assert_eq!(study.trials.len(), 2 * 5 * 3);
+    assert_sound(&study);
+    for block in 0..3 {
+        let in_block = study.trials.iter().filter(|t| t.block == Some(block));
+        let cells: HashSet<_> =
+            in_block.map(|t| (t.cell.target, t.cell.workload.pattern)).collect();
+        assert_eq!(cells.len(), 10, "every cell once in block {block}");
+    }
+    let facts = &study.targets[1];
+    assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
+    assert_eq!((&*facts.given, &*facts.client_cache), (&*smb_url, "none"));
+    let wire = study.trials.iter().find(|t| t.cell.target == 1).unwrap();
+    assert!(wire.result.ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
+
+    let shown = program.run(&["show"]).expect(0).out;
+    for word in ["Sequential read", "Random mixed", "NFSv3", "SMB 3.1.1", "Summary"] {
+        assert!(shown.contains(word), "{word} in:\n{shown}");
+    }
+    assert_eq!(listing(folder), before, "the folder is as it was");
+}
+
+/// Every dialect, signed and encrypted in each way it has, with every byte checked.
+#[test]
+fn every_dialect_signed_and_encrypted() {
+    let stage = enter_or_skip!(Need::Samba);
+    let shares =
+        [SambaShare::new("films"), SambaShare::new("sealed").encryption(Encryption::Required)];
+    let server = Samba::start(&stage, SambaConfig::new(shares)).unwrap();
+    let program = program();
+    for (share, options, protocol) in [
+        ("films", "vers=2.0.2", "SMB 2.0.2, not signed"),
+        ("films", "vers=2.0.2&sign=on", "SMB 2.0.2, signed with HMAC-SHA256"),
+        ("films", "vers=2.1&sign=on", "SMB 2.1, signed with HMAC-SHA256"),
+        ("films", "vers=3.0&sign=on", "SMB 3.0, signed with AES-128-CMAC"),
+        ("films", "vers=3.0.2&encrypt=on", "SMB 3.0.2, encrypted with AES-128-CCM"),
+        ("films", "vers=3.1.1&sign=on", "SMB 3.1.1, signed with AES-128-GMAC"),
+        ("films", "encrypt=on", "SMB 3.1.1, encrypted with AES-128-GCM"),
+        ("sealed", "sign=off", "SMB 3.1.1, encrypted with AES-128-GCM"),
+    ] {
+        let url = format!("{}?{options}", server.url(share));
+        let tiny = [
+            "--pattern=sequential-write,random-mixed",
+            "--block=16KiB",
+            "--size=2MiB",
+            "--workers=2",
+            "--depth=3",
+            "--repeats=1",
+            "--time=1s",
+            "--verify",
+            "--quiet",
+        ];
+        program.run(&with(&["check", &url], &tiny)).expect(0);
+        let study = program.latest();
+        assert_sound(&study);
+        assert_eq!(study.targets[0].protocol, protocol, "{url}");
+        assert_eq!(listing(&server.directory(share).unwrap()), vec![], "{url}");
+    }
+}
+
+#[test]
+fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
+    let stage = enter_or_skip!(Need::Samba);
+    let share = SambaShare::new("films").guest_ok();
+    let config = SambaConfig::one(share).signing(Signing::Mandatory);
+    let server = Samba::start(&stage, config).unwrap();
+    let signed = program();
+    let arguments = |url: &str| {
+        with(&["check", url, "--pattern=random-write", "--stability=filesync", "--verify"], &SHORT)
+    };
+    signed.run(&arguments(&server.url("films"))).expect(0);
+    let study = signed.latest();
+    assert_sound(&study);
+    assert_eq!(study.targets[0].protocol, "SMB 3.1.1, signed with AES-128-GMAC");
+    assert_eq!(study.trials[0].cell.workload.stability, Stability::FileSync);
+    drop(server);
+
+    let share = SambaShare::new("films").guest_ok();
+    let server = Samba::start(&stage, SambaConfig::one(share).guests()).unwrap();
+    // Nobody is asked for a password.
+    let guest = Plimsoll::new();
+    guest.run(&arguments(&server.guest_url("films"))).expect(0);
+    let study = guest.latest();
+    assert_sound(&study);
+    assert!(study.targets[0].notes.iter().any(|n| n == "as a guest"), "{:?}", study.targets[0]);
+    assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
+}
+
+#[test]
+fn a_second_client_reads_what_plimsoll_wrote() {
+    let stage = enter_or_skip!(Need::Samba, Need::Smbclient);
+    let server = serve(&stage, SambaShare::new("films"));
+    let folder = server.directory("films").unwrap();
+    let program = program();
+    let url = server.url("films");
+    let child = program.start(&[
+        "check",
+        &url,
+        "--pattern=sequential-read",
+        "--size=16MiB",
+        "--repeats=1",
+        "--time=5s",
+        "--quiet",
+    ]);
+    let file = || run_directories(&folder).first().map(|d| d.join("read.data"));
+    let whole = || file().and_then(|f| f.metadata().ok()).is_some_and(|m| m.len() == 16 << 20);
+    wait_until("the file is laid out", whole);
+    let file = file().unwrap();
+    let relative = file.strip_prefix(&folder).unwrap().to_str().unwrap();
+    let got = program.home().join("got");
+    let command = format!("get \"{relative}\" \"{}\"", got.display());
+    let read = server.smbclient("films").unwrap().args(["-c", &command]).output().unwrap();
+    let on_disk = std::fs::read(&file).unwrap();
+    ended(child).expect(0);
+    assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+    let read = std::fs::read(got).unwrap();
+    assert_eq!(read.len(), 16 << 20);
+    assert!(read == on_disk, "the second client and the server's disk agree");
+    assert_incompressible(&on_disk);
+}
+
+#[test]
+fn plimsoll_reads_what_a_second_client_wrote() {
+    let stage = enter_or_skip!(Need::Samba, Need::Smbclient);
+    let server = serve(&stage, SambaShare::new("films"));
+    let there = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> =
+        (0..3_000_001u32).flat_map(|i| i.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    let local = there.path().join("film");
+    std::fs::write(&local, &bytes).unwrap();
+    let command = format!("put \"{}\" film", local.display());
+    let put = server.smbclient("films").unwrap().args(["-c", &command]).output().unwrap();
+    assert!(put.status.success(), "{}", String::from_utf8_lossy(&put.stdout));
+    let options = OpenOptions {
+        passwords: Passwords::new(|_| Ok(PASSWORD.into())),
+        ..OpenOptions::default()
+    };
+    for protection in ["sign=on", "encrypt=on"] {
+        let target = format!("{}?{protection}", server.url("films")).parse().unwrap();
+        let share = load::open(&target, &options).unwrap();
+        let read = share.namespace().unwrap().read_small("film", bytes.len() + 1).unwrap();
+        assert!(read == bytes, "{} of {} bytes, or others", read.len(), bytes.len());
+    }
+}
+
+#[test]
+fn interrupts_keep_what_was_measured_and_leave_nothing() {
+    let stage = enter_or_skip!(Need::Samba);
+    let server = serve(&stage, SambaShare::new("films"));
+    let url = server.url("films");
+    for (word, code) in [("-INT", 130), ("-TERM", 143)] {
+        let program = program();
+        let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
+        let child = program.start(&arguments);
+        wait_until("two trials are kept", || support::rows::trials(&program) >= 2);
+        signal(&child, word);
+        let ran = ended(child).expect(code);
+        assert!(ran.out.contains("interrupted"), "{}", ran.out);
+        assert_eq!(listing(&server.directory("films").unwrap()), vec![], "nothing is left");
+    }
+}
+
+#[test]
+fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
+    let stage = enter_or_skip!(Need::Samba);
+    let server = serve(&stage, SambaShare::new("films"));
+    let folder = server.directory("films").unwrap();
+    std::fs::write(folder.join("holiday.txt"), "not plimsoll's").unwrap();
+    let before = listing(&folder);
+    let (url, program) = (server.url("films"), program());
+    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
+    let child = program.start(&arguments);
+    wait_until("a trial is kept", || support::rows::trials(&program) >= 1);
+    let cleaned = program.run(&["clean", &url]).expect(0);
+    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    signal(&child, "-KILL");
+    ended(child);
+    assert_eq!(run_directories(&folder).len(), 1);
+    let cleaned = program.run(&["clean", &url]).expect(0);
+    assert!(cleaned.out.contains("removed .plimsoll-"), "{}", cleaned.out);
+    assert_eq!(listing(&folder), before);
+}

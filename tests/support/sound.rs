@@ -1,0 +1,62 @@
+//! What a study must be, whatever was measured.
+
+use model::{Measure, Metric, OpKind, Outcome, Side, Study};
+use std::collections::HashSet;
+
+/// Arguments of a study that takes seconds and has all that a long one has.
+pub const SHORT: [&str; 6] =
+    ["--size=16MiB", "--repeats=3", "--time=300ms", "--workers=2", "--seed=7", "--quiet"];
+
+/// Both, one after the other.
+pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
+    first.iter().chain(rest).map(|s| (*s).to_owned()).collect()
+}
+
+/// Every figure of a complete trial hangs together with every other.
+pub fn assert_sound(study: &Study) {
+    for trial in &study.trials {
+        let result = &trial.result;
+        assert_eq!(result.outcome, Outcome::Complete, "trial {}", trial.number);
+        let workload = &trial.cell.workload;
+        let get = |side, measure| result.quantities.get(&Metric::of(side, measure)).copied();
+        let iops = get(Side::All, Measure::Iops).expect("a rate");
+        let throughput = get(Side::All, Measure::Throughput).expect("a throughput");
+        assert!(iops > 0.0);
+        assert!((throughput / (iops * workload.block.0 as f64) - 1.0).abs() < 1e-6);
+        for (kind, reads, writes) in [(OpKind::Read, true, false), (OpKind::Write, false, true)] {
+            let expected =
+                (reads && workload.pattern.reads()) || (writes && workload.pattern.writes());
+            let stats = result.ops.get(&kind);
+            assert_eq!(
+                stats.is_some_and(|s| s.count > 0),
+                expected,
+                "{kind} in {}",
+                workload.pattern
+            );
+            let Some(stats) = stats.filter(|s| s.count > 0) else { continue };
+            assert_eq!(stats.bytes, stats.count * workload.block.0);
+            assert!(stats.errors.is_empty());
+            let histogram = stats.client_latency.histogram.as_ref().expect("a histogram");
+            assert_eq!(histogram.count(), stats.count, "every operation is in the histogram");
+            assert!(stats.client_latency.min_seconds <= stats.client_latency.mean_seconds);
+            assert!(stats.client_latency.mean_seconds <= stats.client_latency.max_seconds);
+        }
+        assert!(result.series.windows.len() >= 3, "300 ms make three windows");
+        assert!(!trial.loads.is_empty());
+    }
+}
+
+/// No page twice, and every byte value about equally often: nothing to deduplicate or compress.
+pub fn assert_incompressible(bytes: &[u8]) {
+    let pages: HashSet<&[u8]> = bytes.chunks(4096).collect();
+    assert_eq!(pages.len(), bytes.len() / 4096, "unique pages");
+    let mut counts = [0u64; 256];
+    bytes.iter().for_each(|b| counts[usize::from(*b)] += 1);
+    let entropy: f64 = counts
+        .iter()
+        .filter(|c| **c > 0)
+        .map(|c| *c as f64 / bytes.len() as f64)
+        .map(|p| -p * p.log2())
+        .sum();
+    assert!(entropy > 7.9, "{entropy} bits a byte");
+}
