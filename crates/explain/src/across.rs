@@ -3,16 +3,16 @@
 
 use crate::gather::{self, Gathered};
 use crate::pair::{Claim, Ratio, THROUGHPUT};
-use model::{Metric, Study, Workload};
+use model::{Metric, Pattern, Study, Trial, Workload};
 use stats::family::adjusted_confidence;
 use stats::verdict::Verdict;
 use stats::welch;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Study B against study A.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Across {
-    /// What was measured in both.
+    /// What was measured in both, target by target.
     pub counterparts: Vec<Counterpart>,
     /// Cells of A (target, workload) without a counterpart.
     pub only_a: Vec<(usize, Workload)>,
@@ -44,58 +44,72 @@ pub struct Counterpart {
 /// pattern). Margin and confidence are those of A.
 pub fn across(a: &Study, b: &Study) -> Across {
     let (gathered_a, gathered_b) = (Gathered::new(a), Gathered::new(b));
+    let partners: HashMap<usize, usize> = target_pairs(a, b).into_iter().collect();
     let workloads = workload_pairs(a, b);
     let mut matched = Vec::new();
-    for (target_a, target_b) in target_pairs(a, b) {
-        for (workload_a, workload_b) in &workloads {
-            matched.push(((target_a, workload_a), (target_b, workload_b)));
+    for (workload_a, workload_b) in &workloads {
+        let measured: HashSet<usize> = gathered_b.targets(workload_b).iter().copied().collect();
+        for target_a in gathered_a.targets(workload_a) {
+            if let Some(target_b) = partners.get(target_a).filter(|t| measured.contains(t)) {
+                matched.push(((*target_a, workload_a), (*target_b, workload_b)));
+            }
         }
     }
+    // Target by target, as a reader looks for them.
+    matched.sort_by_key(|((target, _), _)| *target);
+    // What another tool ran once, in an unknown order, has no interval.
+    let imported = gather::is_imported(a) || gather::is_imported(b);
     let family = adjusted_confidence(a.plan.confidence, matched.len()).unwrap_or(f64::NAN);
-    let unmatched = |study: &Study, is_matched: &dyn Fn(usize, &Workload) -> bool| {
-        let all = gather::workloads(study);
-        let cells = (0..gather::targets(study)).flat_map(|t| all.iter().map(move |w| (t, w)));
-        cells.filter(|(t, w)| !is_matched(*t, w)).map(|(t, w)| (t, w.clone())).collect()
+    let unmatched = |study: &Study, gathered: &Gathered<'_>, taken: HashSet<(usize, &Workload)>| {
+        let mut cells: Vec<(usize, Workload)> = gather::workloads(study)
+            .iter()
+            .flat_map(|w| gathered.targets(w).iter().map(move |t| (*t, w.clone())))
+            .filter(|(target, workload)| !taken.contains(&(*target, workload)))
+            .collect();
+        cells.sort_by_key(|cell| cell.0);
+        cells
+    };
+    let counterpart = |&((target_a, workload_a), (target_b, workload_b)): &Matched<'_>| {
+        let trials_a = gathered_a.complete(target_a, workload_a);
+        let trials_b = gathered_b.complete(target_b, workload_b);
+        let ratio = |metric, confidence| match imported {
+            true => Ratio::of_runs(&trials_a, &trials_b, metric),
+            false => ratio(logs(&trials_a, metric), logs(&trials_b, metric), confidence),
+        };
+        let metrics = gather::metrics(trials_a.iter().copied()).into_iter();
+        let ratios = metrics.filter_map(|m| Some((m, ratio(m, a.plan.confidence)?))).collect();
+        let claim = ratio(THROUGHPUT, family).map(|ratio| Claim {
+            ratio,
+            verdict: ratio.interval.and_then(|i| Verdict::on(i, a.plan.margin)),
+            sign_flip_p: None,
+            more_blocks: None,
+        });
+        Counterpart {
+            target_a,
+            target_b,
+            workload_a: workload_a.clone(),
+            workload_b: workload_b.clone(),
+            trials: (trials_a.len(), trials_b.len()),
+            ratios,
+            claim,
+        }
     };
     Across {
-        only_a: unmatched(a, &|t, w| matched.iter().any(|m| m.0 == (t, w))),
-        only_b: unmatched(b, &|t, w| matched.iter().any(|m| m.1 == (t, w))),
-        counterparts: matched
-            .iter()
-            .map(|&((target_a, workload_a), (target_b, workload_b))| {
-                let trials_a = gathered_a.complete(target_a, workload_a);
-                let trials_b = gathered_b.complete(target_b, workload_b);
-                let logs = |metric| {
-                    let logs = |trials| {
-                        let values = gather::values(trials, metric).into_iter();
-                        values.map(f64::ln).filter(|v| v.is_finite()).collect::<Vec<_>>()
-                    };
-                    (logs(&trials_a), logs(&trials_b))
-                };
-                let metrics = gather::metrics(trials_a.iter().copied()).into_iter();
-                let ratios = metrics
-                    .filter_map(|metric| Some((metric, ratio(logs(metric), a.plan.confidence)?)));
-                let claim = ratio(logs(THROUGHPUT), family).map(|ratio| Claim {
-                    ratio,
-                    verdict: ratio.interval.and_then(|i| Verdict::on(i, a.plan.margin)),
-                    sign_flip_p: None,
-                    more_blocks: None,
-                });
-                Counterpart {
-                    target_a,
-                    target_b,
-                    workload_a: workload_a.clone(),
-                    workload_b: workload_b.clone(),
-                    trials: (trials_a.len(), trials_b.len()),
-                    ratios: ratios.collect(),
-                    claim,
-                }
-            })
-            .collect(),
+        only_a: unmatched(a, &gathered_a, matched.iter().map(|m| m.0).collect()),
+        only_b: unmatched(b, &gathered_b, matched.iter().map(|m| m.1).collect()),
+        counterparts: matched.iter().map(counterpart).collect(),
     }
 }
 
-fn ratio((a, b): (Vec<f64>, Vec<f64>), confidence: f64) -> Option<Ratio> {
+/// A cell of A and the one of B that corresponds to it.
+type Matched<'a> = ((usize, &'a Workload), (usize, &'a Workload));
+
+fn logs(trials: &[&Trial], metric: Metric) -> Vec<f64> {
+    let values = gather::values(trials, metric).into_iter();
+    values.map(f64::ln).filter(|v| v.is_finite()).collect()
+}
+
+fn ratio(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
     let mean = |logs: &[f64]| stats::interval::mean(logs);
     let difference = mean(&b)? - mean(&a)?;
     let ratio = Ratio::new(&[difference], welch::ratio_interval(&a, &b, confidence))?;
@@ -109,31 +123,29 @@ fn target_pairs(a: &Study, b: &Study) -> Vec<(usize, usize)> {
         None => study.plan.targets.get(i).map(ToString::to_string),
     };
     let (in_a, in_b) = (gather::targets(a), gather::targets(b));
-    let mut free: Vec<usize> = (0..in_b).collect();
-    let mut pairs = Vec::new();
-    for i in 0..in_a {
-        let wanted = given(a, i);
-        // Each only once: a target may be given twice, as a check of the noise.
-        if let Some(at) = free.iter().position(|j| given(b, *j) == wanted) {
-            pairs.push((i, free.remove(at)));
-        }
-    }
+    let mut free: HashMap<Option<String>, VecDeque<usize>> = HashMap::new();
+    (0..in_b).for_each(|j| free.entry(given(b, j)).or_default().push_back(j));
+    // Each only once: a target may be given twice, as a check of the noise.
+    let same = |i: usize| Some((i, free.get_mut(&given(a, i))?.pop_front()?));
+    let pairs: Vec<(usize, usize)> = (0..in_a).filter_map(same).collect();
     if pairs.is_empty() { (0..in_a.min(in_b)).map(|i| (i, i)).collect() } else { pairs }
 }
 
 /// The workloads that correspond to each other.
 fn workload_pairs(a: &Study, b: &Study) -> Vec<(Workload, Workload)> {
     let (in_a, in_b) = (gather::workloads(a), gather::workloads(b));
-    let only_with_pattern = |all: &[Workload], w: &Workload| {
-        let mut same = all.iter().filter(|other| other.pattern == w.pattern);
-        same.next().filter(|_| same.next().is_none()).cloned()
-    };
+    let known: HashSet<&Workload> = in_b.iter().collect();
+    let mut of_pattern: BTreeMap<Pattern, (Vec<&Workload>, Vec<&Workload>)> = BTreeMap::new();
+    in_a.iter().for_each(|w| of_pattern.entry(w.pattern).or_default().0.push(w));
+    in_b.iter().for_each(|w| of_pattern.entry(w.pattern).or_default().1.push(w));
     let counterpart = |w: &Workload| {
-        if in_b.contains(w) {
+        if known.contains(w) {
             return Some(w.clone());
         }
-        only_with_pattern(&in_a, w)?;
-        only_with_pattern(&in_b, w)
+        match of_pattern.get(&w.pattern) {
+            Some((of_a, of_b)) if of_a.len() == 1 && of_b.len() == 1 => Some(of_b[0].clone()),
+            _ => None,
+        }
     };
     in_a.iter().filter_map(|w| Some((w.clone(), counterpart(w)?))).collect()
 }

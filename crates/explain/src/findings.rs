@@ -13,6 +13,8 @@ pub struct Findings {
     pub workloads: Vec<WorkloadFindings>,
     /// Whether the number of blocks was fixed, as in published designs.
     pub fixed_repeats: bool,
+    /// Whether the figures are another tool's: then there are no intervals and no verdicts.
+    pub imported: bool,
     /// Seconds from the start of one trial to that of the next, on average.
     pub seconds_per_trial: f64,
 }
@@ -22,9 +24,9 @@ pub struct Findings {
 pub struct WorkloadFindings {
     /// Which.
     pub workload: Workload,
-    /// Every target, in the plan's order.
+    /// Every target that has trials, in the plan's order.
     pub targets: Vec<TargetFindings>,
-    /// Every target after the first against the first.
+    /// Each of them after the first target, against the first.
     pub pairs: Vec<Pair>,
 }
 
@@ -48,19 +50,27 @@ pub struct TargetFindings {
 pub fn findings(study: &Study) -> Findings {
     let gathered = Gathered::new(study);
     let targets = gather::targets(study);
-    let reckoning = Reckoning::new(&study.plan, targets);
-    let of_workload = |workload: Workload| WorkloadFindings {
-        targets: (0..targets)
-            .map(|target| of_target(&gathered, target, targets, &workload, &reckoning))
-            .collect(),
-        pairs: (1..targets)
-            .map(|target| Pair::new(&gathered, (0, target), &workload, &reckoning))
-            .collect(),
-        workload,
+    let reckoning = Reckoning::new(study, targets);
+    // Cells without trials have nothing to say, and a damaged record may name very many.
+    let of_workload = |workload: Workload| {
+        let measured = gathered.targets(&workload);
+        WorkloadFindings {
+            targets: measured
+                .iter()
+                .map(|target| of_target(&gathered, *target, targets, &workload, &reckoning))
+                .collect(),
+            pairs: measured
+                .iter()
+                .filter(|target| **target > 0)
+                .map(|target| Pair::new(&gathered, (0, *target), &workload, &reckoning))
+                .collect(),
+            workload,
+        }
     };
     Findings {
         workloads: gather::workloads(study).into_iter().map(of_workload).collect(),
-        fixed_repeats: matches!(study.plan.rule, Rule::Fixed { .. }),
+        fixed_repeats: !reckoning.imported && matches!(study.plan.rule, Rule::Fixed { .. }),
+        imported: reckoning.imported,
         seconds_per_trial: seconds_per_trial(study),
     }
 }
@@ -79,7 +89,9 @@ fn of_target(
     let level = |metric: Metric| {
         let values = gather::values(&complete, metric);
         // With one target there is nothing to compare: the stop rule looks at the level itself.
-        if targets == 1 && metric == THROUGHPUT {
+        if reckoning.imported {
+            Level::new(&values, |_| None)
+        } else if targets == 1 && metric == THROUGHPUT {
             Level::new(&values, |v| reckoning.family_interval(v))
         } else {
             Level::plain(&values, reckoning.confidence)

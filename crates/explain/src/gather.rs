@@ -1,11 +1,12 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
-use model::{Cell, Metric, Outcome, Study, Trial, Workload};
+use model::{Cell, Metric, Origin, Outcome, Study, Trial, Workload};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The trials of a study by cell.
 pub(crate) struct Gathered<'a> {
     cells: HashMap<&'a Cell, Vec<&'a Trial>>,
+    targets: HashMap<&'a Workload, Vec<usize>>,
 }
 
 impl<'a> Gathered<'a> {
@@ -14,7 +15,17 @@ impl<'a> Gathered<'a> {
         for trial in &study.trials {
             cells.entry(&trial.cell).or_default().push(trial);
         }
-        Gathered { cells }
+        let mut targets: HashMap<_, Vec<_>> = HashMap::new();
+        for cell in cells.keys() {
+            targets.entry(&cell.workload).or_default().push(cell.target);
+        }
+        targets.values_mut().for_each(|of_workload| of_workload.sort_unstable());
+        Gathered { cells, targets }
+    }
+
+    /// The targets that have trials under a workload, in their order.
+    pub(crate) fn targets(&self, workload: &Workload) -> &[usize] {
+        self.targets.get(workload).map_or(&[], Vec::as_slice)
     }
 
     /// Every trial of a cell, in the order recorded.
@@ -33,7 +44,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Pairs of complete trials of the same block, in the order of the blocks. Trials without a
-    /// block have no partner; of several trials in one block the last counts.
+    /// block have no partner here; of several trials in one block the last counts.
     pub(crate) fn pairs(
         &self,
         a: usize,
@@ -85,6 +96,12 @@ pub(crate) fn workloads(study: &Study) -> Vec<Workload> {
     let planned = study.plan.workloads.iter();
     let done = study.trials.iter().map(|trial| &trial.cell.workload);
     planned.chain(done).filter(|w| seen.insert(*w)).cloned().collect()
+}
+
+/// Whether the figures are another tool's: single runs in an unknown order, without blocks, about
+/// which no interval can be reckoned.
+pub(crate) fn is_imported(study: &Study) -> bool {
+    matches!(study.origin, Origin::Imported { .. })
 }
 
 /// Number of targets: what the plan names, or, where an import names none, what facts there are.

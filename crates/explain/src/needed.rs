@@ -20,7 +20,7 @@ pub struct Needed {
 pub fn blocks_needed(study: &Study) -> Vec<Needed> {
     let gathered = Gathered::new(study);
     let targets = gather::targets(study);
-    let reckoning = Reckoning::new(&study.plan, targets);
+    let reckoning = Reckoning::new(study, targets);
     let blocks = |workload: &Workload| match (study.plan.rule, reckoning.stein()) {
         (Rule::Fixed { blocks }, _) => Some(u64::from(blocks)),
         (_, None) => None,

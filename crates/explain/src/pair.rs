@@ -1,7 +1,7 @@
 //! One target against the first, under one workload.
 
 use crate::gather::{self, Gathered};
-use model::{Measure, Metric, Plan, Rule, Trial, Workload};
+use model::{Measure, Metric, Rule, Study, Trial, Workload};
 use stats::family::adjusted_confidence;
 use stats::interval::{Interval, mean, ratio_interval};
 use stats::sign_flip;
@@ -28,6 +28,17 @@ impl Ratio {
         let estimate = mean(log_ratios)?.exp();
         let usable = estimate.is_finite() && estimate > 0.0;
         usable.then_some(Ratio { blocks: log_ratios.len(), estimate, interval })
+    }
+
+    /// B's geometric mean over A's, of runs that are not paired, without an interval.
+    pub(crate) fn of_runs(a: &[&Trial], b: &[&Trial], metric: Metric) -> Option<Ratio> {
+        let logs = |runs| -> Vec<f64> {
+            let values = gather::values(runs, metric).into_iter();
+            values.map(f64::ln).filter(|v| v.is_finite()).collect()
+        };
+        let (a, b) = (logs(a), logs(b));
+        let ratio = Ratio::new(&[mean(&b)? - mean(&a)?], None)?;
+        Some(Ratio { blocks: a.len() + b.len(), ..ratio })
     }
 }
 
@@ -66,6 +77,9 @@ impl Pair {
         workload: &Workload,
         reckoning: &Reckoning,
     ) -> Pair {
+        if reckoning.imported {
+            return Pair::of_single_runs(gathered, (a, b), workload);
+        }
         let pairs = gathered.pairs(a, b, workload);
         let trials = pairs.iter().map(|pair| pair.0);
         let ratios = gather::metrics(trials).into_iter().filter_map(|metric| {
@@ -75,6 +89,25 @@ impl Pair {
         });
         let ratios = ratios.collect();
         Pair { a, b, blocks: pairs.len(), ratios, claim: reckoning.claim(&pairs) }
+    }
+
+    /// Imports have no blocks: the ratio of the geometric means of the runs, without an interval.
+    fn of_single_runs(
+        gathered: &Gathered<'_>,
+        (a, b): (usize, usize),
+        workload: &Workload,
+    ) -> Pair {
+        let runs = (gathered.complete(a, workload), gathered.complete(b, workload));
+        let ratio = |metric| Ratio::of_runs(&runs.0, &runs.1, metric);
+        let metrics = gather::metrics(runs.0.iter().copied()).into_iter();
+        let ratios = metrics.filter_map(|metric| Some((metric, ratio(metric)?))).collect();
+        let claim = ratio(THROUGHPUT).map(|ratio| Claim {
+            ratio,
+            verdict: None,
+            sign_flip_p: None,
+            more_blocks: None,
+        });
+        Pair { a, b, blocks: 0, ratios, claim }
     }
 }
 
@@ -87,13 +120,17 @@ pub(crate) struct Reckoning {
     pub(crate) confidence: f64,
     /// Of each interval of the family.
     pub(crate) family_confidence: f64,
+    /// Whether the figures are another tool's: then there are no intervals.
+    pub(crate) imported: bool,
 }
 
 impl Reckoning {
     /// The family is the throughput of every workload, for every target after the first.
-    pub(crate) fn new(plan: &Plan, targets: usize) -> Reckoning {
+    pub(crate) fn new(study: &Study, targets: usize) -> Reckoning {
+        let plan = &study.plan;
         let comparisons = plan.workloads.len().saturating_mul(targets.saturating_sub(1));
         Reckoning {
+            imported: gather::is_imported(study),
             rule: plan.rule,
             margin: plan.margin,
             seed: plan.seed,

@@ -5,6 +5,7 @@ mod any_study;
 mod support;
 
 use explain::{Scale, across, blocks_needed, findings};
+use model::units::Bytes;
 use model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use proptest::prelude::*;
 use stats::stein::Stein;
@@ -50,8 +51,8 @@ fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     assert!(by_itself.high / by_itself.low < interval.high / interval.low);
     assert!((latency.estimate - f64::exp(-0.69)).abs() < 1e-9);
     // The other workload has no trials, and nothing is said about it.
-    assert_eq!(found.workloads[1].pairs[0].claim, None);
-    assert!(found.workloads[1].targets[0].levels.is_empty());
+    assert_eq!(found.workloads[1].pairs, []);
+    assert_eq!(found.workloads[1].targets, []);
 }
 
 #[test]
@@ -190,6 +191,56 @@ fn two_studies_are_matched_by_what_was_measured() {
     assert_eq!(both.counterparts.len(), 1);
     assert_eq!((both.counterparts[0].target_a, both.counterparts[0].target_b), (0, 0));
     assert_eq!(both.only_b, []);
+}
+
+/// Two runs of one target and one of the other, as another tool's output has them.
+fn imported() -> Study {
+    let mut study = empty(&TWO, &[READ]);
+    study.origin = model::Origin::Imported { tool: "fio-3.36".into() };
+    for (target, rate) in [(0, 1e8), (0, 4e8), (1, 3e8)] {
+        add(&mut study, 0, target, READ, rate);
+    }
+    study.trials.iter_mut().for_each(|trial| trial.block = None);
+    study
+}
+
+#[test]
+fn imports_have_ratios_and_no_intervals() {
+    let found = findings(&imported());
+    assert!(found.imported && !found.fixed_repeats);
+    let levels = found.workloads[0].targets.iter().flat_map(|t| t.levels.values());
+    assert!(levels.clone().count() > 0 && levels.into_iter().all(|l| l.interval.is_none()));
+    let claim = found.workloads[0].pairs[0].claim.unwrap();
+    // Geometric mean of the two: 2e8.
+    assert!((claim.ratio.estimate - 1.5).abs() < 1e-9);
+    assert_eq!((claim.ratio.blocks, claim.ratio.interval, claim.verdict), (3, None, None));
+    assert_eq!((claim.sign_flip_p, claim.more_blocks), (None, None));
+
+    let mut measured = empty(&TWO, &[READ]);
+    add_blocks(&mut measured, 6, 0.01, |_, _| 4e8);
+    for both in [across(&imported(), &measured), across(&imported(), &imported())] {
+        assert_eq!(both.counterparts.len(), 2);
+        for found in &both.counterparts {
+            assert!(found.ratios.values().all(|ratio| ratio.interval.is_none()));
+            assert_eq!(found.claim.unwrap().verdict, None);
+        }
+    }
+    let ratio = across(&imported(), &measured).counterparts[0].claim.unwrap().ratio.estimate;
+    assert!((ratio / 2.0 - 1.0).abs() < 0.02, "{ratio}");
+}
+
+#[test]
+fn a_record_that_names_very_much_costs_what_it_holds() {
+    let mut study = imported();
+    let workload = study.trials[0].cell.workload.clone();
+    study.targets = vec![Default::default(); 20_000];
+    study.plan.workloads = (1..=20_000)
+        .map(|size| model::Workload { size: Bytes(size), ..workload.clone() })
+        .collect();
+    let found = findings(&study);
+    assert_eq!(found.workloads.len(), 20_001);
+    assert_eq!(found.workloads.iter().map(|w| w.targets.len()).sum::<usize>(), 2);
+    assert_eq!(across(&study, &study).counterparts.len(), 2);
 }
 
 proptest! {

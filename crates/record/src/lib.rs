@@ -1,9 +1,10 @@
-//! Keeping studies: a SQLite store that loses at most the trial under way, and the export
-//! formats. Writing is done by the one who conducts a study; reading by everything that shows one.
+//! Keeping studies: a SQLite store that loses at most the trial under way, the export formats,
+//! and the import of results from elsewhere. Writing is done by the one who conducts a study; reading by everything that shows one.
 #![forbid(unsafe_code)]
 
 mod document;
 mod export;
+mod import;
 mod open;
 mod row;
 mod store;
@@ -14,6 +15,7 @@ mod support;
 mod trouble;
 
 pub use export::{from_json, to_csv, to_json};
+pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
 pub use open::default_path;
 pub use store::Store;
 pub use summary::StudySummary;

@@ -5,6 +5,7 @@ use crate::summary::{self, StudySummary, get, json};
 use crate::{open, trouble};
 use model::{Cause, Failure, Study, StudyId, Trial};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 /// A store of studies: one SQLite file. Several programs may use it at once. Everything a method
@@ -37,6 +38,33 @@ impl Store {
         self.write(&format!("record study {}", study.id), |store| {
             row.insert(store)?;
             trials.iter().try_for_each(|trial| trial.insert(store))
+        })
+    }
+
+    /// Records whole studies that come from elsewhere, all of them or none. Fails when one of them
+    /// is there already.
+    pub fn import(&self, studies: &[Study]) -> Result<(), Failure> {
+        let mut rows = Vec::new();
+        let mut seen = HashSet::new();
+        for study in studies {
+            let twice = !seen.insert(&study.id);
+            if twice || self.has(&study.id)? {
+                return Err(Failure::new(
+                    Cause::Usage,
+                    format!("import study {}", study.id),
+                    self.path.display(),
+                    if twice { "it is given twice" } else { "it is in the store already" },
+                    format!("Nothing was imported; plimsoll show {} shows it.", study.id),
+                ));
+            }
+            let trials = study.trials.iter().map(|trial| TrialRow::new(&study.id, trial));
+            rows.push((StudyRow::new(study)?, trials.collect::<Result<Vec<_>, _>>()?));
+        }
+        self.write("import studies", |store| {
+            rows.iter().try_for_each(|(study, trials)| {
+                study.insert(store)?;
+                trials.iter().try_for_each(|trial| trial.insert(store))
+            })
         })
     }
 
@@ -152,12 +180,20 @@ impl Store {
 
     /// Fails when there is no study with exactly this id.
     fn expect(&self, study: &StudyId) -> Result<(), Failure> {
+        match self.has(study)? {
+            true => Ok(()),
+            false => Err(trouble::no_such_study(&self.path, &study.0, "there is none")),
+        }
+    }
+
+    /// Whether there is a study with exactly this id.
+    fn has(&self, study: &StudyId) -> Result<bool, Failure> {
         let found = self
             .connection
             .query_row("SELECT 1 FROM studies WHERE id = ?", [&study.0], |_| Ok(()))
             .optional()
             .map_err(|e| trouble::sqlite("find a study", &self.path, &e))?;
-        found.ok_or_else(|| trouble::no_such_study(&self.path, &study.0, "there is none"))
+        Ok(found.is_some())
     }
 
     /// One transaction that takes the write lock at once, so that two programs queue for it

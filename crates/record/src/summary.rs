@@ -1,7 +1,7 @@
 //! What a list of studies shows of each.
 
 use crate::trouble;
-use model::{Ended, Failure, Pattern, Plan, StudyId, TargetFacts};
+use model::{Ended, Failure, Origin, Pattern, Plan, StudyId, TargetFacts};
 use rusqlite::{Connection, Row};
 use std::path::Path;
 
@@ -24,13 +24,16 @@ pub struct StudySummary {
     pub incomplete: u32,
     /// Why it ended.
     pub ended: Ended,
+    /// Where its figures come from.
+    pub origin: Origin,
 }
 
 const LIST: &str = "
     SELECT id, started_unix_seconds, targets, plan, ended,
            (SELECT count(DISTINCT block) FROM trials WHERE study = id),
            (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
-           (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
+           (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete'),
+           origin
     FROM studies ORDER BY started_unix_seconds, sequence";
 
 /// Every study in the order begun, the latest last.
@@ -67,6 +70,7 @@ fn summary(row: &Row<'_>, path: &Path) -> Result<StudySummary, Failure> {
         blocks: get(row, 5, path, &what)?,
         complete: get(row, 6, path, &what)?,
         incomplete: get(row, 7, path, &what)?,
+        origin: json(row, 8, path, &format!("origin of {what}"))?,
         id: StudyId(id),
     })
 }

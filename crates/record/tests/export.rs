@@ -48,6 +48,40 @@ fn every_field_and_kind_is_documented() {
     }
 }
 
+/// Added to schema plimsoll/1 after its golden file: an older reader meets an unknown kind.
+#[test]
+fn an_smb_target_is_documented() {
+    let target = model::Target::Smb(model::SmbTarget {
+        dialect: Some(model::SmbDialect::Smb3_0_2),
+        ..model::SmbTarget::default()
+    });
+    let value = serde_json::to_value(target).unwrap();
+    assert_eq!((&value["kind"], &value["dialect"]), (&"smb".into(), &"3.0.2".into()));
+    for field in value.as_object().unwrap().keys() {
+        assert!(SCHEMA_PAGE.contains(&format!("`{field}`")), "{field} is not in docs/schema.md");
+    }
+}
+
+/// So were the runs of other tools.
+#[test]
+fn imported_runs_are_documented() {
+    fn names(value: &serde_json::Value, out: &mut Vec<String>) {
+        for (name, value) in value.as_object().into_iter().flatten() {
+            out.push(name.clone());
+            // Below these, names are levels or kinds of operation.
+            if !name.ends_with("_latency") && name != "depth_shares" {
+                names(value, out);
+            }
+        }
+    }
+    let mut fields = vec!["imported".to_owned(), "standard_deviation_seconds".to_owned()];
+    names(&serde_json::to_value(support::imported(0.25, 3)).unwrap(), &mut fields);
+    assert!(fields.len() > 18);
+    for field in fields {
+        assert!(SCHEMA_PAGE.contains(&format!("`{field}`")), "{field} is not in docs/schema.md");
+    }
+}
+
 #[test]
 fn unknown_fields_are_ignored_and_a_later_minor_version_is_read() {
     let mut value: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();

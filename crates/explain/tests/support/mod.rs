@@ -65,6 +65,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
 fn facts(target: &Target) -> TargetFacts {
     let (label, nfs) = match target {
         Target::Nfs(nfs) => (nfs.host.clone(), true),
+        Target::Smb(smb) => (smb.host.clone(), true),
         Target::Directory(d) => (d.path.display().to_string(), false),
     };
     let pick = |yes: &str, no: &str| if nfs { yes.to_owned() } else { no.to_owned() };
@@ -81,6 +82,7 @@ fn facts(target: &Target) -> TargetFacts {
         memory_below: nfs,
         commits_each_write: false,
         reads_from: nfs.then_some(StoredOn::ServerMemory),
+        mount_options: None,
         notes: Vec::new(),
     }
 }
@@ -112,6 +114,7 @@ pub fn add(study: &mut Study, block: u32, target: usize, pattern: Pattern, bytes
         },
         cell: Cell { target, workload },
         loads: Vec::new(),
+        imported: None,
     });
 }
 

@@ -52,7 +52,7 @@ pub fn from_json(text: &str) -> Result<Study, Failure> {
 }
 
 /// `plimsoll/1` and any `plimsoll/1.x`, whose additions can be ignored.
-fn same_major(schema: &str) -> bool {
+pub(crate) fn same_major(schema: &str) -> bool {
     schema.strip_prefix(SCHEMA).is_some_and(|minor| minor.is_empty() || minor.starts_with('.'))
 }
 

@@ -6,4 +6,5 @@ mod json;
 mod layout;
 
 pub use csv::to_csv;
+pub(crate) use json::same_major;
 pub use json::{from_json, to_json};

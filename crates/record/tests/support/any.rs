@@ -1,6 +1,6 @@
 //! Strategies that reach every variant and every field of a study.
 
-use super::{full, trial};
+use super::{full, imported, trial};
 use model::units::Bytes;
 use model::*;
 use proptest::collection::{btree_map, vec};
@@ -82,7 +82,34 @@ pub fn target() -> impl Strategy<Value = Target> {
             Target::Nfs(nfs)
         },
     );
-    prop_oneof![nfs, text().prop_map(|t| Target::Directory(DirectoryTarget { path: t.into() })),]
+    let directory = text().prop_map(|t| Target::Directory(DirectoryTarget { path: t.into() }));
+    prop_oneof![nfs, smb().prop_map(Target::Smb), directory]
+}
+
+pub fn smb() -> impl Strategy<Value = SmbTarget> {
+    let protection = select(vec![SmbProtection::Auto, SmbProtection::On, SmbProtection::Off]);
+    let dialect = proptest::option::of(select(SmbDialect::ALL.to_vec()));
+    let optional = || proptest::option::of(text());
+    let names = (text(), optional(), optional(), text(), text());
+    let numbers = (any::<Option<u16>>(), any::<Option<u32>>());
+    (names, numbers, dialect, protection).prop_map(
+        |((host, domain, user, share, path), (port, rsize), dialect, sign)| {
+            let (encrypt, wsize) = (sign, rsize);
+            SmbTarget {
+                host,
+                port,
+                domain,
+                user,
+                share,
+                path,
+                dialect,
+                sign,
+                encrypt,
+                rsize,
+                wsize,
+            }
+        },
+    )
 }
 
 pub fn workload() -> impl Strategy<Value = Workload> {
@@ -146,6 +173,7 @@ fn latency() -> impl Strategy<Value = LatencySummary> {
             mean_seconds: x[0],
             min_seconds: x[1],
             max_seconds: x[2],
+            standard_deviation_seconds: histogram.as_ref().map(|_| x[0]),
             quantiles_seconds,
             histogram,
         },
@@ -190,6 +218,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
                 read_bytes,
                 write_ops,
                 write_bytes: w,
+                in_flight_ns: w / 2,
             });
             let series = Series { window_seconds: x[0], windows: windows.collect() };
             let model = trial(0).loads.remove(0);
@@ -201,6 +230,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
                 started_seconds: x[1],
                 result: TrialResult { outcome, quantities, ops, series, flags },
                 loads,
+                imported: (x[2] > 0.0).then(|| imported(x[2], number)),
             }
         })
 }

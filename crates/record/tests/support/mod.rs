@@ -27,6 +27,7 @@ pub fn trial(number: u32) -> Trial {
         mean_seconds: 0.000123,
         min_seconds: 0.00009,
         max_seconds: 0.0123,
+        standard_deviation_seconds: None,
         quantiles_seconds: [("0.5".to_owned(), 0.00012), ("0.99".to_owned(), 0.0009)].into(),
         histogram: Some(Histogram { buckets_ns: vec![(90_112, 3), (120_320, 4997)] }),
     };
@@ -55,7 +56,13 @@ pub fn trial(number: u32) -> Trial {
             series: Series {
                 window_seconds: 0.1,
                 windows: vec![
-                    Window { read_ops: 7, read_bytes: 28672, write_ops: 6, write_bytes: 24576 },
+                    Window {
+                        read_ops: 7,
+                        read_bytes: 28672,
+                        write_ops: 6,
+                        write_bytes: 24576,
+                        in_flight_ns: 390_000_000,
+                    },
                     Window::default(),
                 ],
             },
@@ -76,7 +83,12 @@ pub fn trial(number: u32) -> Trial {
             },
             cores_busy: vec![0.5, 0.25],
             idle_baseline: 0.03125,
+            stretches: vec![CpuStretch {
+                seconds: 0.5,
+                cpu: CpuTimes { user: 0.25, idle: 0.75, ..CpuTimes::default() },
+            }],
         }],
+        imported: None,
     }
 }
 
@@ -122,6 +134,7 @@ pub fn full() -> Study {
                 memory_below: true,
                 commits_each_write: false,
                 reads_from: Some(StoredOn::Unknown),
+                mount_options: Some("rw,relatime".into()),
                 notes: vec!["a privileged port".into()],
             },
             TargetFacts {
@@ -175,5 +188,32 @@ pub fn plan() -> Plan {
         server_memory: Some(Bytes(2 * GIB)),
         adapt_size: true,
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
+    }
+}
+
+/// A run of another tool with a value in every field.
+pub fn imported(x: f64, n: u32) -> ImportedRun {
+    let latency = LatencySummary { standard_deviation_seconds: Some(x), ..Default::default() };
+    ImportedRun {
+        tool: "fio-3.36".into(),
+        file: "fio_output.txt".into(),
+        line: 12,
+        name: "random_read".into(),
+        engine: "psync".into(),
+        jobs: Some(n),
+        runtime_seconds: x,
+        cpu: Some(ImportedCpu {
+            user_percent: x,
+            system_percent: 3.0,
+            user_seconds: Some(x),
+            system_seconds: Some(0.5),
+            context_switches: 501_743,
+            major_faults: 1,
+            minor_faults: 49,
+        }),
+        depth_shares: [("1".to_owned(), 1.0), (">=64".to_owned(), 0.0)].into(),
+        submission_latency: [(OpKind::Read, latency.clone())].into(),
+        total_latency: [(OpKind::Read, latency)].into(),
+        notes: vec!["ran at the same time as: writer".into()],
     }
 }

@@ -1,0 +1,194 @@
+//! Results that come from elsewhere: plimsoll's own JSON, and fio's JSON, text and terse output,
+//! documented in docs/import.md. A file is read whole before anything is made of it, and every
+//! failure names file and line.
+
+mod build;
+mod calendar;
+mod fio_json;
+mod fio_terse;
+mod fio_text;
+mod latency;
+mod pattern;
+mod run;
+mod scan;
+mod trouble;
+mod units;
+mod version;
+
+use model::{Cause, Failure, Pattern, Study, StudyId};
+use scan::Found;
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+use trouble::Trouble;
+
+/// Largest file that is read, in bytes.
+pub const IMPORT_LIMIT_BYTES: u64 = 256 << 20;
+
+/// A file to import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ImportFile {
+    /// As the user named it.
+    pub name: String,
+    /// What is in it.
+    pub text: String,
+    /// When it was last changed, in seconds since 1970-01-01 UTC: the date of runs without one.
+    pub modified_unix_seconds: u64,
+}
+
+/// What the user says beside the files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// What is measured, for runs without a line `Testing ..`: none (then the file's name), one
+    /// for all files, or one for each.
+    pub labels: Vec<String>,
+    /// The pattern of runs that do not say theirs.
+    pub pattern: Option<Pattern>,
+    /// How many jobs a line of fio's terse output stands for.
+    pub jobs: Option<NonZeroU16>,
+    /// The command that repeats the import.
+    pub command: String,
+}
+
+impl ImportFile {
+    /// Reads a file of at most [`IMPORT_LIMIT_BYTES`]. Fails when it is larger, cannot be read or
+    /// is not UTF-8.
+    pub fn read(path: &Path) -> Result<ImportFile, Failure> {
+        ImportFile::read_limited(path, IMPORT_LIMIT_BYTES)
+    }
+
+    fn read_limited(path: &Path, limit: u64) -> Result<ImportFile, Failure> {
+        let failed = |happened: &dyn std::fmt::Display, next: &str| {
+            Failure::new(Cause::Usage, "read a file to import", path.display(), happened, next)
+        };
+        let unreadable = |e: std::io::Error| failed(&e, "Name a file that you may read.");
+        let file = File::open(path).map_err(unreadable)?;
+        let facts = file.metadata().map_err(unreadable)?;
+        let mut bytes = Vec::new();
+        // One byte more than the limit tells a file that is too large.
+        file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+        if bytes.len() as u64 > limit {
+            let happened = format!("it is larger than {}", model::units::Bytes(limit));
+            return Err(failed(&happened, "Split it, or leave out what is not output of fio."));
+        }
+        let modified = facts.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
+        Ok(ImportFile {
+            name: path.display().to_string(),
+            text: text(bytes).map_err(|trouble| trouble.in_file(&path.display().to_string()))?,
+            modified_unix_seconds: modified.map_or(0, |d| d.as_secs()),
+        })
+    }
+}
+
+/// UTF-8, without the mark that some editors put first.
+fn text(bytes: Vec<u8>) -> Result<String, Trouble> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        let next = "Save it as UTF-8; in PowerShell, write it with Out-File -Encoding utf8.";
+        return Err(Trouble::new(1, "it is UTF-16: expected UTF-8", next));
+    }
+    let text = String::from_utf8(bytes).map_err(|e| {
+        let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|b| **b == b'\n').count();
+        Trouble::new(line, "bytes that are not UTF-8: expected text", "Save it as UTF-8.")
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}
+
+/// The studies in the files: plimsoll's own, each as it is, and one of all runs of fio together.
+/// The same files and options always give the same study, with the same id. Nothing is kept yet.
+pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Vec<Study>, Failure> {
+    if options.labels.len() > 1 && options.labels.len() != files.len() {
+        return Err(Failure::new(
+            Cause::Usage,
+            "import files",
+            format!("--label, given {} times", options.labels.len()),
+            format!("there are {} files", files.len()),
+            "Give one label for all files, or one for each in their order.",
+        ));
+    }
+    let mut studies = Vec::new();
+    let mut sources = Vec::new();
+    for (i, file) in files.iter().enumerate() {
+        let jobs = options.jobs.map(|n| u64::from(n.get()));
+        let content = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
+        let found = scan::scan(content, jobs).map_err(|t| t.in_file(&file.name))?;
+        let Found { studies: own, runs } = found;
+        if own.is_empty() && runs.is_empty() {
+            return Err(Failure::new(
+                Cause::Usage,
+                "import a file",
+                &file.name,
+                "nothing in it can be imported: expected JSON of plimsoll or fio, fio's report \
+                 beginning with 'NAME: (groupid=', or fio's terse lines",
+                "Give a file that fio or plimsoll export --json wrote.",
+            ));
+        }
+        for study in &own {
+            check(study, &file.name)?;
+        }
+        studies.extend(own);
+        if !runs.is_empty() {
+            let label = options.labels.get(i).or(options.labels.first()).cloned();
+            let label = label.unwrap_or_else(|| stem(&file.name));
+            sources.push(build::Source { file, label, runs });
+        }
+    }
+    if !sources.is_empty() {
+        let id = id(&sources, options);
+        studies.push(build::study(sources, options, id)?);
+    }
+    Ok(studies)
+}
+
+/// What the store takes for granted of a study.
+fn check(study: &Study, file: &str) -> Result<(), Failure> {
+    let id = &study.id.0;
+    let wrong = |happened: String| {
+        let next = "Give a file that plimsoll export --json wrote.";
+        Err(Failure::new(Cause::Usage, "import a study", file, happened, next))
+    };
+    let digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
+    if id.len() != 8 || !id.bytes().all(digit) {
+        let id: String = id.chars().take(40).collect();
+        return wrong(format!(
+            "its id is '{}': expected eight lower-case hexadecimal digits",
+            id.escape_debug()
+        ));
+    }
+    let mut numbers = HashSet::new();
+    match study.trials.iter().find(|trial| !numbers.insert(trial.number)) {
+        Some(trial) => wrong(format!("study {id} has two trials number {}", trial.number)),
+        None => Ok(()),
+    }
+}
+
+/// The file's name without directories and ending.
+fn stem(name: &str) -> String {
+    let stem = Path::new(name).file_stem().map(|s| s.to_string_lossy().into_owned());
+    stem.unwrap_or_else(|| name.to_owned())
+}
+
+/// An identity that follows from what is imported, so that the same import is known again: FNV-1a
+/// (Fowler, Noll, Vo), 64 bits folded to 32.
+fn id(sources: &[build::Source<'_>], options: &ImportOptions) -> StudyId {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    let mut add = |text: &str| {
+        // No UTF-8 text holds the byte 0xff: parts cannot run into each other.
+        for byte in text.bytes().chain([0xff]) {
+            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    };
+    for source in sources {
+        add(&source.file.text);
+        add(&source.label);
+    }
+    add(options.pattern.map_or("", Pattern::name));
+    add(&options.jobs.map(|n| n.to_string()).unwrap_or_default());
+    StudyId(format!("{:08x}", (hash >> 32) as u32 ^ hash as u32))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! What is wrong with a file, and where.
+
+use model::{Cause, Failure};
+use std::fmt::Display;
+
+/// Something that keeps a file from being imported, at a line and column from 1.
+#[derive(Debug)]
+pub(super) struct Trouble {
+    line: usize,
+    column: Option<usize>,
+    happened: String,
+    next: String,
+}
+
+pub(super) type Told<T> = Result<T, Trouble>;
+
+impl Trouble {
+    pub(super) fn new(line: usize, happened: impl Display, next: &str) -> Trouble {
+        Trouble { line, column: None, happened: happened.to_string(), next: next.to_owned() }
+    }
+
+    /// Trouble with a JSON document whose first line is `first` of the file.
+    pub(super) fn json(first: usize, error: &serde_json::Error, next: &str) -> Trouble {
+        let text = error.to_string();
+        // The place is told with the file; serde's own is that within the document.
+        let happened = text.split(" at line ").next().unwrap_or_default().to_owned();
+        let line = first + error.line().saturating_sub(1);
+        Trouble { line, column: Some(error.column()), happened, next: next.to_owned() }
+    }
+
+    pub(super) fn in_file(self, file: &str) -> Failure {
+        let place = match self.column {
+            Some(column) => format!("{file}, line {}, column {column}", self.line),
+            None => format!("{file}, line {}", self.line),
+        };
+        Failure::new(Cause::Usage, "import a file", place, self.happened, self.next)
+    }
+}

@@ -1,0 +1,325 @@
+//! Importing what the real fio writes, in every form, and what the commands make of it.
+
+mod support;
+
+use lab::Need;
+use model::{ImportedCpu, LatencySummary, Measure, Metric, OpKind, Pattern, Side, Study, Trial};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+use support::Plimsoll;
+
+/// fio's word, plimsoll's word, and what is special about the run.
+const RUNS: [(&str, Pattern, &[&str]); 5] = [
+    ("read", Pattern::SequentialRead, &["--bs=64k", "--ioengine=psync"]),
+    ("write", Pattern::SequentialWrite, &["--bs=64k", "--ioengine=psync"]),
+    ("randread", Pattern::RandomRead, &["--bs=4k", "--ioengine=psync"]),
+    ("randwrite", Pattern::RandomWrite, &["--bs=4k", "--ioengine=psync"]),
+    ("randrw", Pattern::RandomMixed, &["--bs=4k", "--ioengine=libaio", "--iodepth=4"]),
+];
+const JOBS: u16 = 4;
+
+/// What one run of fio wrote, in all forms at once.
+fn fio(directory: &Path, rw: &str, more: &[&str]) -> String {
+    let output = Command::new("fio")
+        .args([&format!("--name={rw}"), &format!("--rw={rw}"), &format!("--numjobs={JOBS}")])
+        .arg(format!("--filename={}", directory.join("file").display()))
+        .args(["--size=16m", "--runtime=1", "--time_based", "--group_reporting"])
+        .args(["--output-format=normal,json,terse"])
+        .args(more)
+        .output()
+        .expect("fio starts");
+    let said = String::from_utf8(output.stdout).expect("fio writes text");
+    assert!(output.status.success(), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+    said
+}
+
+/// The forms apart: terse lines, the JSON document, and everything else.
+struct Forms {
+    json: String,
+    text: String,
+    terse: String,
+}
+
+fn apart(all: &str) -> Forms {
+    let begin = all.find("\n{").expect("a JSON document") + 1;
+    let end = begin + all[begin..].find("\n}\n").expect("its end") + 3;
+    let around = format!("{}{}", &all[..begin], &all[end..]);
+    let is_terse = |line: &&str| line.starts_with("3;fio-");
+    let join = |lines: Vec<&str>| lines.join("\n") + "\n";
+    Forms {
+        json: all[begin..end].to_owned(),
+        text: join(around.lines().filter(|l| !is_terse(l)).collect()),
+        terse: join(around.lines().filter(is_terse).collect()),
+    }
+}
+
+fn imported(content: &str, options: &[&str]) -> Trial {
+    let mut study = study_of(content, options);
+    assert_eq!(study.trials.len(), 1, "one run, however often it is told");
+    study.trials.remove(0)
+}
+
+fn study_of(content: &str, options: &[&str]) -> Study {
+    let plimsoll = Plimsoll::new();
+    let file = plimsoll.db().with_file_name("nas.out");
+    std::fs::write(&file, content).unwrap();
+    let file = file.display().to_string();
+    plimsoll.run(&[&["import", &file], options].concat()).expect(0);
+    plimsoll.latest()
+}
+
+#[track_caller]
+fn near(what: &str, found: f64, fio: f64, within: f64) {
+    let slack = 1e-9 * fio.abs();
+    assert!((found - fio).abs() <= within + slack, "{what}: {found} is not fio's {fio} ± {within}");
+}
+
+/// How exactly a form tells a latency, in nanoseconds.
+#[derive(Clone, Copy)]
+struct Steps {
+    least_and_most: f64,
+    mean: f64,
+    percentile: f64,
+}
+
+/// A direction in fio's own JSON.
+struct Truth<'a>(&'a Value);
+
+impl Truth<'_> {
+    fn number(&self, name: &str) -> f64 {
+        self.0[name].as_f64().unwrap_or_else(|| panic!("{name} in {}", self.0))
+    }
+
+    fn latency(&self, found: &LatencySummary, kind: &str, steps: Steps, percentiles: bool) {
+        let truth = Truth(&self.0[kind]);
+        let ns = |seconds: f64| seconds * 1e9;
+        for (name, found) in [("min", found.min_seconds), ("max", found.max_seconds)] {
+            let truth = truth.number(name);
+            // The text has room for six digits; then it goes on in thousands.
+            let wide = steps.least_and_most >= 1.0 && truth >= 1e6 * steps.least_and_most;
+            let step = steps.least_and_most * if wide { 1e3 } else { 1.0 };
+            near(name, ns(found), truth, step);
+        }
+        near("mean", ns(found.mean_seconds), truth.number("mean"), steps.mean);
+        let deviation = found.standard_deviation_seconds.expect("fio tells it");
+        near("deviation", ns(deviation), truth.number("stddev"), steps.mean);
+        let listed = truth.0["percentile"].as_object().filter(|_| percentiles);
+        for (percent, value) in listed.into_iter().flatten() {
+            let share = percent.parse::<f64>().unwrap() / 100.0;
+            let same = |q: &&String| (q.parse::<f64>().unwrap() - share).abs() < 1e-9;
+            let name = found.quantiles_seconds.keys().find(same).expect(percent);
+            let found = ns(found.quantiles_seconds[name]);
+            near(percent, found, value.as_f64().unwrap(), steps.percentile);
+        }
+        assert_eq!(found.quantiles_seconds.len(), listed.map_or(0, |l| l.len()));
+    }
+}
+
+/// Every figure of a trial against fio's JSON of the same run.
+fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &[(OpKind, Steps)]) {
+    let document: Value = serde_json::from_str(json).unwrap();
+    let job = &document["jobs"][0];
+    let run = trial.imported.as_ref().expect("an import");
+    let mixed = trial.cell.workload.pattern == Pattern::RandomMixed;
+    let (mut operations, mut longest) = (0.0, 0.0f64);
+    assert_eq!(trial.result.ops.len(), steps.len());
+    for (kind, steps) in steps {
+        let (name, side) = match kind {
+            OpKind::Read => ("read", Side::Read),
+            _ => ("write", Side::Write),
+        };
+        let truth = Truth(&job[name]);
+        let side = if mixed { side } else { Side::All };
+        let quantity = |measure| trial.result.quantities[&Metric::of(side, measure)];
+        let stats = &trial.result.ops[kind];
+        assert_eq!(stats.count as f64, truth.number("total_ios"));
+        near("bytes", stats.bytes as f64, truth.number("io_bytes"), byte_step);
+        let seconds = truth.number("runtime") / 1e3;
+        near("IOPS", quantity(Measure::Iops), truth.number("iops"), 1e-6);
+        let bandwidth = quantity(Measure::Throughput);
+        // fio cuts its own off to whole bytes.
+        near("bandwidth", bandwidth, truth.number("bw_bytes"), 1.0 + byte_step / seconds);
+        truth.latency(&stats.client_latency, "clat_ns", *steps, true);
+        near("mean", quantity(Measure::LatencyMean), stats.client_latency.mean_seconds, 0.0);
+        near(
+            "p99",
+            quantity(Measure::LatencyP99),
+            stats.client_latency.quantiles_seconds["0.99"],
+            0.0,
+        );
+        truth.latency(&run.total_latency[kind], "lat_ns", *steps, false);
+        if mixed {
+            truth.latency(
+                &run.submission_latency[kind],
+                "slat_ns",
+                Steps { mean: 10.0, ..*steps },
+                false,
+            );
+        }
+        operations += truth.number("total_ios");
+        longest = longest.max(seconds);
+    }
+    near("runtime", run.runtime_seconds, longest, 1e-9);
+    let truth = Truth(job);
+    let cpu: ImportedCpu = run.cpu.unwrap();
+    near("user", cpu.user_percent, truth.number("usr_cpu"), percent_step);
+    near("system", cpu.system_percent, truth.number("sys_cpu"), percent_step);
+    assert_eq!(cpu.context_switches as f64, truth.number("ctx"));
+    assert_eq!(cpu.minor_faults as f64, truth.number("minf"));
+    // Percent of one job's time, times the time of all jobs.
+    let (user, system) = (cpu.user_seconds.unwrap(), cpu.system_seconds.unwrap());
+    let told = truth.number("job_runtime") / 1e3;
+    let of_all = if percent_step < 1e-9 { told } else { f64::from(JOBS) * run.runtime_seconds };
+    near("user seconds", user, cpu.user_percent / 100.0 * of_all, 1e-9);
+    let per_operation = trial.result.quantities[&Metric::all(Measure::ClientCpuPerOp)];
+    near("CPU an operation", per_operation, (user + system) / operations, 1e-12);
+    for (level, percent) in job["iodepth_level"].as_object().unwrap() {
+        near(level, run.depth_shares[level] * 100.0, percent.as_f64().unwrap(), 0.051);
+    }
+    assert_eq!(run.jobs, Some(JOBS.into()));
+}
+
+/// The unit that the text has in brackets after a word, the first time or the second.
+fn printed_unit(text: &str, word: &str, nth: usize) -> f64 {
+    let place = text.match_indices(word).nth(nth).expect(word).0 + word.len();
+    match text[place..].split(')').next().unwrap() {
+        "nsec" => 1.0,
+        "usec" => 1e3,
+        "msec" => 1e6,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_figure_of_every_form_is_fios_own() {
+    if !lab::available(Need::Fio) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for (rw, pattern, more) in RUNS {
+        let all = fio(directory.path(), rw, more);
+        let Forms { json, text, terse } = apart(&all);
+        let kinds: Vec<OpKind> =
+            [(OpKind::Read, pattern.reads()), (OpKind::Write, pattern.writes())]
+                .into_iter()
+                .filter_map(|(kind, there)| there.then_some(kind))
+                .collect();
+        let with = |steps: &dyn Fn(usize) -> Steps| -> Vec<(OpKind, Steps)> {
+            kinds.iter().enumerate().map(|(i, kind)| (*kind, steps(i))).collect()
+        };
+        let exact = Steps { least_and_most: 1e-3, mean: 1e-3, percentile: 1e-3 };
+        // All forms together are the JSON's figures, once.
+        for content in [&json, &all, &format!("fio: a warning first\n{json}")] {
+            let trial = imported(content, &[]);
+            assert_eq!(trial.cell.workload.pattern, pattern);
+            agrees(&trial, &json, 1e-12, 0.0, &with(&|_| exact));
+        }
+        let printed = |i: usize| {
+            // clat, slat and lat may be printed in different units: the coarsest counts.
+            let words = [" clat (", "  lat ("];
+            let units = words.map(|word| printed_unit(&text, word, i));
+            let unit = units.into_iter().fold(0.0, f64::max);
+            // Cut off where it is least and most; rounded where it has decimals; percentiles up.
+            let percentile = printed_unit(&text, "clat percentiles (", i);
+            Steps { least_and_most: unit, mean: 0.0051 * unit, percentile }
+        };
+        let trial = imported(&text, &[]);
+        assert_eq!(trial.cell.workload.pattern, pattern);
+        agrees(&trial, &json, 0.0051, 0.0, &with(&printed));
+        assert_eq!(trial.cell.workload.workers.get(), JOBS);
+        let depth = if pattern == Pattern::RandomMixed { 4 } else { 1 };
+        assert_eq!(trial.cell.workload.depth.get(), depth);
+
+        let micro = Steps { least_and_most: 1e3, mean: 1e-3, percentile: 1e3 };
+        let options = ["--jobs", "4", "--pattern", pattern.name()];
+        let trial = imported(&terse, &options);
+        agrees(&trial, &json, 1e-6, 1024.0, &with(&|_| micro));
+    }
+}
+
+const SAMPLE: &str = include_str!("../crates/record/src/import/samples/jonfk2024.txt");
+
+#[test]
+fn imports_are_listed_shown_compared_and_go_round() {
+    let plimsoll = Plimsoll::new();
+    let directory = plimsoll.db().with_file_name("files");
+    std::fs::create_dir(&directory).unwrap();
+    let write = |name: &str, content: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let sample = write("fio_output.txt", SAMPLE);
+    let said = plimsoll.run(&["import", &sample]).expect(0).out;
+    assert!(said.contains("3 runs on 2 targets, fio-3.36"), "{said}");
+
+    let page = plimsoll.run(&["show"]).expect(0).out;
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "imported from fio-3.36",
+        "/mnt/nfs/backups is 33% faster than /mnt/smb/backups (ratio of single runs, no interval)",
+        "CPU 0.800% user and 2.96% system of one job's time: 9.02 s of 4 jobs together",
+        "rate x response time 3.98 of 4 asked to be in flight",
+        "501.7",
+    ] {
+        let part = if part == "501.7" { "502 k context switches" } else { part };
+        assert!(words.contains(part), "{part:?} is not in:\n{page}");
+    }
+    for word in ["25%", "resolved", "practical difference", "[", "block:", "blocks for a verdict"] {
+        assert!(!words.contains(word), "{word:?} needs an interval:\n{page}");
+    }
+    let list = plimsoll.run(&["list"]).expect(0).out;
+    assert!(list.contains("imported from fio-3.36, 3 runs"), "{list}");
+
+    // Export, and import elsewhere: the same.
+    let before = plimsoll.run(&["export", "--json"]).expect(0).out;
+    let exported = write("study.json", &before);
+    let failure = plimsoll.run(&["import", &exported]).expect(2).err;
+    assert!(failure.contains("already") && failure.contains("plimsoll show"), "{failure}");
+    let other = Plimsoll::new();
+    other.run(&["import", &exported]).expect(0);
+    assert_eq!(other.run(&["export", "--json"]).expect(0).out, before);
+    assert!(other.run(&["export", "--csv"]).expect(0).out.contains("/mnt/smb/backups"));
+
+    // Another import of one target, and one against the other.
+    let half = SAMPLE.find("Testing /mnt/smb").unwrap();
+    let slower = write("slower.txt", &SAMPLE[..half].replace("60003msec", "66003msec"));
+    plimsoll.run(&["import", &slower]).expect(0);
+    let ids = plimsoll.run(&["list"]).expect(0).out;
+    let ids: Vec<&str> =
+        ids.lines().filter(|l| !l.starts_with(' ')).filter_map(|l| l.split(' ').next()).collect();
+    let first = plimsoll.latest().id.0;
+    let (a, b) = if ids[0] == first { (ids[1], ids[0]) } else { (ids[0], ids[1]) };
+    let page = plimsoll.run(&["compare", a, b]).expect(0).out;
+    let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("10% faster than"), "{page}");
+    assert!(words.contains("single runs") && !words.contains("No verdict"), "{page}");
+    assert!(words.contains("client CPU"), "{page}");
+}
+
+#[test]
+fn what_is_broken_imports_nothing() {
+    let plimsoll = Plimsoll::new();
+    let directory = plimsoll.db().with_file_name("files");
+    std::fs::create_dir(&directory).unwrap();
+    let write = |name: &str, content: &[u8]| {
+        let path = directory.join(name);
+        std::fs::write(&path, content).unwrap();
+        path.display().to_string()
+    };
+    let good = write("good.txt", SAMPLE.as_bytes());
+    let cut = &SAMPLE.as_bytes()[..SAMPLE.find("     issued").unwrap()];
+    let cut = write("cut.txt", cut);
+    let json = write("cut.json", b"{\n \"fio version\" : \"fio-3.33\",\n \"jobs\" : [ { ");
+    let binary = write("binary", b"\x7fELF\xff\xfe\0");
+    let failure = plimsoll.run(&["import", &good, &cut]).expect(2).err;
+    assert!(failure.contains("cut.txt, line 8"), "{failure}");
+    let failure = plimsoll.run(&["import", &good, &json]).expect(2).err;
+    assert!(failure.contains("cut.json, line 3, column"), "{failure}");
+    plimsoll.run(&["import", &good, &binary]).expect(2);
+    plimsoll.run(&["import", &good, "/nonexistent/file"]).expect(2);
+    plimsoll.run(&["import"]).expect(2);
+    let list = plimsoll.run(&["list"]).expect(0).out;
+    assert!(list.contains("No studies yet"), "{list}");
+}
