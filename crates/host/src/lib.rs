@@ -39,5 +39,6 @@ pub fn load_between(host: &str, from: &Sample, to: &Sample, idle_baseline: f64) 
         cpu: to.cpu - from.cpu,
         cores_busy,
         idle_baseline,
+        stretches: Vec::new(),
     }
 }

@@ -1,9 +1,10 @@
 //! Two studies side by side.
 
 use crate::date::utc;
-use crate::figure::{BANDWIDTH, RATE, TIME, ends};
+use crate::figure::{BANDWIDTH, CPU_PER_100K, CPU_PER_GB, RATE, TIME, ends};
 use crate::names;
 use crate::page::Page;
+use crate::study::imported as single_runs;
 use crate::style::Style;
 use crate::table::Columns;
 use crate::text::{capital, printable};
@@ -12,12 +13,14 @@ use explain::{Across, Counterpart, Findings, Level, Scale};
 use model::units::three_digits;
 use model::{Measure, Metric, Study, Workload};
 
-const ROWS: [(Measure, &str, crate::figure::Kind); 5] = [
+const ROWS: [(Measure, &str, crate::figure::Kind); 7] = [
     (Measure::Throughput, "bandwidth", BANDWIDTH),
     (Measure::Iops, "IOPS", RATE),
     (Measure::LatencyMean, "mean latency", TIME),
     (Measure::LatencyP50, "p50 latency", TIME),
     (Measure::LatencyP99, "p99 latency", TIME),
+    (Measure::ClientCpuPerByte, "client CPU", CPU_PER_GB),
+    (Measure::ClientCpuPerOp, "client CPU", CPU_PER_100K),
 ];
 
 /// One side: its study, what it says, and how its targets are called.
@@ -34,7 +37,7 @@ impl<'a> Side<'a> {
 
     fn level(&self, target: usize, workload: &Workload, metric: Metric) -> Option<&Level> {
         let found = self.findings.workloads.iter().find(|w| w.workload == *workload)?;
-        found.targets.get(target)?.levels.get(&metric)
+        found.targets.iter().find(|t| t.target == target)?.levels.get(&metric)
     }
 
     fn line(&self) -> String {
@@ -53,6 +56,11 @@ pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
         "Measured at different times: whatever changed in between, on servers, network and this \
          machine, is in the difference.",
     );
+    if a.findings.imported != b.findings.imported {
+        page.paragraph(
+            "Client CPU is that of the program which drove the load, another one on each side.",
+        );
+    }
     for counterpart in &counterparts {
         add(&mut page, &a, &b, counterpart);
     }
@@ -89,7 +97,11 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
         rows: Vec::new(),
         columns: ["A", "B", "B / A"].map(|h| (h.to_owned(), Vec::new())).into(),
     };
-    for (measure, name, kind) in ROWS {
+    // The CPU of fio's jobs or of plimsoll's client; between measurements of plimsoll, the page of
+    // each study has it.
+    let imported = a.findings.imported || b.findings.imported;
+    let is_cpu = |m| matches!(m, Measure::ClientCpuPerByte | Measure::ClientCpuPerOp);
+    for (measure, name, kind) in ROWS.into_iter().filter(|row| imported || !is_cpu(row.0)) {
         let metric = Metric::all(measure);
         let levels = [
             a.level(found.target_a, &found.workload_a, metric),
@@ -130,6 +142,10 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
         Some(claim) if claim.verdict.is_some() => {
             let two = Two { a: &format!("A ({name_a})"), b: &format!("B ({name_b})") };
             page.item("> ", &format!("{}.", sentence(claim, two, None)));
+        }
+        Some(claim) if imported => {
+            let (a, b) = (format!("A ({name_a})"), format!("B ({name_b})"));
+            page.item("> ", &format!("{}.", single_runs::faster(&a, &b, &claim.ratio)));
         }
         _ => page.item(
             "> ",

@@ -2,7 +2,7 @@
 
 /// "2025-10-09 08:53 UTC" from seconds since 1970-01-01 UTC (Howard Hinnant, "chrono-Compatible
 /// Low-Level Date Algorithms", `civil_from_days`). Beyond the year 9999: the number itself.
-pub(crate) fn utc(unix_seconds: u64) -> String {
+pub fn utc(unix_seconds: u64) -> String {
     let (days, second) = (unix_seconds / 86_400, unix_seconds % 86_400);
     if days > 2_932_896 {
         return format!("{unix_seconds} s after 1970");

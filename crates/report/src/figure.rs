@@ -6,24 +6,29 @@ use stats::interval::Interval;
 /// A kind of quantity: the units it is shown in, largest first, as multiples of the recorded unit.
 /// A value has the first unit that it reaches, else the last.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kind(&'static [(f64, &'static str)]);
+pub struct Kind(&'static [(f64, &'static str)]);
 
 /// Operations per second.
-pub(crate) const RATE: Kind = Kind(&[(1e6, "M"), (1e4, "k"), (1.0, "")]);
+pub const RATE: Kind = Kind(&[(1e6, "M"), (1e4, "k"), (1.0, "")]);
 /// Bytes per second.
-pub(crate) const BANDWIDTH: Kind =
-    Kind(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]);
+pub const BANDWIDTH: Kind = Kind(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]);
 /// Seconds.
-pub(crate) const TIME: Kind = Kind(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]);
+pub const TIME: Kind = Kind(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]);
 /// CPU seconds per byte, shown per 10^9 bytes.
-pub(crate) const CPU_PER_GB: Kind = Kind(&[(1e-9, "s/GB")]);
+pub const CPU_PER_GB: Kind = Kind(&[(1e-9, "s/GB")]);
 /// CPU seconds per operation, shown per 10^5 operations.
-pub(crate) const CPU_PER_100K: Kind = Kind(&[(1e-5, "s/100k")]);
+pub const CPU_PER_100K: Kind = Kind(&[(1e-5, "s/100k")]);
+/// A share from 0 to 1, shown in percent.
+pub const SHARE: Kind = Kind(&[(0.01, "%")]);
+/// A plain number.
+pub const COUNT: Kind = Kind(&[(1.0, "")]);
+/// Seconds since something began: not scaled, so that 100 s are not 0.1 ks nor 500 ms 0.5 s.
+pub const SECONDS: Kind = Kind(&[(1.0, "s")]);
 
 impl Kind {
     /// The unit for a value: its size in the recorded unit, and its name. `k` begins at its size,
     /// not at 1000: 7334 operations a second read better than 7.33 k.
-    fn unit(self, value: f64) -> (f64, &'static str) {
+    pub(crate) fn unit(self, value: f64) -> (f64, &'static str) {
         let reached = self.0.iter().find(|unit| value.abs() >= unit.0 * 0.9995);
         let (size, name) = reached.or(self.0.last()).copied().unwrap_or((1.0, ""));
         (if name == "k" { 1e3 } else { size }, name)
@@ -38,10 +43,15 @@ impl Kind {
         format!("{} {name}", three_digits(value / size))
     }
 
+    /// "[108–116]" for a low and a high end, in the unit that `value` is shown in.
+    pub(crate) fn between(self, value: f64, low: f64, high: f64) -> String {
+        let (size, _) = self.unit(value);
+        ends(low / size, high / size)
+    }
+
     /// "[108–116]", in the unit that `value` is shown in.
     pub(crate) fn ends(self, value: f64, interval: Interval) -> String {
-        let (size, _) = self.unit(value);
-        ends(interval.low / size, interval.high / size)
+        self.between(value, interval.low, interval.high)
     }
 
     /// "112 MB/s [108–116]".

@@ -1,16 +1,24 @@
-//! What the terminal shows of recorded studies: tables, verdicts, sentences. Pure functions of the
-//! record, so that an old study can be shown again at any time.
+//! What recorded studies say, for the terminal ([`study()`], [`compare()`], [`list()`]) and on paper
+//! ([`Paper`]: HTML, Markdown, charts as SVG): tables, verdicts, sentences, pictures. Pure functions
+//! of the record, so that an old study can be shown again at any time.
 //!
 //! Text that came from outside (targets, messages of servers) never reaches the terminal as it is:
 //! see [`printable`].
 #![forbid(unsafe_code)]
 
+pub mod chart;
 mod compare;
+mod content;
 mod date;
 mod figure;
+mod html;
 mod list;
+mod markdown;
 mod names;
 mod page;
+mod paper;
+mod picture;
+mod redact;
 mod study;
 mod style;
 mod table;
@@ -18,7 +26,11 @@ mod text;
 mod verdict;
 
 pub use compare::compare;
+pub use date::utc;
 pub use list::list;
+pub use paper::Paper;
+pub use picture::picture;
+pub use redact::redact;
 pub use study::study;
 pub use style::Style;
 pub use text::printable;

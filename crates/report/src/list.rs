@@ -4,7 +4,7 @@ use crate::date::utc;
 use crate::page::Page;
 use crate::style::Style;
 use crate::text::{counted, printable};
-use model::Ended;
+use model::{Ended, Origin};
 use record::StudySummary;
 
 /// Every study, two lines each: when, how far, how it ended; and what was measured.
@@ -14,15 +14,23 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
         page.paragraph("No studies yet; plimsoll check makes one.");
     }
     for study in studies {
-        let mut facts = vec![
-            utc(study.started_unix_seconds),
-            counted(study.blocks.into(), "block"),
-            counted(study.complete.into(), "trial"),
-        ];
+        let mut facts = vec![utc(study.started_unix_seconds)];
+        match &study.origin {
+            Origin::Measured { .. } => facts.extend([
+                counted(study.blocks.into(), "block"),
+                counted(study.complete.into(), "trial"),
+            ]),
+            Origin::Imported { tool } => facts.extend([
+                format!("imported from {}", printable(tool)),
+                counted(study.complete.into(), "run"),
+            ]),
+        }
         if study.incomplete > 0 {
             facts.push(format!("{} failed or stopped", study.incomplete));
         }
-        facts.push(ended(&study.ended).to_owned());
+        if matches!(study.origin, Origin::Measured { .. }) {
+            facts.push(ended(&study.ended).to_owned());
+        }
         let id = printable(&study.id.0);
         page.item(&format!("{id}  "), &facts.join(", "));
         let targets: Vec<String> = study.targets.iter().map(|t| printable(t)).collect();

@@ -40,9 +40,13 @@ pub(crate) fn pattern(pattern: Pattern) -> String {
 pub(crate) fn settings(workload: &Workload) -> String {
     let Workload { block, size, workers, depth, layout, stability, verify, .. } = workload;
     let mut text = format!(
-        "{block} blocks, {workers} worker{}, {depth} in flight each, {size}",
+        "{block} blocks, {workers} worker{}, {depth} in flight each",
         if workers.get() == 1 { "" } else { "s" }
     );
+    match size.0 {
+        0 => text.push_str(", size unknown"),
+        _ => text.push_str(&format!(", {size}")),
+    }
     if *layout == Layout::Shared {
         text.push_str(" shared by all");
     }

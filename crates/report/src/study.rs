@@ -1,11 +1,12 @@
 //! One study: head, a part per workload, summary, warnings, method.
 
-mod cpu;
-mod head;
-mod method;
-mod summary;
-mod warnings;
-mod workload;
+pub(crate) mod cpu;
+pub(crate) mod head;
+pub(crate) mod imported;
+pub(crate) mod method;
+pub(crate) mod summary;
+pub(crate) mod warnings;
+pub(crate) mod workload;
 
 use crate::names;
 use crate::page::Page;
@@ -14,22 +15,26 @@ use explain::Findings;
 use model::Study;
 
 /// A study and what is needed of it on every part of the page.
-struct Shown<'a> {
-    study: &'a Study,
-    findings: Findings,
-    names: Vec<String>,
+pub(crate) struct Shown<'a> {
+    pub(crate) study: &'a Study,
+    pub(crate) findings: Findings,
+    pub(crate) names: Vec<String>,
 }
 
-impl Shown<'_> {
+impl<'a> Shown<'a> {
+    pub(crate) fn new(study: &'a Study) -> Shown<'a> {
+        Shown { study, findings: explain::findings(study), names: names::targets(study) }
+    }
+
     /// Seconds that one more block of one workload takes.
-    fn seconds_per_block(&self) -> f64 {
+    pub(crate) fn seconds_per_block(&self) -> f64 {
         self.findings.seconds_per_trial * self.names.len() as f64
     }
 }
 
 /// Everything a study says, for the terminal. Works for any study: under way, failed, empty.
 pub fn study(study: &Study, style: &Style) -> String {
-    let shown = Shown { study, findings: explain::findings(study), names: names::targets(study) };
+    let shown = Shown::new(study);
     let mut page = Page::new(style);
     head::add(&mut page, &shown);
     for workload in &shown.findings.workloads {

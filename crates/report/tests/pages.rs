@@ -132,6 +132,35 @@ fn two_studies_compared() {
     insta::assert_snapshot!(compare(&before, &after, &NARROW));
 }
 
+/// Single runs of another tool: ratios without intervals, always told of the faster one.
+#[test]
+fn an_import_of_two_targets() {
+    let mut import = empty(&TWO, &[Pattern::SequentialRead, Pattern::RandomRead]);
+    import.origin = model::Origin::Imported { tool: "fio-3.36".into() };
+    import.plan.rule = Rule::Fixed { blocks: 1 };
+    import.plan.targets.clear();
+    import.plan.command = "plimsoll import fio_output.txt".into();
+    for (target, pattern, rate) in [
+        (0, Pattern::SequentialRead, 116.2e6),
+        (1, Pattern::SequentialRead, 117.5e6),
+        (0, Pattern::RandomRead, 7334.0 * 4096.0),
+        (1, Pattern::RandomRead, 5513.0 * 4096.0),
+    ] {
+        support::add(&mut import, 0, target, pattern, rate);
+    }
+    for trial in &mut import.trials {
+        trial.block = None;
+        trial.cell.workload.size = Bytes(0);
+        trial.imported = Some(any_study::imported(60.0, 4));
+    }
+    import.plan.workloads.iter_mut().for_each(|w| w.size = Bytes(0));
+    import.targets.iter_mut().for_each(|t| t.reads_from = None);
+    insta::assert_snapshot!(study(&import, &NARROW));
+    let mut measured = empty(&TWO[1..], &[Pattern::RandomRead]);
+    add_blocks(&mut measured, 6, 0.015, rate);
+    insta::assert_snapshot!(compare(&import, &measured, &NARROW));
+}
+
 #[test]
 fn studies_listed() {
     let summary = |id: &str, ended| StudySummary {
@@ -143,6 +172,7 @@ fn studies_listed() {
         complete: 58,
         incomplete: 2,
         ended,
+        origin: model::Origin::Measured { version: "0.1.0".into() },
     };
     let studies = [summary("5eed0001", Ended::Done), summary("5eed0002", Ended::Open)];
     insta::assert_snapshot!(list(&studies, &NARROW));

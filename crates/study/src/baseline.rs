@@ -2,7 +2,7 @@
 
 use host::Watch;
 use host::proc_files::Sample;
-use model::{Clock, Flag, HostLoad};
+use model::{Clock, CpuStretch, CpuTimes, Flag, HostLoad};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -29,7 +29,14 @@ struct Watched {
     idle: f64,
     begin: Option<Sample>,
     end: Option<Sample>,
+    /// Where [`Hosts::look`] left off.
+    looked: Option<Sample>,
+    /// The load between the looks since the last begin.
+    stretches: Vec<CpuStretch>,
 }
+
+/// Stretches that are kept of a trial; when there are more, neighbours are put together.
+const MOST_STRETCHES: usize = 240;
 
 impl Hosts {
     /// Hosts to be watched; none in simulations.
@@ -38,7 +45,8 @@ impl Hosts {
             .into_iter()
             .map(|watch| {
                 let name = watch.facts().name;
-                Watched { name, watch, idle: 0.0, begin: None, end: None }
+                let (begin, end, looked, stretches) = (None, None, None, Vec::new());
+                Watched { name, watch, idle: 0.0, begin, end, looked, stretches }
             })
             .collect();
         Hosts { watched }
@@ -95,6 +103,8 @@ impl Hosts {
         for host in &mut self.watched {
             host.begin = host.watch.sample();
             host.end = None;
+            host.looked.clone_from(&host.begin);
+            host.stretches.clear();
         }
     }
 
@@ -107,14 +117,43 @@ impl Hosts {
         }
     }
 
+    /// The load of every host since the last look or begin, for those who look on.
+    pub fn look(&mut self) -> Vec<HostLoad> {
+        let load = |host: &mut Watched| {
+            let to = host.watch.sample()?;
+            let from = host.looked.replace(to)?;
+            let load = host::load_between(&host.name, &from, host.looked.as_ref()?, host.idle);
+            host.stretches.push(CpuStretch { seconds: load.seconds, cpu: load.cpu });
+            if host.stretches.len() > MOST_STRETCHES {
+                host.stretches = host.stretches.chunks(2).map(together).collect();
+            }
+            Some(load)
+        };
+        self.watched.iter_mut().filter_map(load).collect()
+    }
+
     /// The load of every host between the last begin and end.
     pub fn loads(&self) -> Vec<HostLoad> {
         self.watched
             .iter()
             .filter_map(|h| {
                 let (from, to) = (h.begin.as_ref()?, h.end.as_ref()?);
-                Some(host::load_between(&h.name, from, to, h.idle))
+                let mut load = host::load_between(&h.name, from, to, h.idle);
+                if let (Some(looked), false) = (&h.looked, h.stretches.is_empty()) {
+                    load.stretches.clone_from(&h.stretches);
+                    let last = host::load_between(&h.name, looked, to, h.idle);
+                    load.stretches.push(CpuStretch { seconds: last.seconds, cpu: last.cpu });
+                }
+                Some(load)
             })
             .collect()
+    }
+}
+
+/// Neighbouring stretches as one.
+fn together(stretches: &[CpuStretch]) -> CpuStretch {
+    CpuStretch {
+        seconds: stretches.iter().map(|s| s.seconds).sum(),
+        cpu: stretches.iter().fold(CpuTimes::default(), |sum, s| sum + s.cpu),
     }
 }

@@ -19,6 +19,8 @@ use std::time::Duration;
 const WINDOW_SECONDS: f64 = 0.1;
 /// The idle window before every block but the first.
 const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
+/// How often those who look on are told the load of the hosts: CPU times have steps of 10 ms.
+const LOOK_SECONDS: f64 = 0.5;
 
 /// Everything a study is conducted with.
 pub struct Conduct<'a> {
@@ -239,11 +241,16 @@ impl Conductor<'_> {
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
+        let mut next_look = LOOK_SECONDS;
         let mut result = self.runner.trial(&spec, &mut |event| {
             match &event {
                 Event::Phase { phase: Phase::Measure, .. } => hosts.begin(),
                 Event::Phase { phase: Phase::Reckon, .. } => hosts.end(),
                 Event::Finished { .. } => hosts.end(),
+                Event::Window { at_seconds, .. } if *at_seconds >= next_look => {
+                    next_look = at_seconds + LOOK_SECONDS;
+                    observer(Progress::Loads(&hosts.look()));
+                }
                 _ => {}
             }
             observer(Progress::Event(&event));
@@ -264,6 +271,7 @@ impl Conductor<'_> {
             started_seconds,
             result,
             loads,
+            imported: None,
         };
         let kept = self.keep.add_trial(&self.study, &trial);
         (self.observer)(Progress::Ended(&trial));

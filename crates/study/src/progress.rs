@@ -1,6 +1,6 @@
 //! What a study says of itself while it runs. Observers only look on.
 
-use model::{Event, Trial, Workload};
+use model::{Event, HostLoad, Trial, Workload};
 
 /// One thing worth showing.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +32,8 @@ pub enum Progress<'a> {
     },
     /// The runner said something.
     Event(&'a Event),
+    /// How loaded the hosts were since the last of these, or since the trial's load began.
+    Loads(&'a [HostLoad]),
     /// A trial ended and is kept.
     Ended(&'a Trial),
     /// The pilot is done: so many blocks in all are wanted.

@@ -3,10 +3,9 @@
 use super::Shown;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::names;
-use crate::page::Page;
 use crate::text::listed;
 use crate::verdict::{percent, percents};
-use explain::{Ratio, WorkloadFindings};
+use explain::{Ratio, TargetFindings, WorkloadFindings};
 use model::units::three_digits;
 use model::{Measure, Metric, Target};
 use stats::interval::Interval;
@@ -22,7 +21,11 @@ pub(super) fn unit(found: &WorkloadFindings) -> Kind {
 /// plimsoll's own client is all that an NFS or SMB target costs here beyond the kernel's TCP; what
 /// a mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
 pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize) -> Measure {
-    match (is_own_client(shown, target), found.workload.pattern.is_sequential()) {
+    // What another tool says of itself is the CPU of its own processes.
+    match (
+        shown.findings.imported || is_own_client(shown, target),
+        found.workload.pattern.is_sequential(),
+    ) {
         (true, true) => Measure::ClientCpuPerByte,
         (true, false) => Measure::ClientCpuPerOp,
         (false, true) => Measure::MachineCpuPerByte,
@@ -34,8 +37,15 @@ fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
     !matches!(shown.study.plan.targets.get(target), None | Some(Target::Directory(_)))
 }
 
-/// Says whose CPU time the column holds.
-pub(super) fn owners(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+/// Whose CPU time the column holds.
+pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<String> {
+    if shown.findings.imported {
+        let measured = |t: &TargetFindings| {
+            t.levels.contains_key(&Metric::all(measure(shown, found, t.target)))
+        };
+        let any = found.targets.iter().any(measured);
+        return any.then(|| "CPU: fio's own jobs, user and system.".to_owned());
+    }
     let with_cpu = |own: bool| -> Vec<String> {
         let targets = found.targets.iter().filter(|t| {
             let metric = Metric::all(measure(shown, found, t.target));
@@ -51,9 +61,7 @@ pub(super) fn owners(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFinding
     if !machine.is_empty() {
         parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
     }
-    if !parts.is_empty() {
-        page.paragraph(&format!("CPU: {}.", parts.join("; ")));
-    }
+    (!parts.is_empty()).then(|| format!("CPU: {}.", parts.join("; ")))
 }
 
 /// The ratio B/A of the CPU that the same work needs, where it is the same kind of CPU:
@@ -69,7 +77,7 @@ pub(super) fn ratio<'a>(
 
 /// Target B against the first: who needs more CPU for the same work, by the interval of each
 /// pattern by itself. No verdict: verdicts are on throughput (method, section 5).
-pub(super) fn summary(page: &mut Page, shown: &Shown<'_>, target: usize) {
+pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
     let (a, b) = (&shown.names[0], &shown.names[target]);
     let (mut more_b, mut more_a, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for found in &shown.findings.workloads {
@@ -91,12 +99,12 @@ pub(super) fn summary(page: &mut Page, shown: &Shown<'_>, target: usize) {
     for (dear, cheap, at) in [(b, a, more_b), (a, b, more_a)] {
         if !at.is_empty() {
             let at = listed(&at);
-            page.item("- ", &format!("{dear} needs more CPU here than {cheap} at {at}."));
+            out.push(format!("{dear} needs more CPU here than {cheap} at {at}."));
         }
     }
     if !open.is_empty() {
         let open = listed(&open);
-        page.item("- ", &format!("CPU of {b} and {a} cannot be told apart at {open}."));
+        out.push(format!("CPU of {b} and {a} cannot be told apart at {open}."));
     }
 }
 

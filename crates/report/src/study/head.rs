@@ -4,34 +4,46 @@ use super::Shown;
 use crate::date::utc;
 use crate::page::Page;
 use crate::text::printable;
-use model::{Ended, Origin, StoredOn, TargetFacts};
+use model::{Ended, Origin, StoredOn, Study, TargetFacts};
 
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
-    let study = shown.study;
+/// "Study 5eed0001 of 2025-10-09 08:53 UTC (plimsoll 0.1.0)".
+pub(crate) fn title(study: &Study) -> String {
     let origin = match &study.origin {
         Origin::Measured { version } => format!("plimsoll {}", printable(version)),
         Origin::Imported { tool } => format!("imported from {}", printable(tool)),
     };
     let id = printable(&study.id.0);
-    page.heading(&format!("Study {id} of {} ({origin})", utc(study.started_unix_seconds)));
+    format!("Study {id} of {} ({origin})", utc(study.started_unix_seconds))
+}
+
+/// What is wrong with how it ended, and why, if anything is.
+pub(crate) fn ending(study: &Study) -> Option<(&'static str, Option<String>)> {
+    match &study.ended {
+        Ended::Done | Ended::CapReached => None,
+        Ended::Open => Some(("It did not end: it is under way, or was killed.", None)),
+        Ended::Interrupted => Some(("It was interrupted; the results are partial.", None)),
+        Ended::Failed { failure } => {
+            Some(("It was given up:", Some(super::warnings::told(failure))))
+        }
+    }
+}
+
+pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    let study = shown.study;
+    page.heading(&title(study));
     for (i, name) in shown.names.iter().enumerate() {
         match study.targets.get(i) {
             Some(facts) => page.item(&format!("  {name}: "), &described(facts)),
             None => page.item(&format!("  {name}: "), "was not reached"),
         }
     }
-    match &study.ended {
-        Ended::Done | Ended::CapReached => {}
-        Ended::Open => page.warning("", "It did not end: it is under way, or was killed."),
-        Ended::Interrupted => page.warning("", "It was interrupted; the results are partial."),
-        Ended::Failed { failure } => {
-            page.warning("", "It was given up:");
-            page.warning("  ", &super::warnings::told(failure));
-        }
+    if let Some((text, reason)) = ending(study) {
+        page.warning("", text);
+        reason.iter().for_each(|reason| page.warning("  ", reason));
     }
 }
 
-fn described(facts: &TargetFacts) -> String {
+pub(crate) fn described(facts: &TargetFacts) -> String {
     let mut parts = vec![&facts.given, &facts.protocol, &facts.engine];
     parts.retain(|part| !part.is_empty());
     let mut text: Vec<String> = parts.into_iter().map(|part| printable(part)).collect();
@@ -43,7 +55,7 @@ fn described(facts: &TargetFacts) -> String {
 }
 
 /// Where reads came from, in words.
-pub(super) fn reads_from(from: StoredOn) -> &'static str {
+pub(crate) fn reads_from(from: StoredOn) -> &'static str {
     match from {
         StoredOn::ServerMemory => "reads come from server memory",
         StoredOn::Disk => "reads come from disk",

@@ -1,6 +1,6 @@
 //! How it was measured, and how to repeat it.
 
-use super::Shown;
+use super::{Shown, imported};
 use crate::page::Page;
 use crate::text::{counted, duration, printable};
 use crate::verdict::percent;
@@ -9,22 +9,30 @@ use model::units::three_digits;
 use std::collections::BTreeSet;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    page.heading("Method");
+    sentences(shown).iter().for_each(|sentence| page.item("- ", sentence));
+    // Not wrapped, so that it can be copied.
+    page.lines(&format!("- Repeat: {}\n", printable(&shown.study.plan.command)));
+}
+
+/// How it was measured and reckoned.
+pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
+    if shown.findings.imported {
+        return imported::method(shown);
+    }
     let study = shown.study;
     let plan = &study.plan;
-    page.heading("Method");
+    let mut said = Vec::new();
     let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
-    page.item(
-        "- ",
-        &format!(
-            "Seed {}; {} in random order; trials of {} s, the first {} s of them warm-up at most; \
+    said.push(format!(
+        "Seed {}; {} in random order; trials of {} s, the first {} s of them warm-up at most; \
              idle baseline {} s.",
-            plan.seed,
-            counted(blocks.len() as u64, "block"),
-            three_digits(plan.trial_seconds),
-            three_digits(plan.warm_up_seconds),
-            three_digits(plan.baseline_seconds),
-        ),
-    );
+        plan.seed,
+        counted(blocks.len() as u64, "block"),
+        three_digits(plan.trial_seconds),
+        three_digits(plan.warm_up_seconds),
+        three_digits(plan.baseline_seconds),
+    ));
     let rule = match plan.rule {
         Rule::Stein { pilot, half_width } => format!(
             "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
@@ -41,29 +49,22 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
               intervals and no verdict."
         }
     };
-    page.item(
-        "- ",
-        &format!(
-            "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.\
+    said.push(format!(
+        "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.\
              {family}",
-            percent(plan.confidence),
-            percent(plan.margin)
-        ),
-    );
+        percent(plan.confidence),
+        percent(plan.margin)
+    ));
     for (facts, name) in study.targets.iter().zip(&shown.names) {
         let known = |text: &str| match text.is_empty() {
             true => "unknown".to_owned(),
             false => printable(text),
         };
-        page.item(
-            "- ",
-            &format!(
-                "{name}: cache on this machine: {}; writes: {}.",
-                known(&facts.client_cache),
-                known(&facts.stability)
-            ),
-        );
+        said.push(format!(
+            "{name}: cache on this machine: {}; writes: {}.",
+            known(&facts.client_cache),
+            known(&facts.stability)
+        ));
     }
-    // Not wrapped, so that it can be copied.
-    page.lines(&format!("- Repeat: {}\n", printable(&plan.command)));
+    said
 }

@@ -1,6 +1,6 @@
 //! The study in plain sentences.
 
-use super::{Shown, cpu, head, workload};
+use super::{Shown, cpu, head, imported, workload};
 use crate::names;
 use crate::page::Page;
 use crate::text::{counted, duration, listed};
@@ -11,24 +11,42 @@ use stats::verdict::{Side, Verdict};
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     page.heading("Summary");
+    match sentences(shown) {
+        said if said.is_empty() => page.paragraph(NOTHING),
+        said => said.iter().for_each(|sentence| page.item("- ", sentence)),
+    }
+}
+
+/// What there is to say of a study without a complete trial.
+pub(crate) const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
+
+/// The study in sentences, what matters most first: throughput, then CPU, target by target; then
+/// where reads came from. None where no trial ran to its end.
+pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
+    let mut said = Vec::new();
     let workloads = &shown.findings.workloads;
     let complete: usize = workloads.iter().flat_map(|w| &w.targets).map(|t| t.complete).sum();
     if complete == 0 {
-        page.paragraph("No trial ran to its end, so there is nothing to report.");
-        return;
+        return said;
     }
     if shown.names.len() == 1 {
-        levels(page, shown);
+        levels(&mut said, shown);
+    }
+    if shown.findings.imported && shown.names.len() > 1 {
+        (1..shown.names.len()).for_each(|target| imported::against_first(&mut said, shown, target));
+        said.push(imported::CAUTION.to_owned());
+        return said;
     }
     for target in 1..shown.names.len() {
-        against_first(page, shown, target);
-        cpu::summary(page, shown, target);
+        against_first(&mut said, shown, target);
+        cpu::summary(&mut said, shown, target);
     }
-    reads(page, shown);
+    reads(&mut said, shown);
+    said
 }
 
 /// One target: what it carries.
-fn levels(page: &mut Page, shown: &Shown<'_>) {
+fn levels(out: &mut Vec<String>, shown: &Shown<'_>) {
     let carried = |w: &WorkloadFindings| {
         let target: &TargetFindings = w.targets.first()?;
         let level = |measure| target.levels.get(&Metric::all(measure));
@@ -40,12 +58,12 @@ fn levels(page: &mut Page, shown: &Shown<'_>) {
     };
     let carried: Vec<String> = shown.findings.workloads.iter().filter_map(carried).collect();
     if !carried.is_empty() {
-        page.item("- ", &format!("{} carries {}.", shown.names[0], listed(&carried)));
+        out.push(format!("{} carries {}.", shown.names[0], listed(&carried)));
     }
 }
 
 /// One target against the first: what may be claimed, kind by kind.
-fn against_first(page: &mut Page, shown: &Shown<'_>, target: usize) {
+fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
     let (a, b) = (&shown.names[0], &shown.names[target]);
     let claims: Vec<(String, Claim)> = shown
         .findings
@@ -68,7 +86,7 @@ fn against_first(page: &mut Page, shown: &Shown<'_>, target: usize) {
             _ => None,
         });
         if let Some(ahead) = ahead {
-            page.item("- ", &format!("{faster} is faster than {slower} at {ahead}."));
+            out.push(format!("{faster} is faster than {slower} at {ahead}."));
         }
         let little = said(&|name, claim| match claim.verdict? {
             Verdict::PerhapsTooLittle(lead) if lead.faster == side => {
@@ -77,12 +95,9 @@ fn against_first(page: &mut Page, shown: &Shown<'_>, target: usize) {
             _ => None,
         });
         if let Some(little) = little {
-            page.item(
-                "- ",
-                &format!(
-                    "{faster} is faster than {slower}, perhaps too little to matter, at {little}."
-                ),
-            );
+            out.push(format!(
+                "{faster} is faster than {slower}, perhaps too little to matter, at {little}."
+            ));
         }
     }
     let same = said(&|name, claim| {
@@ -90,22 +105,19 @@ fn against_first(page: &mut Page, shown: &Shown<'_>, target: usize) {
     });
     if let Some(same) = same {
         let margin = percent(shown.study.plan.margin);
-        page.item(
-            "- ",
-            &format!("{b} and {a}: no practical difference (margin {margin}) at {same}."),
-        );
+        out.push(format!("{b} and {a}: no practical difference (margin {margin}) at {same}."));
     }
-    unresolved(page, shown, a, b, &claims, &said);
+    unresolved(out, shown, a, b, &claims, &said);
     let single = said(&|name, claim| claim.verdict.is_none().then(|| name.to_owned()));
     if let Some(single) = single {
-        page.item("- ", &format!("{b} and {a}: too few blocks for a verdict at {single}."));
+        out.push(format!("{b} and {a}: too few blocks for a verdict at {single}."));
     }
 }
 
 type Said<'a> = dyn Fn(&dyn Fn(&str, &Claim) -> Option<String>) -> Option<String> + 'a;
 
 fn unresolved(
-    page: &mut Page,
+    out: &mut Vec<String>,
     shown: &Shown<'_>,
     a: &str,
     b: &str,
@@ -126,11 +138,11 @@ fn unresolved(
             duration(seconds)
         ));
     }
-    page.item("- ", &text);
+    out.push(text);
 }
 
 /// Where reads came from, and which size would settle it.
-fn reads(page: &mut Page, shown: &Shown<'_>) {
+fn reads(out: &mut Vec<String>, shown: &Shown<'_>) {
     if !shown.study.plan.workloads.iter().any(|w| w.pattern.reads()) {
         return;
     }
@@ -146,6 +158,6 @@ fn reads(page: &mut Page, shown: &Shown<'_>) {
             _ if warned => "; see the warnings for the size that would settle it",
             _ => "; a --size of twice the server's memory would show the disk",
         };
-        page.item("- ", &format!("{name}: {}{settle}.", head::reads_from(from)));
+        out.push(format!("{name}: {}{settle}.", head::reads_from(from)));
     }
 }

@@ -16,7 +16,26 @@ struct Group<'a> {
     trials: Vec<&'a Trial>,
 }
 
+/// A warning: what is odd and where, and what to do about it.
+pub(crate) struct Warning {
+    pub(crate) text: String,
+    /// Of failures it is in the text.
+    pub(crate) advice: Option<String>,
+}
+
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    let all = all(shown);
+    if !all.is_empty() {
+        page.heading("Warnings");
+    }
+    for Warning { text, advice } in all {
+        page.warning("- ", &text);
+        advice.iter().for_each(|advice| page.item("  -> ", advice));
+    }
+}
+
+/// Failures first, then whatever was flagged.
+pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     let study = shown.study;
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut add = |flag, trial: Option<_>| {
@@ -40,16 +59,13 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     for trial in &study.trials {
         trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
     }
-    let failures = failures(shown);
-    if groups.is_empty() && failures.is_empty() {
-        return;
-    }
-    page.heading("Warnings");
-    for (failure, phase, trials) in failures {
+    let mut warnings = Vec::new();
+    for (failure, phase, trials) in failures(shown) {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
         let reason = told(failure);
-        page.warning("- ", &format!("{count} failed at '{phase}' ({places}): {reason}"));
+        let text = format!("{count} failed at '{phase}' ({places}): {reason}");
+        warnings.push(Warning { text, advice: None });
     }
     for group in groups {
         let example = if group.alike { "" } else { ", for example" };
@@ -60,9 +76,10 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
                 format!(" ({count}: {places}{example})")
             }
         };
-        page.warning("- ", &format!("{}{seen}", printable(&group.first.message())));
-        page.item("  -> ", &printable(&group.advice));
+        let text = format!("{}{seen}", printable(&group.first.message()));
+        warnings.push(Warning { text, advice: Some(printable(&group.advice)) });
     }
+    warnings
 }
 
 /// The reasons trials failed for, each once, with its trials.

@@ -1,13 +1,13 @@
 //! One workload: a table of levels, and each further target against the first.
 
-use super::{Shown, cpu};
+use super::{Shown, cpu, imported};
 use crate::figure::{self, BANDWIDTH, Kind, RATE, TIME, ends};
 use crate::names;
 use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence};
-use explain::{Level, Pair, TargetFindings, WorkloadFindings};
+use explain::{Claim, Level, Pair, TargetFindings, WorkloadFindings};
 use model::{Measure, Metric, Pattern, Side};
 
 /// What the table shows, as far as it was measured, except CPU.
@@ -33,22 +33,23 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) 
     let rows = rows(shown, found);
     if !rows.is_empty() {
         page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
-        single_blocks(page, shown, found);
-        cpu::owners(page, shown, found);
+        single_blocks(shown, found).iter().for_each(|said| page.paragraph(said));
+        cpu::owners(shown, found).iter().for_each(|owners| page.paragraph(owners));
+        imported::runs(shown, found).iter().for_each(|run| page.item("- ", run));
     }
     if shown.findings.fixed_repeats {
         arithmetic_means(page, shown, found);
     }
-    incomplete(page, shown, found);
+    incomplete(shown, found).iter().for_each(|said| page.warning("", said));
     for pair in &found.pairs {
         add_pair(page, shown, found, pair);
     }
 }
 
 /// A target, and which half of its operations.
-type Line<'a> = (&'a TargetFindings, Side);
+pub(crate) type Line<'a> = (&'a TargetFindings, Side);
 
-fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(String, Line<'a>)> {
+pub(crate) fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(String, Line<'a>)> {
     let mut rows = Vec::new();
     for target in found.targets.iter().filter(|t| t.complete > 0) {
         rows.push((names::of(&shown.names, target.target), (target, Side::All)));
@@ -60,7 +61,11 @@ fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(String, Line
     rows
 }
 
-fn table(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_>)]) -> Columns {
+pub(crate) fn table(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    rows: &[(String, Line<'_>)],
+) -> Columns {
     let mut columns =
         Columns { rows: rows.iter().map(|(name, _)| name.clone()).collect(), columns: Vec::new() };
     let mut add = |heading: String, kind: Kind, metric: &dyn Fn(&Line<'_>) -> Metric| {
@@ -91,16 +96,15 @@ fn cell(kind: Kind, level: Option<&Level>) -> String {
     }
 }
 
-fn single_blocks(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+pub(crate) fn single_blocks(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<String> {
     let single: Vec<String> = found
         .targets
         .iter()
         .filter(|t| t.complete == 1)
         .map(|t| names::of(&shown.names, t.target))
         .collect();
-    if !single.is_empty() {
-        page.paragraph(&format!("{}: one block: no interval.", listed(&single)));
-    }
+    let said = !single.is_empty() && !shown.findings.imported;
+    said.then(|| format!("{}: one block: no interval.", listed(&single)))
 }
 
 /// What published designs with a fixed number of repeats report.
@@ -124,27 +128,53 @@ fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings
     }
 }
 
-fn incomplete(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+/// "nas: 2 of 6 trials failed."
+pub(crate) fn incomplete(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
+    let mut said = Vec::new();
     for target in &found.targets {
         let all = target.complete + target.failed + target.stopped;
         let name = names::of(&shown.names, target.target);
         if target.failed > 0 {
-            page.warning("", &format!("{name}: {} of {all} trials failed.", target.failed));
+            said.push(format!("{name}: {} of {all} trials failed.", target.failed));
         }
         if target.stopped > 0 {
-            page.warning("", &format!("{name}: {} of {all} trials were stopped.", target.stopped));
+            said.push(format!("{name}: {} of {all} trials were stopped.", target.stopped));
         }
     }
+    said
 }
 
 fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) {
+    let claims = claims(shown, found, pair);
+    for (i, claim) in claims.iter().enumerate() {
+        page.item(if i == 0 { "> " } else { "  " }, claim);
+    }
+    doubt(shown, pair).iter().for_each(|doubt| page.warning("  ", doubt));
+}
+
+/// The verdict on a pair, and the ratios behind it.
+pub(crate) fn claims(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) -> Vec<String> {
     let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
     let Some(claim) = &pair.claim else {
-        page.item("> ", &format!("{b} against {a}: no block has both, so nothing is compared."));
-        return;
+        let both = if shown.findings.imported {
+            "there are not runs of both"
+        } else {
+            "no block has both"
+        };
+        return vec![format!("{b} against {a}: {both}, so nothing is compared.")];
     };
+    if shown.findings.imported {
+        let said = imported::faster(&a, &b, &claim.ratio);
+        return vec![format!("{said}."), ratios(shown, found, pair, claim)];
+    }
     let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
-    page.item("> ", &format!("{}.", sentence(claim, Two { a: &a, b: &b }, longer)));
+    let verdict = format!("{}.", sentence(claim, Two { a: &a, b: &b }, longer));
+    vec![verdict, ratios(shown, found, pair, claim)]
+}
+
+/// "Ratios, b to a: bandwidth 1.33 [1.30–1.36], ..".
+fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Claim) -> String {
+    let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
     let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
     let named = [
         (Measure::LatencyMean, "mean latency"),
@@ -161,17 +191,17 @@ fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: 
             ratios.extend(pair.ratios.get(&metric).map(|r| ratio(name, r)));
         }
     }
-    page.item("  ", &format!("Ratios, {b} to {a}: {}.", ratios.join(", ")));
-    if let (Some(p), Some(verdict)) = (claim.sign_flip_p, claim.verdict)
-        && verdict.faster().is_some()
-        && p > 1.0 - shown.study.plan.confidence
-        && could_confirm(claim.ratio.blocks, shown.study.plan.confidence)
-    {
-        page.warning(
-            "  ",
-            &format!("A sign-flip test by itself does not confirm it (p = {p:.2})."),
-        );
-    }
+    format!("Ratios, {b} to {a}: {}.", ratios.join(", "))
+}
+
+/// Says so where the cross-check does not agree with a claim.
+pub(crate) fn doubt(shown: &Shown<'_>, pair: &Pair) -> Option<String> {
+    let claim = pair.claim.as_ref()?;
+    let (p, confidence) = (claim.sign_flip_p?, shown.study.plan.confidence);
+    let doubtful = claim.verdict?.faster().is_some()
+        && p > 1.0 - confidence
+        && could_confirm(claim.ratio.blocks, confidence);
+    doubtful.then(|| format!("A sign-flip test by itself does not confirm it (p = {p:.2})."))
 }
 
 /// Whether so few blocks could confirm anything: the test's smallest p-value is 2/2^blocks.

@@ -1,0 +1,115 @@
+//! One workload: its figures in a table, what may be claimed, and its charts.
+
+use super::{Figure, Part, answer, machines, only_some, over_time, quantiles, series};
+use crate::chart::{Axis, BANDWIDTH, Bar, Bars, Dot, Kind, RATE, Table};
+use crate::names;
+use crate::study::{Shown, cpu, workload};
+use crate::text::capital;
+use explain::WorkloadFindings;
+use model::{Measure, Metric, Pattern};
+
+/// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
+pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
+    match pattern.is_sequential() {
+        true => (Measure::Throughput, "bandwidth", BANDWIDTH),
+        false => (Measure::Iops, "operations per second", RATE),
+    }
+}
+
+/// The part of the n-th workload.
+pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -> Part {
+    let pattern = found.workload.pattern;
+    let name = names::pattern(pattern);
+    // Two workloads may have the same pattern.
+    let same = shown.findings.workloads.iter().filter(|w| w.workload.pattern == pattern).count();
+    let id = match same {
+        1 => pattern.name().to_owned(),
+        _ => format!("{}-{}", pattern.name(), number + 1),
+    };
+    let mut part = Part { heading: capital(&name), id, ..Part::default() };
+    part.remarks.push(format!("{}.", names::settings(&found.workload)));
+    let rows = workload::rows(shown, found);
+    if rows.is_empty() {
+        part.remarks.push("No trial ran to its end.".to_owned());
+    } else {
+        part.table = Some(table(shown, found, &rows));
+        part.claims.extend(workload::single_blocks(shown, found));
+        part.claims.extend(cpu::owners(shown, found));
+    }
+    part.claims.extend(workload::incomplete(shown, found));
+    if found.pairs.len() <= super::MOST_LINES {
+        for pair in &found.pairs {
+            part.claims.extend(workload::claims(shown, found, pair));
+            part.claims.extend(workload::doubt(shown, pair));
+        }
+    }
+    let figure = |suffix: &str| format!("{}-{suffix}", part.id);
+    let mut figures = Vec::new();
+    figures.extend(bars(shown, found, figure("throughput"), &name));
+    figures.extend(ratios(shown, found, &figure("ratio"), &name));
+    figures.extend(quantiles::figure(shown, found, figure("latency"), &name));
+    figures.extend(over_time::throughput(shown, found, figure("over-time"), &name));
+    figures.extend(over_time::in_flight(shown, found, figure("in-flight"), &name));
+    figures.extend(machines::within(shown, found, &part.id, &name));
+    part.figures = figures;
+    part
+}
+
+fn table(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    rows: &[(String, workload::Line<'_>)],
+) -> Table {
+    let columns = workload::table(shown, found, rows);
+    let header = columns.columns.iter().map(|(heading, _)| heading.clone());
+    let mut table = Table::new(std::iter::once(String::new()).chain(header).collect());
+    table.rows.extend(columns.rows.iter().enumerate().map(|(i, name)| {
+        let cells = columns.columns.iter().map(|(_, cells)| cells[i].clone());
+        std::iter::once(name.trim().to_owned()).chain(cells).collect()
+    }));
+    table
+}
+
+fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> Option<Figure> {
+    let (measure, title, kind) = speed(found.workload.pattern);
+    let bar = |target: &explain::TargetFindings| {
+        let level = target.levels.get(&Metric::all(measure))?;
+        Some(Bar {
+            label: names::of(&shown.names, target.target),
+            series: series(target.target),
+            value: level.estimate,
+            interval: level.interval.map(|i| (i.low, i.high)),
+        })
+    };
+    let mut bars: Vec<Bar> = found.targets.iter().filter_map(bar).collect();
+    let caption = format!(
+        "Bar: geometric mean of the blocks, the final flush included; line: its {} interval.{}",
+        crate::verdict::percent(shown.study.plan.confidence),
+        only_some(super::MOST_ROWS, bars.len())
+    );
+    bars.truncate(super::MOST_ROWS);
+    let chart = Bars {
+        title: format!("{}: {title}", capital(name)),
+        description: caption.clone(),
+        axis: Axis::new(title, kind),
+        bars,
+    };
+    (!chart.bars.is_empty()).then(|| Figure { id, chart: Box::new(chart), caption })
+}
+
+fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: &str, name: &str) -> Option<Figure> {
+    let mut dots: Vec<Dot> =
+        found.pairs.iter().filter_map(|pair| answer::dot(shown, found, pair, false)).collect();
+    let title = format!("{}: ratio", capital(name));
+    let only = only_some(super::MOST_ROWS, dots.len());
+    dots.truncate(super::MOST_ROWS);
+    (!dots.is_empty()).then(|| answer::ratios(shown, id, &title, dots, &only))
+}
+
+/// The targets that have a line in charts of lines, and a remark where those are not all.
+pub(super) fn lined(
+    found: &WorkloadFindings,
+) -> (impl Iterator<Item = &explain::TargetFindings>, String) {
+    let with = || found.targets.iter().filter(|t| t.complete > 0);
+    (with().take(super::MOST_LINES), only_some(super::MOST_LINES, with().count()))
+}

@@ -1,0 +1,102 @@
+//! What everything was: targets, machines, program.
+
+use crate::chart::Table;
+use crate::names;
+use crate::study::{Shown, head};
+use crate::text::printable;
+use model::units::{Bytes, GIB, three_digits};
+use model::{HostFacts, Origin, TargetFacts};
+
+/// Targets up to which each is a column.
+const COLUMNS: usize = 4;
+
+pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
+    let study = shown.study;
+    let mut tables = Vec::new();
+    if !study.targets.is_empty() {
+        let names = (0..study.targets.len()).map(|i| names::of(&shown.names, i)).collect();
+        tables.push(("Targets".to_owned(), facts(names, &study.targets, &TARGET)));
+    }
+    if !study.hosts.is_empty() {
+        let names = study.hosts.iter().map(|host| printable(&host.name)).collect();
+        tables.push(("Machines".to_owned(), facts(names, &study.hosts, &HOST)));
+    }
+    let mut program = Table::new(vec![String::new(), String::new()]);
+    let origin = match &study.origin {
+        Origin::Measured { version } => ("plimsoll", printable(version)),
+        Origin::Imported { tool } => ("imported from", printable(tool)),
+    };
+    let rows = [
+        origin,
+        ("schema", printable(&study.schema)),
+        ("study", printable(&study.id.0)),
+        ("seed of order, offsets and content", study.plan.seed.to_string()),
+    ];
+    program.rows.extend(rows.into_iter().map(|(what, value)| vec![what.to_owned(), value]));
+    tables.push(("Program".to_owned(), program));
+    tables
+}
+
+/// What is known of a thing, by name; `None` where there is nothing to say.
+type Fact<T> = (&'static str, fn(&T) -> Option<String>);
+
+const TARGET: [Fact<TargetFacts>; 10] = [
+    ("as given", |t| known(&t.given)),
+    ("protocol", |t| known(&t.protocol)),
+    ("driven by", |t| known(&t.engine)),
+    ("largest read", |t| size(t.read_size_bytes)),
+    ("largest write", |t| size(t.write_size_bytes)),
+    ("cache on this machine", |t| known(&t.client_cache)),
+    ("writes", |t| known(&t.stability)),
+    ("reads", |t| t.reads_from.map(|from| head::reads_from(from).to_owned())),
+    ("mounted with", |t| t.mount_options.as_deref().and_then(known)),
+    ("notes", |t| known(&t.notes.join("; "))),
+];
+
+const HOST: [Fact<HostFacts>; 5] = [
+    ("kernel", |h| known(&h.kernel)),
+    ("CPU", |h| known(&h.cpu_model)),
+    ("cores", |h| Some(h.cpus.to_string())),
+    ("memory", |h| Some(amount(h.memory_bytes))),
+    ("CPU accounting", |h| known(&h.cpu_accounting)),
+];
+
+fn known(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| printable(text))
+}
+
+fn size(bytes: u32) -> Option<String> {
+    (bytes > 0).then(|| Bytes(bytes.into()).to_string())
+}
+
+/// "15.6 GiB".
+fn amount(bytes: u64) -> String {
+    format!("{} GiB", three_digits(bytes as f64 / GIB as f64))
+}
+
+/// A table with a column a thing where there are few, else with a row a thing.
+fn facts<T>(names: Vec<String>, things: &[T], facts: &[Fact<T>]) -> Table {
+    let known: Vec<(&str, Vec<String>)> = facts
+        .iter()
+        .map(|(what, of)| (*what, things.iter().map(of).collect::<Vec<_>>()))
+        .filter(|(_, values)| values.iter().any(Option::is_some))
+        .map(|(what, values)| {
+            (what, values.into_iter().map(|v| v.unwrap_or_else(|| "–".to_owned())).collect())
+        })
+        .collect();
+    if things.len() <= COLUMNS {
+        let mut table = Table::new(std::iter::once(String::new()).chain(names).collect());
+        table.rows.extend(
+            known
+                .into_iter()
+                .map(|(what, values)| std::iter::once(what.to_owned()).chain(values).collect()),
+        );
+        return table;
+    }
+    let header = std::iter::once("").chain(known.iter().map(|(what, _)| *what));
+    let mut table = Table::new(header.map(str::to_owned).collect());
+    table.rows.extend(names.into_iter().enumerate().map(|(i, name)| {
+        std::iter::once(name).chain(known.iter().map(|(_, values)| values[i].clone())).collect()
+    }));
+    table
+}

@@ -1,0 +1,235 @@
+//! Every kind of chart: settled small cases, and what must hold for any data.
+
+use proptest::prelude::*;
+use report::chart::{
+    Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Heat, Layer, Line, Lines, Point,
+    Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME, alone,
+};
+
+fn bars(values: &[(f64, f64)]) -> Bars {
+    let bar = |(i, (value, width)): (usize, &(f64, f64))| Bar {
+        label: format!("target <{i}>"),
+        series: i,
+        value: *value,
+        interval: Some((value - width, value + width)),
+    };
+    Bars {
+        title: "Sequential read: bandwidth".into(),
+        description: "Bars & lines.".into(),
+        axis: Axis::new("bandwidth", BANDWIDTH),
+        bars: values.iter().enumerate().map(bar).collect(),
+    }
+}
+
+fn ratios(values: &[(f64, f64)]) -> Ratios {
+    let dot = |(i, (ratio, factor)): (usize, &(f64, f64))| Dot {
+        label: format!("pattern {i}"),
+        verdict: "b is faster".into(),
+        series: 1,
+        ratio: *ratio,
+        interval: Some((ratio / factor, ratio * factor)),
+    };
+    Ratios {
+        title: "Ratios".into(),
+        description: "Dots.".into(),
+        axis: "bandwidth, b to a".into(),
+        margin: 0.05,
+        dots: values.iter().enumerate().map(dot).collect(),
+    }
+}
+
+fn lines(values: &[(f64, f64)]) -> Lines {
+    let point = |(x, y): &(f64, f64)| Point { x: *x, y: *y, band: Some((0.9 * y, 1.1 * y)) };
+    let points: Vec<Point> = values.iter().map(point).collect();
+    let line =
+        |series: usize, label: &str| Line { label: label.into(), series, points: points.clone() };
+    Lines {
+        title: "Over time".into(),
+        description: "Lines.".into(),
+        x: Axis::new("time", SECONDS),
+        y: Axis::new("operations per second", RATE),
+        lines: vec![line(0, "nas"), line(1, "data")],
+        phases: vec![(1.5, "nas: slower".into())],
+        names: Vec::new(),
+    }
+}
+
+fn areas(values: &[(f64, f64)]) -> Areas {
+    let layer = |label: &str, pick: fn(&(f64, f64)) -> f64| Layer {
+        label: label.into(),
+        values: values.iter().map(pick).collect(),
+    };
+    Areas {
+        title: "CPU".into(),
+        description: "Layers.".into(),
+        x: Axis::new("trial", COUNT),
+        y: Axis::new("share", SHARE),
+        whole: Some(1.0),
+        edges: (0..=values.len()).map(|i| i as f64).collect(),
+        layers: vec![layer("user", |v| v.0), layer("system", |v| v.1)],
+        phases: Vec::new(),
+    }
+}
+
+fn quantiles(values: &[(f64, f64)]) -> Quantiles {
+    let curve =
+        |series: usize| Curve { label: format!("curve {series}"), series, points: values.to_vec() };
+    Quantiles {
+        title: "Latency".into(),
+        description: "Curves.".into(),
+        y: Axis::new("latency", TIME),
+        curves: vec![curve(0), curve(1)],
+    }
+}
+
+fn heat(values: &[(f64, f64)]) -> Heat {
+    let row = |pick: fn(&(f64, f64)) -> f64| values.iter().map(|v| Some(pick(v))).collect();
+    Heat {
+        title: "Cores".into(),
+        description: "Cells.".into(),
+        x: "trial".into(),
+        columns: (0..values.len()).map(|i| i.to_string()).collect(),
+        y: "core".into(),
+        rows: vec![("0".into(), row(|v| v.0)), ("1".into(), row(|v| v.1))],
+        value: "busy".into(),
+        kind: SHARE,
+        darkest: 1.0,
+    }
+}
+
+fn staircase(values: &[(f64, f64)]) -> Staircase {
+    let stair = |(i, (offered, carried)): (usize, &(f64, f64))| Stair {
+        offered: *offered,
+        carried: *carried,
+        passed: i < 3,
+    };
+    Staircase {
+        title: "Routing".into(),
+        description: "Steps.".into(),
+        x: Axis::new("offered", RATE),
+        y: Axis::new("forwarded", RATE),
+        stairs: values.iter().enumerate().map(stair).collect(),
+        knee: values.get(2).map(|v| (v.0, "loss begins".into())),
+    }
+}
+
+fn all(values: &[(f64, f64)]) -> Vec<Box<dyn Chart>> {
+    vec![
+        Box::new(bars(values)),
+        Box::new(ratios(values)),
+        Box::new(lines(values)),
+        Box::new(areas(values)),
+        Box::new(quantiles(values)),
+        Box::new(heat(values)),
+        Box::new(staircase(values)),
+    ]
+}
+
+/// A tag a line, so that a difference can be read.
+fn readable(svg: &str) -> String {
+    svg.replace("><", ">\n<")
+}
+
+#[test]
+fn settled_cases() {
+    let cases: [(&str, Box<dyn Chart>); 7] = [
+        ("bars", Box::new(bars(&[(112e6, 2e6), (149e6, 9e6)]))),
+        ("ratios", Box::new(ratios(&[(1.33, 1.05), (0.99, 1.02), (3.1, 1.2)]))),
+        ("lines", Box::new(lines(&[(0.5, 7000.0), (1.5, 7400.0), (2.5, f64::NAN), (3.5, 3000.0)]))),
+        ("areas", Box::new(areas(&[(0.2, 0.3), (0.25, 0.4), (0.1, 0.6)]))),
+        (
+            "quantiles",
+            Box::new(quantiles(&[(0.0, 90e-6), (0.5, 120e-6), (0.9, 300e-6), (0.99, 2e-3)])),
+        ),
+        ("heat", Box::new(heat(&[(0.1, 0.9), (0.5, 0.4)]))),
+        ("staircase", Box::new(staircase(&[(1e5, 1e5), (2e5, 2e5), (3e5, 3e5), (4e5, 2.5e5)]))),
+    ];
+    for (name, chart) in cases {
+        let table = chart.table();
+        let rows: Vec<String> = table.rows.iter().map(|row| row.join(" | ")).collect();
+        let text = format!(
+            "{}\n\n{}\n{}",
+            readable(&chart.svg()),
+            table.header.join(" | "),
+            rows.join("\n")
+        );
+        insta::assert_snapshot!(name, text);
+    }
+}
+
+#[test]
+fn a_file_of_its_own_brings_its_colours() {
+    let file = alone(&bars(&[(1.0, 0.1)]).svg());
+    let document = roxmltree::Document::parse(&file).unwrap();
+    let style = document.descendants().find(|n| n.has_tag_name("style")).unwrap();
+    assert!(style.text().unwrap().contains("--s0:"));
+    assert_eq!(document.root_element().tag_name().namespace(), Some("http://www.w3.org/2000/svg"));
+}
+
+#[test]
+fn many_points_stay_a_small_picture() {
+    let many: Vec<(f64, f64)> = (0..500_000).map(|i| (f64::from(i), f64::from(i % 97))).collect();
+    for chart in all(&many[..500]).iter().chain(&[Box::new(lines(&many)) as Box<dyn Chart>]) {
+        // Rows and dots stand for a thing each, and none is left out.
+        let each = matches!(chart.title(), "Sequential read: bandwidth" | "Ratios");
+        let size = chart.svg().len();
+        assert!(each || size < 200_000, "{}: {size}", chart.title());
+    }
+}
+
+/// Numbers of all kinds, with a liking for the odd ones.
+fn number() -> impl Strategy<Value = f64> {
+    let odd = [
+        0.0,
+        -0.0,
+        1.0,
+        -1.0,
+        f64::NAN,
+        f64::INFINITY,
+        f64::NEG_INFINITY,
+        1e300,
+        5e-324,
+        0.1 + 0.2,
+    ];
+    prop_oneof![any::<f64>(), prop::sample::select(odd.to_vec()), 0.0..1.0f64, -1e6..1e9f64]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn any_data_make_a_sound_picture(values in prop::collection::vec((number(), number()), 0..20)) {
+        for chart in all(&values) {
+            let svg = chart.svg();
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            for attribute in document.descendants().flat_map(|n| n.attributes().collect::<Vec<_>>()) {
+                if !["x", "y", "width", "height", "d", "viewBox"].contains(&attribute.name()) {
+                    continue;
+                }
+                let apart = attribute.value().replace('-', " -");
+                let numbers = apart.split(|c: char| !(c.is_ascii_digit() || "-.".contains(c)));
+                for number in numbers.filter(|n| !n.is_empty()) {
+                    let value: f64 = number.parse().unwrap_or_else(|_| panic!("{number} in {svg}"));
+                    prop_assert!(value.abs() <= 1e6, "{} {}", attribute.name(), value);
+                }
+            }
+            let table = chart.table();
+            for row in &table.rows {
+                prop_assert_eq!(row.len(), table.header.len());
+            }
+        }
+    }
+
+    #[test]
+    fn texts_do_not_touch(values in prop::collection::vec((1.0..1e9f64, 1.0..1e9f64), 1..20)) {
+        for chart in all(&values) {
+            let svg = chart.svg();
+            let document = roxmltree::Document::parse(&svg).unwrap();
+            let width: f64 = document.root_element().attribute("viewBox").unwrap().split(' ').nth(2).unwrap().parse().unwrap();
+            for text in document.descendants().filter(|n| n.has_tag_name("text")) {
+                let x: f64 = text.attribute("x").unwrap().parse().unwrap();
+                prop_assert!((0.0..=width).contains(&x), "{} at {x}", text.text().unwrap_or(""));
+            }
+        }
+    }
+}

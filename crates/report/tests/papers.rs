@@ -1,0 +1,325 @@
+//! Pages, Markdown and charts of whole studies.
+
+#[path = "../../record/tests/support/mod.rs"]
+mod any_study;
+mod support;
+
+use model::units::Bytes;
+use model::{Ended, Flag, NfsTarget, Outcome, Pattern, Study, StudyId, Target};
+use proptest::prelude::*;
+use report::{Paper, redact};
+use support::{TWO, furnish, measured, plain, rate};
+
+/// Two studies of two targets, five patterns: what `check` makes.
+const CHECK_LIMIT: usize = 300_000;
+/// Whatever there is.
+const LIMIT: usize = 2_000_000;
+
+fn html(study: &Study) -> String {
+    Paper::new(std::slice::from_ref(study)).html()
+}
+
+fn count(page: &str, what: &str) -> usize {
+    page.matches(what).count()
+}
+
+/// Every chart is well-formed, names itself, and has only finite numbers.
+fn charts_are_sound(studies: &[Study]) -> usize {
+    let mut ids = Vec::new();
+    for (file, svg) in Paper::new(studies).charts() {
+        assert!(!ids.contains(&file), "{file} twice");
+        assert!(file.bytes().all(|b| b.is_ascii_alphanumeric() || b"-.".contains(&b)), "{file}");
+        let document = roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{file}: {e}"));
+        let root = document.root_element();
+        assert_eq!(root.attribute("role"), Some("img"));
+        assert!(root.children().any(|n| n.has_tag_name("title") && n.text().is_some()), "{file}");
+        for word in ["NaN", "inf"] {
+            let odd =
+                root.descendants().flat_map(|n| n.attributes()).find(|a| a.value().contains(word));
+            assert!(odd.is_none(), "{file}: {odd:?}");
+        }
+        ids.push(file);
+    }
+    ids.len()
+}
+
+#[test]
+fn a_check_of_two_targets() {
+    let study = measured(&TWO, 6);
+    let page = html(&study);
+    assert!(page.len() <= CHECK_LIMIT, "{}", page.len());
+    // The ratios of all; of each pattern: throughput, ratio, latency, rate and operations in flight
+    // over time, CPU for each target; CPU of the machine, its cores.
+    let charts = 1 + 5 * 7 + 2;
+    assert_eq!(count(&page, "<svg"), charts);
+    assert_eq!(charts_are_sound(std::slice::from_ref(&study)), charts);
+    assert_eq!(count(&page, "<details class=\"behind\">"), charts, "a table behind every chart");
+    // Rate, in flight and CPU of the one target whose cache fills.
+    assert_eq!(count(&page, " before, "), 3, "phases are marked and told");
+    let addresses = page.replace("http://www.w3.org/2000/svg", "");
+    for outside in ["http://", "https://", "src=", "@import", "url("] {
+        assert!(!addresses.contains(outside), "{outside}: nothing is fetched");
+    }
+    assert!(page.contains("plimsoll check nfs://nas/volume1 /srv/data --seed 42"));
+}
+
+#[test]
+fn the_page_says_what_the_terminal_says() {
+    let study = measured(&TWO, 6);
+    let page = html(&study);
+    let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
+    let answer = terminal.split("Summary\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let answer = answer.replace("\n  ", " ");
+    for sentence in answer.lines().map(|line| line.trim_start_matches("- ")) {
+        assert!(page.contains(&sentence.replace('\'', "&#39;")), "{sentence}");
+    }
+}
+
+#[test]
+fn order_of_the_page() {
+    let page = html(&measured(&TWO, 6));
+    let places: Vec<usize> = [
+        "id=\"answer\"",
+        "id=\"verdicts\"",
+        "id=\"sequential-read\"",
+        "id=\"sequential-read-throughput\"",
+        "id=\"sequential-read-ratio\"",
+        "id=\"sequential-read-latency\"",
+        "id=\"sequential-read-over-time\"",
+        "id=\"random-mixed\"",
+        "id=\"machines\"",
+        "id=\"warnings\"",
+        "id=\"method\"",
+    ]
+    .iter()
+    .map(|id| page.find(id).unwrap_or_else(|| panic!("{id} is missing")))
+    .collect();
+    assert!(places.is_sorted(), "{places:?}");
+}
+
+#[test]
+fn markdown_of_two_targets() {
+    let paper = Paper::new(&[measured(&TWO, 6)]);
+    insta::assert_snapshot!(paper.markdown(None));
+    let linked = paper.markdown(Some("pictures"));
+    assert_eq!(count(&linked, "](<pictures/"), paper.charts().count());
+}
+
+#[test]
+fn little_and_nothing() {
+    let empty = plain::empty(&TWO, &Pattern::ALL);
+    let page = html(&empty);
+    assert!(page.contains("No trial ran to its end") && count(&page, "<svg") == 0);
+
+    let nothing = plain::empty(&[], &[]);
+    assert!(html(&nothing).contains("A study without a target"));
+
+    let mut one = plain::empty(&TWO[..1], &[Pattern::RandomRead]);
+    plain::add(&mut one, 0, 0, Pattern::RandomRead, 30e6);
+    furnish(&mut one, 0.1);
+    assert!(html(&one).contains("one block: no interval"));
+    assert!(charts_are_sound(&[one]) >= 3);
+
+    let mut failed = measured(&TWO, 2);
+    failed.trials.iter_mut().for_each(plain::fail);
+    failed.ended = Ended::Interrupted;
+    let page = html(&failed);
+    assert!(page.contains("20 of 20 trials failed at") && page.contains("It was interrupted"));
+    charts_are_sound(&[failed]);
+}
+
+#[test]
+fn names_with_markup_in_them_are_text() {
+    let evil = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>&amp;`|*";
+    let mut study = measured(&TWO, 3);
+    study.plan.command = evil.into();
+    study.hosts[0].name = evil.into();
+    study.hosts[0].cpu_model = evil.into();
+    study.flags.push(Flag::PageCache { target: evil.into() });
+    study.id = StudyId(evil.into());
+    for facts in &mut study.targets {
+        facts.label = evil.into();
+        facts.given = evil.into();
+        facts.stability = evil.into();
+        facts.notes = vec![evil.into()];
+    }
+    for trial in &mut study.trials {
+        trial.loads[0].host = evil.into();
+    }
+    plain::fail(&mut study.trials[0]);
+    if let Outcome::Failed { phase, failure } = &mut study.trials[0].result.outcome {
+        *phase = evil.into();
+        failure.happened = evil.into();
+    }
+    let page = html(&study);
+    assert_eq!(count(&page, "<script"), 1, "the page's own");
+    assert_eq!(count(&page, "<img"), 0);
+    assert!(page.contains("&lt;script&gt;"));
+    charts_are_sound(&[study.clone()]);
+    let markdown = Paper::new(&[study.clone(), measured(&TWO, 3)]).markdown(Some("x"));
+    assert!(!markdown.replace("    <script>", "").contains("<script>"), "only in the code block");
+    let trend = Paper::new(&[study, measured(&TWO, 3)]).html();
+    assert_eq!((count(&trend, "<script"), count(&trend, "<img")), (1, 0));
+}
+
+#[test]
+fn two_hundred_targets() {
+    let names: Vec<String> = (0..200).map(|i| format!("nfs://nas{i}.example.org/volume")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let study = measured(&names, 2);
+    let page = html(&study);
+    assert!(page.len() <= LIMIT, "{}", page.len());
+    assert!(page.contains("Shown are the first 8 of 200 targets"));
+    charts_are_sound(&[study]);
+}
+
+#[test]
+fn a_thousand_trials() {
+    let study = measured(&TWO, 100);
+    assert_eq!(study.trials.len(), 1000);
+    let page = html(&study);
+    assert!(page.len() <= LIMIT, "{}", page.len());
+}
+
+#[test]
+fn a_week_of_samples() {
+    let mut study = plain::empty(&TWO, &[Pattern::SequentialWrite]);
+    study.plan.trial_seconds = 7.0 * 86_400.0;
+    plain::add_blocks(&mut study, 1, 0.02, rate);
+    furnish(&mut study, 1.0);
+    // A dip that lasts a second of the week is still to be seen.
+    let windows = &mut study.trials[1].result.series.windows;
+    assert!(windows.len() > 600_000);
+    (windows[400_000].write_bytes, windows[400_000].write_ops) = (0, 0);
+    let page = html(&study);
+    assert!(page.len() <= LIMIT, "{}", page.len());
+    assert!(page.contains("<td>0\n"), "the dip is in the table");
+}
+
+#[test]
+fn several_studies_are_a_trend() {
+    let mut studies: Vec<Study> = (0..4).map(|_| measured(&TWO, 4)).collect();
+    for (i, study) in studies.iter_mut().enumerate() {
+        study.id = StudyId(format!("5eed000{i}"));
+        study.started_unix_seconds += 86_400 * i as u64;
+    }
+    // One is of another size: another workload, which is not mixed with the others.
+    studies[3].plan.workloads[0].size = Bytes(1 << 20);
+    for trial in &mut studies[3].trials {
+        if trial.cell.workload.pattern == Pattern::SequentialRead {
+            trial.cell.workload.size = Bytes(1 << 20);
+        }
+    }
+    studies.reverse();
+    assert_eq!(charts_are_sound(&studies), 6);
+    let page = Paper::new(&studies).html();
+    assert!(page.find("5eed0000").unwrap() < page.find("5eed0003").unwrap(), "oldest first");
+    assert!(page.contains("Measured at different times"));
+}
+
+#[test]
+fn nothing_of_the_user_is_left_after_redaction() {
+    let mut study = measured(&["nfs://secretnas.example.org/export/private films", "/srv/mine"], 3);
+    study.plan.targets[0] = Target::Nfs(NfsTarget {
+        uid: Some(3_999_482_137),
+        ..match &study.plan.targets[0] {
+            Target::Nfs(nfs) => nfs.clone(),
+            Target::Directory(_) | Target::Smb(_) => unreachable!(),
+        }
+    });
+    study.targets[0].notes = vec![
+        "mounted from secretnas.example.org:/export/private films on /mnt/mine by jane".into(),
+        "addr=192.168.7.9, disk WD-WCC4E1234567, 00:1b:44:11:3a:b7".into(),
+    ];
+    study.flags.push(Flag::NotCleaned {
+        target: "nfs://secretnas.example.org/export/private films".into(),
+        directory: ".plimsoll-5eed0001-ab12".into(),
+    });
+    plain::fail(&mut study.trials[0]);
+    if let Outcome::Failed { failure, .. } = &mut study.trials[0].result.outcome {
+        failure.on = "/srv/mine/.plimsoll-5eed0001-ab12/read.dat".into();
+        failure.happened = "jane's quota on janesbox is used up".into();
+    }
+    let redacted = redact(&study, &["jane".into(), "janesbox".into()]).unwrap();
+    let pages = [
+        html(&redacted),
+        Paper::new(std::slice::from_ref(&redacted)).markdown(None),
+        serde_json::to_string(&redacted).unwrap(),
+        record::to_csv(&redacted).unwrap(),
+    ];
+    let secrets = [
+        "secretnas",
+        "example",
+        "private",
+        "films",
+        "export",
+        "mine",
+        "jane",
+        "192.168",
+        "WCC4E",
+        "00:1b",
+        "3999482137",
+    ];
+    for page in pages {
+        for secret in secrets {
+            // "examples" and "exports" of plimsoll's own words do not occur on these pages.
+            let found = page.find(secret).map(|at| &page[at.saturating_sub(40)..at + 20]);
+            let own = found.is_some_and(|f| f.contains("for example"));
+            assert!(found.is_none() || own, "{secret}: {found:?}");
+        }
+    }
+    let text = serde_json::to_string(&redacted).unwrap();
+    assert!(text.contains("host-1") && text.contains("path-1"), "{text}");
+    // The figures are the same.
+    assert_eq!(
+        explain::findings(&study).workloads[0].pairs,
+        explain::findings(&redacted).workloads[0].pairs
+    );
+}
+
+#[test]
+fn words_of_the_schema_survive_hosts_that_are_called_so() {
+    for host in ["nfs", "read", "complete", "local", "sequential_read", "done", "a", "iops"] {
+        let study = measured(&[&format!("nfs://{host}/{host}"), "/nfs"], 2);
+        let redacted = redact(&study, &[]).unwrap();
+        assert_eq!(redacted.trials.len(), study.trials.len());
+        assert_eq!(redacted.plan.workloads, study.plan.workloads);
+        assert_eq!(redacted.trials[0].result, study.trials[0].result);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_study_makes_a_page(a in any_study::any::study(), b in any_study::any::study(), bad in any::<u64>()) {
+        let mut a = a;
+        for (i, trial) in a.trials.iter_mut().enumerate() {
+            if let Some(workload) = a.plan.workloads.get(i % 2) {
+                trial.cell.workload = workload.clone();
+            }
+            if bad >> i & 1 == 1 {
+                trial.started_seconds = f64::NAN;
+                trial.result.series.window_seconds = [f64::NAN, 0.1, 0.0, -1.0][i % 4];
+                let odd = [f64::NAN, f64::INFINITY, -1.0, 1e300];
+                for value in trial.result.quantities.values_mut() {
+                    *value = odd[i % 4];
+                }
+            }
+        }
+        charts_are_sound(std::slice::from_ref(&a));
+        let studies = [a, b];
+        charts_are_sound(&studies);
+        let page = html(&studies[0]);
+        prop_assert!(page.ends_with("</html>") && count(&page, "<script") == 1);
+        Paper::new(&studies).markdown(None);
+    }
+
+    #[test]
+    fn any_study_can_be_redacted(study in any_study::any::study()) {
+        let redacted = redact(&study, &[]).unwrap();
+        prop_assert_eq!(redacted.trials.len(), study.trials.len());
+        // Redacting what is redacted changes nothing that matters: it can be read again.
+        redact(&redacted, &[]).unwrap();
+    }
+}

@@ -1,0 +1,135 @@
+//! `plimsoll report`: what it writes, where, and what it does not touch.
+
+#[path = "../crates/report/tests/support/mod.rs"]
+mod studies;
+mod support;
+
+use studies::{TWO, measured};
+use support::{Plimsoll, listing};
+
+fn store_of(studies: &[model::Study]) -> Plimsoll {
+    let program = Plimsoll::new();
+    record::Store::open(program.db()).unwrap().import(studies).unwrap();
+    program
+}
+
+fn two_studies() -> [model::Study; 2] {
+    let (first, mut second) = (measured(&TWO, 3), measured(&TWO, 3));
+    second.id.0 = "5eed0002".into();
+    second.started_unix_seconds += 86_400;
+    [first, second]
+}
+
+#[test]
+fn a_page_of_its_own_name_that_is_not_replaced_unasked() {
+    let program = store_of(&two_studies());
+    let here = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let output = program.command(arguments).current_dir(here.path()).output().unwrap();
+        support::Ran::from(output)
+    };
+    let said = run(&["report", "5eed0001"]).expect(0);
+    assert!(said.err.contains("wrote plimsoll-5eed0001.html") && said.out.is_empty());
+    let page = here.path().join("plimsoll-5eed0001.html");
+    std::fs::write(&page, "mine").unwrap();
+    let refused = run(&["report", "5eed0001"]).expect(2);
+    assert!(refused.err.contains("it is there already") && refused.err.contains("--force"));
+    assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
+    run(&["report", "5eed0001", "--force"]).expect(0);
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html>") && text.ends_with("</html>"));
+    // An unknown study leaves no file behind.
+    run(&["report", "77777777", "-o", "other.html"]).expect(2);
+    assert_eq!(listing(here.path()).len(), 1);
+    let unwritable = run(&["report", "latest", "-o", "no/such/directory/page.html"]).expect(2);
+    assert!(unwritable.err.contains("no/such/directory/page.html"));
+}
+
+#[test]
+fn every_format_and_charts_as_files() {
+    let program = store_of(&two_studies());
+    let charts = program.home().join("charts");
+    let charts = charts.to_str().unwrap();
+    let markdown = program.run(&["report", "--format", "markdown", "-o", "-", "--svg", charts]);
+    let markdown = markdown.expect(0).out;
+    assert!(markdown.starts_with("# nas and /srv/data compared"), "{markdown}");
+    let files = listing(charts.as_ref());
+    assert_eq!(files.len(), 38);
+    for (file, _) in &files {
+        let name = file.file_name().unwrap().to_str().unwrap();
+        assert!(markdown.contains(&format!("/{name}>)")), "{name} is linked");
+        assert!(std::fs::read_to_string(file).unwrap().starts_with("<svg xmlns="));
+    }
+    let again = program.run(&["report", "-o", "-", "--svg", charts]).expect(2);
+    assert!(again.err.contains("it is there already") && again.out.is_empty());
+    assert_eq!(listing(charts.as_ref()), files, "nothing is replaced, nothing is lost");
+
+    let csv = program.run(&["report", "5eed0001", "5eed0002", "--format=csv", "-o-"]).expect(0).out;
+    assert_eq!(csv.lines().filter(|line| line.starts_with("study,")).count(), 1);
+    assert_eq!(csv.lines().count(), 1 + 60);
+    let one = program.run(&["report", "5eed0001", "--format=json", "-o-"]).expect(0).out;
+    assert_eq!(one, program.run(&["export", "5eed0001", "--json"]).expect(0).out);
+    program.run(&["report", "5eed0001", "5eed0002", "--format=json", "-o-"]).expect(2);
+}
+
+#[test]
+fn several_studies_are_a_trend_and_one_named_twice_is_one() {
+    let program = store_of(&two_studies());
+    let trend = program.run(&["report", "5eed0002", "5eed0001", "-o", "-"]).expect(0).out;
+    assert!(trend.contains("<h1>2 studies, one after the other"));
+    let once = program.run(&["report", "latest", "5eed0002", "-o", "-"]).expect(0).out;
+    assert!(once.contains("<h1>nas and"));
+}
+
+#[test]
+fn redaction_reaches_every_format() {
+    let program = store_of(&two_studies());
+    for format in ["html", "markdown", "csv", "json"] {
+        let format = format!("--format={format}");
+        let text = program.run(&["report", "5eed0001", &format, "--redact", "-o-"]).expect(0).out;
+        assert!(text.contains("host-1"), "{format}");
+        for secret in ["volume1", "nfs://nas", "srv"] {
+            assert!(!text.contains(secret), "{format}: {secret}");
+        }
+    }
+}
+
+#[test]
+fn a_store_that_is_being_written() {
+    let [first, mut open] = two_studies();
+    open.ended = model::Ended::Open;
+    let trials = std::mem::take(&mut open.trials);
+    let program = store_of(&[first]);
+    let store = record::Store::open(program.db()).unwrap();
+    store.begin(&open).unwrap();
+    for (i, trial) in trials.iter().enumerate() {
+        store.add_trial(&open.id, trial).unwrap();
+        if i % 10 == 0 {
+            let page = program.run(&["report", "5eed0002", "-o", "-"]).expect(0).out;
+            assert!(page.contains("It did not end: it is under way, or was killed."));
+        }
+    }
+}
+
+#[test]
+fn a_check_ends_with_its_page() {
+    let program = Plimsoll::new();
+    let target = tempfile::tempdir().unwrap();
+    let page = program.home().join("page.html");
+    let page = page.to_str().unwrap();
+    let short =
+        ["--size=4MiB", "--repeats=1", "--time=200ms", "--pattern=random-read", "--baseline=0s"];
+    let check = |report: &str| {
+        let mut words =
+            vec!["check", target.path().to_str().unwrap(), "--quiet", "--report", report];
+        words.extend(short);
+        program.run(&words)
+    };
+    let said = check(page).expect(0);
+    assert!(said.out.contains("Summary") && said.err.contains("wrote "), "{said:?}");
+    assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>"));
+    // A page that is there is refused before anything is measured.
+    let refused = check(page).expect(2);
+    assert!(refused.err.contains("it is there already"));
+    assert_eq!(program.run(&["list"]).expect(0).out.matches("random-read").count(), 1);
+}
