@@ -2,7 +2,7 @@
 //! idle baseline before them and the store behind them.
 
 use load::{Share, SystemClock};
-use model::{Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
+use model::{Event, Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
 use runner::{Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,6 +38,16 @@ impl Trials {
     /// One trial of `seconds`, warm-up included. The written file is laid out in the first one
     /// that writes and stays.
     pub fn run(&mut self, workload: &Workload, seconds: f64) -> Result<TrialResult, Failure> {
+        self.run_watched(workload, seconds, &mut |_| {})
+    }
+
+    /// The same, with somebody who is told what happens.
+    pub fn run_watched(
+        &mut self,
+        workload: &Workload,
+        seconds: f64,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<TrialResult, Failure> {
         self.number += 1;
         let spec = TrialSpec {
             number: self.number,
@@ -50,7 +60,7 @@ impl Trials {
             operation_timeout_seconds: 30.0,
             seed: self.number.into(),
         };
-        let result = self.runner.trial(&spec, &mut |_| {});
+        let result = self.runner.trial(&spec, events);
         match result.outcome {
             Outcome::Failed { failure, .. } => Err(failure),
             Outcome::Complete | Outcome::Stopped => Ok(result),

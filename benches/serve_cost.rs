@@ -1,0 +1,182 @@
+//! What looking on costs the measurement: the same trials without anybody looking on, with a feed
+//! that nobody reads, and with `plimsoll serve` and a page that shows the run. The three take turns
+//! in an order that changes from round to round; each ratio is of trials close in time. On the
+//! null lane with a worker for every core, so that whatever looking on takes is missing there.
+
+#[path = "support/trials.rs"]
+mod trials;
+
+use live::feed::Feed;
+use live::{Header, News, Told};
+use load::NullShare;
+use model::units::{Bytes, GIB, KIB};
+use model::{
+    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, TrialResult, Workload,
+};
+use std::error::Error;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::num::NonZeroU16;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+use study::Progress;
+use trials::Trials;
+
+const ROUNDS: usize = 12;
+const SECONDS: f64 = 1.0;
+/// What a page may take of the throughput.
+const GOAL: f64 = 0.01;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let cores = std::thread::available_parallelism()?.get().min(64) as u16;
+    let workload = Workload {
+        pattern: Pattern::RandomRead,
+        block: Bytes(4 * KIB),
+        size: Bytes(GIB),
+        workers: NonZeroU16::new(cores).unwrap_or(NonZeroU16::MIN),
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    };
+    let runs = tempfile::tempdir()?;
+    let directory = runs.path().join("plimsoll");
+    std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+    let mut trials = Trials::open(Arc::new(NullShare::new()), std::slice::from_ref(&workload))?;
+    let mut ratios = [Vec::new(), Vec::new()];
+    let seen = Arc::new(AtomicU64::new(0));
+    for round in 0..ROUNDS {
+        let mut rates = [0.0; 3];
+        // Each is first, in the middle and last equally often.
+        for turn in 0..3 {
+            let who = (round + turn) % 3;
+            rates[who] = match who {
+                0 => rate(&trials.run(&workload, SECONDS)?)?,
+                1 => watched(&mut trials, &workload, &directory)?,
+                _ => {
+                    let _page = Page::open(runs.path(), seen.clone())?;
+                    watched(&mut trials, &workload, &directory)?
+                }
+            };
+        }
+        ratios[0].push(rates[1] / rates[0]);
+        ratios[1].push(rates[2] / rates[0]);
+    }
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!(
+        "null lane, 4 KiB random reads, {cores} workers, {ROUNDS} rounds of {SECONDS} s trials (load \
+         average {}):",
+        load.split(' ').next().unwrap_or_default()
+    );
+    for (name, ratios) in
+        ["a feed that nobody reads", "serve and a live page"].iter().zip(&mut ratios)
+    {
+        ratios.sort_by(f64::total_cmp);
+        let median = (ratios[(ROUNDS - 1) / 2] + ratios[ROUNDS / 2]) / 2.0;
+        let verdict = if 1.0 - median < GOAL { "within 1%" } else { "MORE THAN 1%" };
+        println!(
+            "  {name}: throughput {median:.4} of that without ({:.3} to {:.3}): {verdict}",
+            ratios[0],
+            ratios[ROUNDS - 1]
+        );
+    }
+    match seen.load(Ordering::Relaxed) {
+        0 => Err("the page saw nothing: the figures say nothing".into()),
+        pictures => {
+            println!("  the page was sent {pictures} pictures of the run");
+            Ok(())
+        }
+    }
+}
+
+/// A trial with a feed, as `check` has it.
+fn watched(trials: &mut Trials, workload: &Workload, runs: &Path) -> Result<f64, Box<dyn Error>> {
+    let feed = Feed::open(runs, &header(workload))?;
+    let begun = Instant::now();
+    let tell = |progress: Progress<'_>| {
+        if let Some(news) = News::of(progress) {
+            feed.tell(&Told { at_seconds: begun.elapsed().as_secs_f64(), news });
+        }
+    };
+    let (number, block, target) = (0, 0, 0);
+    let (planned, seconds_left) = (1, SECONDS);
+    tell(Progress::Trial { number, block, target, workload, planned, seconds_left });
+    let result =
+        trials.run_watched(workload, SECONDS, &mut |event| tell(Progress::Event(&event)))?;
+    rate(&result)
+}
+
+fn rate(result: &TrialResult) -> Result<f64, Box<dyn Error>> {
+    let rate = result.quantities.get(&Metric::all(Measure::Throughput));
+    rate.copied().ok_or_else(|| "a trial without a figure".into())
+}
+
+fn header(workload: &Workload) -> Header {
+    let plan = Plan {
+        targets: vec!["/null".parse().expect("a directory")],
+        workloads: vec![workload.clone()],
+        trial_seconds: SECONDS,
+        warm_up_seconds: 0.1,
+        rule: Rule::Fixed { blocks: 1 },
+        cap_seconds: SECONDS,
+        baseline_seconds: 0.0,
+        margin: 0.05,
+        confidence: 0.95,
+        operation_timeout_seconds: 30.0,
+        seed: 1,
+        server_memory: None,
+        engine: None,
+        adapt_size: false,
+        command: String::new(),
+    };
+    Header::new(StudyId("00000001".to_owned()), 0, plan)
+}
+
+/// The built program's page, and a reader of what it sends.
+struct Page {
+    server: Child,
+    reader: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Page {
+    fn open(runtime: &Path, seen: Arc<AtomicU64>) -> Result<Page, Box<dyn Error>> {
+        let mut server = Command::new(env!("CARGO_BIN_EXE_plimsoll"))
+            .arg("serve")
+            .env("XDG_RUNTIME_DIR", runtime)
+            .env("PLIMSOLL_DB", runtime.join("studies.db"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut line = String::new();
+        let out = server.stdout.take().ok_or("standard output is piped")?;
+        BufReader::new(out).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("http://").ok_or("an address")?;
+        let (host, path) = address.split_once('/').ok_or("a token")?;
+        let mut stream = TcpStream::connect(host)?;
+        write!(stream, "GET /{path}events HTTP/1.1\r\nHost: {host}\r\n\r\n")?;
+        // The first picture is of nothing under way; the trial begins after it.
+        let mut first = [0; 1];
+        stream.read_exact(&mut first)?;
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                let picture = line.starts_with("data: ") && line.contains("<article>");
+                seen.fetch_add(u64::from(picture), Ordering::Relaxed);
+            }
+        });
+        Ok(Page { server, reader: Some(reader) })
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.server.kill();
+        let _ = self.server.wait();
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Everybody who looks on at a run of this process.
+
+use crate::dashboard::Dashboard;
+use crate::feed::{Feed, runtime_directory};
+use crate::line::Line;
+use crate::news::{Header, News, Told};
+use model::Failure;
+use std::io::{Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+use study::Progress;
+
+/// What the user wants to see on the terminal while the run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Show {
+    /// Nothing.
+    Nothing,
+    /// A line of progress.
+    Line,
+    /// The dashboard; the line where there is no terminal for it.
+    Dashboard,
+}
+
+/// The observers of one run. None of them makes the run wait. Dropping them gives the terminal
+/// back and removes the feed.
+pub struct Observers {
+    line: Option<Line>,
+    dashboard: Option<Dashboard>,
+    feed: Option<Feed>,
+    begun: Instant,
+}
+
+impl Observers {
+    /// Begins to look on. Says on standard error what is going to happen, unless nothing is to be
+    /// shown there. The dashboard leaves the terminal when `stop` is set.
+    pub fn begin(show: Show, header: &Header, stop: &Arc<AtomicBool>) -> Observers {
+        let begun = Instant::now();
+        let say = |text: &str| {
+            if show != Show::Nothing {
+                let _ = writeln!(stderr().lock(), "{text}");
+            }
+        };
+        let without = |what: &str, failure: &Failure| {
+            say(&format!("{what}: {}: {}. {}", failure.on, failure.happened, failure.next));
+        };
+        let feed = runtime_directory().and_then(|directory| Feed::open(&directory, header));
+        let feed = feed.map_err(|why| without("no live page for this run", &why)).ok();
+        let dashboard = (show == Show::Dashboard).then(|| Dashboard::open(header, begun, stop));
+        let dashboard = match dashboard {
+            Some(Err(why)) => {
+                without("no dashboard", &why);
+                None
+            }
+            Some(Ok(dashboard)) => Some(dashboard),
+            None => None,
+        };
+        let line = (show != Show::Nothing && dashboard.is_none()).then(|| {
+            say(&crate::line::announcement(&header.plan));
+            Line::new(&header.plan)
+        });
+        Observers { line, dashboard, feed, begun }
+    }
+
+    /// Shows and publishes what the study says.
+    pub fn show(&mut self, progress: Progress<'_>) {
+        if let Some(line) = &mut self.line {
+            line.show(progress);
+        }
+        let Some(news) = News::of(progress) else { return };
+        let told = Told { at_seconds: self.begun.elapsed().as_secs_f64(), news };
+        if let Some(feed) = &self.feed {
+            feed.tell(&told);
+        }
+        if let Some(dashboard) = &self.dashboard {
+            dashboard.tell(told);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The pages: what is kept and under way, one study, two studies.
+
+use super::html::{Escaped, page};
+use super::studies;
+use model::{Cause, Failure};
+use report::{Paper, Style};
+use std::path::Path;
+
+/// Columns of the text of a comparison.
+const COLUMNS: usize = 110;
+
+/// The page one comes in by, with what is there now.
+pub(super) fn index(runs: &str, list: &str) -> String {
+    let body = format!(
+        "<header><h1>plimsoll</h1></header><main><section aria-labelledby=\"under-way\">\
+         <h2 id=\"under-way\">Under way</h2><div id=\"runs\">{runs}</div></section>\
+         <section aria-labelledby=\"kept\"><h2 id=\"kept\">Studies</h2>\
+         <div id=\"studies\">{list}</div></section></main>"
+    );
+    page("plimsoll", true, &body)
+}
+
+/// A study as the report that `plimsoll report` writes; `None` where there is none.
+pub(super) fn study(store: &Path, reference: &str) -> Result<Option<String>, Failure> {
+    Ok(studies::load(store, reference)?.map(|study| Paper::new(&[study]).html()))
+}
+
+/// Two studies side by side.
+pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, Failure> {
+    let (Some(a), Some(b)) = (studies::load(store, a)?, studies::load(store, b)?) else {
+        return Ok(None);
+    };
+    // The earlier one is what the other is compared with, in whichever order they were ticked.
+    let (a, b) = if a.started_unix_seconds <= b.started_unix_seconds { (a, b) } else { (b, a) };
+    let text = report::compare(&a, &b, &Style { width: COLUMNS, colour: false });
+    let title = format!("{} and {}", a.id, b.id);
+    Ok(Some(text_page(&title, &text)))
+}
+
+/// Something that cannot be shown, and why.
+pub(super) fn trouble(failure: &Failure) -> String {
+    format!("<pre>{}</pre>", Escaped(&report_lines(failure)))
+}
+
+/// A page that says why there is no other.
+pub(super) fn refusal(title: &str, why: &str) -> String {
+    text_page(title, why)
+}
+
+/// The page of a failure.
+pub(super) fn failed(failure: &Failure) -> String {
+    let title = if failure.cause == Cause::Usage { "Not found" } else { "Trouble" };
+    text_page(title, &report_lines(failure))
+}
+
+/// A failure's lines, each safe to print.
+fn report_lines(failure: &Failure) -> String {
+    failure.to_string().lines().map(|line| report::printable(line) + "\n").collect()
+}
+
+fn text_page(title: &str, text: &str) -> String {
+    let title = report::printable(title);
+    let body = format!(
+        "<header><h1>{}</h1><p><a href=\"./\">All studies</a></p></header>\
+         <main><pre tabindex=\"0\">{}</pre></main>",
+        Escaped(&title),
+        Escaped(text)
+    );
+    page(&title, false, &body)
+}

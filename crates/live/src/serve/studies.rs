@@ -1,0 +1,68 @@
+//! The list of studies, and reading the store for a page. The store is opened for each reading and
+//! closed again, so that a run that writes it never waits long.
+
+use super::html::Escaped;
+use model::{Ended, Failure, Study};
+use record::{Store, StudySummary};
+use std::fmt::Write;
+use std::path::Path;
+
+/// A study by its id, or the beginning of it. A store that is not there is not made.
+pub(super) fn load(store: &Path, reference: &str) -> Result<Option<Study>, Failure> {
+    if !store.exists() {
+        return Ok(None);
+    }
+    Store::open(store)?.load(reference).map(Some)
+}
+
+/// The list, the latest first, with a box to tick for each.
+pub(super) fn list(store: &Path) -> Result<String, Failure> {
+    let studies = if store.exists() { Store::open(store)?.list()? } else { Vec::new() };
+    if studies.is_empty() {
+        return Ok("<p>No studies yet; <code>plimsoll check</code> makes one.</p>".to_owned());
+    }
+    let mut markup = String::from(
+        "<form action=\"compare\" method=\"get\"><div class=\"wide\"><table><thead><tr>\
+         <th scope=\"col\">Compare</th><th scope=\"col\">Study</th><th scope=\"col\">Begun</th>\
+         <th scope=\"col\">Targets</th><th scope=\"col\">Patterns</th>\
+         <th scope=\"col\">Trials</th><th scope=\"col\">End</th></tr></thead><tbody>",
+    );
+    for study in studies.iter().rev() {
+        row(&mut markup, study);
+    }
+    markup.push_str("</tbody></table></div><p><button>Compare the two ticked</button></p></form>");
+    Ok(markup)
+}
+
+fn row(markup: &mut String, study: &StudySummary) {
+    let id = report::printable(&study.id.0);
+    let id = Escaped(&id);
+    let targets: Vec<String> = study.targets.iter().map(|t| report::printable(t)).collect();
+    let patterns: Vec<&str> = study.patterns.iter().map(|p| p.name()).collect();
+    let bad = match study.incomplete {
+        0 => String::new(),
+        n => format!(", {n} failed or stopped"),
+    };
+    // Writing to a String does not fail.
+    let _ = write!(
+        markup,
+        "<tr><td><input type=\"checkbox\" name=\"study\" value=\"{id}\" aria-label=\"Compare {id}\">\
+         </td><th scope=\"row\"><a href=\"{id}\">{id}</a></th><td>{}</td><td>{}</td>\
+         <td>{}</td><td>{}{bad}</td><td>{}</td></tr>",
+        report::utc(study.started_unix_seconds),
+        Escaped(&targets.join(", ")),
+        patterns.join(", "),
+        study.complete,
+        ended(&study.ended)
+    );
+}
+
+fn ended(ended: &Ended) -> &'static str {
+    match ended {
+        Ended::Open => "not ended",
+        Ended::Done => "done",
+        Ended::CapReached => "time cap reached",
+        Ended::Interrupted => "interrupted",
+        Ended::Failed { .. } => "failed",
+    }
+}
