@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""Black-box tests of the probe: check.py DIRECTORY, where `make probes` put them.
+
+Each program must work on its machine (here, under qemu-user where it is another), keep to its size
+and memory, refuse what is no request, and leave nothing behind.
+"""
+
+import os
+import pathlib
+import platform
+import shutil
+import sys
+import unittest
+
+import cases
+from channel import run
+
+# Emulated processors: the least that each build must run on.
+EMULATORS = {
+    "mips": [["qemu-mips-static", "-cpu", "24Kc"], ["qemu-mips-static", "-cpu", "4Kc"]],
+    "mipsel": [["qemu-mipsel-static", "-cpu", "24Kc"], ["qemu-mipsel-static", "-cpu", "4Kc"]],
+    "armv6": [["qemu-arm-static", "-cpu", "arm1176"]],
+    "armv7": [["qemu-arm-static", "-cpu", "cortex-a7"]],
+    "aarch64": [["qemu-aarch64-static", "-cpu", "cortex-a53"]],
+    "riscv64": [["qemu-riscv64-static", "-cpu", "rv64"]],
+    "x86_64": [["qemu-x86_64-static"]],
+    "i686": [["qemu-i386-static"]],
+}
+LONGEST_BYTES = 100_000
+
+
+class Emulated(unittest.TestCase):
+    """Every build under the emulator of its machine."""
+
+    def check(self, machine, emulator):
+        program = cases.DIRECTORY / machine / "plimsoll-probe"
+        self.assertLessEqual(program.stat().st_size, LONGEST_BYTES, program)
+        if shutil.which(emulator[0]) is None:
+            if os.environ.get("PLIMSOLL_REQUIRE") == "all":
+                self.fail(f"{emulator[0]} is missing: install qemu-user-static")
+            self.skipTest(f"{emulator[0]} is missing")
+        command = [*emulator, str(program)]
+        results, kind, last = run(command, "selftest")
+        self.assertEqual(kind, "D", last)
+        self.assertTrue(all(v for k, v in results[0].items() if k.endswith("_good")), results)
+        results, kind, last = run(command, "inventory", path="/tmp")
+        self.assertEqual(kind, "D", last)
+        sections = {result["section"]: result for result in results}
+        big = machine == "mips"
+        self.assertEqual(sections["probe"]["byte_order"], "big" if big else "little")
+        self.assertEqual(sections["kernel"]["release"], platform.release())
+        cases.check_sample(self, command)
+        results, kind, last = run(command, "cpu", duration_ms=10, each_core=0)
+        self.assertEqual(kind, "D", last)
+        self.assertGreater(results[1]["rounds_count"], 0)
+        self.assertEqual(results[1]["wrong_rounds_count"], 0)
+
+
+def add_emulated():
+    for machine, emulators in EMULATORS.items():
+        for emulator in emulators:
+            name = "test_" + "_".join([machine, *emulator[2:]])
+            setattr(Emulated, name, lambda self, m=machine, e=emulator: self.check(m, e))
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit("usage: check.py DIRECTORY")
+    cases.DIRECTORY = pathlib.Path(sys.argv.pop())
+    add_emulated()
+    loader, suite = unittest.TestLoader(), unittest.TestSuite()
+    suite.addTests(loader.loadTestsFromTestCase(Emulated))
+    suite.addTests(loader.loadTestsFromModule(cases))
+    sys.exit(not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful())
+
+
+if __name__ == "__main__":
+    main()
