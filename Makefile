@@ -7,6 +7,8 @@ export PATH := $(CURDIR)/target/tools/bin:$(HOME)/.cargo/bin:$(PATH)
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
+# Where manual pages and completions go; the program goes where cargo puts programs.
+PREFIX ?= $(HOME)/.local
 # Synthetic studies of each scenario.
 STUDIES ?= 2000
 
@@ -16,7 +18,8 @@ ifeq ($(CI),true)
 export PLIMSOLL_REQUIRE ?= all
 endif
 
-.PHONY: help demo test bench fuzz simulate lint lint-advisories install check-style check-tests \
+.PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
+	probe probes check-probe setup-probe \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test
 
 help:
@@ -25,9 +28,13 @@ help:
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
+	@echo "make probe            the device-side program for this machine; make probes: for all machines"
+	@echo "make check-probe      its tests on all machines, emulated; not part of make test"
+	@echo "make docs             the outputs on the pages in docs/, written anew"
+	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
 	@echo "make lint-advisories  known vulnerabilities of dependencies; needs the network"
-	@echo "make install          cargo install the program"
+	@echo "make install          cargo install the program; manual pages and completions below PREFIX=$(PREFIX)"
 
 demo: setup-demo
 	cargo build --release --locked -p plimsoll
@@ -53,6 +60,10 @@ check-style:
 check-tests:
 	cargo test --workspace --locked --quiet
 
+# The device-side program: probe/README.md.
+probe probes check-probe: %: setup-probe
+	$(MAKE) --no-print-directory -j$$(nproc) -C probe TARGET=$(abspath $(TARGET)) $*
+
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories
 
@@ -66,8 +77,20 @@ simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \
 		-- --include-ignored --nocapture
 
+docs: setup-demo
+	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs
+
+gallery: setup-demo
+	cargo build --release --locked -p plimsoll
+	scripts/gallery.sh $(TARGET)/release/plimsoll docs/gallery
+
 install: setup-demo
 	cargo install --locked --path crates/plimsoll
+	cargo build --release --locked -p plimsoll
+	$(TARGET)/release/plimsoll man --dir $(PREFIX)/share/man/man1
+	install -d $(PREFIX)/share/bash-completion/completions $(PREFIX)/share/fish/vendor_completions.d
+	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll
+	$(TARGET)/release/plimsoll completions fish >$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 
-setup-demo setup-lint setup-fuzz setup-bench setup-test: setup-%:
+setup-demo setup-lint setup-fuzz setup-bench setup-test setup-probe: setup-%:
 	@scripts/setup.sh $*
