@@ -26,6 +26,11 @@ const TARGET_HELP: &str = "What to measure: a directory, nfs://host[:port]/expor
 smb://[domain;]user@host[:port]/share/path; both take options: ?option=value&… Of several, the \
 first is the one that the others are compared with";
 
+const CREDENTIALS_HELP: &str = "Passwords by host and user: lines '[user@host]' with 'password = …' below; nobody else may \
+be able to read the file. The environment variable PLIMSOLL_PASSWORD goes first; what is \
+in neither is asked for at the terminal [default: plimsoll/credentials in the user's \
+configuration directory]";
+
 #[derive(Args)]
 pub struct StoreArguments {
     /// The store of results [default: plimsoll/studies.db in the user's data directory]
@@ -144,11 +149,7 @@ pub struct RuleArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Access to SMB shares")]
 pub struct AccessArguments {
-    /// Passwords by host and user: lines '[user@host]' with 'password = …' below; nobody else may
-    /// be able to read the file. The environment variable PLIMSOLL_PASSWORD goes first; what is in
-    /// neither is asked for at the terminal [default: plimsoll/credentials in the user's
-    /// configuration directory]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = CREDENTIALS_HELP)]
     pub credentials: Option<PathBuf>,
 }
 
