@@ -55,8 +55,9 @@ fn lines(values: &[(f64, f64)]) -> Lines {
 }
 
 fn areas(values: &[(f64, f64)]) -> Areas {
-    let layer = |label: &str, pick: fn(&(f64, f64)) -> f64| Layer {
+    let layer = |style: usize, label: &str, pick: fn(&(f64, f64)) -> f64| Layer {
         label: label.into(),
+        style,
         values: values.iter().map(pick).collect(),
     };
     Areas {
@@ -66,7 +67,7 @@ fn areas(values: &[(f64, f64)]) -> Areas {
         y: Axis::new("share", SHARE),
         whole: Some(1.0),
         edges: (0..=values.len()).map(|i| i as f64).collect(),
-        layers: vec![layer("user", |v| v.0), layer("system", |v| v.1)],
+        layers: vec![layer(0, "user", |v| v.0), layer(2, "system", |v| v.1)],
         phases: Vec::new(),
     }
 }

@@ -99,8 +99,10 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
     let recent = || host.loads.iter().filter(|l| l.at_seconds >= run.at_seconds - REACH);
     let edges: Vec<f64> = recent().map(|l| l.at_seconds - run.at_seconds).collect();
     // A load is of the time before it: the first of them only begins the next.
-    let layer = |label: &str, share: fn(&LoadNow) -> f64| Layer {
+    // The styles are those of the report for the same classes.
+    let layer = |label: &str, style: usize, share: fn(&LoadNow) -> f64| Layer {
         label: label.to_owned(),
+        style,
         values: recent().skip(1).map(share).collect(),
     };
     (edges.len() > 1).then(|| Areas {
@@ -111,11 +113,11 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
         whole: Some(1.0),
         edges,
         layers: vec![
-            layer("user", |l| l.shares.user + l.shares.nice),
-            layer("kernel", |l| l.shares.system),
-            layer("interrupts", |l| l.shares.irq),
-            layer("soft interrupts", |l| l.shares.softirq),
-            layer("stolen", |l| l.shares.steal),
+            layer("user", 0, |l| l.shares.user + l.shares.nice),
+            layer("kernel", 1, |l| l.shares.system),
+            layer("interrupts", 4, |l| l.shares.irq),
+            layer("soft interrupts", 2, |l| l.shares.softirq),
+            layer("stolen", 6, |l| l.shares.steal),
         ],
         phases: Vec::new(),
     })

@@ -33,6 +33,8 @@ pub struct Areas {
 pub struct Layer {
     /// What it is.
     pub label: String,
+    /// Which of the distinguishable styles it has: the same for the same in every chart.
+    pub style: usize,
     /// A value for each stretch between two edges; what is not finite or below 0 counts as 0.
     pub values: Vec<f64>,
 }
@@ -63,6 +65,7 @@ impl Areas {
         let edges = begins.iter().filter_map(|i| self.edges.get(*i).copied()).collect();
         let layer = |layer: &Layer| Layer {
             label: layer.label.clone(),
+            style: layer.style,
             values: fullest.iter().map(|i| of(layer, *i)).collect(),
         };
         (edges, self.layers.iter().map(layer).collect())
@@ -87,7 +90,7 @@ impl Chart for Areas {
         };
         let (low, high) = extent(edges.iter().copied()).unwrap_or((0.0, 1.0));
         let mut legend: Vec<(Sample, String)> =
-            layers.iter().enumerate().map(|(i, l)| (Sample::Layer(i), l.label.clone())).collect();
+            layers.iter().map(|l| (Sample::Layer(l.style), l.label.clone())).collect();
         legend.extend(self.phases.iter().map(|(_, what)| (Sample::Phase, what.clone())));
         let mut frame = Frame::new(&Parts {
             title: &self.title,
@@ -98,7 +101,7 @@ impl Chart for Areas {
         });
         let (x, y) = (frame.x, frame.y);
         let mut below = vec![0.0; stretches];
-        for (i, layer) in layers.iter().enumerate() {
+        for layer in &layers {
             let above: Vec<f64> = below.iter().zip(&layer.values).map(|(b, v)| b + v).collect();
             if layer.values.iter().any(|v| *v > 0.0) {
                 let step = |values: &[f64], at: usize| {
@@ -111,7 +114,7 @@ impl Chart for Areas {
                     [to, from]
                 });
                 let d = through(over.chain(under)) + "z";
-                frame.svg.path(&frame::layer_class(i), "", &d);
+                frame.svg.path(&frame::layer_class(layer.style), "", &d);
             }
             below = above;
         }

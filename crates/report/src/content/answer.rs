@@ -134,7 +134,7 @@ fn table(shown: &Shown<'_>) -> Option<Table> {
                     let ratio = claim.ratio;
                     let interval = ratio.interval.map(|i| format!(" {}", ends(i.low, i.high)));
                     row.push(three_digits(ratio.estimate) + &interval.unwrap_or_default());
-                    row.push(capital(&verdict(shown, claim, pair)));
+                    row.push(verdict(shown, claim, pair));
                 }
                 None => row.extend(["–".to_owned(), "No block has both.".to_owned()]),
             }

@@ -13,15 +13,16 @@ use model::{CpuStretch, CpuTimes, HostLoad, Trial};
 type Class = fn(&CpuTimes) -> f64;
 
 /// The classes of CPU time that are busy, and waiting, which is idle. Those next to each other are
-/// drawn in different lightness.
-const CLASSES: [(&str, Class); 7] = [
-    ("user", |cpu| cpu.user),
-    ("nice", |cpu| cpu.nice),
-    ("system", |cpu| cpu.system),
-    ("hard interrupts", |cpu| cpu.irq),
-    ("soft interrupts", |cpu| cpu.softirq),
-    ("stolen", |cpu| cpu.steal),
-    ("waiting for I/O (idle)", |cpu| cpu.iowait),
+/// drawn in different lightness, which is what their styles are chosen for; nice and hard interrupts
+/// are rare.
+const CLASSES: [(&str, usize, Class); 7] = [
+    ("user", 0, |cpu| cpu.user),
+    ("nice", 5, |cpu| cpu.nice),
+    ("system", 1, |cpu| cpu.system),
+    ("hard interrupts", 4, |cpu| cpu.irq),
+    ("soft interrupts", 2, |cpu| cpu.softirq),
+    ("stolen", 6, |cpu| cpu.steal),
+    ("waiting for I/O (idle)", 3, |cpu| cpu.iowait),
 ];
 
 /// CPU by class and core of every host that was watched; `None` where none was.
@@ -56,8 +57,9 @@ pub(super) fn part(shown: &Shown<'_>) -> Option<Part> {
 
 /// Classes of CPU time as shares of all cores, a stretch a trial.
 fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
-    let layers = CLASSES.iter().map(|(label, of)| Layer {
+    let layers = CLASSES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
+        style: *style,
         values: loads.iter().map(|(_, load)| of(&load.cpu) / load.cpu.total()).collect(),
     });
     let caption =
@@ -133,8 +135,9 @@ fn over_trial(
         "Share of the time of all cores, the mean of the trials. What is missing to 100% \
                    was idle."
             .to_owned();
-    let layers = CLASSES.iter().map(|(label, of)| Layer {
+    let layers = CLASSES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
+        style: *style,
         values: sums.iter().map(|cpu| of(cpu) / cpu.total()).collect(),
     });
     let chart = Areas {

@@ -8,7 +8,7 @@ use crate::study::Shown;
 use crate::text::capital;
 use crate::verdict::percent;
 use explain::WorkloadFindings;
-use model::units::bytes_per_second;
+use model::units::{bytes_per_second, seconds};
 use model::{Flag, Outcome, Trial, Window, Workload};
 
 /// The complete trials of a cell.
@@ -107,7 +107,7 @@ fn over_windows(
     let caption = format!(
         "Line: median of the trials in each window; band: from the lowest to the highest trial. \
          Warm-up ({} at most) is shown too.{only}",
-        crate::text::duration(warm_up)
+        seconds(warm_up)
     );
     let chart = Lines {
         title: words.title.clone(),

@@ -39,7 +39,11 @@ pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -
     part.claims.extend(workload::incomplete(shown, found));
     if found.pairs.len() <= super::MOST_LINES {
         for pair in &found.pairs {
-            part.claims.extend(workload::claims(shown, found, pair));
+            let claims = workload::claims(shown, found, pair).into_iter().enumerate();
+            part.claims.extend(claims.map(|(i, claim)| match i {
+                0 => format!("Verdict: {claim}"),
+                _ => claim,
+            }));
             part.claims.extend(workload::doubt(shown, pair));
         }
     }

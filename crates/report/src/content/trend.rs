@@ -96,7 +96,7 @@ fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
             capital(&names::pattern(found.workload_a.pattern)),
             names::of(&first.names, found.target_a),
             three_digits(claim.ratio.estimate) + &interval.unwrap_or_default(),
-            capital(&sentence(&claim, Two { a: &a, b: &b }, None)),
+            sentence(&claim, Two { a: &a, b: &b }, None),
         ]);
     }
     (!table.rows.is_empty()).then(|| Part {
