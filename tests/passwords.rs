@@ -90,7 +90,7 @@ fn credentials_files_are_found_by_user_and_host() {
     assert_nowhere(PASSWORD, &program, &ran);
     program.run(&["clean", &url, &option]).expect(0);
     // The user's own one.
-    std::fs::create_dir(program.home().join("plimsoll")).unwrap();
+    std::fs::create_dir_all(program.home().join("plimsoll")).unwrap();
     write_private(&program.home().join("plimsoll/credentials"), &text);
     check(&program, &url, &["--pattern=random-read"]).expect(0);
     // One that others can read.
