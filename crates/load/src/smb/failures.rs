@@ -118,8 +118,8 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
             unreachable(next.into())
         }
         Error::NoCredits => unreachable(
-            "The server lets this client send nothing more: use a smaller --depth, and look at \
-             the server's load and limits (on Samba 'smb2 max credits')."
+            "The server lets this client send nothing more: use a smaller --depth, or smaller \
+             transfers with rsize= and wsize=, and look at the server's load and limits (on Samba 'smb2 max credits')."
                 .into(),
         ),
         Error::Name { .. } => (
