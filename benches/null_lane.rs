@@ -5,9 +5,9 @@
 #[path = "support/trials.rs"]
 mod trials;
 
-use load::NullShare;
+use load::{NullShare, SystemClock};
 use model::units::{Bytes, GIB, KIB};
-use model::{Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload};
+use model::{Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -50,7 +50,23 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     println!("  every operation is in the histogram");
+    println!("  one reading of the clock takes at least {:.1} ns here and now", clock_read());
     Ok(())
+}
+
+/// What one reading of the clock takes, in nanoseconds: the least of several stretches. Operations
+/// one at a time need a few each, so the figures above move with it.
+fn clock_read() -> f64 {
+    const READS: u32 = 100_000;
+    let clock = SystemClock::new();
+    let stretch = || {
+        let begun = clock.now();
+        (0..READS).for_each(|_| {
+            std::hint::black_box(clock.now());
+        });
+        clock.now().since(begun).as_nanos() as f64 / f64::from(READS)
+    };
+    (0..20).map(|_| stretch()).fold(f64::INFINITY, f64::min)
 }
 
 /// Operations counted, operations in the histogram, and the rate times the time are one number.

@@ -2,6 +2,7 @@
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
+mod imports;
 #[path = "../../explain/tests/support/mod.rs"]
 mod support;
 
@@ -135,26 +136,7 @@ fn two_studies_compared() {
 /// Single runs of another tool: ratios without intervals, always told of the faster one.
 #[test]
 fn an_import_of_two_targets() {
-    let mut import = empty(&TWO, &[Pattern::SequentialRead, Pattern::RandomRead]);
-    import.origin = model::Origin::Imported { tool: "fio-3.36".into() };
-    import.plan.rule = Rule::Fixed { blocks: 1 };
-    import.plan.targets.clear();
-    import.plan.command = "plimsoll import fio_output.txt".into();
-    for (target, pattern, rate) in [
-        (0, Pattern::SequentialRead, 116.2e6),
-        (1, Pattern::SequentialRead, 117.5e6),
-        (0, Pattern::RandomRead, 7334.0 * 4096.0),
-        (1, Pattern::RandomRead, 5513.0 * 4096.0),
-    ] {
-        support::add(&mut import, 0, target, pattern, rate);
-    }
-    for trial in &mut import.trials {
-        trial.block = None;
-        trial.cell.workload.size = Bytes(0);
-        trial.imported = Some(any_study::imported(60.0, 4));
-    }
-    import.plan.workloads.iter_mut().for_each(|w| w.size = Bytes(0));
-    import.targets.iter_mut().for_each(|t| t.reads_from = None);
+    let import = imports::study(&TWO, &imports::PUBLISHED);
     insta::assert_snapshot!(study(&import, &NARROW));
     let mut measured = empty(&TWO[1..], &[Pattern::RandomRead]);
     add_blocks(&mut measured, 6, 0.015, rate);

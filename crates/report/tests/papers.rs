@@ -2,6 +2,7 @@
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
+mod imports;
 mod support;
 
 use model::units::Bytes;
@@ -215,6 +216,38 @@ fn several_studies_are_a_trend() {
     let page = Paper::new(&studies).html();
     assert!(page.find("5eed0000").unwrap() < page.find("5eed0003").unwrap(), "oldest first");
     assert!(page.contains("Measured at different times"));
+}
+
+/// What has no interval gets no verdict, no margin, and no word of blocks.
+#[test]
+fn single_runs_of_another_tool_are_told_without_intervals() {
+    let before = imports::study(&TWO, &imports::PUBLISHED);
+    let page = html(&before);
+    charts_are_sound(std::slice::from_ref(&before));
+    for said in ["33% faster", "ratio of single runs, no interval", "which has no interval"] {
+        assert!(page.contains(said), "{said} is missing");
+    }
+    for false_here in ["so no verdict", "mean of the blocks", "margin of", "block:"] {
+        assert!(!page.contains(false_here), "{false_here}");
+    }
+
+    let mut after = imports::study(
+        &TWO,
+        &[(Pattern::SequentialRead, 58.1e6, 117.5e6), (Pattern::RandomRead, 33.0e6, 24.0e6)],
+    );
+    after.id = StudyId("5eed0002".into());
+    after.started_unix_seconds += 86_400;
+    let studies = [before, after];
+    charts_are_sound(&studies);
+    let page = Paper::new(&studies).html();
+    for said in [
+        "From 5eed0001 to 5eed0002: of 4 ratios, 2 faster, 1 slower and 1 equally fast.",
+        "5eed0001 is 100% faster than 5eed0002 (ratio of single runs, no interval)",
+        "single runs in an unknown order",
+    ] {
+        assert!(page.contains(said), "{said} is missing");
+    }
+    assert!(!page.contains("Welch"), "nothing is made of single runs");
 }
 
 #[test]

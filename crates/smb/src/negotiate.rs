@@ -6,7 +6,7 @@ use crate::guard::{Cipher, SigningAlgorithm};
 use crate::message::{HEADER_BYTES, Reply, Request, body};
 use crate::options::{Options, Protection};
 use crate::wire::{Reader, part};
-use ring::rand::{SecureRandom, SystemRandom};
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use smb2::msg::negotiate::{HASH_ALGORITHM_SHA512, NegotiateContext, NegotiateRequest};
 use smb2::pack::{Guid, ReadCursor, Unpack};
 use smb2::types::flags::{Capabilities, SecurityMode};

@@ -4,7 +4,7 @@ use super::{Figure, Part};
 use crate::chart::{Dot, Ratios, Table};
 use crate::figure::{BANDWIDTH, RATE, TIME, ends};
 use crate::names;
-use crate::study::{Shown, summary};
+use crate::study::{Shown, imported, summary};
 use crate::text::capital;
 use crate::verdict::{Longer, Two, sentence};
 use explain::{Claim, Pair, WorkloadFindings};
@@ -57,15 +57,22 @@ pub(super) fn ratios(
     dots: Vec<Dot>,
     only: &str,
 ) -> Figure {
-    let margin = shown.study.plan.margin;
+    // What has no interval is not held against a margin.
+    let margin = if shown.findings.imported { 0.0 } else { shown.study.plan.margin };
     let first = names::of(&shown.names, 0);
-    let caption = format!(
-        "Dot: ratio of bandwidths, geometric mean of the blocks; line: its interval, all of the study \
-         at {} together. To the right of 1 is faster than {first}. Shaded: differences below the \
-         margin of {}, too small to matter.{only}",
-        crate::verdict::percent(shown.study.plan.confidence),
-        crate::verdict::percent(margin),
-    );
+    let caption = match shown.findings.imported {
+        true => format!(
+            "Dot: ratio of bandwidths of single runs, which has no interval. To the right of 1 is \
+             faster than {first}.{only}"
+        ),
+        false => format!(
+            "Dot: ratio of bandwidths, geometric mean of the blocks; line: its interval, all of the \
+             study at {} together. To the right of 1 is faster than {first}. Shaded: differences \
+             below the margin of {}, too small to matter.{only}",
+            crate::verdict::percent(shown.study.plan.confidence),
+            crate::verdict::percent(margin),
+        ),
+    };
     let axis = format!("bandwidth as a multiple of {first}'s (log axis)");
     let chart =
         Ratios { title: title.to_owned(), description: caption.clone(), axis, margin, dots };
@@ -100,6 +107,9 @@ pub(super) fn dot(
 
 fn verdict(shown: &Shown<'_>, claim: &Claim, pair: &Pair) -> String {
     let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
+    if shown.findings.imported {
+        return imported::faster(&a, &b, &claim.ratio);
+    }
     let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
     sentence(claim, Two { a: &a, b: &b }, longer)
 }
@@ -135,6 +145,9 @@ fn table(shown: &Shown<'_>) -> Option<Table> {
                     let interval = ratio.interval.map(|i| format!(" {}", ends(i.low, i.high)));
                     row.push(three_digits(ratio.estimate) + &interval.unwrap_or_default());
                     row.push(verdict(shown, claim, pair));
+                }
+                None if shown.findings.imported => {
+                    row.extend(["–".to_owned(), "There are not runs of both.".to_owned()]);
                 }
                 None => row.extend(["–".to_owned(), "No block has both.".to_owned()]),
             }

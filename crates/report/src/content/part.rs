@@ -86,11 +86,15 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
         })
     };
     let mut bars: Vec<Bar> = found.targets.iter().filter_map(bar).collect();
-    let caption = format!(
-        "Bar: geometric mean of the blocks, the final flush included; line: its {} interval.{}",
-        crate::verdict::percent(shown.study.plan.confidence),
-        only_some(super::MOST_ROWS, bars.len())
-    );
+    let only = only_some(super::MOST_ROWS, bars.len());
+    let caption = match shown.findings.imported {
+        true => format!("Bar: geometric mean of the runs, which has no interval.{only}"),
+        false => format!(
+            "Bar: geometric mean of the blocks, the final flush included; line: its {} \
+             interval.{only}",
+            crate::verdict::percent(shown.study.plan.confidence),
+        ),
+    };
     bars.truncate(super::MOST_ROWS);
     let chart = Bars {
         title: format!("{}: {title}", capital(name)),

@@ -5,9 +5,10 @@ use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
 use crate::figure::ends;
 use crate::names;
-use crate::study::{Shown, warnings};
+use crate::study::{Shown, imported, warnings};
 use crate::text::{capital, counted, listed, printable};
 use crate::verdict::{Two, sentence};
+use explain::Claim;
 use model::units::three_digits;
 use model::{Metric, Study, Workload};
 use stats::verdict::{Side, Verdict};
@@ -49,13 +50,23 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return vec!["There is nothing to report.".to_owned()];
     };
-    let verdicts: Vec<Verdict> = explain::across(first.study, last.study)
+    let claims: Vec<Claim> = explain::across(first.study, last.study)
         .counterparts
-        .iter()
-        .filter_map(|found| found.claim.as_ref()?.verdict)
+        .into_iter()
+        .filter_map(|found| found.claim)
         .collect();
-    if verdicts.is_empty() {
+    if claims.is_empty() {
         return vec!["The first and the last study have nothing in common to compare.".to_owned()];
+    }
+    if single_runs(first, last) {
+        return vec![
+            format!("From {} to {}: {}.", name(first), name(last), ratios_of_runs(&claims)),
+            imported::CAUTION.to_owned(),
+        ];
+    }
+    let verdicts: Vec<Verdict> = claims.iter().filter_map(|claim| claim.verdict).collect();
+    if verdicts.is_empty() {
+        return vec!["Too few trials of the first and the last study to compare them.".to_owned()];
     }
     let count = |is: &dyn Fn(&Verdict) -> bool| verdicts.iter().filter(|v| is(v)).count();
     let towards = |side: Side| count(&|v| v.faster() == Some(side));
@@ -83,6 +94,24 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     ]
 }
 
+/// Whether either side is another tool's: then no ratio has an interval, and nothing a verdict.
+fn single_runs(first: &Shown<'_>, last: &Shown<'_>) -> bool {
+    first.findings.imported || last.findings.imported
+}
+
+/// "of 5 ratios, 3 faster and 2 slower".
+fn ratios_of_runs(claims: &[Claim]) -> String {
+    let count = |is: fn(f64) -> bool| claims.iter().filter(|c| is(c.ratio.estimate)).count();
+    let counts = [
+        (count(|r| r >= imported::ALIKE), "faster"),
+        (count(|r| r <= 1.0 / imported::ALIKE), "slower"),
+        (count(|r| r < imported::ALIKE && r > 1.0 / imported::ALIKE), "equally fast"),
+    ];
+    let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
+    let ratios = counted(claims.len() as u64, "ratio");
+    format!("of {ratios}, {}", listed(&counts.collect::<Vec<_>>()))
+}
+
 /// The last study against the first, what both measured.
 fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
     let (first, last) = (all.first()?, all.last()?);
@@ -90,13 +119,18 @@ fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
     let header = ["work", "target", &format!("{b} / {a}"), "verdict"];
     let mut table = Table::new(header.map(str::to_owned).into());
     for found in explain::across(first.study, last.study).counterparts {
-        let Some(claim) = found.claim.filter(|claim| claim.verdict.is_some()) else { continue };
+        let runs = single_runs(first, last);
+        let Some(claim) = found.claim.filter(|c| runs || c.verdict.is_some()) else { continue };
+        let said = match runs {
+            true => imported::faster(&a, &b, &claim.ratio),
+            false => sentence(&claim, Two { a: &a, b: &b }, None),
+        };
         let interval = claim.ratio.interval.map(|i| format!(" {}", ends(i.low, i.high)));
         table.rows.push(vec![
             capital(&names::pattern(found.workload_a.pattern)),
             names::of(&first.names, found.target_a),
             three_digits(claim.ratio.estimate) + &interval.unwrap_or_default(),
-            sentence(&claim, Two { a: &a, b: &b }, None),
+            said,
         ]);
     }
     (!table.rows.is_empty()).then(|| Part {
@@ -179,9 +213,12 @@ fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
     let lines: Vec<Line> =
         lines.into_iter().take(super::MOST_LINES).map(|(_, line)| line).collect();
     let name = capital(&names::pattern(workload.pattern));
+    let points = match all.iter().all(|shown| shown.findings.imported) {
+        true => "Geometric mean of each study's runs, which has no interval.",
+        false => "Geometric mean of each study's blocks with its interval.",
+    };
     let caption = format!(
-        "Geometric mean of each study's blocks with its interval. The studies stand in their order, \
-         not at their times.{}",
+        "{points} The studies stand in their order, not at their times.{}",
         super::only_some(super::MOST_LINES, count)
     );
     let chart = Lines {
@@ -205,12 +242,19 @@ fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
 }
 
 fn method(all: &[Shown<'_>]) -> Method {
+    let compared = match all.first().zip(all.last()) {
+        Some((first, last)) if single_runs(first, last) => {
+            "The last study is compared with the first by the ratio of its runs' throughputs, which \
+             has no interval: figures of another tool are single runs in an unknown order."
+        }
+        _ => {
+            "The last study is compared with the first by Welch's interval on the logarithms of the \
+             trials' throughputs; the margin is the first one's."
+        }
+    };
     Method {
         sentences: vec![
-            "The last study is compared with the first by Welch's interval on the logarithms of the \
-             trials' throughputs; the margin is the first one's. A target is the same where it was \
-             given in the same words."
-                .to_owned(),
+            format!("{compared} A target is the same where it was given in the same words."),
             "How each was measured is in its own report.".to_owned(),
         ],
         tables: Vec::new(),

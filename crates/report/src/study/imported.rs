@@ -92,7 +92,7 @@ pub(crate) fn faster(a: &str, b: &str, ratio: &Ratio) -> String {
         true => (b, a, ratio.estimate),
         false => (a, b, 1.0 / ratio.estimate),
     };
-    if factor < 1.0005 {
+    if factor < ALIKE {
         return format!("{b} and {a} are equally fast (ratio of {runs}, no interval)");
     }
     format!("{fast} is {} than {slow} (ratio of {runs}, no interval)", by(factor, "faster"))
@@ -117,8 +117,8 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
         if let Some(claim) = &pair.claim {
             let ratio = claim.ratio.estimate;
             match ratio {
-                r if r >= 1.0005 => b_faster.push(format!("{name} ({})", by(r, "faster"))),
-                r if r <= 1.0 / 1.0005 => {
+                r if r >= ALIKE => b_faster.push(format!("{name} ({})", by(r, "faster"))),
+                r if r <= 1.0 / ALIKE => {
                     a_faster.push(format!("{name} ({})", by(1.0 / r, "faster")));
                 }
                 _ => equal.push(name.clone()),
@@ -127,8 +127,8 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
         let Some(ratio) = cpu::ratio(shown, found, pair) else { continue };
         let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
         match ratio.estimate {
-            r if r >= 1.0005 => b_dearer.push(format!("{name} ({} {per})", by(r, "more"))),
-            r if r <= 1.0 / 1.0005 => {
+            r if r >= ALIKE => b_dearer.push(format!("{name} ({} {per})", by(r, "more"))),
+            r if r <= 1.0 / ALIKE => {
                 a_dearer.push(format!("{name} ({} {per})", by(1.0 / r, "more")));
             }
             _ => {}
@@ -148,6 +148,9 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
         }
     }
 }
+
+/// Ratios below this are told as equal: they would be told as "0%".
+pub(crate) const ALIKE: f64 = 1.0005;
 
 /// How far the figures reach.
 pub(crate) const CAUTION: &str = "These are ratios of single runs, so nothing says how much of \

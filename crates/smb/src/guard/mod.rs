@@ -1,6 +1,5 @@
 //! What protects messages: signatures and encryption.
 
-mod gmac;
 mod sealer;
 mod signer;
 

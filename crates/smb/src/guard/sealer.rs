@@ -2,12 +2,12 @@
 
 use crate::Error;
 use aes::{Aes128, Aes256};
+use aws_lc_rs::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use ccm::Ccm;
 use ccm::aead::array::Array;
 use ccm::aead::consts::{U11, U16};
 use ccm::aead::{AeadInOut, KeyInit};
-use ring::aead::{AES_128_GCM, AES_256_GCM, Aad, LessSafeKey, Nonce, Tag, UnboundKey};
-use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt;
 use std::ops::Range;
 
@@ -121,8 +121,7 @@ impl Key {
         match self {
             Key::Gcm(key) => {
                 let nonce = Nonce::assume_unique_for_key(*nonce);
-                let (beside, tag) = (Aad::from(beside), Tag::from(tag));
-                key.open_in_place_separate_tag(nonce, beside, tag, message, 0..).is_ok()
+                key.open_in_place_separate_tag(nonce, Aad::from(beside), &tag, message).is_ok()
             }
             Key::Aes128Ccm(key) => open_ccm(&**key, nonce, beside, tag, message),
             Key::Aes256Ccm(key) => open_ccm(&**key, nonce, beside, tag, message),

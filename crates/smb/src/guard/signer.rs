@@ -1,10 +1,8 @@
 //! Signatures of messages (MS-SMB2, sections 3.1.4.1 and 3.1.5.1).
 
-use super::gmac::Gmac;
 use crate::Error;
-use aes::Aes128;
-use cmac::{Cmac, KeyInit, Mac};
-use ring::hmac;
+use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::{cmac, hmac};
 use std::fmt;
 use std::ops::Range;
 
@@ -41,11 +39,10 @@ impl fmt::Display for SigningAlgorithm {
 
 /// A key, ready for use.
 enum Key {
-    HmacSha256(hmac::Key),
-    AesCmac(Box<Cmac<Aes128>>),
-    /// GCM of nothing, with the message beside it. `ring`'s GCM takes four times as long for what is
-    /// only authenticated, though it is the faster one for what is encrypted.
-    AesGmac(Box<Gmac>),
+    HmacSha256(Box<hmac::Key>),
+    AesCmac(cmac::Key),
+    /// GCM of nothing, with the message beside it.
+    AesGmac(Box<LessSafeKey>),
 }
 
 /// Who signs. It is part of the nonce of GMAC.
@@ -63,12 +60,21 @@ pub struct Signer {
 impl Signer {
     /// A signer with a key of 16 bytes.
     pub fn new(algorithm: SigningAlgorithm, key: &[u8]) -> Result<Signer, Error> {
-        let wrong = |_| Error::Malformed(format!("a signing key of {} bytes, not 16", key.len()));
-        let key: &[u8; 16] = key.try_into().map_err(wrong)?;
+        let wrong = || Error::Malformed(format!("a signing key of {} bytes, not 16", key.len()));
+        if key.len() != 16 {
+            return Err(wrong());
+        }
         let key = match algorithm {
-            SigningAlgorithm::HmacSha256 => Key::HmacSha256(hmac::Key::new(hmac::HMAC_SHA256, key)),
-            SigningAlgorithm::AesCmac => Key::AesCmac(Box::new(Cmac::new(&(*key).into()))),
-            SigningAlgorithm::AesGmac => Key::AesGmac(Box::new(Gmac::new(key))),
+            SigningAlgorithm::HmacSha256 => {
+                Key::HmacSha256(Box::new(hmac::Key::new(hmac::HMAC_SHA256, key)))
+            }
+            SigningAlgorithm::AesCmac => {
+                Key::AesCmac(cmac::Key::new(cmac::AES_128, key).map_err(|_| wrong())?)
+            }
+            SigningAlgorithm::AesGmac => {
+                let key = UnboundKey::new(&AES_128_GCM, key).map_err(|_| wrong())?;
+                Key::AesGmac(Box::new(LessSafeKey::new(key)))
+            }
         };
         Ok(Signer { key })
     }
@@ -110,11 +116,15 @@ impl Signer {
                 signature.copy_from_slice(&hmac::sign(key, message).as_ref()[..16]);
             }
             Key::AesCmac(key) => {
-                let mut mac = Cmac::clone(key);
-                mac.update(message);
-                signature.copy_from_slice(&mac.finalize().into_bytes());
+                let tag = cmac::sign(key, message).expect("any message has a CMAC");
+                signature.copy_from_slice(tag.as_ref());
             }
-            Key::AesGmac(key) => signature = key.tag(gmac_nonce(message, by), message),
+            Key::AesGmac(key) => {
+                let nonce = Nonce::assume_unique_for_key(gmac_nonce(message, by));
+                let tag = key.seal_in_place_separate_tag(nonce, Aad::from(message), &mut []);
+                let tag = tag.expect("a frame is far below GCM's limit");
+                signature.copy_from_slice(tag.as_ref());
+            }
         }
         signature
     }

@@ -2,7 +2,7 @@
 //! [`content`], and what it is sent must be. It shares no code with the client.
 #![allow(dead_code)] // Each test uses a part of it.
 
-use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
+use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use smb::{Cipher, Dialect, Guard, Link, Sealer, SessionFacts, Signer, SigningAlgorithm};
 use smb2::crypto::{encryption, signing};
 use std::io::{ErrorKind, Read, Write};

@@ -1,0 +1,37 @@
+//! Single runs of another tool on two targets.
+
+use crate::any_study;
+use model::units::Bytes;
+use model::{Origin, Pattern, Rule, Study};
+
+#[path = "../../../explain/tests/support/mod.rs"]
+mod plain;
+
+/// Pattern by pattern, what the first and the second target carry in bytes per second: two rows of
+/// the published comparison.
+pub const PUBLISHED: [(Pattern, f64, f64); 2] = [
+    (Pattern::SequentialRead, 116.2e6, 117.5e6),
+    (Pattern::RandomRead, 7334.0 * 4096.0, 5513.0 * 4096.0),
+];
+
+/// One run each.
+pub fn study(targets: &[&str], rates: &[(Pattern, f64, f64)]) -> Study {
+    let patterns: Vec<Pattern> = rates.iter().map(|(pattern, ..)| *pattern).collect();
+    let mut import = plain::empty(targets, &patterns);
+    import.origin = Origin::Imported { tool: "fio-3.36".into() };
+    import.plan.rule = Rule::Fixed { blocks: 1 };
+    import.plan.targets.clear();
+    import.plan.command = "plimsoll import fio_output.txt".into();
+    for (pattern, first, second) in rates {
+        plain::add(&mut import, 0, 0, *pattern, *first);
+        plain::add(&mut import, 0, 1, *pattern, *second);
+    }
+    for trial in &mut import.trials {
+        trial.block = None;
+        trial.cell.workload.size = Bytes(0);
+        trial.imported = Some(any_study::imported(60.0, 4));
+    }
+    import.plan.workloads.iter_mut().for_each(|w| w.size = Bytes(0));
+    import.targets.iter_mut().for_each(|t| t.reads_from = None);
+    import
+}
