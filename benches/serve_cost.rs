@@ -129,12 +129,11 @@ fn watched(
     let (number, block, target) = (0, 0, 0);
     let (planned, seconds_left) = (1, SECONDS);
     tell(Progress::Trial { number, block, target, workload, planned, seconds_left });
-    let result =
-        trials.run_watched(workload, SECONDS, &mut |event| {
-            let before = cpu_of_this_thread();
-            tell(Progress::Event(&event));
-            *cpu += cpu_of_this_thread() - before;
-        })?;
+    let result = trials.run_watched(workload, SECONDS, &mut |event| {
+        let before = cpu_of_this_thread();
+        tell(Progress::Event(&event));
+        *cpu += cpu_of_this_thread() - before;
+    })?;
     rate(&result)
 }
 

@@ -21,6 +21,7 @@ probe=("${demo[@]}" python3:python3 make:make qemu-mips-static:qemu-user-static
     "/usr/lib*/python3*/ensurepip/__init__.py:python3-venv")
 test=(
     "${fuzz[@]}"
+    "${probe[@]}"
     fio:fio
     ganesha.nfsd:nfs-ganesha
     "/usr/lib*/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs"
@@ -35,6 +36,12 @@ test=(
     "${samba[@]}"
     tshark:tshark
     chromium:chromium
+    sshd:openssh-server
+    ssh:openssh-client
+    dropbear:dropbear-bin
+    busybox:busybox-static
+    tcsh:tcsh
+    fish:fish
     /usr/lib/python3/dist-packages/impacket/smbserver.py:python3-impacket
 )
 
@@ -156,4 +163,4 @@ case "$purpose" in
 esac
 case "$purpose" in lint | test) lint_tools ;; esac
 case "$purpose" in fuzz | test) fuzz_tools ;; esac
-case "$purpose" in probe) zig_tools ;; esac
+case "$purpose" in probe | test) zig_tools ;; esac

@@ -13,7 +13,7 @@ enum frame_type {
     FRAME_STOP = 'S',    /* driver: end early, with what is there */
     FRAME_CLOCK = 'C',   /* driver: a token; probe: the token and its clock */
     FRAME_RESULT = 'R',  /* probe: a JSON object */
-    FRAME_SAMPLE = 'T',  /* probe: a sample */
+    FRAME_SAMPLE = 'T',  /* driver: take one now; probe: a sample */
     FRAME_ERROR = 'E',   /* probe: a JSON object; nothing follows it */
     FRAME_DONE = 'D',    /* probe: a JSON object; nothing follows it */
 };

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define STREAM_SCALAR 3.0
+
 enum stream_kernel { STREAM_COPY, STREAM_SCALE, STREAM_ADD, STREAM_TRIAD, STREAM_KERNELS };
 
 struct stream_arrays {

@@ -1,7 +1,10 @@
 /* The verb sample: the kernel's own counters, as text and unparsed, at a steady interval.
  *
  * Files stay open and are read again from their start, so a sample is one system call a file and
- * one or two to send it. The driver parses; this machine has better things to do. */
+ * one or two to send it. The driver parses; this machine has better things to do.
+ *
+ * A driver that asks for each sample knows within half a round trip when it was taken, and gets one
+ * exactly at the begin and the end of what it measures. */
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/utsname.h>
@@ -38,8 +41,8 @@ static size_t without_interrupts(char *text, size_t length)
     return (size_t)(cut - text) + tail;
 }
 
-/* Appends one section; returns the new length of the sample. */
-static size_t add_section(const struct sample_file *file, size_t at)
+/* Appends the section of the file of that index; returns the new length of the sample. */
+static size_t add_section(const struct sample_file *file, size_t index, size_t at)
 {
     if (sizeof sample - at < SECTION_HEADER_BYTES + 2)
         return at;
@@ -55,7 +58,8 @@ static size_t add_section(const struct sample_file *file, size_t at)
     uint8_t *header = sample + at;
     header[0] = (uint8_t)file->id;
     header[1] = cut ? SECTION_CUT : 0;
-    header[2] = header[3] = 0;
+    header[2] = 0;
+    header[3] = (uint8_t)index;
     frame_put_u32(header + 4, (uint32_t)length);
     return at + SECTION_HEADER_BYTES + length;
 }
@@ -65,7 +69,7 @@ static bool send_sample(struct wire *wire, const struct sample_file *files, size
     size_t length = HEADER_BYTES;
     uint64_t begin_ns = clock_monotonic_ns();
     for (size_t i = 0; i < count; i++)
-        length = add_section(&files[i], length);
+        length = add_section(&files[i], i, length);
     frame_put_u64(sample, begin_ns);
     frame_put_u64(sample + 8, clock_monotonic_ns());
     frame_put_u64(sample + 16, clock_process_cpu_ns());
@@ -109,17 +113,23 @@ static int serve(struct wire *wire, const struct request *request)
     uint64_t started_ns = clock_monotonic_ns();
     uint64_t interval_ms = 1000, count = UINT64_MAX;
     struct request_error error;
-    if (!request_u64(request, "interval_ms", 10, 3600000, &interval_ms, &error) ||
+    const char *interval = request_text(request, "interval_ms");
+    bool asked_only = interval != NULL && text_equal(interval, "0");
+    if ((!asked_only &&
+         !request_u64(request, "interval_ms", 10, 3600000, &interval_ms, &error)) ||
         !request_u64(request, "count", 1, UINT64_MAX, &count, &error))
         return verb_failed(wire, &(struct failure){.error = "request",
                                                    .tried = "read the request",
                                                    .on = error.on,
                                                    .happened = error.happened,
                                                    .next = "see the probe's README"});
+    if (asked_only)
+        interval_ms = 0;
     size_t opened = sample_files_open(files);
     if (!send_facts(wire, files, opened, interval_ms))
         return EXIT_GONE;
-    uint64_t next_ns = clock_monotonic_ns(), interval_ns = interval_ms * CLOCK_MILLISECOND_NS;
+    uint64_t next_ns = asked_only ? CLOCK_NEVER_NS : clock_monotonic_ns();
+    uint64_t interval_ns = interval_ms * CLOCK_MILLISECOND_NS;
     while (count > 0) {
         struct wire_message message;
         switch (wire_wait(wire, NULL, next_ns, &message)) {
@@ -141,6 +151,12 @@ static int serve(struct wire *wire, const struct request *request)
         case WIRE_DRIVER:
             if (message.frame.type == FRAME_CLOCK && verb_tell_clock(wire, &message.frame))
                 break;
+            if (message.frame.type == FRAME_SAMPLE && message.frame.length_bytes == 0) {
+                if (!send_sample(wire, files, opened))
+                    return EXIT_GONE;
+                count--;
+                break;
+            }
             if (message.frame.type == FRAME_STOP)
                 return verb_done(wire, "stopped", started_ns);
             message.status = FRAME_NOT_OURS;

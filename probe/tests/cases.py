@@ -27,17 +27,19 @@ def program(kind="native"):
 
 
 def here():
-    """The size-limited build for this machine's own processor."""
-    return program({"x86_64": "x86_64", "aarch64": "aarch64"}.get(os.uname().machine, "native"))
+    """The size-limited build for this machine's own processor, else the native one."""
+    small = program(os.uname().machine)
+    return small if os.path.exists(small[0]) else program()
 
 
 def parse_sample(body):
     """A sample as (begin, end, own processor time, sections)."""
     begin, end, cpu = struct.unpack_from(">QQQ", body)
-    at, sections = 24, []
+    at, sections, last_place = 24, [], -1
     while at < len(body):
-        number, flags, reserved, length = struct.unpack_from(">BBHI", body, at)
-        assert reserved == 0 and flags in (0, 1), (flags, reserved)
+        number, flags, place, length = struct.unpack_from(">BBHI", body, at)
+        assert place > last_place and flags in (0, 1), (flags, place)
+        last_place = place
         at += 8
         assert at + length <= len(body), "a section longer than its sample"
         sections.append((number, body[at : at + length].decode()))
@@ -122,6 +124,42 @@ class Verbs(unittest.TestCase):
         names = lambda text: [line.split()[0] for line in text.splitlines()]
         self.assertEqual(names(told), names(pathlib.Path("/proc/stat").read_text()))
         self.assertRegex(told, r"\nintr \d+\n")
+
+    def test_samples_come_when_asked_for(self):
+        for kind in ("native", "sanitized"):
+            channel = Channel(program(kind))
+            channel.send(request("sample", interval_ms=0, count=5))
+            facts, told = channel.receive()
+            self.assertEqual((facts, json.loads(told)["interval_ms"]), ("R", 0))
+            with self.assertRaises(TimeoutError):
+                channel.receive(0.3)
+            last_end = 0
+            for _ in range(2):
+                asked = time.monotonic_ns()
+                channel.send(frame("T"))
+                kind, body = channel.receive()
+                begin, end, _, sections = parse_sample(body)
+                self.assertEqual((kind, sections[0][0]), ("T", STAT))
+                self.assertTrue(asked <= begin <= end <= time.monotonic_ns())
+            # Asked three times at once, a clock between: answered in order.
+            channel.send(frame("T") + frame("T") + frame("C", b"between") + frame("T"))
+            got = list(channel.frames())
+            self.assertEqual([kind for kind, _ in got], ["T", "T", "C", "T", "D"])
+            for body in (got[0][1], got[1][1], got[3][1]):
+                begin, end, _, _ = parse_sample(body)
+                self.assertTrue(last_end <= begin <= end)
+                last_end = end
+            self.assertEqual(json.loads(got[4][1])["status"], "done")
+            self.assertEqual(channel.end(), (0, ""))
+
+    def test_a_sample_may_be_asked_for_between_others(self):
+        channel = Channel(here())
+        channel.send(request("sample", interval_ms=3600000))
+        self.assertEqual([channel.receive()[0] for _ in range(2)], ["R", "T"])
+        channel.send(frame("T"))
+        self.assertEqual(channel.receive()[0], "T")
+        channel.close_input()
+        self.assertEqual(channel.end()[0], 3)
 
     def test_sample_stays_small_and_answers_clocks(self):
         channel = Channel(here())
@@ -357,19 +395,22 @@ class HostileInput(unittest.TestCase):
         self.assert_refused(frame("Q", "cpu\n", reserved=1), "frame")
         self.assert_refused(frame("Z", "cpu\n"), "frame")
         self.assert_refused(frame("S"), "frame")
+        self.assert_refused(frame("T"), "frame")
 
     def test_requests(self):
         for body in ("nothing\n", "cpu\nduration_ms=1\n", "cpu\nduration_ms=\n",
                      "cpu\nduration_ms=-5\n", "cpu\nduration_ms=99999999999999999999999\n",
                      "cpu\nduration_ms=10\nduration_ms=10\n", "cpu\npath=/\n", "cpu\n=\n", "cpu\nx\n",
                      "cpu", "cpu\n\n", "\n", "C P U\n", "sample\ninterval_ms=9\n",
+                     "sample\ninterval_ms=00\n", "sample\ninterval_ms=0\ncount=0\n",
                      "crypto\nimplementation=best\n", "cpu\nlimit_seconds=0\n",
                      "cpu\n" + "".join(f"k{i}=1\n" for i in range(40)), "cpu\n\0\n"):
             self.assert_refused(frame("Q", body), "request")
 
     def test_rubbish_in_the_middle_of_a_verb(self):
         for verb in (request("sample", interval_ms=10), request("cpu", duration_ms=60000)):
-            for rubbish, error in ((b"rubbish!", "frame"), (frame("Q", "cpu\n", version=7), "version")):
+            for rubbish, error in ((b"rubbish!", "frame"), (frame("T", "now"), "frame"),
+                                   (frame("Q", "cpu\n", version=7), "version")):
                 channel = Channel(program("sanitized"))
                 channel.send(verb)
                 channel.receive()

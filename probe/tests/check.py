@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Black-box tests of the probe: check.py DIRECTORY, where `make probes` put them.
+"""Black-box tests of the probe: check.py DIRECTORY MACHINE..., where `make probes` put them.
 
 Each program must work on its machine (here, under qemu-user where it is another), keep to its size
 and memory, refuse what is no request, and leave nothing behind.
@@ -56,18 +56,19 @@ class Emulated(unittest.TestCase):
         self.assertEqual(results[1]["wrong_rounds_count"], 0)
 
 
-def add_emulated():
-    for machine, emulators in EMULATORS.items():
-        for emulator in emulators:
+def add_emulated(machines):
+    for machine in machines:
+        for emulator in EMULATORS[machine]:
             name = "test_" + "_".join([machine, *emulator[2:]])
             setattr(Emulated, name, lambda self, m=machine, e=emulator: self.check(m, e))
 
 
 def main():
-    if len(sys.argv) != 2:
-        sys.exit("usage: check.py DIRECTORY")
-    cases.DIRECTORY = pathlib.Path(sys.argv.pop())
-    add_emulated()
+    if len(sys.argv) < 2:
+        sys.exit("usage: check.py DIRECTORY MACHINE...")
+    _, directory, *machines = sys.argv
+    cases.DIRECTORY = pathlib.Path(directory)
+    add_emulated(machines)
     loader, suite = unittest.TestLoader(), unittest.TestSuite()
     suite.addTests(loader.loadTestsFromTestCase(Emulated))
     suite.addTests(loader.loadTestsFromModule(cases))

@@ -1,6 +1,7 @@
 //! Everything a study says, cell by cell.
 
 use crate::gather::{self, Gathered};
+use crate::hosts::{self, HostFindings};
 use crate::pair::{Reckoning, THROUGHPUT};
 use crate::{Level, Pair};
 use model::{Metric, Outcome, Rule, Study, Workload};
@@ -11,6 +12,8 @@ use std::collections::BTreeMap;
 pub struct Findings {
     /// A part per workload: those of the plan in its order, then others that have trials.
     pub workloads: Vec<WorkloadFindings>,
+    /// Every host that was watched.
+    pub hosts: Vec<HostFindings>,
     /// Whether the number of blocks was fixed, as in published designs.
     pub fixed_repeats: bool,
     /// Whether the figures are another tool's: then there are no intervals and no verdicts.
@@ -67,8 +70,10 @@ pub fn findings(study: &Study) -> Findings {
             workload,
         }
     };
+    let workloads = gather::workloads(study);
     Findings {
-        workloads: gather::workloads(study).into_iter().map(of_workload).collect(),
+        hosts: hosts::hosts(study, &gathered, &workloads),
+        workloads: workloads.into_iter().map(of_workload).collect(),
         fixed_repeats: !reckoning.imported && matches!(study.plan.rule, Rule::Fixed { .. }),
         imported: reckoning.imported,
         seconds_per_trial: seconds_per_trial(study),

@@ -9,12 +9,14 @@
 mod across;
 mod findings;
 mod gather;
+mod hosts;
 mod level;
 mod needed;
 mod pair;
 
 pub use across::{Across, Counterpart, across};
 pub use findings::{Findings, TargetFindings, WorkloadFindings, findings};
+pub use hosts::{HostFindings, HostWork};
 pub use level::{Level, Scale};
 pub use needed::{Needed, blocks_needed};
 pub use pair::{Claim, Pair, Ratio};

@@ -40,11 +40,21 @@ pub enum Need {
     Impacket,
     /// `chromium`, to look at pages without a screen.
     Chromium,
+    /// OpenSSH's server.
+    Sshd,
+    /// OpenSSH's client.
+    SshClient,
+    /// The ssh server of routers.
+    Dropbear,
+    /// BusyBox, statically linked.
+    Busybox,
+    /// Login shells that are no POSIX shells: `tcsh` and `fish`.
+    OddShells,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 17] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -57,6 +67,11 @@ impl Need {
         Self::Tshark,
         Self::Impacket,
         Self::Chromium,
+        Self::Sshd,
+        Self::SshClient,
+        Self::Dropbear,
+        Self::Busybox,
+        Self::OddShells,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -74,6 +89,11 @@ impl Need {
             Self::Tshark => "tshark",
             Self::Impacket => "impacket",
             Self::Chromium => "chromium",
+            Self::Sshd => "sshd",
+            Self::SshClient => "ssh",
+            Self::Dropbear => "dropbear",
+            Self::Busybox => "busybox",
+            Self::OddShells => "odd-shells",
         }
     }
 
@@ -92,6 +112,11 @@ impl Need {
             Self::Tshark => "tshark",
             Self::Impacket => "python3-impacket",
             Self::Chromium => "chromium",
+            Self::Sshd => "openssh-server openssh-client util-linux",
+            Self::SshClient => "openssh-client",
+            Self::Dropbear => "dropbear-bin openssh-client util-linux libc-bin",
+            Self::Busybox => "busybox-static",
+            Self::OddShells => "tcsh fish",
         }
     }
 
@@ -109,6 +134,13 @@ impl Need {
             Self::Tshark => &["tshark", "dumpcap"],
             Self::Impacket => &["setpriv"],
             Self::Chromium => &["chromium"],
+            Self::Sshd => &["sshd", "ssh-keygen", "setpriv", "unshare"],
+            Self::SshClient => &["ssh"],
+            Self::Dropbear => {
+                &["dropbear", "dropbearkey", "ssh-keygen", "setpriv", "unshare", "ldd"]
+            }
+            Self::Busybox => &["busybox"],
+            Self::OddShells => &["tcsh", "fish"],
         }
     }
 
@@ -124,6 +156,7 @@ impl Need {
             Self::Namespaces => may_unshare().err(),
             Self::Ganesha => missing_backend(),
             Self::Impacket => missing_impacket(),
+            Self::Busybox => missing_static(),
             _ => None,
         }
     }
@@ -176,6 +209,16 @@ fn missing_impacket() -> Option<String> {
     (!module.exists() || !Path::new(PYTHON).exists()).then(|| {
         let packages = Need::Impacket.packages();
         format!("{} is not installed (Debian packages: {packages})", module.display())
+    })
+}
+
+/// A BusyBox that wants a C library is of no use where there is none.
+fn missing_static() -> Option<String> {
+    let busybox = program::find("busybox")?;
+    let wants = program::run("ldd", &[&busybox.to_string_lossy()]);
+    wants.is_ok_and(|said| said.contains("=>")).then(|| {
+        let packages = Need::Busybox.packages();
+        format!("{} is not statically linked (Debian packages: {packages})", busybox.display())
     })
 }
 

@@ -35,6 +35,7 @@ pub(crate) fn header() -> Header {
         operation_timeout_seconds: 30.0,
         seed: 1,
         server_memory: None,
+        hosts: Vec::new(),
         engine: None,
         adapt_size: true,
         command: "plimsoll check".to_owned(),

@@ -43,6 +43,72 @@ pub enum Flag {
         /// Bytes per second, both directions.
         bytes_per_second: f64,
     },
+    /// A process was busy in the idle window.
+    BusyProcess {
+        /// Which host.
+        host: String,
+        /// Its name.
+        process: String,
+        /// How much of a core it used, 1 being all of one.
+        cores: f64,
+    },
+    /// A RAID array was busy with itself in the idle window.
+    BusyRaid {
+        /// Which host.
+        host: String,
+        /// Which array, and with what.
+        work: String,
+    },
+    /// A core of a server's host was nearly full during a trial: it may be what limits.
+    ServerSaturated {
+        /// Which host.
+        host: String,
+        /// Busiest core's busy share (0..1).
+        core_busy: f64,
+    },
+    /// A host's clock fell under load.
+    Throttled {
+        /// Which host.
+        host: String,
+        /// Clock of its fastest core before.
+        from_hertz: f64,
+        /// The lowest that it fell to.
+        to_hertz: f64,
+        /// Highest temperature, where there is a sensor.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        celsius: Option<f64>,
+    },
+    /// Tick accounting did not see what ran.
+    HiddenFromTicks {
+        /// Which host.
+        host: String,
+        /// CPU seconds per second by ticks, all classes that are busy.
+        by_ticks: f64,
+        /// CPU seconds per second that tasks ran by the scheduler's clock.
+        by_scheduler: f64,
+    },
+    /// A host stopped answering; the trial has no load of it.
+    HostLost {
+        /// Which host.
+        host: String,
+        /// What happened.
+        reason: String,
+    },
+    /// A host restarted during a trial.
+    HostRestarted {
+        /// Which host.
+        host: String,
+    },
+    /// A host's counters cannot be true.
+    ImpossibleCounters {
+        /// Which host.
+        host: String,
+    },
+    /// A server's host turned out to be the machine that plimsoll runs on.
+    SameMachine {
+        /// The host, as the user wrote it.
+        host: String,
+    },
     /// The client's CPU was nearly full during a trial: it may be what limits.
     ClientSaturated {
         /// Busiest core's busy share (0..1).
@@ -156,6 +222,40 @@ impl Flag {
                 "{} of other network traffic on {host} before the load began",
                 units::bytes_per_second(*bytes_per_second)
             ),
+            Flag::BusyProcess { host, process, cores } => format!(
+                "'{process}' on {host} used {:.0}% of a core before the load began",
+                cores * 100.0
+            ),
+            Flag::BusyRaid { host, work } => {
+                format!("the RAID of {host} was busy with itself ({work})")
+            }
+            Flag::ServerSaturated { host, core_busy } => {
+                format!("a core of {host} was {:.0}% busy", core_busy * 100.0)
+            }
+            Flag::Throttled { host, from_hertz, to_hertz, celsius } => {
+                let hot = celsius.map(|c| format!(" at up to {c:.0} °C")).unwrap_or_default();
+                format!(
+                    "the clock of {host} fell from {:.0} to {:.0} MHz under load{hot}",
+                    from_hertz * 1e-6,
+                    to_hertz * 1e-6
+                )
+            }
+            Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => format!(
+                "{host} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
+                 by its ticks, {by_scheduler:.2} by its scheduler"
+            ),
+            Flag::HostLost { host, reason } => {
+                format!("{host} could not be watched any more: {reason}")
+            }
+            Flag::HostRestarted { host } => format!("{host} restarted during the trial"),
+            Flag::ImpossibleCounters { host } => {
+                format!("{host} showed counters that cannot be true")
+            }
+            Flag::SameMachine { host } => {
+                format!(
+                    "{host} is the machine that plimsoll runs on: its load holds the client's too"
+                )
+            }
             Flag::ClientSaturated { core_busy } => {
                 format!("a core of this machine was {:.0}% busy", core_busy * 100.0)
             }
@@ -205,6 +305,24 @@ impl Flag {
         }
     }
 
+    /// The host that it is about, if it is about one.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Flag::BusyBaseline { host, .. }
+            | Flag::OtherTraffic { host, .. }
+            | Flag::BusyProcess { host, .. }
+            | Flag::BusyRaid { host, .. }
+            | Flag::ServerSaturated { host, .. }
+            | Flag::Throttled { host, .. }
+            | Flag::HiddenFromTicks { host, .. }
+            | Flag::HostLost { host, .. }
+            | Flag::HostRestarted { host }
+            | Flag::ImpossibleCounters { host }
+            | Flag::SameMachine { host } => Some(host),
+            _ => None,
+        }
+    }
+
     /// What to do about it, in a sentence.
     pub fn advice(&self) -> String {
         match self {
@@ -217,10 +335,38 @@ impl Flag {
             Flag::LongGap { .. } => {
                 "Look for a disk that spins up, a busy server or a lossy link.".into()
             }
-            Flag::BusyBaseline { .. } => {
-                "Stop other work on this machine and run again; its noise widens every interval.".into()
+            Flag::BusyBaseline { host, .. } => format!(
+                "Stop other work on {} and run again; its noise widens every interval.",
+                place(host)
+            ),
+            Flag::BusyProcess { host, .. } => {
+                format!("Stop it on {}, or wait until it is done.", place(host))
             }
-            Flag::OtherTraffic { .. } => "Stop other transfers and run again.".into(),
+            Flag::BusyRaid { .. } => {
+                "Wait until it is done, or pause it: it takes disk and CPU time.".into()
+            }
+            Flag::ServerSaturated { .. } => {
+                "The server's CPU may be the limit: see its classes and what an operation costs it.".into()
+            }
+            Flag::Throttled { .. } => {
+                "Cool it, or measure longer: figures before and after are not comparable.".into()
+            }
+            Flag::HiddenFromTicks { .. } => {
+                "Do not rely on this host's CPU figures: work in step with the tick is not in them.".into()
+            }
+            Flag::HostLost { host, .. } => {
+                format!("What was measured is kept; look at {host} and its link, and run again.")
+            }
+            Flag::HostRestarted { .. } => "Look at its log; run again.".into(),
+            Flag::ImpossibleCounters { host } => {
+                format!("Its load is left out of this trial; look at /proc/stat of {host}.")
+            }
+            Flag::SameMachine { .. } => {
+                "Watch a client and a server apart: run plimsoll on another machine.".into()
+            }
+            Flag::OtherTraffic { host, .. } => {
+                format!("Stop other transfers of {} and run again.", place(host))
+            }
             Flag::ClientSaturated { .. } => {
                 "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
             }
@@ -260,4 +406,9 @@ impl Flag {
             Flag::FewOperations { .. } => "Lengthen --time.".into(),
         }
     }
+}
+
+/// The host that plimsoll runs on, in words.
+fn place(host: &str) -> &str {
+    if host == "local" { "this machine" } else { host }
 }

@@ -1,7 +1,42 @@
-//! The machines that take part: what they are, and how loaded they were.
+//! The machines that take part, and the time of their processors.
 
+use crate::HostName;
 use serde::{Deserialize, Serialize};
-use std::ops::{Add, Sub};
+use std::ops::{Add, Mul, Sub};
+
+/// A server's own host that is watched meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ServerHost {
+    /// How it is reached.
+    pub host: HostName,
+    /// Index of the target that it serves; `None`: all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<usize>,
+}
+
+impl ServerHost {
+    /// Whether this is the host of that name.
+    pub fn is(&self, name: &str) -> bool {
+        self.host.to_string() == name
+    }
+
+    /// Whether it is a host of this target.
+    pub fn serves(&self, target: usize) -> bool {
+        self.target.is_none_or(|own| own == target)
+    }
+}
+
+/// How a host's counters are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WatchedBy {
+    /// By this program, from its own /proc.
+    Proc,
+    /// By a few lines of shell over there.
+    Shell,
+    /// By the probe over there.
+    Probe,
+}
 
 /// What a host is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -16,8 +51,15 @@ pub struct HostFacts {
     pub cpus: u32,
     /// Memory in bytes.
     pub memory_bytes: u64,
-    /// How the kernel accounts CPU time: "ticks" or "precise" (method, section 2).
+    /// How the kernel accounts CPU time (method, section 2): "ticks" (whole ticks are charged to
+    /// whatever runs when they fall), "ticks, interrupts measured", "precise" or "unknown".
     pub cpu_accounting: String,
+    /// How its counters were read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched_by: Option<WatchedBy>,
+    /// Whether it is the machine that plimsoll ran on, reached under another name.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_this_machine: bool,
 }
 
 /// CPU seconds by class since boot, as in /proc/stat. `iowait` is idle time with I/O outstanding.
@@ -56,75 +98,44 @@ impl CpuTimes {
     pub fn total(&self) -> f64 {
         self.busy().0 + self.idle + self.iowait
     }
+
+    /// The same done to every class.
+    pub fn map(self, to: impl Fn(f64) -> f64) -> CpuTimes {
+        self.with(self, |seconds, _| to(seconds))
+    }
+
+    fn with(self, o: CpuTimes, both: impl Fn(f64, f64) -> f64) -> CpuTimes {
+        CpuTimes {
+            user: both(self.user, o.user),
+            nice: both(self.nice, o.nice),
+            system: both(self.system, o.system),
+            idle: both(self.idle, o.idle),
+            iowait: both(self.iowait, o.iowait),
+            irq: both(self.irq, o.irq),
+            softirq: both(self.softirq, o.softirq),
+            steal: both(self.steal, o.steal),
+        }
+    }
 }
 
 impl Sub for CpuTimes {
     type Output = CpuTimes;
     /// Never below zero: some kernels let iowait run backwards.
     fn sub(self, o: CpuTimes) -> CpuTimes {
-        let d = |a: f64, b: f64| (a - b).max(0.0);
-        CpuTimes {
-            user: d(self.user, o.user),
-            nice: d(self.nice, o.nice),
-            system: d(self.system, o.system),
-            idle: d(self.idle, o.idle),
-            iowait: d(self.iowait, o.iowait),
-            irq: d(self.irq, o.irq),
-            softirq: d(self.softirq, o.softirq),
-            steal: d(self.steal, o.steal),
-        }
+        self.with(o, |a, b| (a - b).max(0.0))
     }
 }
 
 impl Add for CpuTimes {
     type Output = CpuTimes;
     fn add(self, o: CpuTimes) -> CpuTimes {
-        CpuTimes {
-            user: self.user + o.user,
-            nice: self.nice + o.nice,
-            system: self.system + o.system,
-            idle: self.idle + o.idle,
-            iowait: self.iowait + o.iowait,
-            irq: self.irq + o.irq,
-            softirq: self.softirq + o.softirq,
-            steal: self.steal + o.steal,
-        }
+        self.with(o, |a, b| a + b)
     }
 }
 
-/// How loaded a host was during one trial.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct HostLoad {
-    /// The host's name in the study.
-    pub host: String,
-    /// Seconds watched.
-    pub seconds: f64,
-    /// CPU seconds by class over all cores.
-    pub cpu: CpuTimes,
-    /// Busy share (0..1) of each core.
-    pub cores_busy: Vec<f64>,
-    /// Busy CPU seconds per second in the idle window before this trial's block.
-    pub idle_baseline: f64,
-    /// How it went on: stretches from the first to the last sample, one after the other. Empty
-    /// where nobody looked meanwhile.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub stretches: Vec<CpuStretch>,
-}
-
-/// CPU time between two looks at a host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct CpuStretch {
-    /// How long, in seconds.
-    pub seconds: f64,
-    /// CPU seconds by class over all cores.
-    pub cpu: CpuTimes,
-}
-
-impl HostLoad {
-    /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration. Below zero
-    /// where the baseline was busier than the trial: cutting such values off, or leaving them out,
-    /// would make the mean over the trials too large.
-    pub fn caused(&self) -> CpuSeconds {
-        CpuSeconds(self.cpu.busy().0 - self.idle_baseline * self.seconds)
+impl Mul<f64> for CpuTimes {
+    type Output = CpuTimes;
+    fn mul(self, factor: f64) -> CpuTimes {
+        self.map(|seconds| seconds * factor)
     }
 }

@@ -4,11 +4,14 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod device;
 mod event;
 mod failure;
 mod flag;
 mod histogram;
 mod host;
+mod host_load;
+mod host_name;
 mod imported;
 mod metric;
 mod op;
@@ -21,11 +24,17 @@ pub mod units;
 mod workload;
 
 pub use clock::{Clock, Nanos};
+pub use device::{Device, DeviceId};
 pub use event::{Event, Phase};
 pub use failure::{Cause, Failure};
 pub use flag::Flag;
 pub use histogram::Histogram;
-pub use host::{CpuSeconds, CpuStretch, CpuTimes, HostFacts, HostLoad};
+pub use host::{CpuSeconds, CpuTimes, HostFacts, ServerHost, WatchedBy};
+pub use host_load::{
+    DiskLoad, Frequency, HostLoad, InterfaceLoad, LoadStretch, MemoryLoad, MemoryNow, Moved,
+    NfsdLoad, Softirqs,
+};
+pub use host_name::HostName;
 pub use imported::{ImportedCpu, ImportedRun};
 pub use metric::{Measure, Metric, Side};
 pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};

@@ -50,6 +50,11 @@ pub enum Measure {
     MachineCpuPerByte,
     /// Time-integrated number of operations in flight.
     InFlight,
+    /// CPU time of the target's servers, where they were watched: busy minus their idle baseline,
+    /// per operation.
+    ServerCpuPerOp,
+    /// The same per payload byte.
+    ServerCpuPerByte,
 }
 
 /// A side and a measure, written as one name: `read_latency_p99_seconds`, `iops`.
@@ -80,7 +85,7 @@ impl Metric {
     }
 }
 
-const MEASURES: [(Measure, &str); 16] = [
+const MEASURES: [(Measure, &str); 18] = [
     (Measure::Iops, "iops"),
     (Measure::Throughput, "throughput_bytes_per_second"),
     (Measure::BurstThroughput, "burst_throughput_bytes_per_second"),
@@ -97,6 +102,8 @@ const MEASURES: [(Measure, &str); 16] = [
     (Measure::MachineCpuPerOp, "machine_cpu_seconds_per_operation"),
     (Measure::MachineCpuPerByte, "machine_cpu_seconds_per_byte"),
     (Measure::InFlight, "operations_in_flight"),
+    (Measure::ServerCpuPerOp, "server_cpu_seconds_per_operation"),
+    (Measure::ServerCpuPerByte, "server_cpu_seconds_per_byte"),
 ];
 
 impl fmt::Display for Metric {

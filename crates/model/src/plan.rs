@@ -1,7 +1,7 @@
 //! What a study is going to do.
 
 use crate::units::Bytes;
-use crate::{Target, Workload};
+use crate::{ServerHost, Target, Workload};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub struct Plan {
     /// Memory of the servers in bytes, where the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Bytes>,
+    /// The servers' own hosts, watched meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ServerHost>,
     /// Directory engine forced by the user; `None`: chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<crate::Engine>,

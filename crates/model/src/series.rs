@@ -12,6 +12,16 @@ pub struct Series {
     pub windows: Vec<Window>,
 }
 
+impl Series {
+    /// Operations and bytes of all windows.
+    pub fn totals(&self) -> (u64, u64) {
+        self.windows.iter().fold((0, 0), |(operations, bytes): (u64, u64), window| {
+            let of_window = window.read_ops.saturating_add(window.write_ops);
+            (operations.saturating_add(of_window), bytes.saturating_add(window.bytes()))
+        })
+    }
+}
+
 /// What completed within one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
@@ -41,10 +51,10 @@ impl Window {
 
     /// Adds what another worker completed in the same window.
     pub fn add(&mut self, other: &Window) {
-        self.read_ops += other.read_ops;
-        self.read_bytes += other.read_bytes;
-        self.write_ops += other.write_ops;
-        self.write_bytes += other.write_bytes;
+        self.read_ops = self.read_ops.saturating_add(other.read_ops);
+        self.read_bytes = self.read_bytes.saturating_add(other.read_bytes);
+        self.write_ops = self.write_ops.saturating_add(other.write_ops);
+        self.write_bytes = self.write_bytes.saturating_add(other.write_bytes);
         self.in_flight_ns = self.in_flight_ns.saturating_add(other.in_flight_ns);
     }
 }

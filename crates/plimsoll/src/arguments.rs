@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{Bytes, parse_duration};
-use model::{Engine, Pattern, Stability, Target};
+use model::{Engine, HostName, Pattern, ServerHost, Stability, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -31,6 +31,10 @@ be able to read the file. The environment variable PLIMSOLL_PASSWORD goes first;
 in neither is asked for at the terminal [default: plimsoll/credentials in the user's \
 configuration directory]";
 
+const HOST_HELP: &str = "The host that a target is served by, to watch its load meanwhile: \
+ssh://[user@]host[:port], by the system's own ssh, or local. 2=HOST is that of the second target, \
+without a number it is that of all. May be given several times. Nothing is installed there";
+
 #[derive(Args)]
 pub struct StoreArguments {
     /// The store of results [default: plimsoll/studies.db in the user's data directory]
@@ -42,15 +46,17 @@ pub struct StoreArguments {
 pub enum Command {
     /// How fast is this share, or which of these is faster?
     Check(Box<CheckArguments>),
-    /// The studies in the store
+    /// What is this box, and what can its processor, memory, cryptography and disk do?
+    Device(Box<crate::device::DeviceArguments>),
+    /// The studies and devices in the store
     List,
-    /// The results of a study again
+    /// The results of a study, or of a device, again
     Show(ShowArguments),
-    /// Two studies side by side
+    /// Two studies, or two devices, side by side
     Compare(CompareArguments),
-    /// A study as JSON or CSV
+    /// A study or a device as JSON or CSV
     Export(ExportArguments),
-    /// A study as a page to keep, send or print; several as a trend
+    /// A study or a device as a page to keep, send or print; several studies as a trend
     Report(ReportArguments),
     /// Results of fio, or of another plimsoll, into the store
     Import(ImportArguments),
@@ -77,7 +83,16 @@ pub struct CheckArguments {
     #[command(flatten)]
     pub access: AccessArguments,
     #[command(flatten)]
+    pub hosts: HostArguments,
+    #[command(flatten)]
     pub output: OutputArguments,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "The servers' own hosts")]
+pub struct HostArguments {
+    #[arg(long = "host", value_name = "[N=]HOST", value_parser = server_host, help = HOST_HELP)]
+    pub hosts: Vec<ServerHost>,
 }
 
 #[derive(Args)]
@@ -204,10 +219,10 @@ pub struct ExportArguments {
     /// Its id, the beginning of it, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
-    /// As JSON, schema plimsoll/1 (the default)
+    /// As JSON, schema plimsoll/1, of a device plimsoll-device/1 (the default)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// As CSV, a row a trial
+    /// As CSV, a row a trial, of a device a row a figure
     #[arg(long)]
     pub csv: bool,
     /// To a file instead of standard output
@@ -217,8 +232,8 @@ pub struct ExportArguments {
 
 #[derive(Args)]
 pub struct ImportArguments {
-    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json; all runs of fio
-    /// become one study
+    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json, of a study or a
+    /// device; all runs of fio become one study
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What was measured, where no line 'Testing NAME' in the file says it: once for all files, or
@@ -261,9 +276,9 @@ pub enum PaperFormat {
     Html,
     /// For an issue, a wiki or a README
     Markdown,
-    /// A row a trial
+    /// A row a trial, of a device a row a figure
     Csv,
-    /// Schema plimsoll/1; of one study
+    /// Schema plimsoll/1, of a device plimsoll-device/1; of one study or device
     Json,
 }
 
@@ -348,6 +363,21 @@ fn percent(text: &str) -> Result<f64, String> {
         Ok(p) if (0.1..=100.0).contains(&p) => Ok(p / 100.0),
         _ => Err(format!("'{text}' is not a percentage from 0.1 to 100")),
     }
+}
+
+/// `HOST`, or `N=HOST` with the number of a target, from 1.
+fn server_host(text: &str) -> Result<ServerHost, String> {
+    let numbered = text.split_once('=').filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
+    let (target, host) = match numbered {
+        Some((number, host)) => match number.parse::<usize>() {
+            Ok(number) if number > 0 => (Some(number - 1), host),
+            _ => return Err(format!("'{number}' is no number of a target; the first is 1")),
+        },
+        None => (None, text),
+    };
+    let named: Result<HostName, model::Failure> = host.parse();
+    let host = named.map_err(|failure| format!("{}. {}", failure.happened, failure.next))?;
+    Ok(ServerHost { host, target })
 }
 
 /// Parses targets with their own words of failure.

@@ -4,10 +4,12 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, output, plan, report, store};
-use host::{Local, Watch};
+use host::{Local, Shell, Watch};
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
+use model::{
+    Cause, Clock, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, ServerHost, Study, StudyId,
+};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use study::{Conduct, conduct};
@@ -15,7 +17,7 @@ use study::{Conduct, conduct};
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let targets = arguments::targets(&check.targets)?;
-    let mut plan = plan::check(targets, &check.what, &check.how)?;
+    let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
     let study = measure(plan, &check.access, &check.output, store, check.how.quick)?;
     Ok(exit_code(&study.0, study.1))
@@ -50,6 +52,7 @@ pub fn measure(
         .iter()
         .map(|t| load::open(t, &options))
         .collect::<Result<Vec<_>, Failure>>()?;
+    let hosts = watches(&plan, &clock)?;
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
@@ -61,7 +64,7 @@ pub fn measure(
         shares,
         nonce: rand::random(),
         live: true,
-        hosts: vec![Box::new(Local::new(clock.clone())) as Box<dyn Watch>],
+        hosts,
         clock,
         stop: signals.stop.clone(),
         keep: &mut store,
@@ -82,6 +85,19 @@ pub fn measure(
     }
     kept?;
     Ok((study, signals.cause()))
+}
+
+/// This machine, then each host that the plan names. They are reached before anything is measured.
+fn watches(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Vec<Box<dyn Watch>>, Failure> {
+    let mut watches: Vec<Box<dyn Watch>> = vec![Box::new(Local::new(clock.clone()))];
+    let mut seen = vec![&HostName::Local];
+    for ServerHost { host, .. } in &plan.hosts {
+        if !seen.contains(&host) {
+            seen.push(host);
+            watches.push(Box::new(Shell::watch(host, clock.clone())?));
+        }
+    }
+    Ok(watches)
 }
 
 /// Flags that only the whole study can tell.

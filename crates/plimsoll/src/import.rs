@@ -2,7 +2,7 @@
 
 use crate::arguments::{ImportArguments, StoreArguments};
 use crate::{output, plan, store};
-use model::{Failure, Origin, Study};
+use model::{Device, Failure, Origin, Study};
 use record::{ImportFile, ImportOptions};
 use std::fmt::Write;
 
@@ -10,20 +10,35 @@ use std::fmt::Write;
 pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let files = import.files.iter().map(|path| ImportFile::read(path));
     let files = files.collect::<Result<Vec<_>, _>>()?;
+    let (of_devices, of_studies): (Vec<_>, Vec<_>) =
+        files.into_iter().partition(|file| record::is_device_json(&file.text));
+    let devices = of_devices.iter().map(device).collect::<Result<Vec<_>, _>>()?;
     let options = ImportOptions {
         labels: import.labels.clone(),
         pattern: import.pattern,
         jobs: import.jobs,
         command: plan::command(),
     };
-    let studies = record::import(&files, &options)?;
-    store::open(arguments)?.import(&studies)?;
+    let studies = match of_studies.is_empty() {
+        true => Vec::new(),
+        false => record::import(&of_studies, &options)?,
+    };
+    store::open(arguments)?.import_all(&studies, &devices)?;
     let mut text = String::new();
     for study in &studies {
         let _ = writeln!(text, "{}", imported(study));
     }
+    for Device { id, host, .. } in &devices {
+        let line = format!("imported {id}: the device {host}; to see it: plimsoll show {id}");
+        let _ = writeln!(text, "{}", report::printable(&line));
+    }
     output::print(&text)?;
     Ok(0)
+}
+
+fn device(file: &ImportFile) -> Result<Device, Failure> {
+    record::device_from_json(&file.text)
+        .map_err(|failure| Failure { on: format!("{}, {}", file.name, failure.on), ..failure })
 }
 
 /// "imported 5eed0001: 10 runs on 2 targets, fio-3.36; to see it: plimsoll show 5eed0001".

@@ -7,6 +7,7 @@ mod check;
 mod clean;
 mod credentials;
 mod demo;
+mod device;
 mod import;
 mod manual;
 mod output;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
+        Command::Device(device) => device::run(&device, &arguments.store),
         Command::List => store::list(&arguments.store),
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),

@@ -1,8 +1,8 @@
 //! Arguments become a plan: every default is decided here.
 
-use crate::arguments::{Design, RuleArguments, WorkloadArguments};
+use crate::arguments::{Design, HostArguments, RuleArguments, WorkloadArguments};
 use model::units::{Bytes, GIB};
-use model::{Cause, Failure, Layout, Pattern, Plan, Rule, Target, Workload};
+use model::{Cause, Failure, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload};
 use stats::stein::Stein;
 use std::num::NonZeroU16;
 
@@ -25,9 +25,11 @@ const SHORTEST_SECONDS: f64 = 0.5;
 /// The plan for `check`.
 pub fn check(
     targets: Vec<Target>,
+    hosts: &HostArguments,
     what: &WorkloadArguments,
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
+    let hosts = servers(&hosts.hosts, targets.len())?;
     let size = match (what.size, what.server_memory) {
         (Some(size), _) => size,
         (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
@@ -99,6 +101,7 @@ pub fn check(
     };
     Ok(Plan {
         targets,
+        hosts,
         workloads,
         trial_seconds,
         warm_up_seconds: (trial_seconds * 0.1).min(1.0),
@@ -114,6 +117,30 @@ pub fn check(
         adapt_size: what.size.is_none() && what.design.is_none(),
         command: String::new(),
     })
+}
+
+/// The servers' hosts, each once for each target.
+fn servers(given: &[ServerHost], targets: usize) -> Result<Vec<ServerHost>, Failure> {
+    let mut hosts: Vec<ServerHost> = Vec::new();
+    for server in given {
+        if let Some(target) = server.target.filter(|target| *target >= targets) {
+            return Err(Failure::new(
+                Cause::Usage,
+                "find the target of a host",
+                format!("--host {}={}", target + 1, server.host),
+                format!("there is no target {}", target + 1),
+                "Targets are numbered from 1 in the order given.",
+            ));
+        }
+        let known = |h: &ServerHost| {
+            h.host == server.host && (h.target.is_none() || h.target == server.target)
+        };
+        if !hosts.iter().any(known) {
+            hosts.retain(|h| h.host != server.host || server.target.is_some());
+            hosts.push(server.clone());
+        }
+    }
+    Ok(hosts)
 }
 
 /// Rounds the size down so that every worker's range is a whole number of blocks.

@@ -1,19 +1,21 @@
-//! `plimsoll report`: a study as a page to keep, send or print; several as a trend.
+//! `plimsoll report`: a study or a device as a page to keep, send or print; several studies as a
+//! trend.
 
 use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
 use crate::output::{self, NewFile};
 use crate::store;
-use model::{Cause, Failure, Study};
-use report::Paper;
+use ::report::Paper;
+use model::{Cause, Device, Failure, Study};
+use record::Kept;
 use std::path::{Path, PathBuf};
 
-/// Reads the studies, and writes the report and, where asked for, its charts.
+/// Reads what is to be told, and writes the report and, where asked for, its charts.
 pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
-    let studies = studies(report, arguments)?;
-    let path = report.output.clone().unwrap_or_else(|| default_path(&studies, report.format));
+    let subject = subject(report, arguments)?;
+    let path = report.output.clone().unwrap_or_else(|| default_path(&subject, report.format));
     // Every file is opened before anything is written: all of the report, or nothing.
     let file = NewFile::create(&path, report.force)?;
-    let paper = Paper::new(&studies);
+    let paper = subject.paper();
     let charts = report.svg.as_deref().map(|dir| charts(&paper, dir, report.force)).transpose()?;
     let text = match report.format {
         PaperFormat::Html => paper.html(),
@@ -21,8 +23,8 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
             let folder = report.svg.as_deref().map(|dir| relative(dir, &path));
             paper.markdown(folder.as_deref())
         }
-        PaperFormat::Csv => csv(&studies)?,
-        PaperFormat::Json => json(&studies)?,
+        PaperFormat::Csv => subject.csv()?,
+        PaperFormat::Json => subject.json()?,
     };
     for (chart, svg) in charts.into_iter().flatten() {
         chart.write(&svg)?;
@@ -36,15 +38,39 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
 
 /// Writes the page of a study that has just ended.
 pub fn write_page(study: &Study, file: NewFile) -> Result<(), Failure> {
+    write(&Paper::new(std::slice::from_ref(study)), file)
+}
+
+/// Writes the page of a device that was just measured.
+pub fn write_device_page(device: &Device, file: NewFile) -> Result<(), Failure> {
+    write(&Paper::of_device(device), file)
+}
+
+fn write(paper: &Paper, file: NewFile) -> Result<(), Failure> {
     let path = file.path().to_owned();
-    file.write(&Paper::new(std::slice::from_ref(study)).html())?;
+    file.write(&paper.html())?;
     output::complain(&format!("wrote {}", path.display()));
     Ok(())
 }
 
-/// The studies, each once, redacted where that was asked for.
-fn studies(report: &ReportArguments, arguments: &StoreArguments) -> Result<Vec<Study>, Failure> {
+/// What a report is about.
+enum Subject {
+    Studies(Vec<Study>),
+    Device(Box<Device>),
+}
+
+/// The studies, each once, or the device; redacted where that was asked for.
+fn subject(report: &ReportArguments, arguments: &StoreArguments) -> Result<Subject, Failure> {
     let store = store::open(arguments)?;
+    if let [one] = &report.studies[..]
+        && let Kept::Device(id) = store.find(one)?
+    {
+        let device = store.load_device(&id.0)?;
+        return Ok(Subject::Device(Box::new(match report.redact {
+            true => ::report::redact_device(&device, &own_names())?,
+            false => device,
+        })));
+    }
     let mut studies: Vec<Study> = Vec::new();
     for id in &report.studies {
         let study = store.load(id)?;
@@ -52,11 +78,63 @@ fn studies(report: &ReportArguments, arguments: &StoreArguments) -> Result<Vec<S
             studies.push(study);
         }
     }
-    if !report.redact {
-        return Ok(studies);
+    if report.redact {
+        let own = own_names();
+        studies = studies.iter().map(|s| ::report::redact(s, &own)).collect::<Result<_, _>>()?;
     }
-    let own = own_names();
-    studies.iter().map(|study| report::redact(study, &own)).collect()
+    Ok(Subject::Studies(studies))
+}
+
+impl Subject {
+    fn paper(&self) -> Paper {
+        match self {
+            Subject::Studies(studies) => Paper::new(studies),
+            Subject::Device(device) => Paper::of_device(device),
+        }
+    }
+
+    /// The rows of all studies under one header.
+    fn csv(&self) -> Result<String, Failure> {
+        let studies = match self {
+            Subject::Studies(studies) => studies,
+            Subject::Device(device) => return record::devices_to_csv(std::slice::from_ref(device)),
+        };
+        let mut all = String::new();
+        for study in studies {
+            let text = record::to_csv(study)?;
+            let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
+            all.push_str(if all.is_empty() { &text } else { rows });
+        }
+        Ok(all)
+    }
+
+    fn json(&self) -> Result<String, Failure> {
+        match self {
+            Subject::Studies(studies) => match &studies[..] {
+                [one] => record::to_json(one),
+                _ => Err(Failure::new(
+                    Cause::Usage,
+                    "write the report",
+                    "--format json",
+                    "one study makes one JSON document, and there are several",
+                    "Name one study, or take --format csv.",
+                )),
+            },
+            Subject::Device(device) => record::device_to_json(device),
+        }
+    }
+
+    /// What its file is called; an imported id is text from outside.
+    fn name(&self) -> String {
+        let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
+        match self {
+            Subject::Studies(studies) => match &studies[..] {
+                [one] => plain(&one.id.0),
+                _ => "trend".to_owned(),
+            },
+            Subject::Device(device) => plain(&device.id.0),
+        }
+    }
 }
 
 /// What this machine and its user are called: failures and notes may name them.
@@ -68,20 +146,14 @@ fn own_names() -> Vec<String> {
     users.chain([host.trim().to_owned()]).filter(known).collect()
 }
 
-fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
+fn default_path(subject: &Subject, format: PaperFormat) -> PathBuf {
     let ending = match format {
         PaperFormat::Html => "html",
         PaperFormat::Markdown => "md",
         PaperFormat::Csv => "csv",
         PaperFormat::Json => "json",
     };
-    // An imported id is text from outside.
-    let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-    let name = match studies {
-        [one] => plain(&one.id.0),
-        _ => "trend".to_owned(),
-    };
-    PathBuf::from(format!("plimsoll-{name}.{ending}"))
+    PathBuf::from(format!("plimsoll-{}.{ending}", subject.name()))
 }
 
 /// Opens a file for every chart.
@@ -100,28 +172,4 @@ fn charts(paper: &Paper, dir: &Path, replace: bool) -> Result<Vec<(NewFile, Stri
 fn relative(folder: &Path, file: &Path) -> String {
     let beside = file.parent().unwrap_or(Path::new(""));
     folder.strip_prefix(beside).unwrap_or(folder).display().to_string()
-}
-
-/// The rows of all studies under one header.
-fn csv(studies: &[Study]) -> Result<String, Failure> {
-    let mut all = String::new();
-    for study in studies {
-        let text = record::to_csv(study)?;
-        let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
-        all.push_str(if all.is_empty() { &text } else { rows });
-    }
-    Ok(all)
-}
-
-fn json(studies: &[Study]) -> Result<String, Failure> {
-    match studies {
-        [one] => record::to_json(one),
-        _ => Err(Failure::new(
-            Cause::Usage,
-            "write the report",
-            "--format json",
-            "one study makes one JSON document, and there are several",
-            "Name one study, or take --format csv.",
-        )),
-    }
 }

@@ -3,7 +3,7 @@
 use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
 use crate::output;
 use model::Failure;
-use record::Store;
+use record::{Kept, Store};
 use std::path::Path;
 
 /// Columns of the terminal in a picture of it.
@@ -17,38 +17,60 @@ pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
     }
 }
 
-/// Prints the studies kept.
+/// Prints what is kept.
 pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
-    let studies = open(arguments)?.list()?;
-    output::print(&report::list(&studies, &output::style()))?;
+    let store = open(arguments)?;
+    output::print(&report::list(&store.list()?, &store.devices()?, &output::style()))?;
     Ok(0)
 }
 
-/// Prints one study as `check` did.
+/// Prints one study as `check` did, or a device as `device` did.
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
-    let study = open(arguments)?.load(&show.study)?;
+    let store = open(arguments)?;
+    let text = |style: &report::Style| match store.find(&show.study)? {
+        Kept::Study(id) => Ok(report::study(&store.load(&id.0)?, style)),
+        Kept::Device(id) => Ok(report::device(&store.load_device(&id.0)?, style)),
+    };
     match &show.svg {
         Some(path) => {
             let style = report::Style { width: PICTURE_COLUMNS, colour: true };
-            output::write(path, &report::picture(&report::study(&study, &style)))?;
+            output::write(path, &report::picture(&text(&style)?))?;
         }
-        None => output::print(&report::study(&study, &output::style()))?,
+        None => output::print(&text(&output::style())?)?,
     }
     Ok(0)
 }
 
-/// Prints two studies side by side.
+/// Prints two studies, or two devices, side by side.
 pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let (before, after) = (store.load(&compare.before)?, store.load(&compare.after)?);
-    output::print(&report::compare(&before, &after, &output::style()))?;
+    let style = output::style();
+    let text = match (store.find(&compare.before)?, store.find(&compare.after)?) {
+        (Kept::Device(a), Kept::Device(b)) => {
+            report::compare_devices(&store.load_device(&a.0)?, &store.load_device(&b.0)?, &style)
+        }
+        _ => report::compare(&store.load(&compare.before)?, &store.load(&compare.after)?, &style),
+    };
+    output::print(&text)?;
     Ok(0)
 }
 
-/// Writes one study as JSON or CSV.
+/// Writes one study or device as JSON or CSV.
 pub fn export(export: &ExportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
-    let study = open(arguments)?.load(&export.study)?;
-    let text = if export.csv { record::to_csv(&study)? } else { record::to_json(&study)? };
+    let store = open(arguments)?;
+    let text = match store.find(&export.study)? {
+        Kept::Study(id) => {
+            let study = store.load(&id.0)?;
+            if export.csv { record::to_csv(&study)? } else { record::to_json(&study)? }
+        }
+        Kept::Device(id) => {
+            let device = store.load_device(&id.0)?;
+            match export.csv {
+                true => record::devices_to_csv(std::slice::from_ref(&device))?,
+                false => record::device_to_json(&device)?,
+            }
+        }
+    };
     output::write(export.output.as_deref().unwrap_or(Path::new("-")), &text)?;
     Ok(0)
 }

@@ -1,7 +1,8 @@
-//! Keeping studies: a SQLite store that loses at most the trial under way, the export formats,
+//! Keeping studies and records of devices: a SQLite store that loses at most the trial under way, the export formats,
 //! and the import of results from elsewhere. Writing is done by the one who conducts a study; reading by everything that shows one.
 #![forbid(unsafe_code)]
 
+mod device;
 mod document;
 mod export;
 mod import;
@@ -14,8 +15,11 @@ mod summary;
 mod support;
 mod trouble;
 
-pub use export::{from_json, to_csv, to_json};
+pub use device::DeviceSummary;
+pub use export::{
+    device_from_json, device_to_json, devices_to_csv, from_json, is_device_json, to_csv, to_json,
+};
 pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
 pub use open::default_path;
-pub use store::Store;
+pub use store::{Kept, Store};
 pub use summary::StudySummary;

@@ -12,7 +12,10 @@ use std::time::Duration;
 
 /// Every change of the tables, in order; the position is the version that SQLite's `user_version`
 /// holds. A released entry is never edited.
-const MIGRATIONS: &[M<'static>] = &[M::up(include_str!("../migrations/0001-studies.sql"))];
+const MIGRATIONS: &[M<'static>] = &[
+    M::up(include_str!("../migrations/0001-studies.sql")),
+    M::up(include_str!("../migrations/0002-devices.sql")),
+];
 
 /// What `application_id` holds in a store, as set by the first migration.
 const APPLICATION_ID: i32 = 0x506c_696d;

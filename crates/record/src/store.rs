@@ -1,14 +1,24 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
+use crate::device::DeviceRow;
 use crate::row::{StudyRow, TrialRow};
 use crate::summary::{self, StudySummary, get, json};
 use crate::{open, trouble};
-use model::{Cause, Failure, Study, StudyId, Trial};
+use model::{Cause, Device, DeviceId, Failure, Study, StudyId, Trial};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// A store of studies: one SQLite file. Several programs may use it at once. Everything a method
+/// What a reference to something kept means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// A study.
+    Study(StudyId),
+    /// A record of a device.
+    Device(DeviceId),
+}
+
+/// A store of studies and devices: one SQLite file. Several programs may use it at once. Everything a method
 /// wrote is on stable storage when the method returns.
 #[derive(Debug)]
 pub struct Store {
@@ -22,6 +32,10 @@ impl Store {
     pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
         Ok(Store { connection: open::open(&path)?, path })
+    }
+
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// The file it is kept in.
@@ -44,27 +58,37 @@ impl Store {
     /// Records whole studies that come from elsewhere, all of them or none. Fails when one of them
     /// is there already.
     pub fn import(&self, studies: &[Study]) -> Result<(), Failure> {
-        let mut rows = Vec::new();
+        self.import_all(studies, &[])
+    }
+
+    /// The same for studies and records of devices.
+    pub fn import_all(&self, studies: &[Study], devices: &[Device]) -> Result<(), Failure> {
         let mut seen = HashSet::new();
-        for study in studies {
-            let twice = !seen.insert(&study.id);
-            if twice || self.has(&study.id)? {
+        let ids = studies.iter().map(|study| (&study.id.0, "study"));
+        for (id, kind) in ids.chain(devices.iter().map(|device| (&device.id.0, "device"))) {
+            let twice = !seen.insert(id);
+            if twice || self.is_taken(id)? {
                 return Err(Failure::new(
                     Cause::Usage,
-                    format!("import study {}", study.id),
+                    format!("import {kind} {id}"),
                     self.path.display(),
                     if twice { "it is given twice" } else { "it is in the store already" },
-                    format!("Nothing was imported; plimsoll show {} shows it.", study.id),
+                    format!("Nothing was imported; plimsoll show {id} shows it."),
                 ));
             }
+        }
+        let mut rows = Vec::new();
+        for study in studies {
             let trials = study.trials.iter().map(|trial| TrialRow::new(&study.id, trial));
             rows.push((StudyRow::new(study)?, trials.collect::<Result<Vec<_>, _>>()?));
         }
+        let devices = devices.iter().map(DeviceRow::new).collect::<Result<Vec<_>, _>>()?;
         self.write("import studies", |store| {
             rows.iter().try_for_each(|(study, trials)| {
                 study.insert(store)?;
                 trials.iter().try_for_each(|trial| trial.insert(store))
-            })
+            })?;
+            devices.iter().try_for_each(|device| device.insert(store))
         })
     }
 
@@ -91,14 +115,26 @@ impl Store {
         summary::list(&self.connection, &self.path)
     }
 
-    /// The study with this id, whose id begins so and no other's does, or the `latest` begun.
-    /// Its trials come in their order. A row that cannot be read is a failure that names it.
+    /// The study with this id, whose id begins so and no other record's does, or the `latest` begun
+    /// of all records, if that is a study. Its trials come in their order. A row that cannot be read
+    /// is a failure that names it.
     pub fn load(&self, reference: &str) -> Result<Study, Failure> {
         let told = |e: rusqlite::Error| trouble::sqlite("load a study", &self.path, &e);
         // One transaction: another program may be adding trials.
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
             .map_err(told)?;
-        let id = self.resolve(reference)?;
+        let id = match self.find(reference)? {
+            Kept::Study(id) => id.0,
+            Kept::Device(id) => {
+                return Err(Failure::new(
+                    Cause::Usage,
+                    format!("find the study '{}'", reference.escape_debug()),
+                    self.path.display(),
+                    format!("{id} is the record of a device"),
+                    "Name a study; plimsoll list shows them all.",
+                ));
+            }
+        };
         let mut query = view
             .prepare_cached(
                 "SELECT started_unix_seconds, schema, origin, plan, targets, hosts, flags, ended \
@@ -146,36 +182,51 @@ impl Store {
         Ok(trials)
     }
 
-    /// The full id a reference means.
-    fn resolve(&self, reference: &str) -> Result<String, Failure> {
+    /// The study or device whose id this is, whose id begins so and no other's does, or the `latest`
+    /// begun.
+    pub fn find(&self, reference: &str) -> Result<Kept, Failure> {
         let recent = self.ids(
-            "SELECT id FROM studies ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
+            "SELECT id, kind FROM records ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
             [],
         )?;
         let wrong = |why: String| trouble::no_such_study(&self.path, reference, why);
         if reference == "latest" {
             return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
         }
-        let same = "SELECT id FROM studies WHERE id = ?";
-        let begins = "SELECT id FROM studies WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
-                      ORDER BY sequence DESC LIMIT 6";
+        let same = "SELECT id, kind FROM records WHERE id = ?";
+        let begins = "SELECT id, kind FROM records \
+                      WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
+                      ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 6";
         let mut found = self.ids(same, [reference])?;
         if found.is_empty() {
             found = self.ids(begins, [reference])?;
         }
+        let listed = |ids: &[Kept]| {
+            let ids = ids.iter().map(|kept| match kept {
+                Kept::Study(id) => id.0.as_str(),
+                Kept::Device(id) => id.0.as_str(),
+            });
+            ids.collect::<Vec<_>>().join(", ")
+        };
         match found.len() {
             1 => Ok(found.remove(0)),
             0 if recent.is_empty() => Err(wrong("the store is empty".into())),
-            0 => Err(wrong(format!("there is none; the latest are: {}", recent.join(", ")))),
-            _ => Err(wrong(format!("several begin so: {}", found.join(", ")))),
+            0 => Err(wrong(format!("there is none; the latest are: {}", listed(&recent)))),
+            _ => Err(wrong(format!("several begin so: {}", listed(&found)))),
         }
     }
 
-    fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<String>, Failure> {
+    fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Kept>, Failure> {
         let told = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
         let mut query = self.connection.prepare_cached(sql).map_err(told)?;
-        let ids = query.query_map(values, |row| row.get(0)).map_err(told)?;
-        ids.collect::<Result<_, _>>().map_err(told)
+        let ids = query.query_map(values, |row| {
+            let (id, kind): (String, String) = (row.get(0)?, row.get(1)?);
+            Ok(match kind.as_str() {
+                "device" => Kept::Device(DeviceId(id)),
+                _ => Kept::Study(StudyId(id)),
+            })
+        });
+        ids.map_err(told)?.collect::<Result<_, _>>().map_err(told)
     }
 
     /// Fails when there is no study with exactly this id.
@@ -184,6 +235,12 @@ impl Store {
             true => Ok(()),
             false => Err(trouble::no_such_study(&self.path, &study.0, "there is none")),
         }
+    }
+
+    /// Whether a study or a device has exactly this id.
+    fn is_taken(&self, id: &str) -> Result<bool, Failure> {
+        let same = self.ids("SELECT id, kind FROM records WHERE id = ?", [id])?;
+        Ok(!same.is_empty())
     }
 
     /// Whether there is a study with exactly this id.
@@ -198,7 +255,7 @@ impl Store {
 
     /// One transaction that takes the write lock at once, so that two programs queue for it
     /// instead of getting in each other's way half-way.
-    fn write(
+    pub(crate) fn write(
         &self,
         tried: &str,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,

@@ -12,6 +12,13 @@ pub struct Kind(&'static [(f64, &'static str)]);
 pub const RATE: Kind = Kind(&[(1e6, "M"), (1e4, "k"), (1.0, "")]);
 /// Bytes per second.
 pub const BANDWIDTH: Kind = Kind(&[(1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1.0, "B/s")]);
+/// Bytes, as memory is sold.
+pub const BYTES: Kind = Kind(&[
+    ((1u64 << 30) as f64, "GiB"),
+    ((1u64 << 20) as f64, "MiB"),
+    (1024.0, "KiB"),
+    (1.0, "B"),
+]);
 /// Seconds.
 pub const TIME: Kind = Kind(&[(1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")]);
 /// CPU seconds per byte, shown per 10^9 bytes.

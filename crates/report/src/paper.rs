@@ -7,7 +7,7 @@ use model::Study;
 
 /// What is told of one study, or of several as a trend. Works for any study: under way, failed,
 /// empty.
-pub struct Paper(Content);
+pub struct Paper(pub(crate) Content);
 
 impl Paper {
     /// The paper of one study, or how several went on from one to the next.

@@ -2,6 +2,7 @@
 
 pub(crate) mod cpu;
 pub(crate) mod head;
+pub(crate) mod hosts;
 pub(crate) mod imported;
 pub(crate) mod method;
 pub(crate) mod summary;
@@ -40,6 +41,7 @@ pub fn study(study: &Study, style: &Style) -> String {
     for workload in &shown.findings.workloads {
         workload::add(&mut page, &shown, workload);
     }
+    hosts::add(&mut page, &shown);
     summary::add(&mut page, &shown);
     warnings::add(&mut page, &shown);
     method::add(&mut page, &shown);

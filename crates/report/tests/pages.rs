@@ -13,6 +13,7 @@ use model::{
 use proptest::prelude::*;
 use record::StudySummary;
 use report::{Style, compare, list, study};
+use support as plain;
 use support::{add_blocks, empty, fail};
 
 const NARROW: Style = Style { width: 80, colour: false };
@@ -157,8 +158,8 @@ fn studies_listed() {
         origin: model::Origin::Measured { version: "0.1.0".into() },
     };
     let studies = [summary("5eed0001", Ended::Done), summary("5eed0002", Ended::Open)];
-    insta::assert_snapshot!(list(&studies, &NARROW));
-    assert!(list(&[], &NARROW).contains("plimsoll check"));
+    insta::assert_snapshot!(list(&studies, &[], &NARROW));
+    assert!(list(&[], &[], &NARROW).contains("plimsoll check"));
 }
 
 #[test]

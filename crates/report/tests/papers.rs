@@ -64,6 +64,27 @@ fn a_check_of_two_targets() {
     assert!(page.contains("plimsoll check nfs://nas/volume1 /srv/data --seed 42"));
 }
 
+/// A server that is watched beside the client brings a part of its own.
+#[test]
+fn a_check_with_a_watched_server() {
+    let mut study = measured(&TWO, 6);
+    support::watch(&mut study, "ssh://root@nas");
+    let page = html(&study);
+    assert!(page.len() <= CHECK_LIMIT, "{}", page.len());
+    // Beside what there is without it: CPU over time, of the target it serves; CPU, memory, network
+    // and disks.
+    let charts = 1 + 5 * 7 + 2 + 5 + 4;
+    assert_eq!(charts_are_sound(std::slice::from_ref(&study)), charts);
+    for word in [">sirq", "Random write, nas", "Memory of ssh://root@nas", "server\nCPU"] {
+        assert!(page.contains(word), "{word}");
+    }
+    let part = |id: &str| page.find(&format!("id=\"{id}\"")).unwrap();
+    assert!(part("machines") < part("machines-2"));
+    assert!(page.contains("ssh://root@nas was busiest at"), "in the answer");
+    let terminal = report::study(&study, &report::Style { width: 100, colour: false });
+    insta::assert_snapshot!(terminal.split("CPU of this machine\n").nth(1).unwrap());
+}
+
 #[test]
 fn the_page_says_what_the_terminal_says() {
     let study = measured(&TWO, 6);
@@ -147,6 +168,11 @@ fn names_with_markup_in_them_are_text() {
     for trial in &mut study.trials {
         trial.loads[0].host = evil.into();
     }
+    support::watch(&mut study, "ssh://jane@secretnas.example.org:2222");
+    study.flags.push(Flag::HostLost {
+        host: "ssh://jane@secretnas.example.org:2222".into(),
+        reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
+    });
     plain::fail(&mut study.trials[0]);
     if let Outcome::Failed { phase, failure } = &mut study.trials[0].result.outcome {
         *phase = evil.into();
@@ -268,6 +294,11 @@ fn nothing_of_the_user_is_left_after_redaction() {
         target: "nfs://secretnas.example.org/export/private films".into(),
         directory: ".plimsoll-5eed0001-ab12".into(),
     });
+    support::watch(&mut study, "ssh://jane@secretnas.example.org:2222");
+    study.flags.push(Flag::HostLost {
+        host: "ssh://jane@secretnas.example.org:2222".into(),
+        reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
+    });
     plain::fail(&mut study.trials[0]);
     if let Outcome::Failed { failure, .. } = &mut study.trials[0].result.outcome {
         failure.on = "/srv/mine/.plimsoll-5eed0001-ab12/read.dat".into();
@@ -303,6 +334,9 @@ fn nothing_of_the_user_is_left_after_redaction() {
     }
     let text = serde_json::to_string(&redacted).unwrap();
     assert!(text.contains("host-1") && text.contains("path-1"), "{text}");
+    let server = redacted.plan.hosts[0].host.to_string();
+    assert_eq!(server, "ssh://user-1@host-1:2222", "the same host as the target's");
+    assert!(redacted.trials.iter().all(|t| t.loads[1].host == server));
     // The figures are the same.
     assert_eq!(
         explain::findings(&study).workloads[0].pairs,

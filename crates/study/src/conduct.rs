@@ -1,14 +1,15 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
-use crate::baseline::Hosts;
+use crate::costs;
+use crate::hosts::{self, Hosts};
 use crate::keep::Keep;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::size;
 use host::Watch;
 use model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, Measure, Metric, Nanos, Origin, Outcome,
-    Phase, Plan, Rule, SCHEMA, Study, StudyId, Trial, TrialResult, TrialSpec,
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostName, Nanos, Origin, Outcome, Phase, Plan,
+    Rule, SCHEMA, Study, StudyId, Trial, TrialSpec,
 };
 use runner::{Runner, RunnerOptions};
 use std::sync::Arc;
@@ -19,8 +20,6 @@ use std::time::Duration;
 const WINDOW_SECONDS: f64 = 0.1;
 /// The idle window before every block but the first.
 const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
-/// How often those who look on are told the load of the hosts: CPU times have steps of 10 ms.
-const LOOK_SECONDS: f64 = 0.5;
 
 /// Everything a study is conducted with.
 pub struct Conduct<'a> {
@@ -36,7 +35,7 @@ pub struct Conduct<'a> {
     pub shares: Vec<Arc<dyn runner::Share>>,
     /// Makes the run directories' names unique.
     pub nonce: u32,
-    /// Hosts to watch.
+    /// Hosts to watch: this machine, then those that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
     /// Whether windows are told while trials run (see [`RunnerOptions::live`]).
     pub live: bool,
@@ -143,6 +142,7 @@ impl Conductor<'_> {
         self.study.targets = self.runner.facts();
         label(&mut self.study.targets);
         self.study.hosts = self.hosts.facts();
+        self.same_machine();
         self.stability_differs();
         let seconds = self.study.plan.baseline_seconds;
         if seconds > 0.0 {
@@ -168,6 +168,15 @@ impl Conductor<'_> {
         }
     }
 
+    /// A server's host may be this machine under another name.
+    fn same_machine(&mut self) {
+        let named = self.study.plan.hosts.iter().filter(|server| server.host == HostName::Local);
+        let named = named.map(|server| server.host.to_string());
+        let found = self.study.hosts.iter().filter(|host| host.is_this_machine);
+        let all = named.chain(found.map(|host| host.name.clone()));
+        add_new(&mut self.study.flags, all.map(|host| Flag::SameMachine { host }).collect());
+    }
+
     /// Runs blocks until the rule, the cap, the user or a failure ends the study.
     fn blocks(&mut self) -> Result<(), Failure> {
         let mut seconds_per_trial = self.study.plan.trial_seconds;
@@ -185,6 +194,7 @@ impl Conductor<'_> {
                 self.study.ended = Ended::Done;
                 return Ok(());
             };
+            self.hosts.again();
             if block > 0 && self.study.plan.baseline_seconds > 0.0 {
                 let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
                 add_new(&mut self.study.flags, flags);
@@ -240,15 +250,16 @@ impl Conductor<'_> {
             operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
+        self.hosts.clear();
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
-        let mut next_look = LOOK_SECONDS;
+        let mut next_look = hosts::LOOK.as_secs_f64();
         let mut result = self.runner.trial(&spec, &mut |event| {
             match &event {
                 Event::Phase { phase: Phase::Measure, .. } => hosts.begin(),
                 Event::Phase { phase: Phase::Reckon, .. } => hosts.end(),
                 Event::Finished { .. } => hosts.end(),
                 Event::Window { at_seconds, .. } if *at_seconds >= next_look => {
-                    next_look = at_seconds + LOOK_SECONDS;
+                    next_look = at_seconds + hosts::LOOK.as_secs_f64();
                     observer(Progress::Loads(&hosts.look()));
                 }
                 _ => {}
@@ -257,8 +268,9 @@ impl Conductor<'_> {
         });
         self.hosts.rest(&*self.clock);
         let loads = self.hosts.loads();
+        result.flags.extend(self.hosts.flags());
         if matches!(result.outcome, Outcome::Complete) {
-            machine_cpu(&mut result, &loads);
+            costs::add(&mut result, &loads, &self.study.plan, cell.target);
         }
         let fatal = match &result.outcome {
             Outcome::Failed { failure, .. } if ends_study(failure) => Some(failure.clone()),
@@ -308,26 +320,6 @@ impl Conductor<'_> {
     }
 }
 
-/// CPU of the whole machine, busy minus idle baseline, by the operations of the whole trial.
-fn machine_cpu(result: &mut TrialResult, loads: &[model::HostLoad]) {
-    let Some(local) = loads.first() else { return };
-    let (ops, bytes) =
-        result.series.windows.iter().fold((0u64, 0u64), |(ops, bytes), w| {
-            (ops + w.read_ops + w.write_ops, bytes + w.bytes())
-        });
-    let caused = local.caused().0;
-    if ops > 0 {
-        result.quantities.insert(Metric::all(Measure::MachineCpuPerOp), caused / ops as f64);
-    }
-    if bytes > 0 {
-        result.quantities.insert(Metric::all(Measure::MachineCpuPerByte), caused / bytes as f64);
-    }
-    let busiest = local.cores_busy.iter().copied().fold(0.0, f64::max);
-    if busiest > 0.95 {
-        result.flags.push(Flag::ClientSaturated { core_busy: busiest });
-    }
-}
-
 /// Whether going on makes no sense: the server is gone, full, or does not let us.
 fn ends_study(failure: &Failure) -> bool {
     !matches!(failure.cause, Cause::Trial)
@@ -339,8 +331,9 @@ fn interrupted() -> Failure {
 
 fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
     for flag in new {
-        let same = |f: &&Flag| std::mem::discriminant(*f) == std::mem::discriminant(&flag);
-        if !flags.iter().any(|f| same(&f)) {
+        let kind = std::mem::discriminant;
+        let same = |f: &Flag| kind(f) == kind(&flag) && f.host() == flag.host();
+        if !flags.iter().any(same) {
             flags.push(flag);
         }
     }

@@ -7,6 +7,8 @@
 
 mod baseline;
 mod conduct;
+mod costs;
+mod hosts;
 mod keep;
 mod progress;
 mod schedule;

@@ -64,6 +64,7 @@ mod tests {
             operation_timeout_seconds: 30.0,
             seed: 1,
             server_memory: None,
+            hosts: Vec::new(),
             engine: None,
             adapt_size: true,
             command: String::new(),

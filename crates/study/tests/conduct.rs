@@ -40,6 +40,7 @@ fn plan(targets: usize, rule: Rule) -> Plan {
         operation_timeout_seconds: 30.0,
         seed: 3,
         server_memory: None,
+        hosts: Vec::new(),
         engine: None,
         adapt_size: false,
         command: String::new(),

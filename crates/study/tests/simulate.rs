@@ -138,6 +138,7 @@ fn plan(seed: u64) -> Plan {
         operation_timeout_seconds: 30.0,
         seed,
         server_memory: None,
+        hosts: Vec::new(),
         engine: None,
         adapt_size: false,
         command: String::new(),

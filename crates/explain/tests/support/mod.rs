@@ -45,6 +45,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
             seed: 42,
             engine: None,
             server_memory: None,
+            hosts: Vec::new(),
             adapt_size: false,
             command: format!("plimsoll check {given} --seed 42"),
         },
@@ -55,6 +56,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
             cpus: 2,
             memory_bytes: 8 * GIB,
             cpu_accounting: "ticks".into(),
+            ..HostFacts::default()
         }],
         flags: Vec::new(),
         trials: Vec::new(),

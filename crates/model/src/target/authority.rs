@@ -6,7 +6,7 @@ use std::fmt;
 
 /// A host and perhaps a port. A user in front of it is none of theirs, and what a failure says of
 /// one would show a password.
-pub(super) fn split(given: &str, text: &str, next: &str) -> Result<(String, Option<u16>), Failure> {
+pub(crate) fn split(given: &str, text: &str, next: &str) -> Result<(String, Option<u16>), Failure> {
     if text.contains('@') {
         return Err(usage(given, "a user where the host should be", next));
     }
@@ -41,7 +41,7 @@ pub(super) fn split(given: &str, text: &str, next: &str) -> Result<(String, Opti
 }
 
 /// A host as it stands in a URL: an IPv6 address in brackets.
-pub(super) struct Host<'a>(pub &'a str);
+pub(crate) struct Host<'a>(pub &'a str);
 
 impl fmt::Display for Host<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -53,7 +53,7 @@ impl fmt::Display for Host<'_> {
 /// the last '@' of what follows the scheme, and what follows an option named like one. A password
 /// may hold any character, also those that would end it, so too much is hidden rather than too
 /// little.
-pub(super) fn without_password(text: &str) -> String {
+pub(crate) fn without_password(text: &str) -> String {
     let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
     let mut shown = match (rest.find(':'), rest.rfind('@')) {
         (Some(colon), Some(at)) if colon < at => {

@@ -1,6 +1,6 @@
 //! What is measured: a directory, an NFS export or an SMB share, as the user writes it.
 
-mod authority;
+pub(crate) mod authority;
 mod facts;
 mod nfs;
 mod options;

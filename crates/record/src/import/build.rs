@@ -76,6 +76,7 @@ pub(super) fn study(
             operation_timeout_seconds: 0.0,
             seed: 0,
             server_memory: None,
+            hosts: Vec::new(),
             engine: None,
             adapt_size: false,
             command: options.command.clone(),

@@ -1,6 +1,6 @@
 //! Strategies that reach every variant and every field of a study.
 
-use super::{full, imported, trial};
+use super::{full, imported};
 use model::units::Bytes;
 use model::*;
 use proptest::collection::{btree_map, vec};
@@ -40,6 +40,23 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
     ]
 }
 
+/// Every kind of flag about a host that was added after the golden file.
+pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
+    let host = || text.to_owned();
+    vec![
+        Flag::BusyProcess { host: host(), process: host(), cores: x },
+        Flag::BusyRaid { host: host(), work: host() },
+        Flag::ServerSaturated { host: host(), core_busy: x },
+        Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: Some(x) },
+        Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: None },
+        Flag::HiddenFromTicks { host: host(), by_ticks: x, by_scheduler: x },
+        Flag::HostLost { host: host(), reason: host() },
+        Flag::HostRestarted { host: host() },
+        Flag::ImpossibleCounters { host: host() },
+        Flag::SameMachine { host: host() },
+    ]
+}
+
 fn working_set(target: &str, n: u64, reads_from: StoredOn, settles: Option<Bytes>) -> Flag {
     Flag::WorkingSet { target: target.to_owned(), size: Bytes(n), reads_from, settles }
 }
@@ -52,7 +69,7 @@ pub fn text() -> impl Strategy<Value = String> + Clone {
 fn flags() -> impl Strategy<Value = Vec<Flag>> {
     (any::<f64>(), any::<u64>(), text())
         // Half of the largest, because one kind doubles it.
-        .prop_map(|(x, n, s)| flags_of(x / 2.0, n, &s))
+        .prop_map(|(x, n, s)| [flags_of(x / 2.0, n, &s), flags_of_hosts(x, &s)].concat())
         .prop_flat_map(|all| vec(select(all), 0..4))
 }
 
@@ -143,12 +160,16 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         vec(workload(), 0..4),
         rules,
         any::<[f64; 7]>(),
-        any::<u64>(),
+        (any::<u64>(), option::of(0usize..9)),
         option::of(select(vec![Engine::IoUring, Engine::Psync])),
         text(),
     )
-        .prop_map(|(targets, workloads, rule, x, seed, engine, command)| Plan {
+        .prop_map(|(targets, workloads, rule, x, (seed, server), engine, command)| Plan {
             targets,
+            hosts: server
+                .map(|target| ServerHost { host: HostName::Local, target: Some(target) })
+                .into_iter()
+                .collect(),
             workloads,
             trial_seconds: x[0],
             warm_up_seconds: x[1],
@@ -221,8 +242,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
                 in_flight_ns: w / 2,
             });
             let series = Series { window_seconds: x[0], windows: windows.collect() };
-            let model = trial(0).loads.remove(0);
-            let loads = hosts.into_iter().map(|host| HostLoad { host, ..model.clone() }).collect();
+            let loads = hosts.iter().map(|host| super::load(host)).collect();
             Trial {
                 number,
                 block,

@@ -20,9 +20,13 @@ pub fn workload(pattern: Pattern) -> Workload {
     }
 }
 
+/// Added after the golden file of the schema.
+const ADDED: [Measure; 2] = [Measure::ServerCpuPerOp, Measure::ServerCpuPerByte];
+
 /// A complete trial with a figure for every metric.
 pub fn trial(number: u32) -> Trial {
-    let quantities = Metric::every().enumerate().map(|(i, m)| (m, 0.1 + i as f64)).collect();
+    let metrics = Metric::every().filter(|metric| !ADDED.contains(&metric.measure));
+    let quantities = metrics.enumerate().map(|(i, m)| (m, 0.1 + i as f64)).collect();
     let latency = LatencySummary {
         mean_seconds: 0.000123,
         min_seconds: 0.00009,
@@ -83,10 +87,12 @@ pub fn trial(number: u32) -> Trial {
             },
             cores_busy: vec![0.5, 0.25],
             idle_baseline: 0.03125,
-            stretches: vec![CpuStretch {
+            stretches: vec![LoadStretch {
                 seconds: 0.5,
                 cpu: CpuTimes { user: 0.25, idle: 0.75, ..CpuTimes::default() },
+                ..LoadStretch::default()
             }],
+            ..HostLoad::default()
         }],
         imported: None,
     }
@@ -150,10 +156,101 @@ pub fn full() -> Study {
             cpus: 2,
             memory_bytes: 8 * GIB,
             cpu_accounting: "ticks".into(),
+            ..HostFacts::default()
         }],
         flags: any::flags_of(0.5, 7, "local"),
         trials: vec![trial(0), failed, stopped],
         ended: Ended::Failed { failure },
+    }
+}
+
+/// A study that uses every field that watching servers' hosts brought.
+pub fn watched() -> Study {
+    let mut study = full();
+    let name = "ssh://root@nas:2222";
+    let host: HostName = name.parse().unwrap();
+    study.plan.hosts = vec![
+        ServerHost { host: host.clone(), target: Some(0) },
+        ServerHost { host: HostName::Local, target: None },
+    ];
+    study.hosts[0].watched_by = Some(WatchedBy::Proc);
+    study.hosts.push(HostFacts {
+        name: name.into(),
+        cpus: 1,
+        watched_by: Some(WatchedBy::Shell),
+        is_this_machine: true,
+        ..study.hosts[0].clone()
+    });
+    study.flags = any::flags_of_hosts(0.5, name);
+    let quantities = &mut study.trials[0].result.quantities;
+    quantities.extend(ADDED.map(|measure| (Metric::all(measure), 0.25)));
+    let load = load(name);
+    study.trials[0].loads.push(load);
+    study
+}
+
+/// A load with a value in every field.
+pub fn load(host: &str) -> HostLoad {
+    let cpu = CpuTimes { user: 1.0, system: 2.0, idle: 6.0, softirq: 1.25, ..CpuTimes::default() };
+    let memory = MemoryNow {
+        total_bytes: 2 * GIB,
+        available_bytes: GIB,
+        cached_bytes: GIB / 2,
+        dirty_bytes: 4096,
+    };
+    let moved = Moved {
+        disk_read_bytes: 1,
+        disk_written_bytes: 1 << 20,
+        received_bytes: 1 << 21,
+        sent_bytes: 4096,
+    };
+    let stretch = LoadStretch {
+        seconds: 1.0,
+        cpu,
+        memory: Some(memory),
+        moved: Some(moved),
+        frequency_hertz: Some(1.2e9),
+    };
+    HostLoad {
+        host: host.into(),
+        seconds: 5.0,
+        cpu,
+        cores_busy: vec![0.5],
+        idle_baseline: 0.03125,
+        idle: Some(CpuTimes { system: 0.03125, idle: 0.96875, ..CpuTimes::default() }),
+        cores: vec![cpu],
+        run_seconds: Some(4.5),
+        memory: Some(MemoryLoad {
+            least_available_bytes: GIB,
+            most_dirty_bytes: 4096,
+            cached_bytes: GIB / 2,
+        }),
+        disks: vec![DiskLoad {
+            name: "sda".into(),
+            reads: 1,
+            read_bytes: 512,
+            writes: 300,
+            written_bytes: 1 << 20,
+            busy_seconds: 2.5,
+            in_flight_seconds: 7.25,
+        }],
+        interfaces: vec![InterfaceLoad {
+            name: "eth0".into(),
+            received_bytes: 1 << 21,
+            received_packets: 1500,
+            sent_bytes: 4096,
+            sent_packets: 800,
+            errors: 1,
+            drops: 2,
+        }],
+        tcp_retransmitted: Some(3),
+        softirqs: Some(Softirqs { net_rx: 1500, net_tx: 10 }),
+        load_average: Some(2.25),
+        frequency: Some(Frequency { lowest_hertz: 6e8, highest_hertz: 1.2e9 }),
+        temperature_celsius: Some(61.5),
+        nfsd: Some(NfsdLoad { calls: 300, read_bytes: 0, written_bytes: 1 << 20 }),
+        watcher_cpu_seconds: Some(0.02),
+        stretches: vec![stretch, stretch],
     }
 }
 
@@ -186,6 +283,7 @@ pub fn plan() -> Plan {
         seed: u64::MAX,
         engine: Some(Engine::Psync),
         server_memory: Some(Bytes(2 * GIB)),
+        hosts: Vec::new(),
         adapt_size: true,
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
     }

@@ -25,7 +25,7 @@ mod theme;
 mod thin;
 mod ticks;
 
-pub use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, SECONDS, SHARE, TIME};
+pub use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, SECONDS, SHARE, TIME};
 pub use areas::{Areas, Layer};
 pub use axis::Axis;
 pub use bars::{Bar, Bars};

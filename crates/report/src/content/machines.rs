@@ -1,13 +1,13 @@
 //! The machines that took part: how busy they were, trial by trial and inside the trials.
 
 use super::over_time::{complete, phase};
-use super::{Figure, Part};
-use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE};
+use super::{Figure, Part, resources};
+use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
 use crate::names;
-use crate::study::Shown;
-use crate::text::{capital, printable};
-use explain::WorkloadFindings;
-use model::{CpuStretch, CpuTimes, HostLoad, Trial};
+use crate::study::{Shown, hosts};
+use crate::text::capital;
+use explain::{HostFindings, WorkloadFindings};
+use model::{CpuTimes, HostLoad, LoadStretch, Trial};
 
 /// One class out of all.
 type Class = fn(&CpuTimes) -> f64;
@@ -25,34 +25,57 @@ const CLASSES: [(&str, usize, Class); 7] = [
     ("waiting for I/O (idle)", 3, |cpu| cpu.iowait),
 ];
 
-/// CPU by class and core of every host that was watched; `None` where none was.
-pub(super) fn part(shown: &Shown<'_>) -> Option<Part> {
+/// A part for every host that was watched: where its CPU time went, and what its memory, its
+/// network and its disks did.
+pub(super) fn parts(shown: &Shown<'_>) -> Vec<Part> {
+    let hosts = shown.findings.hosts.iter().enumerate();
+    hosts.map(|(number, host)| part(shown, number, host)).collect()
+}
+
+fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
+    // Of a server the trials of other targets show nothing but its rest.
+    let takes_part = |t: &&Trial| {
+        host.work.is_empty() || host.work.iter().any(|work| work.target == t.cell.target)
+    };
+    let trials = shown.study.trials.iter().filter(takes_part);
+    let loads: Vec<(u32, &HostLoad)> = trials
+        .filter_map(|t| Some((t.number, t.loads.iter().find(|l| l.host == host.host)?)))
+        .collect();
+    // The first is the machine that plimsoll ran on.
+    let numbered = |name: &str| match number {
+        0 => name.to_owned(),
+        n => format!("{name}-{}", n + 1),
+    };
+    let id = numbered("cpu");
+    let mut figures = vec![classes(&loads, &host.host, id.clone())];
+    figures.extend(cores(&loads, &host.host, format!("{id}-cores")));
+    if host.host != "local" {
+        figures.extend(resources::figures(&loads, &host.host, &numbered("machine")));
+    }
     let mut part = Part {
-        id: "machines".to_owned(),
-        heading: "CPU of the machines".to_owned(),
+        id: numbered("machines"),
+        heading: hosts::heading(host),
+        figures,
         ..Part::default()
     };
-    let mut hosts: Vec<&str> = Vec::new();
-    for load in shown.study.trials.iter().flat_map(|t| &t.loads) {
-        if !hosts.contains(&load.host.as_str()) {
-            hosts.push(&load.host);
-        }
+    if !host.work.is_empty() {
+        part.table = Some(table(shown, host));
+        part.claims = hosts::remarks(shown, host);
     }
-    for (number, host) in hosts.into_iter().enumerate() {
-        let loads: Vec<(u32, &HostLoad)> = shown
-            .study
-            .trials
-            .iter()
-            .filter_map(|t| Some((t.number, t.loads.iter().find(|l| l.host == host)?)))
-            .collect();
-        let id = match number {
-            0 => "cpu".to_owned(),
-            n => format!("cpu-{}", n + 1),
-        };
-        part.figures.push(classes(&loads, host, id.clone()));
-        part.figures.extend(cores(&loads, host, format!("{id}-cores")));
-    }
-    (!part.figures.is_empty()).then_some(part)
+    part
+}
+
+/// Operation by class.
+fn table(shown: &Shown<'_>, host: &HostFindings) -> Table {
+    let columns = hosts::columns(shown, host);
+    let one_line = |text: &str| text.replace('\n', " ");
+    let header = columns.columns.iter().map(|(heading, _)| one_line(heading));
+    let mut table = Table::new(std::iter::once("work".to_owned()).chain(header).collect());
+    table.rows.extend(columns.rows.iter().enumerate().map(|(i, name)| {
+        let cells = columns.columns.iter().map(|(_, cells)| cells[i].clone());
+        std::iter::once(name.clone()).chain(cells).collect()
+    }));
+    table
 }
 
 /// Classes of CPU time as shares of all cores, a stretch a trial.
@@ -67,7 +90,7 @@ fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
                    What is missing to 100% was idle."
             .to_owned();
     let chart = Areas {
-        title: format!("CPU of {} by class", printable(host)),
+        title: format!("CPU of {} by class", hosts::name(host)),
         description: caption.clone(),
         x: Axis::new("trial, in the order run", COUNT),
         y: Axis::new("share of all cores", SHARE),
@@ -95,17 +118,17 @@ pub(super) fn within(
     let mut figures = Vec::new();
     for target in found.targets.iter().filter(|t| t.complete > 0).take(WITHIN) {
         let trials = complete(shown, target.target, &found.workload);
-        let mut hosts: Vec<&str> = Vec::new();
-        for load in trials.iter().flat_map(|t| &t.loads).filter(|l| !l.stretches.is_empty()) {
-            if !hosts.contains(&load.host.as_str()) {
-                hosts.push(&load.host);
-            }
-        }
-        for (number, host) in hosts.into_iter().enumerate() {
+        let takes_part = |host: &&HostFindings| {
+            let here =
+                |w: &explain::HostWork| w.target == target.target && w.workload == found.workload;
+            host.work.iter().any(here)
+        };
+        let hosts = shown.findings.hosts.iter().filter(takes_part);
+        for (number, host) in hosts.map(|host| host.host.as_str()).enumerate() {
             let id = format!("{part}-cpu-{}-{}", target.target + 1, number + 1);
             let subject = names::of(&shown.names, target.target);
             let title =
-                format!("{}, {subject}: CPU of {} over time", capital(name), printable(host));
+                format!("{}, {subject}: CPU of {} over time", capital(name), hosts::name(host));
             figures.extend(over_trial(&trials, host, id, title, &subject));
         }
     }
@@ -123,7 +146,7 @@ fn over_trial(
     let most = loads().map(|l| l.stretches.len()).max()?;
     let (mut edges, mut sums) = (vec![0.0], Vec::new());
     for at in 0..most {
-        let stretches: Vec<&CpuStretch> = loads().filter_map(|l| l.stretches.get(at)).collect();
+        let stretches: Vec<&LoadStretch> = loads().filter_map(|l| l.stretches.get(at)).collect();
         let seconds = stretches.iter().map(|s| s.seconds).sum::<f64>() / stretches.len() as f64;
         if seconds < SHORTEST_SECONDS || !seconds.is_finite() {
             continue;
@@ -173,7 +196,7 @@ fn cores(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Option<Figure> {
                    machine where the work does not spread."
             .to_owned();
     let chart = Heat {
-        title: format!("Cores of {}", printable(host)),
+        title: format!("Cores of {}", hosts::name(host)),
         description: caption.clone(),
         x: "trial, in the order run".to_owned(),
         columns: loads.iter().map(|(number, _)| number.to_string()).collect(),

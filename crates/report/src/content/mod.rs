@@ -7,6 +7,7 @@ mod machines;
 mod over_time;
 mod part;
 mod quantiles;
+mod resources;
 mod settings;
 mod trend;
 
@@ -89,7 +90,7 @@ pub(crate) fn study(study: &Study) -> Content {
     let mut parts = vec![answer::verdicts(&shown)];
     let workloads = &shown.findings.workloads;
     parts.extend(workloads.iter().enumerate().map(|(i, found)| part::part(&shown, i, found)));
-    parts.extend(machines::part(&shown));
+    parts.extend(machines::parts(&shown));
     let told = |warning: warnings::Warning| {
         let warnings::Warning { text, advice } = warning;
         Warning { text, advice }

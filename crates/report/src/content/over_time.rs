@@ -93,7 +93,7 @@ fn over_windows(
     for target in targets {
         let trials = complete(shown, target.target, &found.workload);
         let label = names::of(&shown.names, target.target);
-        let points = points(&trials, value);
+        let points = points(&trials, value, together(shown));
         if points.len() < 2 {
             continue;
         }
@@ -121,8 +121,15 @@ fn over_windows(
     Some(Figure { id, chart: Box::new(chart), caption })
 }
 
-/// A point a window: the median of the trials, and from their lowest to their highest.
-fn points(trials: &[&Trial], value: Value<'_>) -> Vec<Point> {
+/// Windows that are drawn as one: a page that has the charts of servers too draws these coarser, so
+/// that it does not become larger.
+fn together(shown: &Shown<'_>) -> usize {
+    if shown.study.plan.hosts.is_empty() { 1 } else { 3 }
+}
+
+/// A point for so many windows `together`: the median of the trials, and from their lowest to their
+/// highest.
+fn points(trials: &[&Trial], value: Value<'_>, together: usize) -> Vec<Point> {
     let lengths = trials.iter().map(|t| t.result.series.window_seconds);
     let Some(seconds) = lengths.clone().find(|s| s.is_finite() && *s > 0.0) else {
         return Vec::new();
@@ -132,11 +139,15 @@ fn points(trials: &[&Trial], value: Value<'_>) -> Vec<Point> {
     let longest = trials.iter().map(whole).max().unwrap_or(0);
     let mut values = Vec::new();
     let mut points = Vec::new();
-    for window in 0..longest {
+    for first in (0..longest).step_by(together) {
         values.clear();
-        values.extend(trials.iter().filter(|t| window < whole(t)).filter_map(|trial| {
+        values.extend(trials.iter().filter_map(|trial| {
             let series = &trial.result.series;
-            value(&series.windows[window], series.window_seconds).filter(|v| v.is_finite())
+            let windows = series.windows.get(first..whole(trial).min(first + together))?;
+            let mut sum = *windows.first()?;
+            windows[1..].iter().for_each(|window| sum.add(window));
+            let seconds = series.window_seconds * windows.len() as f64;
+            value(&sum, seconds).filter(|v| v.is_finite())
         }));
         values.sort_by(f64::total_cmp);
         let (Some(low), Some(high)) = (values.first(), values.last()) else { continue };
@@ -146,7 +157,8 @@ fn points(trials: &[&Trial], value: Value<'_>) -> Vec<Point> {
             _ => values[middle],
         };
         let band = (values.len() > 1).then_some((*low, *high));
-        points.push(Point { x: (window as f64 + 0.5) * seconds, y: median, band });
+        let middle = first as f64 + together as f64 / 2.0;
+        points.push(Point { x: middle * seconds, y: median, band });
     }
     points
 }

@@ -7,10 +7,13 @@
 //! in every text; whatever else looks like an address, a path, a name or a serial number is taken out
 //! too. Rather too much than too little: read what you publish.
 
+mod device;
 mod pseudonyms;
 mod words;
 
-use model::{Cause, Failure, Study};
+pub use device::redact_device;
+
+use model::{Cause, Failure, HostName, Study};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
 
@@ -28,17 +31,32 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
             pseudonyms.learn(kind, target[key].as_str().unwrap_or_default());
         }
     }
-    for host in value["hosts"].as_array().into_iter().flatten() {
-        let name = host["name"].as_str().unwrap_or_default();
-        // Where plimsoll ran is called so on every machine.
-        if name != "local" {
-            pseudonyms.learn(Kind::Host, name);
-        }
+    let servers = study.plan.hosts.iter().map(|server| server.host.to_string());
+    for name in servers.chain(study.hosts.iter().map(|host| host.name.clone())) {
+        learn_host(&name, &mut pseudonyms);
     }
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
     relabel(&mut value);
     walk(&mut value, "", &mut pseudonyms);
     serde_json::from_value(value).map_err(trouble)
+}
+
+/// Learns the name of a host, and what it is made of.
+fn learn_host(name: &str, pseudonyms: &mut Pseudonyms) {
+    match name.parse() {
+        // Where plimsoll ran is called so on every machine.
+        Ok(HostName::Local) => {}
+        Ok(HostName::Ssh { user, host, port }) => {
+            let user = user.map(|user| {
+                pseudonyms.learn(Kind::User, &user);
+                pseudonyms.replace_all(Kind::User, &user)
+            });
+            pseudonyms.learn(Kind::Host, &host);
+            let host = pseudonyms.replace_all(Kind::Host, &host);
+            pseudonyms.learn_as(name, HostName::Ssh { user, host, port }.to_string());
+        }
+        Err(_) => pseudonyms.learn(Kind::Host, name),
+    }
 }
 
 /// What targets name, by field.
@@ -51,7 +69,7 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 15] = [
+const OWN: [&str; 16] = [
     "kind",
     "flag",
     "cause",
@@ -67,6 +85,7 @@ const OWN: [&str; 15] = [
     "version",
     "cpu_model",
     "cpu_accounting",
+    "watched_by",
 ];
 
 /// Words of the schema in fields that hold a user's words elsewhere.

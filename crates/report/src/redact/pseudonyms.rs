@@ -76,6 +76,11 @@ impl Pseudonyms {
             Kind::Host if word.parse::<std::net::IpAddr>().is_ok() => self.of(Kind::Address, word),
             kind => self.of(kind, word),
         };
+        self.learn_as(word, made);
+    }
+
+    /// From now on this word is looked for in every text and replaced by `made`.
+    pub(super) fn learn_as(&mut self, word: &str, made: String) {
         self.known.push((word.to_owned(), made));
         self.known.sort_by_key(|(word, _)| std::cmp::Reverse(word.len()));
     }

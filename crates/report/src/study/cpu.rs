@@ -33,6 +33,14 @@ pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize
     }
 }
 
+/// The same of the target's own hosts, where they were watched.
+pub(super) fn server_measure(found: &WorkloadFindings) -> Measure {
+    match found.workload.pattern.is_sequential() {
+        true => Measure::ServerCpuPerByte,
+        false => Measure::ServerCpuPerOp,
+    }
+}
+
 fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
     !matches!(shown.study.plan.targets.get(target), None | Some(Target::Directory(_)))
 }
@@ -60,6 +68,10 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     }
     if !machine.is_empty() {
         parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
+    }
+    let server = Metric::all(server_measure(found));
+    if found.targets.iter().any(|t| t.levels.contains_key(&server)) {
+        parts.push("server CPU: its own hosts, busy minus idle".to_owned());
     }
     (!parts.is_empty()).then(|| format!("CPU: {}.", parts.join("; ")))
 }

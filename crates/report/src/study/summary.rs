@@ -1,6 +1,6 @@
 //! The study in plain sentences.
 
-use super::{Shown, cpu, head, imported, workload};
+use super::{Shown, cpu, head, hosts, imported, workload};
 use crate::names;
 use crate::page::Page;
 use crate::text::{counted, duration, listed};
@@ -41,6 +41,7 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         against_first(&mut said, shown, target);
         cpu::summary(&mut said, shown, target);
     }
+    hosts::busiest(&mut said, shown);
     reads(&mut said, shown);
     said
 }

@@ -81,6 +81,12 @@ pub(crate) fn table(
             add("CPU".to_owned(), cpu::unit(found), &|line| {
                 Metric::of(line.1, cpu::measure(shown, found, line.0.target))
             });
+            let server = Metric::all(cpu::server_measure(found));
+            add("server\nCPU".to_owned(), cpu::unit(found), &|line| match line.1 {
+                Side::All => server,
+                // Which half cost what cannot be told.
+                half => Metric::of(half, server.measure),
+            });
         }
     }
     columns
@@ -185,6 +191,8 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Clai
         ratios.extend(pair.ratios.get(&Metric::all(measure)).map(|r| ratio(name, r)));
     }
     ratios.extend(cpu::ratio(shown, found, pair).map(|r| ratio("CPU", r)));
+    let server = pair.ratios.get(&Metric::all(cpu::server_measure(found)));
+    ratios.extend(server.map(|r| ratio("server CPU", r)));
     if found.workload.pattern == Pattern::RandomMixed {
         for (side, name) in [(Side::Read, "reads' bandwidth"), (Side::Write, "writes' bandwidth")] {
             let metric = Metric::of(side, Measure::Throughput);

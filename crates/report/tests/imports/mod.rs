@@ -1,11 +1,8 @@
 //! Single runs of another tool on two targets.
 
-use crate::any_study;
+use crate::{any_study, plain};
 use model::units::Bytes;
 use model::{Origin, Pattern, Rule, Study};
-
-#[path = "../../../explain/tests/support/mod.rs"]
-mod plain;
 
 /// Pattern by pattern, what the first and the second target carry in bytes per second: two rows of
 /// the published comparison.

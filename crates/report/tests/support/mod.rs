@@ -5,8 +5,9 @@
 pub mod plain;
 
 use model::{
-    CpuStretch, CpuTimes, Flag, Histogram, HostLoad, LatencySummary, Measure, Metric, OpKind,
-    OpStats, Pattern, Series, Study, Trial, Window,
+    CpuTimes, Flag, Histogram, HostFacts, HostLoad, LatencySummary, LoadStretch, Measure,
+    MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, ServerHost, Study, Trial,
+    WatchedBy, Window,
 };
 
 pub const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
@@ -140,9 +141,12 @@ fn latencies(trial: &mut Trial, chance: &mut Chance) {
 fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
     let looks = 10;
     let seconds_each = seconds / f64::from(looks);
-    let mut stretch =
-        |_| CpuStretch { seconds: seconds_each, cpu: cpu(chance, 2.0 * seconds_each) };
-    let stretches: Vec<CpuStretch> = (0..looks).map(&mut stretch).collect();
+    let mut stretch = |_| LoadStretch {
+        seconds: seconds_each,
+        cpu: cpu(chance, 2.0 * seconds_each),
+        ..LoadStretch::default()
+    };
+    let stretches: Vec<LoadStretch> = (0..looks).map(&mut stretch).collect();
     HostLoad {
         host: "local".into(),
         seconds,
@@ -150,6 +154,56 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
         cores_busy: vec![0.3 + 0.6 * chance.next(), 0.5 * chance.next()],
         idle_baseline: 0.05,
         stretches,
+        ..HostLoad::default()
+    }
+}
+
+/// Has the first target's own host watched in every trial: one core, slow, with a disk.
+pub fn watch(study: &mut Study, host: &str) {
+    let mut chance = Chance(11);
+    study.plan.hosts = vec![ServerHost { host: host.parse().unwrap(), target: Some(0) }];
+    study.hosts.push(HostFacts {
+        name: host.to_owned(),
+        cpu_model: "MIPS 74Kc V4.12".into(),
+        cpus: 1,
+        watched_by: Some(WatchedBy::Shell),
+        ..study.hosts[0].clone()
+    });
+    for trial in &mut study.trials {
+        let mut load = load(&mut chance, study.plan.trial_seconds);
+        for (i, stretch) in load.stretches.iter_mut().enumerate() {
+            stretch.cpu = stretch.cpu * 0.5;
+            let dirty_bytes = (i as u64) << 20;
+            stretch.memory = Some(MemoryNow {
+                total_bytes: 128 << 20,
+                available_bytes: 80 << 20,
+                cached_bytes: 60 << 20,
+                dirty_bytes,
+            });
+            let bytes = (stretch.seconds * 30e6 * (0.8 + 0.4 * chance.next())) as u64;
+            stretch.moved = Some(Moved {
+                disk_written_bytes: bytes,
+                received_bytes: bytes + bytes / 20,
+                sent_bytes: bytes / 50,
+                ..Moved::default()
+            });
+        }
+        load.host = host.to_owned();
+        load.cpu = load.cpu * 0.5;
+        load.cores_busy.truncate(1);
+        load.idle = Some(CpuTimes { system: 0.05, ..CpuTimes::default() });
+        load.watcher_cpu_seconds = Some(0.02 * load.seconds);
+        if trial.cell.target == 0 {
+            let (operations, bytes) = trial.result.series.totals();
+            let quantities = &mut trial.result.quantities;
+            let caused = load.caused().0;
+            let mut set = |measure, count: u64| {
+                quantities.insert(Metric::all(measure), caused / count as f64);
+            };
+            set(Measure::ServerCpuPerOp, operations);
+            set(Measure::ServerCpuPerByte, bytes);
+        }
+        trial.loads.push(load);
     }
 }
 

@@ -1,0 +1,136 @@
+//! Where the CPU time of every watched host went, and what an operation cost it.
+
+use crate::gather::Gathered;
+use model::{CpuTimes, HostLoad, Study, Trial, Workload};
+
+/// What was seen of one host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostFindings {
+    /// Its name in the study.
+    pub host: String,
+    /// A row for each workload and target it took part in: all of the client's, those of the
+    /// targets that a server serves.
+    pub work: Vec<HostWork>,
+    /// Share of one core that watching took over there; `None` where that is not known.
+    pub watching: Option<f64>,
+    /// Cores that were busy on average by the kernel's accounting, and that tasks ran on by the
+    /// scheduler's own clock; `None` where the latter cannot be read.
+    pub seen_and_ran: Option<(f64, f64)>,
+}
+
+/// What one workload on one target was for a host. Complete trials together, warm-up and final
+/// flush included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HostWork {
+    /// What was done.
+    pub workload: Workload,
+    /// Index of the target.
+    pub target: usize,
+    /// Trials it is from.
+    pub trials: usize,
+    /// Shares (0..1) of the time of all its cores by class.
+    pub shares: CpuTimes,
+    /// Busy share of its busiest core, the mean of the trials.
+    pub busiest_core: f64,
+    /// CPU seconds by class that one operation cost: busy minus idle baseline. The classes that are
+    /// not busy are 0. `None` without operations.
+    pub per_operation: Option<CpuTimes>,
+    /// The same per payload byte.
+    pub per_byte: Option<CpuTimes>,
+}
+
+/// Every host that has loads, in the order of their first appearance.
+pub(crate) fn hosts(
+    study: &Study,
+    gathered: &Gathered<'_>,
+    workloads: &[Workload],
+) -> Vec<HostFindings> {
+    let mut names: Vec<&str> = Vec::new();
+    for load in study.trials.iter().flat_map(|trial| &trial.loads) {
+        if !names.contains(&load.host.as_str()) {
+            names.push(&load.host);
+        }
+    }
+    let of = |host: &str| {
+        let takes_part = |target: usize| {
+            let mut servers = study.plan.hosts.iter().filter(|server| server.is(host)).peekable();
+            host == "local" || servers.peek().is_none() || servers.any(|s| s.serves(target))
+        };
+        let cells = workloads.iter().flat_map(|workload| {
+            let targets = gathered.targets(workload).iter();
+            targets.filter(|target| takes_part(**target)).map(move |target| (workload, *target))
+        });
+        let work = cells.filter_map(|(w, target)| work(&gathered.complete(target, w), host));
+        let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
+        HostFindings {
+            host: host.to_owned(),
+            work: work.collect(),
+            watching: rate(loads().map(|load| (load.watcher_cpu_seconds, load.seconds))),
+            seen_and_ran: rate(loads().map(|load| (load.run_seconds, load.seconds)))
+                .zip(rate(loads().map(|load| (Some(load.cpu.busy().0), load.seconds))))
+                .map(|(ran, seen)| (seen, ran)),
+        }
+    };
+    names.into_iter().map(of).collect()
+}
+
+fn load_of<'a>(trial: &'a Trial, host: &str) -> Option<&'a HostLoad> {
+    trial.loads.iter().find(|load| load.host == host)
+}
+
+/// CPU seconds per second; `None` where nothing has them.
+fn rate(parts: impl Iterator<Item = (Option<f64>, f64)>) -> Option<f64> {
+    let known = parts.filter_map(|(cpu, seconds)| Some((cpu?, seconds)));
+    let (cpu, seconds) = known.fold((0.0, 0.0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    (seconds > 0.0).then(|| cpu / seconds).filter(|rate| rate.is_finite())
+}
+
+fn work(trials: &[&Trial], host: &str) -> Option<HostWork> {
+    let loads: Vec<(&Trial, &HostLoad)> =
+        trials.iter().filter_map(|trial| Some((*trial, load_of(trial, host)?))).collect();
+    let (first, _) = loads.first()?;
+    let mut cpu = CpuTimes::default();
+    let mut caused = Some(CpuTimes::default());
+    let (mut operations, mut bytes, mut busiest) = (0, 0, 0.0);
+    for (trial, load) in &loads {
+        cpu = cpu + load.cpu;
+        caused = caused.zip(caused_by_class(load)).map(|(sum, more)| sum + more);
+        let moved = trial.result.series.totals();
+        operations += u128::from(moved.0);
+        bytes += u128::from(moved.1);
+        busiest += load.cores_busy.iter().copied().fold(0.0, f64::max) / loads.len() as f64;
+    }
+    let per = |count: u128| caused.filter(|_| count > 0).map(|cpu| cpu * (1.0 / count as f64));
+    let total = cpu.total();
+    (total > 0.0 && total.is_finite()).then(|| HostWork {
+        workload: first.cell.workload.clone(),
+        target: first.cell.target,
+        trials: loads.len(),
+        shares: cpu * (1.0 / total),
+        busiest_core: busiest,
+        per_operation: per(operations),
+        per_byte: per(bytes),
+    })
+}
+
+/// Busy CPU seconds by class that the trial caused. `None` where the idle baseline by class is not
+/// known though there was one.
+fn caused_by_class(load: &HostLoad) -> Option<CpuTimes> {
+    let idle = match load.idle {
+        Some(idle) => idle,
+        None if load.idle_baseline == 0.0 => CpuTimes::default(),
+        None => return None,
+    };
+    // Not the difference of counters that runs no lower than 0: a class may be below its baseline.
+    let of = |class: fn(&CpuTimes) -> f64| class(&load.cpu) - class(&idle) * load.seconds;
+    Some(CpuTimes {
+        user: of(|c| c.user),
+        nice: of(|c| c.nice),
+        system: of(|c| c.system),
+        irq: of(|c| c.irq),
+        softirq: of(|c| c.softirq),
+        steal: of(|c| c.steal),
+        idle: 0.0,
+        iowait: 0.0,
+    })
+}

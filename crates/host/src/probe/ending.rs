@@ -1,0 +1,137 @@
+//! How a program over there ended, from its exit code and what the shell said.
+
+use super::text::last_line;
+use crate::reach::Output;
+use model::{Cause, Failure};
+
+/// How a program ended that did not do what it should.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// It is for another machine, or for a processor with more instructions.
+    WrongMachine(String),
+    /// It may not be executed where it lies.
+    Forbidden(String),
+    /// Its file is not there any more.
+    Gone,
+    /// The host has no memory to start it.
+    NoMemory(String),
+    /// Killed outright, as the kernel does when memory runs out.
+    Killed,
+    /// It crashed, by that signal.
+    Crashed(i32),
+    /// Anything else.
+    Other(String),
+}
+
+const SIGILL: i32 = 4;
+const SIGKILL: i32 = 9;
+
+impl Ending {
+    /// Shells differ in their words; codes are POSIX's: 126 found but not executed, 127 not found,
+    /// 128 and more a signal.
+    pub fn of(output: &Output) -> Ending {
+        let said = last_line(&output.errors);
+        let says = |words: &[&str]| {
+            let errors = String::from_utf8_lossy(&output.errors).to_lowercase();
+            words.iter().any(|word| errors.contains(word))
+        };
+        if says(&["cannot allocate memory", "can't fork", "cannot fork", "out of memory"]) {
+            return Ending::NoMemory(said);
+        }
+        match output.status {
+            // Some shells take a program of another machine for a script.
+            Some(2 | 126 | 127) if says(&["exec format error", "syntax error", "elf"]) => {
+                Ending::WrongMachine("exec format error".into())
+            }
+            Some(126) => Ending::Forbidden(said),
+            Some(127) => Ending::Gone,
+            Some(code) if code == 128 + SIGILL => {
+                Ending::WrongMachine("illegal instruction".into())
+            }
+            Some(code) if code == 128 + SIGKILL => Ending::Killed,
+            Some(code) if (129..=128 + 64).contains(&code) => Ending::Crashed(code - 128),
+            Some(code) if said.is_empty() => {
+                Ending::Other(format!("it ended with exit code {code}"))
+            }
+            Some(code) => Ending::Other(format!("it ended with exit code {code}: {said}")),
+            None => Ending::Killed,
+        }
+    }
+
+    /// The failure of a probe that did not start.
+    pub fn failure(&self, host: &str) -> Failure {
+        let (happened, next) = self.words();
+        Failure::new(Cause::Trial, "start the probe", host, happened, next)
+    }
+
+    /// What happened, and what to do about it.
+    pub fn words(&self) -> (String, &'static str) {
+        match self {
+            Ending::WrongMachine(said) => (
+                format!("the host's processor does not run this program ({said})"),
+                "Name the host's make and processor in a report: the probe was built for another one.",
+            ),
+            Ending::Forbidden(said) => (
+                format!("the program may not be executed there: {said}"),
+                "Name a directory of the host where programs may run: --probe-dir DIR.",
+            ),
+            Ending::Gone => (
+                "its file is gone: somebody removed it".into(),
+                "Try again; if it happens again, name another directory of the host: --probe-dir DIR.",
+            ),
+            Ending::NoMemory(said) => (
+                format!("the host has no memory for it: {said}"),
+                "End something over there, or go without the probe.",
+            ),
+            Ending::Killed => (
+                "it was killed (signal 9)".into(),
+                "If nobody did that, memory ran out over there (see the kernel's log, `dmesg`): end \
+                 something on the host, or ask for less.",
+            ),
+            Ending::Crashed(signal) => (
+                format!("it was ended by signal {signal}"),
+                "Try again; if it happens again, report it with the host's make and processor.",
+            ),
+            Ending::Other(said) => (
+                said.clone(),
+                "Run the same on the host by hand to see more, or go without the probe.",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ending(status: Option<i32>, errors: &str) -> Ending {
+        Ending::of(&Output { status, errors: errors.into(), ..Output::default() })
+    }
+
+    #[test]
+    fn shells_in_their_own_words() {
+        // dash, bash, BusyBox ash.
+        for (status, said) in [
+            (2, "/dev/shm/p: 1: Syntax error: word unexpected (expecting \")\")"),
+            (126, "bash: line 1: /dev/shm/p: cannot execute binary file: Exec format error"),
+            (2, "/tmp/p: line 1: syntax error: unexpected \"(\""),
+            (127, "/tmp/p: line 1: \u{7f}ELF: not found"),
+            (132, "Illegal instruction"),
+        ] {
+            assert!(matches!(ending(Some(status), said), Ending::WrongMachine(_)), "{said}");
+        }
+        for (status, said) in [
+            (126, "sh: 1: /run/p: Permission denied"),
+            (126, "bash: line 1: /run/p: Permission denied"),
+            (126, "/bin/sh: /run/p: Permission denied"),
+        ] {
+            assert_eq!(ending(Some(status), said), Ending::Forbidden(said.into()));
+        }
+        assert_eq!(ending(Some(127), "sh: 1: /tmp/x/plimsoll-probe: not found"), Ending::Gone);
+        assert!(matches!(ending(Some(2), "sh: can't fork: Out of memory"), Ending::NoMemory(_)));
+        assert_eq!(ending(Some(137), ""), Ending::Killed);
+        assert_eq!(ending(None, ""), Ending::Killed);
+        assert_eq!(ending(Some(139), ""), Ending::Crashed(11));
+        assert_eq!(ending(Some(3), ""), Ending::Other("it ended with exit code 3".into()));
+    }
+}

@@ -1,0 +1,130 @@
+//! A directory for the probe over there, and the guard that removes it.
+//!
+//! It has a random name, is for its user alone, and holds the program. The guard, a shell that
+//! waits for the end of its input, has made it and removes it: when this program says so, and just
+//! as well when this program is killed or the connection lost, which all close that input. Of a
+//! connection that falls silent the host's ssh server learns in its own time.
+
+use super::ending::Ending;
+use super::programs::PROGRAM;
+use super::session::PATIENCE;
+use super::text::last_line;
+use crate::reach::{Channel, Output, Reach, quote};
+use model::{Cause, Failure};
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::time::Instant;
+
+/// What the guard says when the directory is there, before its path.
+const READY: &str = "plimsoll-place ";
+
+/// A directory over there with its guard.
+pub(super) struct Place {
+    /// Its path.
+    pub directory: String,
+    guard: Option<Box<dyn Channel>>,
+}
+
+impl Place {
+    /// Makes it below a directory, which is a word of the shell; or says why that cannot be.
+    pub fn make(reach: &dyn Reach, below: &str) -> Result<Result<Place, String>, Failure> {
+        let name = format!("plimsoll-{}", random_hex(reach.name())?);
+        // What the shell says goes the one way, so that it is there when the output has ended.
+        // The traps come after the directory: what another has made is not removed.
+        let mut guard = reach.open(&format!(
+            "LC_ALL=C; export LC_ALL; exec 2>&1; d={below}/{name}; mkdir -m 700 \"$d\" || exit 1\n\
+             trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; trap '' PIPE\n\
+             echo \"{READY}$d\"; while read -r x; do :; done"
+        ))?;
+        let mut said = Vec::new();
+        let until = Instant::now() + PATIENCE;
+        loop {
+            if let Some(directory) = ready(&said, &name) {
+                return Ok(Ok(Place { directory, guard: Some(guard) }));
+            }
+            let mut buffer = [0; 512];
+            match guard.read(&mut buffer, until) {
+                Ok(count) if count > 0 && said.len() < 1 << 16 => said.extend(&buffer[..count]),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                _ => break,
+            }
+        }
+        let output = guard.finish(PATIENCE)?;
+        match Ending::of(&Output { errors: said.clone(), ..output }) {
+            ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name())),
+            _ if said.is_empty() => Ok(Err("the shell did not say why".into())),
+            _ => Ok(Err(last_line(&said))),
+        }
+    }
+
+    /// Where the program goes.
+    pub fn file(&self) -> String {
+        format!("{}/{PROGRAM}", self.directory)
+    }
+
+    /// The command that starts the probe.
+    pub fn program(&self) -> String {
+        quote(&self.file())
+    }
+
+    /// Has the guard remove it, or without the guard, a shell.
+    pub fn remove(&mut self, reach: &dyn Reach) -> Result<(), Failure> {
+        let Some(guard) = self.guard.take() else { return Ok(()) };
+        if guard.finish(PATIENCE).is_ok_and(|output| output.status == Some(0)) {
+            return Ok(());
+        }
+        // The guard was killed, or the connection it had.
+        let command = format!("rm -rf {}", quote(&self.directory));
+        let happened = match reach.run(&command, b"", PATIENCE) {
+            Ok(Output { status: Some(0), .. }) => return Ok(()),
+            Ok(output) => last_line(&output.errors),
+            Err(failure) => failure.happened,
+        };
+        let next = format!("It removes itself when the connection ends; else run there: {command}");
+        Err(Failure::new(Cause::Trial, "remove the probe", reach.name(), happened, next))
+    }
+}
+
+/// The directory of that name, once the guard has said that it is there. Any other is not ours to
+/// remove.
+fn ready(said: &[u8], name: &str) -> Option<String> {
+    let text = std::str::from_utf8(said).ok()?;
+    let line = text.split_inclusive('\n').find_map(|line| line.strip_prefix(READY))?;
+    let directory = line.strip_suffix('\n')?;
+    let ours = directory.strip_suffix(name).is_some_and(|below| below.ends_with('/'));
+    let sane = directory.starts_with('/') && !directory.contains(char::is_control);
+    (ours && sane).then(|| directory.to_owned())
+}
+
+/// 64 random bits, so that nobody over there can have made that directory before.
+fn random_hex(host: &str) -> Result<String, Failure> {
+    let mut bytes = [0; 8];
+    File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
+        |error| {
+            let tried = "find a name for the probe's directory";
+            Failure::new(Cause::Trial, tried, host, error, "Give this system a /dev/urandom.")
+        },
+    )?;
+    Ok(format!("{:016x}", u64::from_ne_bytes(bytes)))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_guard_is_believed_only_with_a_whole_line_about_its_own() {
+        let ready = |text: &str| super::ready(text.as_bytes(), "x");
+        assert_eq!(ready("hello\nplimsoll-place /run/x\n"), Some("/run/x".into()));
+        for text in [
+            "",
+            "plimsoll-place /run/x",
+            "plimsoll-place run/x\n",
+            "plimsoll-place \n",
+            "plimsoll-place /run/\x1b[2Jx\n",
+            "see plimsoll-place /run/x\n",
+            "plimsoll-place /run/y\n",
+            "plimsoll-place /run/xx\n",
+        ] {
+            assert_eq!(ready(text), None, "{text:?}");
+        }
+    }
+}

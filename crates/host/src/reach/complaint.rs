@@ -1,0 +1,311 @@
+//! What ssh complains of, told so that its reader can act on it.
+//!
+//! ssh ends with 255 whatever went wrong; its standard error tells it apart. That text is partly
+//! the host's own, so it is shown shortened and without control characters, and no more than a
+//! choice of words depends on it.
+
+use super::shell::Instead;
+use model::{Cause, Failure, HostName};
+use std::fmt::Display;
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+use std::time::Duration;
+
+/// The exit code with which ssh speaks of itself.
+pub(super) const OWN_STATUS: i32 = 255;
+
+const LOGIN: &str = "log in over ssh";
+const RUN: &str = "run a command over ssh";
+
+/// A complaint of ssh: what it is known by, what it means, what to do. In the last, `{ssh}` stands
+/// for the command line that reaches the host by hand. The first one that is found counts.
+struct Known {
+    sign: &'static str,
+    cause: Cause,
+    next: &'static str,
+}
+
+const fn known(sign: &'static str, cause: Cause, next: &'static str) -> Known {
+    Known { sign, cause, next }
+}
+
+const CONFIGURATION: &str = "Mend ssh's configuration: `{ssh}` says the same.";
+const ROUTE: &str = "Check the address, the network and whether the host is up.";
+const OLD: &str = "The host's ssh is too old for this one, or much too new: allow what it offers, for this host \
+     alone, in ~/.ssh/config (HostKeyAlgorithms, KexAlgorithms or Ciphers).";
+const CLOSED: &str = "Check that it is an ssh server that answers there, and that it does not shut this machine out \
+     (MaxStartups, fail2ban, hosts.allow); then try again.";
+
+const KNOWN: [Known; 19] = [
+    known(
+        "Could not resolve hostname",
+        Cause::Unreachable,
+        "Check the name. An alias needs a Host entry in ~/.ssh/config.",
+    ),
+    known(
+        "Connection refused",
+        Cause::Unreachable,
+        "Nothing listens there: switch ssh on at the host, or name its port as ssh://HOST:PORT.",
+    ),
+    known(
+        "timed out",
+        Cause::Unreachable,
+        "Check the address and whether the host is up; a firewall may drop what is sent to it.",
+    ),
+    known("No route to host", Cause::Unreachable, ROUTE),
+    known("Network is unreachable", Cause::Unreachable, ROUTE),
+    known("Host is down", Cause::Unreachable, ROUTE),
+    known(
+        "are too open",
+        Cause::Authentication,
+        "Let nobody else read the key: chmod 600 on that file.",
+    ),
+    known(
+        "Too many authentication failures",
+        Cause::Authentication,
+        "Name the one key for this host in ~/.ssh/config (IdentityFile, IdentitiesOnly yes).",
+    ),
+    known(
+        "Permission denied (",
+        Cause::Authentication,
+        "Log in once by hand with `{ssh}`: with a key the host knows (ssh-copy-id puts one there), \
+         or one that the agent holds (ssh-add), it must not ask for anything.",
+    ),
+    known("Unable to negotiate", Cause::Unreachable, OLD),
+    known("no matching", Cause::Unreachable, OLD),
+    known("Bad owner or permissions", Cause::Usage, CONFIGURATION),
+    known("Bad configuration option", Cause::Usage, CONFIGURATION),
+    known("bad configuration option", Cause::Usage, CONFIGURATION),
+    known("Can't open user config file", Cause::Usage, CONFIGURATION),
+    known(
+        "request failed on channel",
+        Cause::NotPermitted,
+        "Let this user run commands over ssh, or name another: ssh://USER@HOST.",
+    ),
+    known("onnection closed by", Cause::Unreachable, CLOSED),
+    known("onnection reset by", Cause::Unreachable, CLOSED),
+    known("kex_exchange_identification", Cause::Unreachable, CLOSED),
+];
+
+/// A login that did not come to a shell.
+pub(super) fn not_let_in(host: &HostName, instead: &Instead) -> Failure {
+    not(LOGIN, host, instead)
+}
+
+/// A command that did not begin although the connection stands.
+pub(super) fn not_begun(host: &HostName, instead: &Instead) -> Failure {
+    not(RUN, host, instead)
+}
+
+fn not(tried: &str, host: &HostName, instead: &Instead) -> Failure {
+    match instead.status {
+        Some(OWN_STATUS) => by_ssh(tried, host, &instead.errors),
+        Some(status) => {
+            let said = last_line(&[&instead.errors[..], b"\n", &instead.output].concat())
+                .map_or(String::new(), |line| format!(": \"{line}\""));
+            let happened = format!(
+                "the login was taken, but no shell runs commands there (exit code {status}{said})"
+            );
+            no_shell(tried, host, happened)
+        }
+        None if instead.output.is_empty() => {
+            let said = last_line(&instead.errors).map_or(String::new(), |line| format!(": {line}"));
+            let next = by_hand("Try `{ssh} true` by hand: it must end by itself.", host);
+            let happened = format!("no answer in time{said}");
+            Failure::new(Cause::Unreachable, tried, host, happened, next)
+        }
+        None => {
+            let said = last_line(&instead.output).unwrap_or_default();
+            no_shell(tried, host, format!("no shell answers, but something else: \"{said}\""))
+        }
+    }
+}
+
+fn no_shell(tried: &str, host: &HostName, happened: String) -> Failure {
+    let next = "Name a user with a shell: ssh://USER@HOST, or give this one a shell over there.";
+    Failure::new(Cause::NotPermitted, tried, host, happened, next)
+}
+
+/// What ssh said of itself.
+fn by_ssh(tried: &str, host: &HostName, errors: &[u8]) -> Failure {
+    let lines = lines(errors);
+    let with = |sign: &str| lines.iter().find(|line| line.contains(sign));
+    if with("IDENTIFICATION HAS CHANGED").is_some() {
+        return other_key(tried, host, with("Offending"));
+    }
+    if with("Host key verification failed").is_some() {
+        let next = by_hand(
+            "Compare the fingerprint that `{ssh}` shows with the host's own, and accept it there \
+             once.",
+            host,
+        );
+        let happened = "the host's key is not known on this machine";
+        return Failure::new(Cause::Authentication, tried, host, happened, next);
+    }
+    for known in &KNOWN {
+        if let Some(line) = with(known.sign) {
+            return Failure::new(known.cause, tried, host, line, by_hand(known.next, host));
+        }
+    }
+    let happened = lines.last().map_or("ssh ended without a word", String::as_str);
+    let next = by_hand("Try `{ssh}` by hand; -v shows each step.", host);
+    Failure::new(Cause::Unreachable, tried, host, happened, next)
+}
+
+/// Another key than before may be an attack. What ssh-keygen would do to hide that is not named.
+fn other_key(tried: &str, host: &HostName, offending: Option<&String>) -> Failure {
+    let known = offending.map_or(String::new(), |line| format!(" ({line})"));
+    let happened = format!(
+        "the host's key has changed: it is not the one that this machine knows{known}. It may be \
+         another host, one that was set up anew, or somebody in between"
+    );
+    let next = "Do not log in before you know why: compare the key's fingerprint with the one that the \
+         host itself shows. Only then put the known key right.";
+    Failure::new(Cause::Authentication, tried, host, happened, next)
+}
+
+/// A connection that ended by itself.
+pub(super) fn lost(host: &HostName, errors: &[u8]) -> Failure {
+    let said = last_line(errors).map_or(String::new(), |line| format!(": {line}"));
+    let next = "Check the network and whether the host is still up, then try again.";
+    let happened = format!("the connection was lost{said}");
+    Failure::new(Cause::Unreachable, RUN, host, happened, next)
+}
+
+/// A command that did not end as it should have.
+pub(super) fn not_ended(host: &dyn Display, error: &Error, limit: Duration) -> Failure {
+    let happened = match error.kind() {
+        ErrorKind::TimedOut => format!("it did not end within {:.0} s", limit.as_secs_f64()),
+        _ => error.to_string(),
+    };
+    let next = "Check whether the host is overloaded or the network slow, then try again.";
+    Failure::new(Cause::Unreachable, "run a command to its end", host, happened, next)
+}
+
+/// A command that no shell can take.
+pub(super) fn nul(host: &str) -> Failure {
+    let next = "Leave it out; no path and no argument can have one.";
+    Failure::new(Cause::Usage, "run a command", host, "it contains a NUL byte", next)
+}
+
+/// A program of this machine that could not be started.
+pub(super) fn not_started(host: &HostName, program: &Path, error: &Error) -> Failure {
+    let happened = format!("{} cannot be started: {error}", program.display());
+    Failure::new(Cause::Unreachable, LOGIN, host, happened, "Put that right, then try again.")
+}
+
+/// Advice with the command line that reaches the host without plimsoll.
+fn by_hand(advice: &str, host: &HostName) -> String {
+    let HostName::Ssh { user, host, port } = host else { return advice.to_owned() };
+    let user = user.as_ref().map_or(String::new(), |user| format!("{user}@"));
+    let port = port.map_or(String::new(), |port| format!("-p {port} "));
+    advice.replace("{ssh}", &format!("ssh {port}{user}{host}"))
+}
+
+/// The last line of what was said.
+pub(super) fn last_line(said: &[u8]) -> Option<String> {
+    lines(said).pop()
+}
+
+/// The last lines of what was said, fit to be shown: with letters alone, and not too long.
+fn lines(said: &[u8]) -> Vec<String> {
+    const MOST_BYTES: usize = 16 << 10;
+    const MOST_LETTERS: usize = 240;
+    let hidden = |c: char| c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1);
+    String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BYTES)..])
+        .split(['\n', '\r'])
+        .map(|line| {
+            let letters = line.trim().chars().take(MOST_LETTERS);
+            letters.map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect::<String>()
+        })
+        .filter(|line| !line.is_empty())
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn host() -> HostName {
+        HostName::Ssh { user: Some("me".into()), host: "nas".into(), port: Some(2222) }
+    }
+
+    /// What ssh 9.2 says, word for word.
+    #[test]
+    fn complaints_are_told_apart() {
+        for (said, cause, next) in [
+            (
+                "ssh: Could not resolve hostname nas: Name or service not known\r\n",
+                Cause::Unreachable,
+                "Check the name",
+            ),
+            (
+                "ssh: connect to host nas port 2222: No route to host\r\n",
+                Cause::Unreachable,
+                "Check the address",
+            ),
+            (
+                "Unable to negotiate with 10.0.0.1 port 22: no matching host key type found. \
+                 Their offer: ssh-rsa,ssh-dss\r\n",
+                Cause::Unreachable,
+                "~/.ssh/config (HostKeyAlgorithms",
+            ),
+            (
+                "Received disconnect from 10.0.0.1 port 22:2: Too many authentication failures\r\n\
+                 Disconnected from 10.0.0.1 port 22\r\n",
+                Cause::Authentication,
+                "IdentitiesOnly",
+            ),
+            (
+                "@ WARNING: UNPROTECTED PRIVATE KEY FILE! @\r\n\
+                 Permissions 0644 for '/home/me/.ssh/id' are too open.\r\n\
+                 me@nas: Permission denied (publickey).\r\n",
+                Cause::Authentication,
+                "chmod 600",
+            ),
+            (
+                "me@nas: Permission denied (publickey,password).\r\n",
+                Cause::Authentication,
+                "`ssh -p 2222 me@nas`",
+            ),
+            (
+                "No ED25519 host key is known for nas and you have requested strict checking.\r\n\
+                 Host key verification failed.\r\n",
+                Cause::Authentication,
+                "accept it there once",
+            ),
+            ("Bad owner or permissions on /home/me/.ssh/config\r\n", Cause::Usage, "Mend"),
+            ("exec request failed on channel 0\r\n", Cause::NotPermitted, "name another"),
+            (
+                "kex_exchange_identification: read: Connection reset by peer\r\n\
+                 Connection reset by 10.0.0.1 port 22\r\n",
+                Cause::Unreachable,
+                "fail2ban",
+            ),
+            ("something never heard of\r\n", Cause::Unreachable, "-v shows each step"),
+            ("", Cause::Unreachable, "-v shows each step"),
+        ] {
+            let instead = Instead { status: Some(OWN_STATUS), output: vec![], errors: said.into() };
+            let failure = not_let_in(&host(), &instead);
+            assert_eq!(failure.cause, cause, "{failure}");
+            assert!(failure.next.contains(next), "{failure}");
+            assert_eq!(failure.happened.lines().count(), 1, "{failure}");
+        }
+    }
+
+    #[test]
+    fn what_a_host_says_is_shown_as_letters_alone() {
+        let said = format!("\x1b[2J\u{202e}gone\u{7}{}\n\n \r\n", "x".repeat(1000));
+        let line = last_line(said.as_bytes()).unwrap();
+        assert!(line.starts_with("\u{fffd}[2J\u{fffd}gone\u{fffd}xx"), "{line}");
+        assert_eq!(line.chars().count(), 240);
+        assert_eq!(last_line(b"\n\r\n"), None);
+    }
+
+    #[test]
+    fn by_hand_names_the_host_as_ssh_takes_it() {
+        let named = |name: &str| by_hand("{ssh}", &name.parse().unwrap());
+        assert_eq!(named("ssh://nas"), "ssh nas");
+        assert_eq!(named("ssh://me@[fe80::1%eth0]:2222"), "ssh -p 2222 me@fe80::1%eth0");
+    }
+}

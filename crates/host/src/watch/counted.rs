@@ -1,0 +1,213 @@
+//! What was counted between two samples. The counters are another host's word: what cannot be is
+//! not taken in.
+
+use crate::proc_files::{Hardware, Sample};
+use model::{CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad, Softirqs};
+
+/// What was counted between two samples.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    /// Without stretches and without what is looked at rather than counted.
+    pub(super) load: HostLoad,
+    /// By the real devices together.
+    pub(super) moved: Option<Moved>,
+}
+
+impl Part {
+    pub(super) fn busiest_core(&self) -> f64 {
+        self.load.cores_busy.iter().copied().fold(0.0, f64::max)
+    }
+}
+
+/// Why nothing can be said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Odd {
+    /// The host's clock ran backwards: it restarted.
+    Restarted,
+    /// More CPU time than its cores have.
+    Impossible,
+}
+
+/// CPU time that cores may have beyond the time that passed, as a factor and in seconds: the moment
+/// of a sample is only known to half a round trip, and kernels account idle time late.
+const SLACK: f64 = 1.5;
+const SLACK_SECONDS: f64 = 1.0;
+
+/// Devices of a trial that are believed, whatever names the samples have.
+const MOST_DEVICES: usize = 256;
+
+/// How much a counter grew. One that went backwards wrapped at 32 bits, if that is plausible; else it
+/// began anew, and nothing is known.
+fn grown(from: u64, to: u64) -> u64 {
+    const WRAP: u64 = 1 << 32;
+    match to.checked_sub(from) {
+        Some(grown) => grown,
+        None if from < WRAP && WRAP - from + to < WRAP / 2 => WRAP - from + to,
+        None => 0,
+    }
+}
+
+fn grown_too(from: Option<u64>, to: Option<u64>) -> Option<u64> {
+    Some(grown(from?, to?))
+}
+
+pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result<Part, Odd> {
+    let uptime = to.uptime_seconds.zip(from.uptime_seconds).map(|(to, from)| to - from);
+    if uptime.is_some_and(|seconds| seconds < 0.0) {
+        return Err(Odd::Restarted);
+    }
+    let seconds = to.at.since(from.at).as_secs_f64();
+    let longest = seconds + from.within.as_secs_f64() + to.within.as_secs_f64();
+    let cores = to.cores.len().max(from.cores.len()).max(1) as f64;
+    let cpu = to.cpu - from.cpu;
+    if cpu.total() > cores * (longest * SLACK + SLACK_SECONDS) {
+        return Err(Odd::Impossible);
+    }
+    let cores: Vec<CpuTimes> = from.cores.iter().zip(&to.cores).map(|(a, b)| *b - *a).collect();
+    let disks = disks(from, to);
+    let interfaces = interfaces(from, to);
+    let moved = moved(hardware, &disks, &interfaces);
+    let load = HostLoad {
+        seconds,
+        cpu,
+        cores_busy: cores.iter().map(busy).collect(),
+        cores,
+        run_seconds: from.run_seconds.zip(to.run_seconds).map(|(a, b)| (b - a).max(0.0)),
+        disks: disks.into_iter().filter(|d| d.reads > 0 || d.writes > 0).collect(),
+        interfaces: interfaces
+            .into_iter()
+            .filter(|i| i.received_packets > 0 || i.sent_packets > 0)
+            .collect(),
+        tcp_retransmitted: grown_too(from.tcp_retransmitted, to.tcp_retransmitted),
+        softirqs: from.softirqs.zip(to.softirqs).map(|(a, b)| Softirqs {
+            net_rx: grown(a.net_rx, b.net_rx),
+            net_tx: grown(a.net_tx, b.net_tx),
+        }),
+        frequency: to.frequency,
+        nfsd: from.nfsd.zip(to.nfsd).map(|(a, b)| NfsdLoad {
+            calls: grown(a.calls, b.calls),
+            read_bytes: grown(a.read_bytes, b.read_bytes),
+            written_bytes: grown(a.written_bytes, b.written_bytes),
+        }),
+        ..HostLoad::default()
+    };
+    Ok(Part { load, moved })
+}
+
+fn busy(spent: &CpuTimes) -> f64 {
+    if spent.total() > 0.0 { spent.busy().0 / spent.total() } else { 0.0 }
+}
+
+fn disks(from: &Sample, to: &Sample) -> Vec<DiskLoad> {
+    let disk = |b: &crate::proc_files::DiskCounters| {
+        let a = from.disks.iter().find(|a| a.name == b.name)?;
+        Some(DiskLoad {
+            name: b.name.clone(),
+            reads: grown(a.reads, b.reads),
+            read_bytes: grown(a.read_bytes, b.read_bytes),
+            writes: grown(a.writes, b.writes),
+            written_bytes: grown(a.written_bytes, b.written_bytes),
+            busy_seconds: grown(a.busy_ms, b.busy_ms) as f64 * 1e-3,
+            in_flight_seconds: grown(a.in_flight_ms, b.in_flight_ms) as f64 * 1e-3,
+        })
+    };
+    to.disks.iter().filter_map(disk).collect()
+}
+
+fn interfaces(from: &Sample, to: &Sample) -> Vec<InterfaceLoad> {
+    let interface = |b: &crate::proc_files::InterfaceCounters| {
+        let a = from.interfaces.iter().find(|a| a.name == b.name)?;
+        Some(InterfaceLoad {
+            name: b.name.clone(),
+            received_bytes: grown(a.received_bytes, b.received_bytes),
+            received_packets: grown(a.received_packets, b.received_packets),
+            sent_bytes: grown(a.sent_bytes, b.sent_bytes),
+            sent_packets: grown(a.sent_packets, b.sent_packets),
+            errors: grown(a.errors, b.errors),
+            drops: grown(a.drops, b.drops),
+        })
+    };
+    to.interfaces.iter().filter_map(interface).collect()
+}
+
+fn moved(hardware: &Hardware, disks: &[DiskLoad], interfaces: &[InterfaceLoad]) -> Option<Moved> {
+    if disks.is_empty() && interfaces.is_empty() {
+        return None;
+    }
+    let mut moved = Moved::default();
+    for disk in disks {
+        if hardware.is_disk(&disk.name, disks.iter().map(|d| d.name.as_str())) {
+            moved.disk_read_bytes = moved.disk_read_bytes.saturating_add(disk.read_bytes);
+            moved.disk_written_bytes = moved.disk_written_bytes.saturating_add(disk.written_bytes);
+        }
+    }
+    for interface in interfaces.iter().filter(|i| hardware.is_interface(&i.name)) {
+        moved.received_bytes = moved.received_bytes.saturating_add(interface.received_bytes);
+        moved.sent_bytes = moved.sent_bytes.saturating_add(interface.sent_bytes);
+    }
+    Some(moved)
+}
+
+/// Adds a part to a total.
+pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
+    total.seconds += part.seconds;
+    total.cpu = total.cpu + part.cpu;
+    total.cores.resize(total.cores.len().max(part.cores.len()), CpuTimes::default());
+    for (sum, core) in total.cores.iter_mut().zip(&part.cores) {
+        *sum = *sum + *core;
+    }
+    total.cores_busy = total.cores.iter().map(busy).collect();
+    total.run_seconds = sum(total.run_seconds, part.run_seconds, |a, b| a + b);
+    total.tcp_retransmitted =
+        sum(total.tcp_retransmitted, part.tcp_retransmitted, u64::saturating_add);
+    total.softirqs = sum(total.softirqs, part.softirqs, |a, b| Softirqs {
+        net_rx: a.net_rx.saturating_add(b.net_rx),
+        net_tx: a.net_tx.saturating_add(b.net_tx),
+    });
+    total.nfsd = sum(total.nfsd, part.nfsd, |a, b| NfsdLoad {
+        calls: a.calls.saturating_add(b.calls),
+        read_bytes: a.read_bytes.saturating_add(b.read_bytes),
+        written_bytes: a.written_bytes.saturating_add(b.written_bytes),
+    });
+    total.frequency = sum(total.frequency, part.frequency, |a, b| Frequency {
+        lowest_hertz: a.lowest_hertz.min(b.lowest_hertz),
+        highest_hertz: a.highest_hertz.max(b.highest_hertz),
+    });
+    for disk in &part.disks {
+        let named = || DiskLoad { name: disk.name.clone(), ..DiskLoad::default() };
+        let Some(sum) = entry(&mut total.disks, |d| d.name == disk.name, named) else { continue };
+        sum.reads = sum.reads.saturating_add(disk.reads);
+        sum.read_bytes = sum.read_bytes.saturating_add(disk.read_bytes);
+        sum.writes = sum.writes.saturating_add(disk.writes);
+        sum.written_bytes = sum.written_bytes.saturating_add(disk.written_bytes);
+        sum.busy_seconds += disk.busy_seconds;
+        sum.in_flight_seconds += disk.in_flight_seconds;
+    }
+    for face in &part.interfaces {
+        let named = || InterfaceLoad { name: face.name.clone(), ..InterfaceLoad::default() };
+        let known = entry(&mut total.interfaces, |i| i.name == face.name, named);
+        let Some(sum) = known else { continue };
+        sum.received_bytes = sum.received_bytes.saturating_add(face.received_bytes);
+        sum.received_packets = sum.received_packets.saturating_add(face.received_packets);
+        sum.sent_bytes = sum.sent_bytes.saturating_add(face.sent_bytes);
+        sum.sent_packets = sum.sent_packets.saturating_add(face.sent_packets);
+        sum.errors = sum.errors.saturating_add(face.errors);
+        sum.drops = sum.drops.saturating_add(face.drops);
+    }
+}
+
+/// The one that `is` it, made if there is room for it.
+fn entry<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, make: impl FnOnce() -> T) -> Option<&mut T> {
+    let place = all.iter().position(is).unwrap_or(all.len());
+    if place == all.len() && place < MOST_DEVICES {
+        all.push(make());
+    }
+    all.get_mut(place)
+}
+
+fn sum<T>(a: Option<T>, b: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(add(a, b)),
+        (a, b) => a.or(b),
+    }
+}

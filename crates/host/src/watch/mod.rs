@@ -1,0 +1,56 @@
+//! Watching a host's load: asked for its counters when a load begins, each second meanwhile, and
+//! when it ends. Asking does not wait, so that the measurement never waits for a host; whoever asks
+//! knows when, and the answer's moment is known to half the time it took.
+
+mod account;
+mod asked;
+mod counted;
+mod local;
+mod remote;
+mod shell;
+mod stream;
+
+pub use account::{Account, Idle, load_between};
+pub use asked::{Answer, Asked};
+pub use local::Local;
+pub use remote::{Remote, Source};
+pub use shell::{Connect, Shell};
+pub use stream::{MOST_SAMPLE, Sections};
+
+use crate::proc_files::Hardware;
+use model::{Failure, HostFacts};
+use std::time::Duration;
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ask {
+    /// The counters.
+    Counters,
+    /// And the CPU time of every process, which costs more: not while a load runs.
+    Processes,
+}
+
+/// A host that can be watched.
+pub trait Watch: Send {
+    /// What the host is.
+    fn facts(&self) -> HostFacts;
+
+    /// Which of its devices are real ones.
+    fn hardware(&self) -> &Hardware;
+
+    /// Asks for its counters now, without waiting for them.
+    fn ask(&mut self, what: Ask) -> Asked;
+
+    /// How often it may be asked so that watching costs next to nothing over there.
+    fn interval(&self) -> Duration;
+
+    /// Why it does not answer any more, if it does not.
+    fn lost(&self) -> Option<Failure> {
+        None
+    }
+
+    /// Tries once to have it answer again.
+    fn again(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}

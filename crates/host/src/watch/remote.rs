@@ -1,0 +1,184 @@
+//! A host that is asked on a thread of its own, because its answers take time.
+
+use super::{Ask, Asked, Watch};
+use crate::proc_files::{Hardware, Sample};
+use model::{Failure, HostFacts};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Something that gives a host's counters when asked, and waits for them in a bounded time.
+pub trait Source: Send {
+    /// The counters now.
+    fn sample(&mut self, what: Ask) -> Result<Sample, Failure>;
+}
+
+/// A source, and what the host is, as it said when it was opened.
+pub struct Opened {
+    /// Where samples come from.
+    pub source: Box<dyn Source>,
+    /// What the host is.
+    pub facts: HostFacts,
+    /// Its real devices.
+    pub hardware: Hardware,
+}
+
+/// Opens the source, at first and whenever it was lost.
+pub type Open = Box<dyn FnMut() -> Result<Opened, Failure> + Send>;
+
+/// Questions that wait at most; further ones are not asked.
+const MOST_WAITING: usize = 8;
+
+/// A host watched through a [`Source`].
+pub struct Remote {
+    open: Open,
+    facts: HostFacts,
+    hardware: Hardware,
+    interval: Duration,
+    questions: Sender<Question>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: usize,
+    lost: Option<Failure>,
+}
+
+struct Question {
+    what: Ask,
+    answer: SyncSender<Sample>,
+}
+
+impl Remote {
+    /// Opens the source; `interval` is how often it may be asked.
+    pub fn start(interval: Duration, mut open: Open) -> Result<Remote, Failure> {
+        let Opened { source, facts, hardware } = open()?;
+        let (questions, state) = serve(source, &facts.name)?;
+        Ok(Remote { open, facts, hardware, interval, questions, state })
+    }
+}
+
+impl Watch for Remote {
+    fn facts(&self) -> HostFacts {
+        self.facts.clone()
+    }
+
+    fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+
+    fn ask(&mut self, what: Ask) -> Asked {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.lost.is_some() || state.waiting >= MOST_WAITING {
+            return Asked::answered(None);
+        }
+        state.waiting += 1;
+        let (answer, asked) = Asked::open();
+        // Nobody there to answer drops the question, which settles it.
+        let _ = self.questions.send(Question { what, answer });
+        asked
+    }
+
+    fn interval(&self) -> Duration {
+        self.interval
+    }
+
+    fn lost(&self) -> Option<Failure> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).lost.clone()
+    }
+
+    fn again(&mut self) -> Result<(), Failure> {
+        if self.lost().is_none() {
+            return Ok(());
+        }
+        let Opened { source, hardware, .. } = (self.open)()?;
+        (self.questions, self.state) = serve(source, &self.facts.name)?;
+        self.hardware = hardware;
+        Ok(())
+    }
+}
+
+/// Starts the thread that asks. It ends when nobody asks any more, or when the host is lost.
+fn serve(
+    source: Box<dyn Source>,
+    name: &str,
+) -> Result<(Sender<Question>, Arc<Mutex<State>>), Failure> {
+    let (questions, asked) = channel();
+    let state = Arc::new(Mutex::new(State::default()));
+    let shared = state.clone();
+    std::thread::Builder::new()
+        .name("watch".to_owned())
+        .spawn(move || answer(source, &asked, &shared))
+        .map_err(|e| {
+            let next = "Free some memory, or raise the limit of processes.";
+            Failure::new(model::Cause::Trial, "start watching", name, e, next)
+        })?;
+    Ok((questions, state))
+}
+
+fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex<State>) {
+    for Question { what, answer } in asked {
+        let sample = source.sample(what);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.waiting = state.waiting.saturating_sub(1);
+        match sample {
+            // Whoever asked may have given up.
+            Ok(sample) => drop(answer.try_send(sample)),
+            // Told before the question is dropped: who then finds no answer finds the reason.
+            Err(failure) => {
+                state.lost = Some(failure);
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::Cause;
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    /// Answers so many questions, then fails.
+    struct Tired(u32);
+    impl Source for Tired {
+        fn sample(&mut self, _: Ask) -> Result<Sample, Failure> {
+            let failure = || Failure::new(Cause::Unreachable, "watch", "it", "gone", "");
+            self.0 = self.0.checked_sub(1).ok_or_else(failure)?;
+            Ok(Sample { load_average: Some(self.0.into()), ..Sample::default() })
+        }
+    }
+
+    fn remote(answers: u32) -> Remote {
+        let open = move || {
+            let facts = HostFacts { name: "it".into(), ..HostFacts::default() };
+            Ok(Opened { source: Box::new(Tired(answers)), facts, hardware: Hardware::default() })
+        };
+        Remote::start(Duration::from_secs(1), Box::new(open)).unwrap()
+    }
+
+    #[test]
+    fn questions_are_answered_in_their_order() {
+        let mut remote = remote(3);
+        let mut asked: Vec<Asked> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
+        let answers: Vec<_> =
+            asked.iter_mut().map(|a| a.sample(LONG).unwrap().load_average.unwrap()).collect();
+        assert_eq!(answers, [2.0, 1.0, 0.0]);
+        assert_eq!(remote.lost(), None);
+    }
+
+    #[test]
+    fn a_lost_host_is_told_and_may_come_back() {
+        let mut remote = remote(1);
+        let mut asked: Vec<Asked> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
+        let answers: Vec<bool> = asked.iter_mut().map(|a| a.sample(LONG).is_some()).collect();
+        assert_eq!(answers, [true, false, false]);
+        assert_eq!(remote.lost().unwrap().happened, "gone");
+        assert!(remote.ask(Ask::Counters).is_settled());
+        remote.again().unwrap();
+        assert!(remote.lost().is_none());
+        assert!(remote.ask(Ask::Counters).sample(LONG).is_some());
+    }
+}

@@ -1,0 +1,239 @@
+//! Devices measured from canned sections and a scripted shell: records are exact, and what goes
+//! wrong in one part leaves the others alone.
+
+mod device_support;
+
+use device_support::{Canned, Script, fresh, lost, measured};
+use host::device::{Asked, Measure, measure};
+use model::device::{Algorithm, CryptoMeans, Part, ReadBy};
+use model::{Cause, Device, Ended, Failure};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+const ROUTER: &str = include_str!("device/router.jsonl");
+const NAS: &str = include_str!("device/nas.jsonl");
+const VM: &str = include_str!("device/vm.jsonl");
+const COREMARK: &str = include_str!("device/coremark.txt");
+const SHELL: &str = include_str!("device/shell.txt");
+
+const LOG: &str = "[    0.000000] Clocks: CPU:560.000MHz, DDR:450.000MHz, AHB:225.000MHz, \
+                   Ref:40.000MHz\n";
+
+/// Compares with a record that other rooms show too. `PLIMSOLL_BLESS=1` writes it anew, as one line;
+/// the tests of `record` say how it is to be laid out.
+#[track_caller]
+fn assert_golden(device: &Device, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../record/tests/golden").join(name);
+    if std::env::var_os("PLIMSOLL_BLESS").is_some() {
+        std::fs::write(&path, serde_json::to_string(device).unwrap()).unwrap();
+    }
+    let golden: Device = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    assert_eq!(*device, golden);
+}
+
+fn router() -> Script {
+    Script::default()
+        .with("for t in coremark;", "coremark=/usr/bin/coremark\n")
+        .with("/usr/bin/coremark", &format!("plimsoll-pid 4711\n{COREMARK}"))
+        .with("dmesg", LOG)
+}
+
+fn no_probe() -> Failure {
+    let next = "`make probes` builds them all.";
+    let happened = "there is no probe for mips here; there are none at all";
+    Failure::new(Cause::Usage, "find the probe's program for the host", "mips", happened, next)
+}
+
+#[test]
+fn a_router_is_measured_by_the_probe_and_its_own_coremark() {
+    let probe = Canned::new(ROUTER);
+    let (device, kept) = measured(&router(), Ok(&probe), Some("/mnt/sda1/films"));
+    assert_golden(&device, "plimsoll-device-1.json");
+    assert!(device.is_complete(), "{:?}", device.parts);
+    assert_eq!(kept, 6, "after every part and at the end");
+    let mark = &device.cpu.as_ref().unwrap().coremark[0];
+    assert_eq!((mark.iterations_per_second, mark.cores()), (1345.714843, 1));
+    assert_eq!(device.inventory.as_ref().unwrap().clock(), Some((560_000_000, "the kernel's log")));
+}
+
+#[test]
+fn a_nas_is_measured_by_the_programs_it_has() {
+    let openssl = |name: &str, rate: u64| format!("+H:16384\n+F:25:{name}:{rate}.00\n");
+    let table = |bits: u64, rate: &str| format!("    aes-xts {bits}b {rate} MiB/s 300.0 MiB/s\n");
+    let shell = Script::default()
+        .with(
+            "for t in cryptsetup openssl",
+            "cryptsetup=/usr/bin/cryptsetup\nopenssl=/bin/openssl\n",
+        )
+        .with("-s 256", &table(256, "310.5"))
+        .with("-s 512", &table(512, "270.0"))
+        .with("openssl' version", "OpenSSL 1.1.1w  11 Sep 2023\n")
+        .with("-evp aes-128-gcm", &openssl("aes-128-gcm", 402_000_000))
+        .with("-evp aes-256-gcm", &openssl("aes-256-gcm", 340_000_000))
+        .failing("-evp chacha20-poly1305", "speed: chacha20-poly1305 is an unknown cipher")
+        .with("-evp sha256", &openssl("sha256", 450_000_000));
+    let probe = Canned::new(NAS);
+    let (device, _) = measured(&shell, Ok(&probe), None);
+    assert_golden(&device, "device-nas.json");
+    assert!(device.is_complete(), "{:?}", device.parts);
+    let crypto = device.crypto.as_ref().unwrap();
+    let by = |a: Algorithm| {
+        let figure = crypto.algorithms.iter().find(|figure| figure.algorithm == a).unwrap();
+        (figure.means.clone(), figure.bytes_per_second)
+    };
+    assert_eq!(by(Algorithm::Aes128Xts), (CryptoMeans::Cryptsetup, 325_582_848));
+    let openssl = CryptoMeans::Openssl { version: "1.1.1w".to_owned() };
+    assert_eq!(by(Algorithm::Aes128Gcm), (openssl, 402_000_000));
+    assert_eq!(by(Algorithm::Chacha20Poly1305), (CryptoMeans::Portable, 79_000_000));
+    let inventory = device.inventory.unwrap();
+    assert_eq!(inventory.cpu.unwrap().model.as_deref(), Some("ARM Cortex-A53"));
+    assert_eq!(inventory.distribution.unwrap().name.as_deref(), Some("Synology DSM 7.2.2-72806"));
+}
+
+/// What the probe prints on a machine of today.
+#[test]
+fn a_virtual_machine_is_read_as_the_probe_prints_it() {
+    let probe = Canned::new(VM);
+    let (device, _) = measured(&Script::default(), Ok(&probe), Some("/srv/disk"));
+    assert_golden(&device, "device-vm.json");
+    assert!(device.is_complete(), "{:?}", device.parts);
+    assert_eq!(device.odd, Vec::<String>::new());
+}
+
+#[test]
+fn without_a_probe_the_shell_tells_what_it_can_and_the_rest_is_said_to_be_missing() {
+    let shell = router()
+        .with("@@plimsoll %s", SHELL)
+        .with(
+            "mountinfo",
+            "@@plimsoll mounts\n22 1 8:1 / /mnt/sda1 rw,noatime - ext4 /dev/sda1 rw\n\n\
+             @@plimsoll df 0\nFilesystem 1024-blocks Used Available Capacity Mounted on\n\
+             /dev/sda1 1922728752 943718400 881346064 52% /mnt/sda1\n",
+        )
+        .with("grep -c '^processor'", "1\n");
+    let (device, _) = measured(&shell, Err(no_probe()), None);
+    let inventory = device.inventory.as_ref().unwrap();
+    assert_eq!(inventory.read_by, Some(ReadBy::Shell));
+    assert_golden(&device, "device-shell.json");
+    // CoreMark needs no probe.
+    assert_eq!(device.cpu.as_ref().unwrap().coremark.len(), 1);
+    assert_eq!((&device.memory, &device.crypto), (&None, &None));
+    let complete: Vec<(Part, bool)> = device.parts.iter().map(|p| (p.part, p.complete)).collect();
+    assert_eq!(
+        complete,
+        [(Part::Inventory, true), (Part::Cpu, false), (Part::Memory, false), (Part::Crypto, false)]
+    );
+    assert!(!device.is_complete());
+    assert_eq!(device.parts[2].failures, [no_probe()]);
+}
+
+#[test]
+fn a_failed_part_keeps_what_it_has_and_leaves_the_others_alone() {
+    let killed = Failure::new(Cause::Trial, "measure with the probe (memory)", "box", "killed", "");
+    let probe = Canned { fails: Some(("memory", killed.clone())), ..Canned::new(ROUTER) };
+    let (device, _) = measured(&router(), Ok(&probe), Some("/mnt/sda1/films"));
+    assert_eq!(device.ended, Ended::Done);
+    assert!(!device.is_complete());
+    assert_eq!(device.memory.as_ref().unwrap().streams.len(), 1);
+    let failed: Vec<_> = device.parts.iter().filter(|part| !part.complete).collect();
+    assert_eq!((failed.len(), failed[0].part), (1, Part::Memory));
+    assert_eq!(failed[0].failures, [killed]);
+    assert!(device.disk.is_some());
+}
+
+#[test]
+fn a_lost_connection_ends_the_rest() {
+    let probe = Canned { fails: Some(("cpu", lost())), ..Canned::new(ROUTER) };
+    let (device, _) = measured(&router(), Ok(&probe), Some("/mnt/sda1/films"));
+    assert_eq!(device.parts.len(), 5);
+    let reached: Vec<bool> = device.parts.iter().map(|part| part.complete).collect();
+    assert_eq!(reached, [true, false, false, false, false]);
+    assert!(device.parts[2..].iter().all(|part| part.failures == [lost()]));
+    // The inventory twice, then the processor, and no verb after that.
+    assert_eq!(probe.calls.load(Ordering::Relaxed), 3);
+    assert_eq!((device.memory, device.disk), (None, None));
+}
+
+#[test]
+fn a_stop_keeps_what_was_measured() {
+    let probe = Canned { stops_in: Some("memory"), ..Canned::new(ROUTER) };
+    let (device, _) = measured(&router(), Ok(&probe), None);
+    assert_eq!(device.ended, Ended::Interrupted);
+    assert_eq!(device.parts.len(), 3);
+    assert!(device.cpu.is_some() && device.memory.is_some() && device.crypto.is_none());
+    let last = &device.parts[2];
+    assert!(!last.complete && last.failures.is_empty(), "{last:?}");
+}
+
+#[test]
+fn what_cannot_be_kept_ends_the_measurement() {
+    let full = || Failure::new(Cause::NoSpace, "record the device", "db", "full", "");
+    let (probe, stop) = (Canned::new(ROUTER), AtomicBool::new(false));
+    let asked = Asked { parts: vec![Part::Inventory, Part::Cpu], ..Asked::default() };
+    let ended = measure(
+        Measure {
+            reach: &router(),
+            verbs: Ok(&probe),
+            asked,
+            stop: &stop,
+            say: &mut |_, _| {},
+            keep: &mut |_| Err(full()),
+        },
+        fresh("ssh://root@box"),
+    );
+    assert_eq!(ended.unwrap_err(), full());
+}
+
+#[test]
+fn a_hostile_host_is_bounded_and_told_of() {
+    let nics: Vec<_> =
+        (0..3000).map(|i| serde_json::json!({"name": format!("\u{1b}[2Jeth{i}")})).collect();
+    let lines = [
+        serde_json::json!({"section": "nics", "nics": nics}),
+        serde_json::json!({"section": "nics", "nics": []}),
+        serde_json::json!({"section": "memory", "total_bytes": -1, "available_bytes": "NaN"}),
+        serde_json::json!({"section": "kernel", "uptime_seconds": 1.5e300, "release": ["x"]}),
+        serde_json::json!({"section": "disks", "disks": {"not": "a list"}}),
+        serde_json::json!({"section": "surprise", "x": 1}),
+        serde_json::json!({"nothing": true}),
+        serde_json::json!([1, 2, 3]),
+        serde_json::json!({"section": "cpu_core", "core_number": 0, "rounds_per_second": u64::MAX}),
+        serde_json::json!({"section": "cpu_all", "rounds_per_second": 5, "wrong_rounds_count": 3}),
+        serde_json::json!({"section": "memory_stream", "place": "memory", "verified": false}),
+        serde_json::json!({"section": "crypto_algorithm", "algorithm": "rot13", "bytes_per_second": 1}),
+    ];
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    let probe = Canned::new(&lines.join("\n"));
+    let (device, _) = measured(&Script::default(), Ok(&probe), None);
+    let inventory = device.inventory.as_ref().unwrap();
+    assert_eq!(inventory.network.as_ref().unwrap().nics.len(), 256);
+    assert_eq!(inventory.memory.as_ref().unwrap().total_bytes, None);
+    assert_eq!(inventory.kernel.as_ref().unwrap().release, None);
+    let told = device.odd.join("\n");
+    for part in [
+        "nics.nics: 2744 entries more were left out",
+        "the section nics came twice",
+        "memory.total_bytes cannot be -1",
+        "memory.available_bytes cannot be 'NaN'",
+        "kernel.uptime_seconds cannot be 1.5e+300",
+        "cpu_core.rounds_per_second cannot be 18446744073709551615",
+        "crypto_algorithm: not all of it is there",
+    ] {
+        assert!(told.contains(part), "{part} in\n{told}");
+    }
+    let happened = |part: usize| device.parts[part].failures[0].happened.clone();
+    assert_eq!(happened(1), "3 of them were wrong");
+    assert_eq!(happened(2), "1 measurement(s) left wrong content");
+    assert!(happened(3).starts_with("no figure for AES-128-GCM"), "{}", happened(3));
+}
+
+#[test]
+fn a_coremark_that_is_broken_is_told_and_the_rounds_remain() {
+    let shell = Script::default()
+        .with("for t in coremark;", "coremark=/usr/bin/coremark\n")
+        .failing("/usr/bin/coremark", "Segmentation fault");
+    let (device, _) = measured(&shell, Ok(&Canned::new(ROUTER)), None);
+    let cpu = device.cpu.unwrap();
+    assert!(cpu.coremark.is_empty() && cpu.cores.len() == 1);
+    assert_eq!(device.parts[1].failures[0].happened, "Segmentation fault");
+}

@@ -1,0 +1,122 @@
+//! The lines of shell, run by the shells that hosts have.
+
+use crate::support::{by_shell, clock, instead, sample};
+use host::{Ask, Local, Watch};
+use lab::Need;
+use model::WatchedBy;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_shell_sees_what_this_machine_sees() {
+    let (mut shell, mut local) = (by_shell(), Local::new(clock()));
+    let (there, here) = (shell.facts(), local.facts());
+    assert_eq!((&there.kernel, there.memory_bytes), (&here.kernel, here.memory_bytes));
+    assert_eq!((&there.cpu_model, &there.cpu_accounting), (&here.cpu_model, &here.cpu_accounting));
+    assert_eq!(there.watched_by, Some(WatchedBy::Shell));
+    assert!(there.is_this_machine && !here.is_this_machine);
+    assert_eq!(shell.hardware(), local.hardware());
+
+    // Counters only grow: what the shell says lies between what was read before and after it.
+    let before = sample(&mut local, Ask::Counters);
+    let between = sample(&mut shell, Ask::Counters);
+    let after = sample(&mut local, Ask::Counters);
+    let classes = |cpu: &model::CpuTimes| [cpu.user, cpu.nice, cpu.system, cpu.softirq, cpu.steal];
+    let [before_cpu, cpu, after_cpu] = [&before, &between, &after].map(|s| classes(&s.cpu));
+    for class in 0..cpu.len() {
+        let order = [before_cpu[class], cpu[class], after_cpu[class]];
+        assert!(order.is_sorted(), "{order:?}");
+    }
+    assert_eq!(between.cores.len(), after.cores.len());
+    assert_eq!(there.cpus as usize, after.cores.len());
+    let uptimes = [&before, &between, &after].map(|s| s.uptime_seconds.unwrap());
+    assert!(uptimes.is_sorted(), "{uptimes:?}");
+    let names = |s: &host::proc_files::Sample| -> BTreeSet<String> {
+        s.disks.iter().map(|d| d.name.clone()).collect()
+    };
+    assert_eq!(names(&between), names(&after));
+    for (a, b) in before.disks.iter().zip(&between.disks) {
+        assert!(a.name != b.name || a.written_bytes <= b.written_bytes);
+    }
+    assert!(between.interfaces.iter().any(|i| i.name == "lo"));
+    let facts = [&before, &between].map(|s| {
+        (s.memory.is_some(), s.run_seconds.is_some(), s.softirqs.is_some(), s.frequency.is_some())
+    });
+    assert_eq!(facts[0], facts[1]);
+    assert!(between.tcp_retransmitted.is_some() && between.load_average.is_some());
+    assert!(between.within <= Duration::from_secs(10) && between.processes.is_empty());
+}
+
+#[test]
+fn processes_only_where_they_are_asked_for() {
+    let (mut shell, mut local) = (by_shell(), Local::new(clock()));
+    for watch in [&mut shell as &mut dyn Watch, &mut local] {
+        let processes = sample(watch, Ask::Processes).processes;
+        let own = processes.iter().find(|p| p.id == std::process::id()).unwrap();
+        assert!(own.name.starts_with("watch"), "{own:?}");
+        assert!(sample(watch, Ask::Counters).processes.is_empty());
+    }
+}
+
+#[test]
+fn its_own_cost_is_known() {
+    let mut shell = by_shell();
+    let first = sample(&mut shell, Ask::Counters).watcher_seconds.unwrap();
+    (0..100).for_each(|_| drop(sample(&mut shell, Ask::Counters)));
+    let last = sample(&mut shell, Ask::Counters).watcher_seconds.unwrap();
+    // Two ticks are 20 ms; a hundred samples take more.
+    assert!(last > first && last - first < 10.0, "{first} {last}");
+}
+
+/// Forks of a shell that answers so many questions, by strace.
+fn forks(shell: &str, samples: usize) -> usize {
+    let traced = tempfile::NamedTempFile::new().unwrap();
+    let strace = "strace -f -qq -e trace=fork,vfork,clone,clone3 -e signal=none";
+    let command = format!("exec {strace} -o {} {shell} -c {{}}", traced.path().display());
+    let mut watch = instead(command).unwrap();
+    // The first one was taken when watching began.
+    (1..samples).for_each(|_| drop(sample(&mut watch, Ask::Counters)));
+    drop(watch);
+    let begun = Instant::now();
+    let mut lines = 0;
+    // strace writes a line when the shell has ended; until then lines may still come.
+    while begun.elapsed() < Duration::from_secs(2) {
+        let text = std::fs::read_to_string(traced.path()).unwrap();
+        // What is interrupted by another line comes in two.
+        lines = text.lines().filter(|line| !line.contains("resumed>")).count();
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    lines
+}
+
+#[test]
+fn one_process_a_sample() {
+    if !lab::available(Need::Strace) || !lab::available(Need::Busybox) {
+        return;
+    }
+    for shell in ["/bin/sh", "busybox ash"] {
+        let (few, many) = (forks(shell, 3), forks(shell, 13));
+        assert!(few > 0, "strace saw nothing");
+        assert!(many - few <= 10, "{shell}: {} for 10 samples", many - few);
+    }
+}
+
+#[test]
+fn it_ends_by_itself_when_its_input_closes() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("pid");
+    // A wrapper that nobody kills: what ends the shell is its input.
+    let command = format!("echo $$ >{}; exec /bin/sh -c {{}}", file.display());
+    let mut watch = instead(command).unwrap();
+    sample(&mut watch, Ask::Counters);
+    let id = std::fs::read_to_string(&file).unwrap().trim().to_owned();
+    let process = Path::new("/proc").join(id);
+    assert!(process.exists());
+    drop(watch);
+    let begun = Instant::now();
+    while process.exists() {
+        assert!(begun.elapsed() < crate::support::LONG, "it is still there");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}

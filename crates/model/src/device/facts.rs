@@ -1,0 +1,120 @@
+//! Facts that come from outside: every one may be missing, and one of the wrong kind is missing.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Most entries of a list; the rest is left out.
+pub const MOST_ENTRIES: usize = 256;
+/// Most letters of a text; the rest is cut off.
+pub const MOST_LETTERS: usize = 1024;
+
+/// A field of facts: read from any JSON value, nothing where that has the wrong kind.
+pub(super) trait Known: Sized {
+    fn from_value(value: Value) -> Self;
+    fn is_nothing(&self) -> bool;
+}
+
+impl<T: DeserializeOwned> Known for Option<T> {
+    fn from_value(value: Value) -> Self {
+        serde_json::from_value(value).ok()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_none()
+    }
+}
+
+impl<T: DeserializeOwned> Known for Vec<T> {
+    fn from_value(value: Value) -> Self {
+        let Value::Array(items) = value else { return Vec::new() };
+        let entries = items.into_iter().filter_map(|item| serde_json::from_value(item).ok());
+        entries.take(MOST_ENTRIES).collect()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+impl<T: DeserializeOwned> Known for BTreeMap<String, Vec<T>> {
+    fn from_value(value: Value) -> Self {
+        let Value::Object(items) = value else { return BTreeMap::new() };
+        let entries = items.into_iter().map(|(key, value)| (key, Vec::from_value(value)));
+        entries.take(MOST_ENTRIES).collect()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// Reads a field of facts; never fails on a value of the wrong kind.
+pub(super) fn read<'de, T: Known, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
+    Ok(T::from_value(Value::deserialize(from)?))
+}
+
+/// Structs of facts. The names of their fields are those of the JSON, which carry the units; they
+/// are the probe's own, so that what it says is read into them as it is.
+macro_rules! facts {
+    ($($(#[$meta:meta])* pub struct $name:ident {
+        $($(#[$field_meta:meta])* pub $field:ident: $kind:ty,)*
+    })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+            pub struct $name {
+                $(
+                    $(#[$field_meta])*
+                    #[serde(
+                        default,
+                        deserialize_with = "crate::device::facts::read",
+                        skip_serializing_if = "crate::device::facts::Known::is_nothing"
+                    )]
+                    pub $field: $kind,
+                )*
+            }
+        )*
+    };
+}
+pub(super) use facts;
+
+#[cfg(test)]
+mod tests {
+    use crate::device::{Nic, Nics};
+    use serde_json::json;
+
+    #[test]
+    fn what_has_the_wrong_kind_is_missing_and_the_rest_is_there() {
+        let nics: Nics = serde_json::from_value(json!({
+            "congestion_control": 7,
+            "default_queue_discipline": "fq",
+            "unknown": [1, 2],
+            "nics": [
+                {"name": "eth0", "mtu_bytes": -1, "rate_bits_per_second": "NaN", "bridge": null},
+                "no object",
+                {"name": "eth1", "mtu_bytes": 1500, "offloads": ["rx-gro", 3]},
+            ],
+        }))
+        .unwrap();
+        assert_eq!(nics.congestion_control, None);
+        assert_eq!(nics.default_queue_discipline.as_deref(), Some("fq"));
+        let named = |name: &str| Nic { name: Some(name.to_owned()), ..Nic::default() };
+        let second =
+            Nic { mtu_bytes: Some(1500), offloads: vec!["rx-gro".to_owned()], ..named("eth1") };
+        assert_eq!(nics.nics, [named("eth0"), second]);
+    }
+
+    #[test]
+    fn what_is_missing_is_not_written() {
+        assert_eq!(serde_json::to_value(Nics::default()).unwrap(), json!({}));
+    }
+
+    #[test]
+    fn lists_have_an_end() {
+        let many = vec![json!({"name": "eth"}); 1000];
+        let nics: Nics = serde_json::from_value(json!({ "nics": many })).unwrap();
+        assert_eq!(nics.nics.len(), super::MOST_ENTRIES);
+    }
+}

@@ -1,0 +1,299 @@
+//! What was measured on a device.
+
+use super::facts::facts;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+facts! {
+    /// What the processor does.
+    pub struct CpuFigures {
+        /// Version of the probe's workload; rounds of different versions cannot be compared.
+        pub workload_version_number: Option<u64>,
+        /// The probe's rounds on each core alone.
+        pub cores: Vec<CoreRounds>,
+        /// The probe's rounds on all cores at once.
+        pub all: Option<AllRounds>,
+        /// CoreMark, or its port: one core, then all.
+        pub coremark: Vec<CoreMark>,
+    }
+
+    /// The probe's integer workload on one core. Its unit is the round, which compares devices
+    /// measured by the same probe and nothing else.
+    pub struct CoreRounds {
+        /// The core.
+        pub core_number: Option<u64>,
+        /// Rounds per second.
+        pub rounds_per_second: Option<u64>,
+        /// Rounds done.
+        pub rounds_count: Option<u64>,
+        /// Rounds with a wrong result.
+        pub wrong_rounds_count: Option<u64>,
+        /// How long it took.
+        pub elapsed_ns: Option<u64>,
+        /// Time on the core; well below `elapsed_ns` where others used it too.
+        pub cpu_ns: Option<u64>,
+        /// Clock right after, in Hz.
+        pub clock_hertz: Option<u64>,
+    }
+
+    /// The same with a process on every core.
+    pub struct AllRounds {
+        /// Processes.
+        pub processes_count: Option<u64>,
+        /// Processes that the host refused.
+        pub processes_refused_count: Option<u64>,
+        /// Rounds per second of all together.
+        pub rounds_per_second: Option<u64>,
+        /// Rounds done.
+        pub rounds_count: Option<u64>,
+        /// Rounds with a wrong result.
+        pub wrong_rounds_count: Option<u64>,
+        /// How long it took.
+        pub elapsed_ns: Option<u64>,
+        /// Time on the cores, of all together.
+        pub cpu_ns: Option<u64>,
+    }
+
+    /// What the memory does.
+    pub struct MemoryFigures {
+        /// `hardware` or `software`: then scale, add and triad measure the emulation.
+        pub floating_point: Option<String>,
+        /// Most bytes that were to be used.
+        pub limit_bytes: Option<u64>,
+        /// Size of the largest cache in bytes; 0 where none is known.
+        pub largest_cache_bytes: Option<u64>,
+        /// Bandwidth inside each cache and past all of them, one thread.
+        pub streams: Vec<StreamFigure>,
+        /// Latency at the same places.
+        pub latencies: Vec<LatencyFigure>,
+    }
+
+    /// The four kernels of STREAM, bytes counted as STREAM counts them, best of several.
+    pub struct StreamFigure {
+        /// `memory`, or `cache`.
+        pub place: Option<String>,
+        /// Which cache.
+        pub cache_level_number: Option<u64>,
+        /// Bytes of all three arrays.
+        pub working_set_bytes: Option<u64>,
+        /// Whether each array is at least four times the largest cache, as STREAM asks for;
+        /// missing where no cache is known.
+        pub past_caches: Option<bool>,
+        /// a = b
+        pub copy_bytes_per_second: Option<u64>,
+        /// a = q b
+        pub scale_bytes_per_second: Option<u64>,
+        /// a = b + c
+        pub add_bytes_per_second: Option<u64>,
+        /// a = b + q c
+        pub triad_bytes_per_second: Option<u64>,
+        /// Whether the arrays held what they should.
+        pub verified: Option<bool>,
+    }
+
+    /// Loads that each wait for the one before, in random order.
+    pub struct LatencyFigure {
+        /// `memory`, or `cache`.
+        pub place: Option<String>,
+        /// Which cache.
+        pub cache_level_number: Option<u64>,
+        /// Bytes that the loads are spread over.
+        pub working_set_bytes: Option<u64>,
+        /// Time of a load in picoseconds.
+        pub latency_ps: Option<u64>,
+        /// Whether the loads went round the whole ring.
+        pub verified: Option<bool>,
+    }
+
+    /// What it encrypts and hashes.
+    pub struct CryptoFigures {
+        /// Whether the processor has instructions for AES, as the probe sees it.
+        pub aes_instructions: Option<bool>,
+        /// Figures, one an algorithm.
+        pub algorithms: Vec<CryptoFigure>,
+    }
+
+    /// What the disk behind a path does.
+    pub struct DiskFigures {
+        /// The directory it was measured in.
+        pub path: Option<String>,
+        /// Size of the file in bytes.
+        pub size_bytes: Option<u64>,
+        /// Whether the file system took O_DIRECT; if not, reads may come from memory.
+        pub direct: Option<bool>,
+        /// The phases.
+        pub phases: Vec<DiskPhase>,
+    }
+
+    /// One phase on a disk.
+    pub struct DiskPhase {
+        /// `sequential_write`, `sequential_read`, `random_read`, `random_write`, `fsync`.
+        pub phase: Option<String>,
+        /// Bytes per operation.
+        pub block_bytes: Option<u64>,
+        /// Operations done.
+        pub operations_count: Option<u64>,
+        /// How long they took, the flush at the end of writing included.
+        pub elapsed_ns: Option<u64>,
+        /// Bytes per second.
+        pub bytes_per_second: Option<u64>,
+        /// Operations per second.
+        pub operations_per_second: Option<u64>,
+        /// The flush at the end.
+        pub flush_ns: Option<u64>,
+        /// Latency of an operation (of the fsync alone in phase `fsync`): mean.
+        pub latency_mean_ns: Option<u64>,
+        /// Its median.
+        pub latency_p50_ns: Option<u64>,
+        /// What 99% stay below; missing where there were too few operations.
+        pub latency_p99_ns: Option<u64>,
+        /// The longest.
+        pub latency_most_ns: Option<u64>,
+        /// Blocks that were read back wrong.
+        pub wrong_blocks_count: Option<u64>,
+    }
+}
+
+/// A figure of CoreMark 1.0, or of its port.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CoreMark {
+    /// The program that made it.
+    pub kind: CoreMarkKind,
+    /// Iterations per second; of several processes, of all together.
+    pub iterations_per_second: f64,
+    /// Processes at once.
+    pub processes_count: u64,
+    /// Threads of each.
+    pub threads_count: u64,
+    /// Seconds of the shortest of them; valid from 10 s on.
+    pub seconds: f64,
+    /// The compiler, as the program tells it.
+    pub compiler: String,
+    /// The compiler's flags, as the program tells them.
+    pub flags: String,
+}
+
+impl CoreMark {
+    /// Cores that it could use at once.
+    pub fn cores(&self) -> u64 {
+        self.processes_count.saturating_mul(self.threads_count)
+    }
+}
+
+/// What made a figure of CoreMark.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum CoreMarkKind {
+    /// EEMBC's own program, found on the device.
+    Program {
+        /// How it was called.
+        command: String,
+    },
+    /// The `coremark` crate, a port to Rust inside plimsoll: not comparable with CoreMark.
+    Port {
+        /// Its version.
+        version: String,
+    },
+}
+
+/// What one core does with an algorithm.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CryptoFigure {
+    /// The algorithm: `aes-128-gcm`, `aes-256-gcm`, `aes-128-xts`, `aes-256-xts`,
+    /// `chacha20-poly1305`, `sha256`.
+    pub algorithm: Algorithm,
+    /// What did it.
+    pub means: CryptoMeans,
+    /// Bytes encrypted or hashed per second by one core.
+    pub bytes_per_second: u64,
+    /// Bytes of a message; missing where the program does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message_bytes: Option<u64>,
+}
+
+/// An algorithm of those that storage and its transport use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Algorithm {
+    /// AES in Galois/Counter mode with a key of 128 bits: SMB 3, TLS.
+    #[serde(rename = "aes-128-gcm")]
+    Aes128Gcm,
+    /// The same with a key of 256 bits.
+    #[serde(rename = "aes-256-gcm")]
+    Aes256Gcm,
+    /// AES in XTS mode with two keys of 128 bits: disks.
+    #[serde(rename = "aes-128-xts")]
+    Aes128Xts,
+    /// The same with two keys of 256 bits, LUKS's default.
+    #[serde(rename = "aes-256-xts")]
+    Aes256Xts,
+    /// ChaCha20 with Poly1305: SSH, TLS, WireGuard.
+    #[serde(rename = "chacha20-poly1305")]
+    Chacha20Poly1305,
+    /// SHA-256.
+    #[serde(rename = "sha256")]
+    Sha256,
+}
+
+impl Algorithm {
+    /// All of them.
+    pub const ALL: [Algorithm; 6] = [
+        Algorithm::Aes128Gcm,
+        Algorithm::Aes256Gcm,
+        Algorithm::Aes128Xts,
+        Algorithm::Aes256Xts,
+        Algorithm::Chacha20Poly1305,
+        Algorithm::Sha256,
+    ];
+
+    /// Its name in the schema, which is OpenSSL's and the probe's too.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Aes128Gcm => "aes-128-gcm",
+            Algorithm::Aes256Gcm => "aes-256-gcm",
+            Algorithm::Aes128Xts => "aes-128-xts",
+            Algorithm::Aes256Xts => "aes-256-xts",
+            Algorithm::Chacha20Poly1305 => "chacha20-poly1305",
+            Algorithm::Sha256 => "sha256",
+        }
+    }
+
+    /// The algorithm of this name.
+    pub fn named(name: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    /// For people: `AES-128-GCM`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Algorithm::Aes128Gcm => "AES-128-GCM",
+            Algorithm::Aes256Gcm => "AES-256-GCM",
+            Algorithm::Aes128Xts => "AES-128-XTS",
+            Algorithm::Aes256Xts => "AES-256-XTS",
+            Algorithm::Chacha20Poly1305 => "ChaCha20-Poly1305",
+            Algorithm::Sha256 => "SHA-256",
+        })
+    }
+}
+
+/// What ran an algorithm.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum CryptoMeans {
+    /// The kernel, measured by `cryptsetup benchmark`.
+    Cryptsetup,
+    /// OpenSSL, measured by `openssl speed`.
+    Openssl {
+        /// Its version.
+        version: String,
+    },
+    /// The kernel, measured by the probe through AF_ALG, copies and system calls included.
+    Kernel {
+        /// The kernel's driver.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        driver: Option<String>,
+    },
+    /// The probe's portable code, which uses no special instructions.
+    Portable,
+}

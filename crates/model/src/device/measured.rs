@@ -1,0 +1,200 @@
+//! The figures of a record as one list: for a table of numbers, and to set two devices side by side.
+
+use super::{AllRounds, CoreMark, CoreMarkKind, CoreRounds, CryptoMeans, Device, Part};
+
+/// One figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// The part it belongs to.
+    pub part: Part,
+    /// What was measured: "AES-128-GCM", "copy, level 1 cache".
+    pub figure: String,
+    /// What measured it; figures of different means are not compared.
+    pub by: &'static str,
+    /// How much.
+    pub value: f64,
+    /// Of what.
+    pub quantity: Quantity,
+}
+
+/// Kinds of figures, and with that their units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// Iterations of CoreMark per second.
+    Iterations,
+    /// Rounds of the probe per second.
+    Rounds,
+    /// Bytes per second.
+    Bandwidth,
+    /// Operations per second.
+    Operations,
+    /// Seconds.
+    Time,
+}
+
+impl Quantity {
+    /// Its unit, as it is written in the names of columns.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Quantity::Iterations => "iterations_per_second",
+            Quantity::Rounds => "rounds_per_second",
+            Quantity::Bandwidth => "bytes_per_second",
+            Quantity::Operations => "operations_per_second",
+            Quantity::Time => "seconds",
+        }
+    }
+
+    /// Whether less is better.
+    pub fn is_cost(self) -> bool {
+        self == Quantity::Time
+    }
+}
+
+impl Device {
+    /// Every figure, in the order of the parts.
+    pub fn measured(&self) -> Vec<Measured> {
+        let mut list = Vec::new();
+        self.add_cpu(&mut list);
+        self.add_memory(&mut list);
+        self.add_crypto(&mut list);
+        self.add_disk(&mut list);
+        list
+    }
+
+    fn add_cpu(&self, list: &mut Vec<Measured>) {
+        let Some(cpu) = &self.cpu else { return };
+        let mut add = |figure: String, by, value, quantity| {
+            list.push(Measured { part: Part::Cpu, figure, by, value, quantity });
+        };
+        for mark in &cpu.coremark {
+            let by = match mark.kind {
+                CoreMarkKind::Program { .. } => "coremark",
+                CoreMarkKind::Port { .. } => "coremark crate",
+            };
+            let figure = format!("{}, {}", mark.name(), cores(mark.cores()));
+            add(figure, by, mark.iterations_per_second, Quantity::Iterations);
+        }
+        let by = "probe";
+        if let Some(rounds) = cpu.fastest_core().and_then(|core| core.rounds_per_second) {
+            add("integer rounds, one core".to_owned(), by, rounds as f64, Quantity::Rounds);
+        }
+        if let Some(AllRounds { rounds_per_second: Some(rounds), .. }) = cpu.all {
+            add("integer rounds, all cores".to_owned(), by, rounds as f64, Quantity::Rounds);
+        }
+    }
+
+    fn add_memory(&self, list: &mut Vec<Measured>) {
+        let Some(memory) = &self.memory else { return };
+        let mut add = |figure: String, value: f64, quantity| {
+            list.push(Measured { part: Part::Memory, figure, by: "probe", value, quantity });
+        };
+        for stream in &memory.streams {
+            let place = place(stream.cache_level_number);
+            for (kernel, rate) in stream.kernels() {
+                add(format!("{kernel}, {place}"), rate as f64, Quantity::Bandwidth);
+            }
+        }
+        for figure in &memory.latencies {
+            if let Some(latency) = figure.latency_ps {
+                let name = format!("latency, {}", place(figure.cache_level_number));
+                add(name, latency as f64 / 1e12, Quantity::Time);
+            }
+        }
+    }
+
+    fn add_crypto(&self, list: &mut Vec<Measured>) {
+        for figure in self.crypto.iter().flat_map(|crypto| &crypto.algorithms) {
+            list.push(Measured {
+                part: Part::Crypto,
+                figure: figure.algorithm.to_string(),
+                by: figure.means.name(),
+                value: figure.bytes_per_second as f64,
+                quantity: Quantity::Bandwidth,
+            });
+        }
+    }
+
+    fn add_disk(&self, list: &mut Vec<Measured>) {
+        for phase in self.disk.iter().flat_map(|disk| &disk.phases) {
+            let name = phase.phase.as_deref().unwrap_or("unnamed phase").replace('_', " ");
+            let sequential = name.starts_with("sequential");
+            let mut add = |figure: &str, value: Option<u64>, divisor: f64, quantity| {
+                list.extend(value.map(|value| Measured {
+                    part: Part::Disk,
+                    figure: figure.to_owned(),
+                    by: "probe",
+                    value: value as f64 / divisor,
+                    quantity,
+                }));
+            };
+            match (sequential, name.as_str()) {
+                (true, _) => add(&name, phase.bytes_per_second, 1.0, Quantity::Bandwidth),
+                (false, "fsync") => {}
+                (false, _) => add(&name, phase.operations_per_second, 1.0, Quantity::Operations),
+            }
+            if !sequential {
+                let latencies = [("median", phase.latency_p50_ns), ("p99", phase.latency_p99_ns)];
+                for (quantile, latency) in latencies {
+                    let figure = format!("{name}, {quantile} latency");
+                    add(&figure, latency, 1e9, Quantity::Time);
+                }
+            }
+        }
+    }
+}
+
+impl super::CpuFigures {
+    /// The core that did most rounds; cores of one processor may differ.
+    pub fn fastest_core(&self) -> Option<&CoreRounds> {
+        self.cores.iter().max_by_key(|core| core.rounds_per_second)
+    }
+}
+
+impl super::StreamFigure {
+    /// The kernels with their rates in bytes per second.
+    pub fn kernels(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let kernels = [
+            ("copy", self.copy_bytes_per_second),
+            ("scale", self.scale_bytes_per_second),
+            ("add", self.add_bytes_per_second),
+            ("triad", self.triad_bytes_per_second),
+        ];
+        kernels.into_iter().filter_map(|(name, rate)| Some((name, rate?)))
+    }
+}
+
+impl CoreMark {
+    /// What the figure is to be called.
+    pub fn name(&self) -> &'static str {
+        match self.kind {
+            CoreMarkKind::Program { .. } => "CoreMark",
+            CoreMarkKind::Port { .. } => "Rust port of CoreMark",
+        }
+    }
+}
+
+impl CryptoMeans {
+    /// What ran the algorithm, without its version.
+    pub fn name(&self) -> &'static str {
+        match self {
+            CryptoMeans::Cryptsetup => "cryptsetup",
+            CryptoMeans::Openssl { .. } => "openssl",
+            CryptoMeans::Kernel { .. } => "kernel",
+            CryptoMeans::Portable => "portable code",
+        }
+    }
+}
+
+fn place(cache_level: Option<u64>) -> String {
+    match cache_level {
+        Some(level) => format!("level {level} cache"),
+        None => "memory".to_owned(),
+    }
+}
+
+fn cores(count: u64) -> String {
+    match count {
+        1 => "one core".to_owned(),
+        n => format!("{n} cores"),
+    }
+}

@@ -1,0 +1,222 @@
+//! How loaded a host was during one trial. What could not be seen is absent, never 0.
+
+use crate::{CpuSeconds, CpuTimes};
+use serde::{Deserialize, Serialize};
+use std::ops::Add;
+
+/// How loaded a host was during one trial, from the first to the last look at it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HostLoad {
+    /// The host's name in the study.
+    pub host: String,
+    /// Seconds watched.
+    pub seconds: f64,
+    /// CPU seconds by class over all cores.
+    pub cpu: CpuTimes,
+    /// Busy share (0..1) of each core.
+    pub cores_busy: Vec<f64>,
+    /// Busy CPU seconds per second in the idle window before this trial's block.
+    pub idle_baseline: f64,
+    /// The same by class: CPU seconds per second.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<CpuTimes>,
+    /// CPU seconds by class of each core.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cores: Vec<CpuTimes>,
+    /// CPU seconds that tasks ran by the scheduler's own clock, interrupts not included: it sees
+    /// what ticks do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run_seconds: Option<f64>,
+    /// Memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryLoad>,
+    /// Disks that did something, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<DiskLoad>,
+    /// Network interfaces that did something, the busiest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interfaces: Vec<InterfaceLoad>,
+    /// TCP segments sent again, of all connections.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tcp_retransmitted: Option<u64>,
+    /// Soft interrupts of the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub softirqs: Option<Softirqs>,
+    /// Largest load average over one minute.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub load_average: Option<f64>,
+    /// Lowest and highest clock of any core.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency: Option<Frequency>,
+    /// Highest temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temperature_celsius: Option<f64>,
+    /// What the kernel's NFS server did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nfsd: Option<NfsdLoad>,
+    /// CPU seconds that watching cost over there, the link's end included where it could be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watcher_cpu_seconds: Option<f64>,
+    /// How it went on: stretches from the first to the last sample, one after the other. Empty
+    /// where nobody looked meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stretches: Vec<LoadStretch>,
+}
+
+impl HostLoad {
+    /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration. Below zero
+    /// where the baseline was busier than the trial: cutting such values off, or leaving them out,
+    /// would make the mean over the trials too large.
+    pub fn caused(&self) -> CpuSeconds {
+        CpuSeconds(self.cpu.busy().0 - self.idle_baseline * self.seconds)
+    }
+}
+
+/// What happened on a host between two looks at it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct LoadStretch {
+    /// How long, in seconds.
+    pub seconds: f64,
+    /// CPU seconds by class over all cores.
+    pub cpu: CpuTimes,
+    /// Memory at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryNow>,
+    /// What the disks and the network moved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved: Option<Moved>,
+    /// Clock of the fastest core at its end, in hertz.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frequency_hertz: Option<f64>,
+}
+
+/// Memory at one moment, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryNow {
+    /// All of it.
+    pub total_bytes: u64,
+    /// What programs could have without swapping (MemAvailable).
+    pub available_bytes: u64,
+    /// File contents (Cached and Buffers).
+    pub cached_bytes: u64,
+    /// Written and not yet on a disk (Dirty and Writeback).
+    pub dirty_bytes: u64,
+}
+
+/// Memory over a trial, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MemoryLoad {
+    /// Least that programs could have had.
+    pub least_available_bytes: u64,
+    /// Most that was written and not yet on a disk.
+    pub most_dirty_bytes: u64,
+    /// File contents at the end.
+    pub cached_bytes: u64,
+}
+
+/// Bytes moved by the disks and the network interfaces that are real devices, where that can be
+/// told; what passes through layers above them is not counted twice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Moved {
+    /// Read from disks.
+    pub disk_read_bytes: u64,
+    /// Written to disks.
+    pub disk_written_bytes: u64,
+    /// Received.
+    pub received_bytes: u64,
+    /// Sent.
+    pub sent_bytes: u64,
+}
+
+impl Add for Moved {
+    type Output = Moved;
+    fn add(self, o: Moved) -> Moved {
+        Moved {
+            disk_read_bytes: self.disk_read_bytes.saturating_add(o.disk_read_bytes),
+            disk_written_bytes: self.disk_written_bytes.saturating_add(o.disk_written_bytes),
+            received_bytes: self.received_bytes.saturating_add(o.received_bytes),
+            sent_bytes: self.sent_bytes.saturating_add(o.sent_bytes),
+        }
+    }
+}
+
+/// What a block device did (the kernel's Documentation/admin-guide/iostats.rst).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DiskLoad {
+    /// Its name, as in /dev.
+    pub name: String,
+    /// Reads completed.
+    pub reads: u64,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Writes completed.
+    pub writes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// Seconds in which it had an operation in flight.
+    pub busy_seconds: f64,
+    /// Operations in flight, integrated over time, in operation seconds.
+    pub in_flight_seconds: f64,
+}
+
+impl DiskLoad {
+    /// Share of the time in which it was busy, 0 to 1.
+    pub fn busy_share(&self, seconds: f64) -> f64 {
+        if seconds > 0.0 { (self.busy_seconds / seconds).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Busy time by operations, in seconds: the mean service time where operations are served one
+    /// by one. `None` without an operation.
+    pub fn service_seconds(&self) -> Option<f64> {
+        let operations = self.reads.saturating_add(self.writes);
+        (operations > 0).then(|| self.busy_seconds / operations as f64)
+    }
+}
+
+/// What a network interface did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InterfaceLoad {
+    /// Its name.
+    pub name: String,
+    /// Bytes received.
+    pub received_bytes: u64,
+    /// Packets received.
+    pub received_packets: u64,
+    /// Bytes sent.
+    pub sent_bytes: u64,
+    /// Packets sent.
+    pub sent_packets: u64,
+    /// Errors, both ways.
+    pub errors: u64,
+    /// Packets dropped, both ways.
+    pub drops: u64,
+}
+
+/// Soft interrupts of the network, all cores.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Softirqs {
+    /// NET_RX.
+    pub net_rx: u64,
+    /// NET_TX.
+    pub net_tx: u64,
+}
+
+/// Clocks of the cores, in hertz.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// The lowest that any core had at any look.
+    pub lowest_hertz: f64,
+    /// The highest.
+    pub highest_hertz: f64,
+}
+
+/// What the kernel's NFS server did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsdLoad {
+    /// Calls.
+    pub calls: u64,
+    /// Bytes that its READs gave.
+    pub read_bytes: u64,
+    /// Bytes that its WRITEs took.
+    pub written_bytes: u64,
+}

@@ -1,0 +1,236 @@
+//! The host a user names: `local` or `ssh://[user@]host[:port]`.
+
+use crate::target::authority;
+use crate::{Cause, Failure};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// A host as the user named it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum HostName {
+    /// This machine.
+    Local,
+    /// By the system's own OpenSSH client and its configuration.
+    Ssh {
+        /// The user; `None` leaves it to ssh.
+        user: Option<String>,
+        /// A name, an address (IPv6 without brackets), or an alias of ssh's configuration.
+        host: String,
+        /// The port; `None` leaves it to ssh.
+        port: Option<u16>,
+    },
+}
+
+const KINDS: &str = "Give local or ssh://[user@]host[:port].";
+
+/// Longer names are no names: 255 bytes is the most a name of the DNS can have.
+const LONGEST: usize = 255;
+
+/// A host that cannot be understood, shown without what may be a password, which may also stand
+/// in one without a scheme.
+fn usage(on: &str, happened: impl fmt::Display, next: impl Into<String>) -> Failure {
+    let on = if scheme(on).is_some() {
+        authority::without_password(on)
+    } else {
+        authority::without_password(&format!("ssh://{on}")).split_off("ssh://".len())
+    };
+    Failure::new(Cause::Usage, "understand the host", on, happened, next)
+}
+
+/// What stands before "://" and what after, where the first can be a scheme.
+fn scheme(text: &str) -> Option<(&str, &str)> {
+    let letters = |scheme: &str| scheme.chars().all(|c| c.is_ascii_alphanumeric());
+    text.split_once("://").filter(|(scheme, _)| letters(scheme))
+}
+
+impl FromStr for HostName {
+    type Err = Failure;
+
+    fn from_str(text: &str) -> Result<Self, Failure> {
+        if text == "local" {
+            return Ok(HostName::Local);
+        }
+        let Some((scheme, rest)) = scheme(text) else {
+            return Err(usage(text, "it does not say how the host is reached", nearest(text)));
+        };
+        match scheme {
+            "ssh" => ssh(text, rest),
+            "lab" => Err(usage(text, "hosts of the lab cannot be reached yet", KINDS)),
+            _ => Err(usage(text, format!("hosts of kind '{scheme}://' are not known"), KINDS)),
+        }
+    }
+}
+
+/// What may have been meant by a host without a scheme.
+fn nearest(text: &str) -> String {
+    match text {
+        "" => KINDS.to_owned(),
+        "localhost" | "127.0.0.1" | "::1" => {
+            "Give local for this machine without ssh, or ssh://localhost.".to_owned()
+        }
+        _ => match ssh(text, text) {
+            Ok(name) => format!("Give {name}, or local for this machine."),
+            Err(_) => KINDS.to_owned(),
+        },
+    }
+}
+
+fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
+    const NEXT: &str = "Write it as ssh://[user@]host[:port], an IPv6 address in brackets.";
+    let rest = rest.strip_suffix('/').unwrap_or(rest);
+    let (user, rest) = match rest.rsplit_once('@') {
+        Some((user, rest)) => (Some(user), rest),
+        None => (None, rest),
+    };
+    if user.is_some_and(|user| user.contains(':')) {
+        return Err(usage(
+            given,
+            "it contains a password",
+            "Leave it out: ssh takes a key or an agent, or asks for it on the terminal.",
+        ));
+    }
+    if rest.contains(['/', '?', '#']) {
+        return Err(usage(given, "something follows the host", NEXT));
+    }
+    let (host, port) = authority::split(given, rest, NEXT)
+        .map_err(|failure| Failure { tried: "understand the host".into(), ..failure })?;
+    check(given, "user", user)?;
+    check(given, "host", Some(&host))?;
+    Ok(HostName::Ssh { user: user.map(str::to_owned), host, port })
+}
+
+/// What stands for a user or a host becomes a word of ssh's command line and of its configuration
+/// (`%r`, `%h`), so nothing is let through that could be an option or mean something to a shell.
+fn check(given: &str, what: &str, name: Option<&str>) -> Result<(), Failure> {
+    let Some(name) = name else { return Ok(()) };
+    // Users of domains are DOMAIN\user or user@domain; IPv6 has colons and zones.
+    let further = if what == "user" { "-_.+@\\" } else { "-_.:%" };
+    let allowed = |c: char| c.is_alphanumeric() || further.contains(c);
+    let next = "Give the name as ssh takes it, or an alias of ~/.ssh/config for it.";
+    if name.is_empty() || name.len() > LONGEST {
+        return Err(usage(given, format!("its {what} is empty or too long"), next));
+    }
+    if name.starts_with('-') {
+        return Err(usage(given, format!("its {what} begins with '-'"), next));
+    }
+    if name.ends_with('\\') {
+        return Err(usage(given, format!("its {what} ends with '\\'"), next));
+    }
+    if let Some(c) = name.chars().find(|c| !allowed(*c)) {
+        return Err(usage(given, format!("its {what} contains {c:?}"), next));
+    }
+    Ok(())
+}
+
+impl fmt::Display for HostName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostName::Local => f.write_str("local"),
+            HostName::Ssh { user, host, port } => {
+                f.write_str("ssh://")?;
+                if let Some(user) = user {
+                    write!(f, "{user}@")?;
+                }
+                write!(f, "{}", authority::Host(host))?;
+                port.map_or(Ok(()), |port| write!(f, ":{port}"))
+            }
+        }
+    }
+}
+
+impl From<HostName> for String {
+    fn from(name: HostName) -> String {
+        name.to_string()
+    }
+}
+
+impl TryFrom<String> for HostName {
+    type Error = Failure;
+
+    fn try_from(text: String) -> Result<Self, Failure> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ssh(user: Option<&str>, host: &str, port: Option<u16>) -> HostName {
+        HostName::Ssh { user: user.map(str::to_owned), host: host.to_owned(), port }
+    }
+
+    #[test]
+    fn hosts_are_understood_and_written_the_same() {
+        for (text, host) in [
+            ("local", HostName::Local),
+            ("ssh://nas", ssh(None, "nas", None)),
+            ("ssh://me@nas.local:2222", ssh(Some("me"), "nas.local", Some(2222))),
+            ("ssh://root@[fe80::1%eth0]:22", ssh(Some("root"), "fe80::1%eth0", Some(22))),
+            ("ssh://[::1]", ssh(None, "::1", None)),
+            ("ssh://me@domain@nas", ssh(Some("me@domain"), "nas", None)),
+            ("ssh://DOMAIN\\me@nas", ssh(Some("DOMAIN\\me"), "nas", None)),
+            ("ssh://bücher", ssh(None, "bücher", None)),
+        ] {
+            assert_eq!(text.parse::<HostName>().unwrap(), host);
+            assert_eq!(host.to_string(), text);
+            let json = serde_json::to_string(&host).unwrap();
+            assert_eq!(serde_json::from_str::<HostName>(&json).unwrap(), host);
+        }
+        assert_eq!("ssh://nas/".parse::<HostName>().unwrap(), ssh(None, "nas", None));
+    }
+
+    #[test]
+    fn what_is_no_host_is_refused_with_a_way_out() {
+        for (text, happened, next) in [
+            ("", "does not say how", "local or ssh://"),
+            ("nas", "does not say how", "Give ssh://nas, or local"),
+            ("me@nas:22", "does not say how", "Give ssh://me@nas:22, or local"),
+            ("localhost", "does not say how", "local for this machine without ssh"),
+            ("two words", "does not say how", "local or ssh://"),
+            ("nfs://nas/export", "'nfs://' are not known", "local or ssh://"),
+            ("lab://bed/server", "cannot be reached yet", "local or ssh://"),
+            ("ssh://", "'' is not a host", "ssh://[user@]host"),
+            ("ssh://@nas", "its user is empty", "as ssh takes it"),
+            ("ssh://nas:0", "'0' is not a port", "ssh://[user@]host"),
+            ("ssh://fe80::1", "without brackets", "in brackets"),
+            ("ssh://nas/volume1", "something follows the host", "ssh://[user@]host"),
+            ("ssh://me:secret@nas", "contains a password", "Leave it out"),
+            ("ssh://-oProxyCommand=id", "begins with '-'", "as ssh takes it"),
+            ("ssh://-l@nas", "begins with '-'", "as ssh takes it"),
+            ("ssh://a;b@nas", "its user contains ';'", "as ssh takes it"),
+            ("ssh://$(id)", "its host contains '$'", "as ssh takes it"),
+            ("ssh://a\nb", "is not a host", "ssh://[user@]host"),
+        ] {
+            let failure = text.parse::<HostName>().unwrap_err();
+            assert_eq!(failure.cause, Cause::Usage, "{failure}");
+            assert_eq!(failure.tried, "understand the host");
+            assert!(failure.happened.contains(happened), "{failure}");
+            assert!(failure.next.contains(next), "{failure}");
+        }
+        assert!(format!("ssh://{}", "a".repeat(256)).parse::<HostName>().is_err());
+        assert!(serde_json::from_str::<HostName>("\"nas\"").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn a_password_is_never_shown(
+            before in "(|ssh|lab|s sh)(|://|:/)(me|)",
+            secret in "SECRET[^\0]{0,8}",
+            after in "@(nas|)(:22|)(/x|)",
+        ) {
+            let failure = format!("{before}:{secret}{after}").parse::<HostName>().unwrap_err();
+            prop_assert!(!failure.to_string().contains("SECRET"), "{failure}");
+        }
+
+        #[test]
+        fn what_is_understood_is_written_so(text in "(ssh://)?([a-z\\\\@.-]{0,5}@)?\\[?[a-z:.%-]{0,9}\\]?(:[0-9]{0,6})?/?") {
+            if let Ok(host) = text.parse::<HostName>() {
+                prop_assert_eq!(host.to_string().parse::<HostName>().unwrap(), host);
+            }
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `plimsoll device`: what a box is, and what it can do.
+
+use crate::arguments::StoreArguments;
+use crate::output::{self, NewFile};
+use crate::signals::Signals;
+use crate::{plan, report, store};
+use clap::Args;
+use host::device::{Asked, Measure, Verbs, measure};
+use host::probe::{Placed, Programs};
+use model::device::{DEVICE_SCHEMA, Part};
+use model::{Cause, Device, DeviceId, Ended, Failure, HostName};
+use std::io::{IsTerminal, Write, stderr};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh";
+
+#[derive(Args)]
+pub struct DeviceArguments {
+    // A doc comment would take the brackets for links.
+    #[arg(value_name = "HOST", help = HOST_HELP)]
+    pub host: String,
+    /// Only these parts: inventory, cpu, memory, crypto, disk [default: all; disk with --disk]
+    #[arg(long, value_name = "PARTS", value_delimiter = ',')]
+    pub only: Vec<Part>,
+    /// A directory on the box whose disk is measured, with a file that is removed again
+    #[arg(long, value_name = "PATH")]
+    pub disk: Option<PathBuf>,
+    /// The CoreMark program on the box [default: coremark, where it is found]
+    #[arg(long, value_name = "PATH")]
+    pub coremark: Option<PathBuf>,
+    /// Where on the box the probe is put [default: the first RAM file system where programs run]
+    #[arg(long, value_name = "DIR")]
+    pub probe_dir: Option<String>,
+    /// Short measurements, less exact
+    #[arg(long)]
+    pub quick: bool,
+    /// Also write the record as JSON to a file, or to standard output with '-' (then nothing else)
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub json: Option<PathBuf>,
+    /// Also write the report, an HTML page, to this new file
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub report: Option<PathBuf>,
+    /// No progress, only the result
+    #[arg(long, short, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// Measures a device and returns the exit code.
+pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Failure> {
+    // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
+    let host: HostName = arguments.host.parse()?;
+    let asked = asked(arguments, &host)?;
+    if let Some(path) = &arguments.json {
+        output::check_writable(path)?;
+    }
+    let page = arguments.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
+    let store = store::open(kept)?;
+    let signals = Signals::listen()?;
+    let progress = Progress { shown: !arguments.quiet && stderr().is_terminal() };
+    progress.show("reaching the host");
+    let reach = host::reach::open(&host)?;
+    progress.show("carrying the probe there");
+    let programs = Programs::of_this_program();
+    let placed = Placed::place(reach.clone(), &programs, arguments.probe_dir.as_deref());
+    let verbs: Result<&dyn Verbs, Failure> = match &placed {
+        Ok(placed) => Ok(placed),
+        // Without a host there is nothing to measure; without a probe there is something.
+        Err(failure) if failure.cause == Cause::Unreachable => return Err(failure.clone()),
+        Err(failure) => Err(failure.clone()),
+    };
+    let device = begin(arguments, host);
+    store.begin_device(&device)?;
+    let measured = measure(
+        Measure {
+            reach: &*reach,
+            verbs,
+            asked,
+            stop: &signals.stop,
+            say: &mut |part, what| progress.show(&format!("{part}: {what}")),
+            keep: &mut |device| store.update_device(device),
+        },
+        device,
+    );
+    progress.show("");
+    let device = measured?;
+    show(&device, arguments.json.as_deref())?;
+    if let Some(page) = page {
+        report::write_device_page(&device, page)?;
+    }
+    if let Ok(placed) = placed {
+        // What is left over there is named.
+        placed.remove()?;
+    }
+    Ok(exit_code(&device, signals.cause()))
+}
+
+/// What is to be measured.
+fn asked(arguments: &DeviceArguments, host: &HostName) -> Result<Asked, Failure> {
+    let usage = |tried: &str, on: String, happened: &str, next: &str| {
+        Failure::new(Cause::Usage, tried, on, happened, next)
+    };
+    let mut parts = match arguments.only.is_empty() {
+        true => {
+            Part::ALL.into_iter().filter(|p| *p != Part::Disk || arguments.disk.is_some()).collect()
+        }
+        false => arguments.only.clone(),
+    };
+    parts.sort();
+    parts.dedup();
+    if parts.contains(&Part::Disk) && arguments.disk.is_none() {
+        let next = "Name a directory there with --disk PATH.";
+        return Err(usage("measure a disk", "--only disk".to_owned(), "no path was named", next));
+    }
+    let over_there = |option: &str, path: &Option<PathBuf>| {
+        let Some(path) = path else { return Ok(None) };
+        let named = || format!("{option} {}", path.display());
+        let path = match host {
+            HostName::Local => std::path::absolute(path).map_err(|e| {
+                usage("find a path", named(), &e.to_string(), "Name it from the root on.")
+            })?,
+            HostName::Ssh { .. } => path.clone(),
+        };
+        match path.to_str().filter(|p| p.starts_with('/') && !p.contains(['\n', '\0'])) {
+            Some(path) => Ok(Some(path.to_owned())),
+            None => {
+                let happened = "it is no path from the root on, in letters";
+                Err(usage("find a path", named(), happened, "Name it as /mnt/disk."))
+            }
+        }
+    };
+    Ok(Asked {
+        parts,
+        disk: over_there("--disk", &arguments.disk)?,
+        coremark: over_there("--coremark", &arguments.coremark)?,
+    })
+}
+
+/// The record before anything was measured.
+fn begin(arguments: &DeviceArguments, host: HostName) -> Device {
+    Device {
+        schema: DEVICE_SCHEMA.to_owned(),
+        id: DeviceId(format!("{:08x}", rand::random::<u32>())),
+        started_unix_seconds: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        command: plan::command(),
+        host,
+        quick: arguments.quick,
+        parts: Vec::new(),
+        inventory: None,
+        cpu: None,
+        memory: None,
+        crypto: None,
+        disk: None,
+        odd: Vec::new(),
+        ended: Ended::Open,
+    }
+}
+
+fn show(device: &Device, json: Option<&Path>) -> Result<(), Failure> {
+    if let Some(path) = json {
+        output::write(path, &record::device_to_json(device)?)?;
+        if path.as_os_str() == "-" {
+            return Ok(());
+        }
+    }
+    output::print(&::report::device(device, &output::style()))
+}
+
+fn exit_code(device: &Device, interrupted: Option<Cause>) -> u8 {
+    match interrupted {
+        Some(cause) => cause.exit_code(),
+        None if device.is_complete() => 0,
+        None => Cause::Trial.exit_code(),
+    }
+}
+
+/// One line on the terminal that says what is being done, and is gone afterwards.
+struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    fn show(&self, what: &str) {
+        if self.shown {
+            let what: String = ::report::printable(what).chars().take(72).collect();
+            let _ = write!(stderr().lock(), "\r\u{1b}[K{what}");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.show("");
+    }
+}

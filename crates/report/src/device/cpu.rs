@@ -1,0 +1,141 @@
+//! What the processor does.
+
+use super::amount::clock;
+use super::beside::clock_hertz;
+use super::heading;
+use super::told::{BarGroup, Section, Whose};
+use crate::figure::RATE;
+use crate::text::printable;
+use model::Device;
+use model::device::{CoreMark, CoreMarkKind, CpuFigures, Part};
+use model::units::three_digits;
+
+/// Up to so many cores have a bar of their own.
+const MOST_BARS: usize = 32;
+/// Below this share of a core, something else used it too.
+const DISTURBED: f64 = 0.9;
+
+pub(super) fn section(device: &Device) -> Section {
+    let mut section = Section::new("cpu", heading(Part::Cpu));
+    let Some(cpu) = &device.cpu else { return section };
+    let mhz = clock_hertz(device).map(|hertz| hertz as f64 / 1e6);
+    let mut columns =
+        ["one core", "all cores", "per MHz of one core"].map(|h| (h.to_owned(), vec![]));
+    let mut rows = Vec::new();
+    let mut add = |name: String, one: Option<String>, all: Option<String>, per: Option<String>| {
+        rows.push(name);
+        for (column, cell) in columns.iter_mut().zip([one, all, per]) {
+            column.1.push(cell.unwrap_or_else(|| "–".to_owned()));
+        }
+    };
+    for name in ["CoreMark", "Rust port of CoreMark"] {
+        let of = |one: bool| {
+            let mut marks = cpu.coremark.iter().filter(|m| m.name() == name);
+            marks.find(|mark| (mark.cores() == 1) == one).map(|m| m.iterations_per_second)
+        };
+        let (one, all) = (of(true), of(false));
+        if one.or(all).is_some() {
+            let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(one / mhz));
+            add(
+                format!("{name}, iterations/s"),
+                one.map(three_digits),
+                all.map(three_digits),
+                per_mhz,
+            );
+        }
+    }
+    let one = cpu.fastest_core().and_then(|core| core.rounds_per_second);
+    let all = cpu.all.as_ref().and_then(|all| all.rounds_per_second);
+    if one.or(all).is_some() {
+        let rounds = |n: Option<u64>| n.map(|n| RATE.value(n as f64));
+        let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(one as f64 / mhz));
+        add("plimsoll's integer rounds/s".to_owned(), rounds(one), rounds(all), per_mhz);
+    }
+    section.table.rows = rows;
+    section.table.columns = columns.into();
+    for name in ["CoreMark", "Rust port of CoreMark"] {
+        let marks: Vec<&CoreMark> = cpu.coremark.iter().filter(|m| m.name() == name).collect();
+        section.claims.extend(made_by(&marks));
+    }
+    if one.or(all).is_some() {
+        section.claims.push(format!(
+            "A round is the probe's own integer workload{}: it compares devices measured by \
+             plimsoll, and with no published benchmark.",
+            cpu.workload_version_number.map_or(String::new(), |v| format!(", version {v}"))
+        ));
+    }
+    section.claims.extend(mhz_from(device));
+    section.claims.extend(disturbed(cpu));
+    section.bars.extend(cores(cpu));
+    section
+}
+
+/// How figures of CoreMark, of one program, were made.
+fn made_by(marks: &[&CoreMark]) -> Option<String> {
+    let first = marks.first()?;
+    let built = format!("built by {} with {}", printable(&first.compiler), printable(&first.flags));
+    let at_once: Vec<String> = marks
+        .iter()
+        .map(|mark| match (mark.processes_count, mark.threads_count) {
+            (1, 1) => "one thread".to_owned(),
+            (1, threads) => format!("{threads} threads"),
+            (processes, 1) => format!("{processes} processes"),
+            (processes, threads) => format!("{processes} processes of {threads} threads"),
+        })
+        .collect();
+    let at_once = at_once.join(", then ");
+    Some(match &first.kind {
+        CoreMarkKind::Program { command } => {
+            format!("CoreMark 1.0 by {}, {built}; {at_once}.", printable(command))
+        }
+        CoreMarkKind::Port { version } => format!(
+            "The port of CoreMark is the crate coremark {} inside plimsoll, {built}; {at_once}. It \
+             is no CoreMark score, and not to be compared with one.",
+            printable(version)
+        ),
+    })
+}
+
+fn mhz_from(device: &Device) -> Option<String> {
+    let measured = device.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
+    match measured.filter(|hertz| *hertz > 0) {
+        Some(hertz) => Some(format!("Clock right after a core's rounds: {}.", clock(hertz))),
+        None => device.inventory.as_ref()?.clock().map(|(hertz, from)| {
+            format!("Clock: {}, by {from}; not watched during the measurement.", clock(hertz))
+        }),
+    }
+}
+
+fn disturbed(cpu: &CpuFigures) -> Option<String> {
+    let shares = cpu.cores.iter().filter_map(|core| {
+        let (cpu, elapsed) = (core.cpu_ns? as f64, core.elapsed_ns? as f64);
+        (elapsed > 0.0).then_some(cpu / elapsed)
+    });
+    let least = shares.fold(f64::INFINITY, f64::min);
+    (least < DISTURBED).then(|| {
+        format!(
+            "Something else used the processor too: the rounds had as little as {:.0}% of a core.",
+            least * 100.0
+        )
+    })
+}
+
+fn cores(cpu: &CpuFigures) -> Option<BarGroup> {
+    let bars: Vec<_> = cpu
+        .cores
+        .iter()
+        .filter_map(|core| {
+            let label = format!("core {}", core.core_number?);
+            Some((label, core.rounds_per_second? as f64, Whose::Device))
+        })
+        .take(MOST_BARS)
+        .collect();
+    (bars.len() > 1).then(|| BarGroup {
+        id: "cores",
+        title: "Integer rounds, core by core",
+        axis: "rounds per second",
+        kind: RATE,
+        bars,
+        caption: "Each core alone.".to_owned(),
+    })
+}

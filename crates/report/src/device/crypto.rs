@@ -1,0 +1,111 @@
+//! What it encrypts and hashes, and what that allows.
+
+use super::heading;
+use super::told::{BarGroup, Section, Whose};
+use crate::figure::BANDWIDTH;
+use crate::text::printable;
+use model::Device;
+use model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Part};
+
+pub(super) fn section(device: &Device) -> Section {
+    let mut section = Section::new("crypto", heading(Part::Crypto));
+    let Some(crypto) = &device.crypto else { return section };
+    let figures = &crypto.algorithms;
+    section.table.rows = figures.iter().map(|figure| figure.algorithm.to_string()).collect();
+    let rates = figures.iter().map(|figure| BANDWIDTH.value(figure.bytes_per_second as f64));
+    section.table.columns = vec![
+        ("one core".to_owned(), rates.collect()),
+        ("by".to_owned(), figures.iter().map(means).collect()),
+    ];
+    section.claims.extend(disk_ceiling(device, crypto));
+    section.claims.extend(transport_ceiling(device, crypto));
+    let bar =
+        |f: &CryptoFigure| (f.algorithm.to_string(), f.bytes_per_second as f64, Whose::Device);
+    if figures.len() > 1 {
+        section.bars.push(BarGroup {
+            id: "crypto-rates",
+            title: "Cryptography, one core",
+            axis: "rate of encryption or hashing",
+            kind: BANDWIDTH,
+            bars: figures.iter().map(bar).collect(),
+            caption: "By what each was measured, the table says.".to_owned(),
+        });
+    }
+    section
+}
+
+fn means(figure: &CryptoFigure) -> String {
+    match &figure.means {
+        CryptoMeans::Cryptsetup => "the kernel (cryptsetup benchmark)".to_owned(),
+        CryptoMeans::Openssl { version } => format!("OpenSSL {}", printable(version)),
+        CryptoMeans::Kernel { driver: Some(driver) } => {
+            format!("the kernel (AF_ALG, {})", printable(driver))
+        }
+        CryptoMeans::Kernel { driver: None } => "the kernel (AF_ALG)".to_owned(),
+        CryptoMeans::Portable => "the probe's portable code".to_owned(),
+    }
+}
+
+/// Disk encryption: the first of these that has a figure.
+fn disk_ceiling(device: &Device, crypto: &CryptoFigures) -> Option<String> {
+    let figure = first(crypto, [Algorithm::Aes256Xts, Algorithm::Aes128Xts])?;
+    let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
+    // What asked the kernel measured the code that encrypts disks.
+    let kernel = matches!(figure.means, CryptoMeans::Cryptsetup | CryptoMeans::Kernel { .. });
+    let code = if kernel { "" } else { " and the kernel's code is as fast as what was measured" };
+    Some(format!(
+        "Disk encryption ({}, LUKS): about {rate} a core at most{}, assuming that the core does \
+         nothing else{code}.{}",
+        figure.algorithm,
+        cores(device, figure),
+        doubt(device, crypto, figure)
+    ))
+}
+
+/// Encrypted transport: one connection's work is one core's.
+fn transport_ceiling(device: &Device, crypto: &CryptoFigures) -> Option<String> {
+    let figure = first(crypto, [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm])?;
+    let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
+    let nics = device.inventory.iter().flat_map(|i| &i.network).flat_map(|network| &network.nics);
+    let link = nics.filter_map(|nic| nic.rate_bits_per_second).max();
+    let link = link
+        .map(|bits| format!("; its fastest link carries {}", BANDWIDTH.value(bits as f64 / 8.0)));
+    Some(format!(
+        "Encrypted transport ({}, SMB 3 and TLS): about {rate} at most on one connection{}, assuming \
+         that one core works for it, does nothing else, and the server's code is as fast as what \
+         was measured.{}",
+        figure.algorithm,
+        link.unwrap_or_default(),
+        doubt(device, crypto, figure)
+    ))
+}
+
+fn first(crypto: &CryptoFigures, of: [Algorithm; 2]) -> Option<&CryptoFigure> {
+    of.into_iter().find_map(|a| crypto.algorithms.iter().find(|figure| figure.algorithm == a))
+}
+
+/// ", 7.44 GB/s on 4": the kernel spreads the blocks of a disk over cores.
+fn cores(device: &Device, figure: &CryptoFigure) -> String {
+    let cores = device.inventory.as_ref().and_then(|i| i.cpu.as_ref()?.cores_usable_count);
+    match cores.filter(|cores| (2..=4096).contains(cores)) {
+        Some(cores) => {
+            let all = figure.bytes_per_second as f64 * cores as f64;
+            format!(", {} on all {cores}", BANDWIDTH.value(all))
+        }
+        None => String::new(),
+    }
+}
+
+/// Portable code says little of a processor with instructions for AES.
+fn doubt(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> &'static str {
+    let inventory = device.inventory.as_ref();
+    let listed = inventory.and_then(|i| i.cpu.as_ref()?.aes_instructions);
+    let instructions = crypto.aes_instructions.or(listed) == Some(true);
+    match figure.means == CryptoMeans::Portable && instructions {
+        true => {
+            " It was measured by portable code, and the processor has instructions for AES, with \
+             which it would be several times that: no ceiling."
+        }
+        false => "",
+    }
+}

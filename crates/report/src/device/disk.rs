@@ -1,0 +1,74 @@
+//! What the disk behind the named path does.
+
+use super::amount::binary;
+use super::heading;
+use super::told::{BarGroup, Section, Whose};
+use crate::figure::{BANDWIDTH, RATE, TIME};
+use crate::text::{capital, printable};
+use model::Device;
+use model::device::{DiskPhase, Part};
+
+pub(super) fn section(device: &Device) -> Section {
+    let mut section = Section::new("disk", heading(Part::Disk));
+    let Some(disk) = &device.disk else { return section };
+    if let Some(path) = &disk.path {
+        let size = disk.size_bytes.map(|bytes| format!(", a file of {}", binary(bytes)));
+        section.remarks.push(format!("{}{}.", printable(path), size.unwrap_or_default()));
+    }
+    let cell = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
+    let time = |ns: Option<u64>| cell(ns.map(|ns| TIME.value(ns as f64 / 1e9)));
+    let column = |heading: &str, cells: &dyn Fn(&DiskPhase) -> String| {
+        (heading.to_owned(), disk.phases.iter().map(cells).collect::<Vec<_>>())
+    };
+    section.table.rows = disk.phases.iter().map(name).collect();
+    section.table.columns = vec![
+        column("block", &|p| cell(p.block_bytes.map(binary))),
+        column("bandwidth", &|p| cell(p.bytes_per_second.map(|r| BANDWIDTH.value(r as f64)))),
+        column("IOPS", &|p| cell(p.operations_per_second.map(|r| RATE.value(r as f64)))),
+        column("median latency", &|p| time(p.latency_p50_ns)),
+        column("p99 latency", &|p| time(p.latency_p99_ns)),
+        column("longest", &|p| time(p.latency_most_ns)),
+        column("final flush", &|p| time(p.flush_ns)),
+    ];
+    section.claims.push(
+        "One operation in flight. Writing ends with a flush whose time counts; the latency of fsync \
+         is its own, after 4 KiB were written."
+            .to_owned(),
+    );
+    let sequential = disk.phases.iter().filter(|p| is(p, "sequential_"));
+    let bars =
+        sequential.filter_map(|p| Some((name(p), p.bytes_per_second? as f64, Whose::Device)));
+    section.bars.push(BarGroup {
+        id: "disk-bandwidth",
+        title: "Disk, sequential",
+        axis: "bandwidth",
+        kind: BANDWIDTH,
+        bars: bars.collect(),
+        caption: "Blocks of 1 MiB, one at a time.".to_owned(),
+    });
+    let random = disk.phases.iter().filter(|p| is(p, "random_"));
+    let bars =
+        random.filter_map(|p| Some((name(p), p.operations_per_second? as f64, Whose::Device)));
+    section.bars.push(BarGroup {
+        id: "disk-operations",
+        title: "Disk, random",
+        axis: "operations per second",
+        kind: RATE,
+        bars: bars.collect(),
+        caption: "Blocks of 4 KiB, one at a time.".to_owned(),
+    });
+    section.bars.retain(|group| !group.bars.is_empty());
+    section
+}
+
+fn is(phase: &DiskPhase, start: &str) -> bool {
+    phase.phase.as_deref().is_some_and(|name| name.starts_with(start))
+}
+
+fn name(phase: &DiskPhase) -> String {
+    let name = phase.phase.as_deref().unwrap_or("a phase without a name").replace('_', " ");
+    match name.as_str() {
+        "fsync" => name,
+        _ => capital(&printable(&name)),
+    }
+}

@@ -1,0 +1,87 @@
+//! What the memory does.
+
+use super::amount::binary;
+use super::heading;
+use super::told::{BarGroup, Section, Whose};
+use crate::figure::{BANDWIDTH, TIME};
+use model::Device;
+use model::device::{LatencyFigure, MemoryFigures, Part};
+
+const NOTHING: &str = "–";
+
+pub(super) fn section(device: &Device) -> Section {
+    let mut section = Section::new("memory", heading(Part::Memory));
+    let Some(memory) = &device.memory else { return section };
+    let headings = ["copy", "scale", "add", "triad", "latency", "spread over"];
+    let mut columns = headings.map(|heading| (heading.to_owned(), Vec::new()));
+    for stream in &memory.streams {
+        let latency = latency(memory, stream.place.as_deref(), stream.cache_level_number);
+        let rate = |kernel: &str| {
+            let rate = stream.kernels().find(|(name, _)| *name == kernel);
+            rate.map_or(NOTHING.to_owned(), |(_, rate)| BANDWIDTH.value(rate as f64))
+        };
+        section.table.rows.push(place(stream.cache_level_number));
+        let cells = [
+            rate("copy"),
+            rate("scale"),
+            rate("add"),
+            rate("triad"),
+            latency.map_or(NOTHING.to_owned(), time),
+            stream.working_set_bytes.map_or(NOTHING.to_owned(), binary),
+        ];
+        for (column, cell) in columns.iter_mut().zip(cells) {
+            column.1.push(cell);
+        }
+    }
+    section.table.columns = columns.into();
+    if !section.table.rows.is_empty() {
+        section.claims.push(
+            "STREAM's kernels on one thread, best of several, bytes counted as STREAM counts them; \
+             latency of a load that waits for the one before it, in random order."
+                .to_owned(),
+        );
+    }
+    let copies = memory.streams.iter().filter_map(|stream| {
+        let rate = stream.copy_bytes_per_second?;
+        Some((place(stream.cache_level_number), rate as f64, Whose::Device))
+    });
+    section.bars.extend(group("memory-copy", "STREAM copy by place", "bandwidth", copies));
+    let latencies = memory.latencies.iter().filter_map(|figure| {
+        Some((place(figure.cache_level_number), figure.latency_ps? as f64 / 1e12, Whose::Device))
+    });
+    let latencies = group("memory-latency", "Latency of a load by place", "latency", latencies);
+    section.bars.extend(latencies.map(|group| BarGroup { kind: TIME, ..group }));
+    section
+}
+
+fn group(
+    id: &'static str,
+    title: &'static str,
+    axis: &'static str,
+    bars: impl Iterator<Item = (String, f64, Whose)>,
+) -> Option<BarGroup> {
+    let bars: Vec<_> = bars.collect();
+    let caption = "Inside each cache and past all of them.".to_owned();
+    (bars.len() > 1).then_some(BarGroup { id, title, axis, kind: BANDWIDTH, bars, caption })
+}
+
+fn latency<'a>(
+    memory: &'a MemoryFigures,
+    place: Option<&str>,
+    level: Option<u64>,
+) -> Option<&'a LatencyFigure> {
+    let same = |l: &&LatencyFigure| l.place.as_deref() == place && l.cache_level_number == level;
+    memory.latencies.iter().find(same)
+}
+
+fn time(figure: &LatencyFigure) -> String {
+    let seconds = figure.latency_ps.map(|ps| ps as f64 / 1e12);
+    seconds.map_or(NOTHING.to_owned(), |seconds| TIME.value(seconds))
+}
+
+fn place(cache_level: Option<u64>) -> String {
+    match cache_level {
+        Some(level) => format!("level {level} cache"),
+        None => "memory".to_owned(),
+    }
+}

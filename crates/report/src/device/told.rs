@@ -1,0 +1,70 @@
+//! What is said of a device, whatever it is written as: sections of facts, tables, bars and
+//! sentences. The terminal and the pages are made from these.
+
+use crate::figure::Kind;
+use crate::table::Columns;
+
+/// A stretch under a heading.
+#[derive(Debug, Default)]
+pub(super) struct Section {
+    /// Unique on the page.
+    pub(super) id: &'static str,
+    pub(super) heading: &'static str,
+    /// What to know before reading the figures.
+    pub(super) remarks: Vec<String>,
+    /// Names and what is known of them.
+    pub(super) facts: Vec<(String, String)>,
+    pub(super) table: Columns,
+    pub(super) bars: Vec<BarGroup>,
+    /// What follows from the figures.
+    pub(super) claims: Vec<String>,
+    /// What is missing or odd.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Bars of one kind, from zero, so that they may be compared.
+#[derive(Debug)]
+pub(super) struct BarGroup {
+    /// The name of the chart's file, unique on the page.
+    pub(super) id: &'static str,
+    pub(super) title: &'static str,
+    /// What the bars show.
+    pub(super) axis: &'static str,
+    pub(super) kind: Kind,
+    /// Label, value, and whether it is this device's or a published one's.
+    pub(super) bars: Vec<(String, f64, Whose)>,
+    pub(super) caption: String,
+}
+
+/// Whose figure a bar is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Whose {
+    Device,
+    Published,
+}
+
+impl Section {
+    pub(super) fn new(id: &'static str, heading: &'static str) -> Section {
+        Section { id, heading, ..Section::default() }
+    }
+
+    /// Whether there is nothing to be said.
+    pub(super) fn is_empty(&self) -> bool {
+        self.remarks.is_empty()
+            && self.facts.is_empty()
+            && self.table.rows.is_empty()
+            && self.claims.is_empty()
+            && self.warnings.is_empty()
+    }
+
+    /// Adds a fact, if it is known.
+    pub(super) fn fact(&mut self, name: &str, value: Option<String>) {
+        self.facts.extend(value.filter(|v| !v.is_empty()).map(|value| (name.to_owned(), value)));
+    }
+}
+
+/// What is known of several things, joined: "up, 1 Gbit/s".
+pub(super) fn joined(parts: impl IntoIterator<Item = Option<String>>) -> Option<String> {
+    let known: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}

@@ -1,0 +1,206 @@
+//! Where the CPU time of each watched host went: operation by class, and what an operation cost.
+
+use super::Shown;
+use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
+use crate::names;
+use crate::page::Page;
+use crate::table::Columns;
+use crate::text::{capital, printable};
+use crate::verdict::percent;
+use explain::{HostFindings, HostWork};
+use model::units::three_digits;
+use model::{CpuTimes, HostFacts, WatchedBy};
+
+/// Tables of every host where servers were watched: the client's stands beside them.
+pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
+    if shown.study.plan.hosts.is_empty() {
+        return;
+    }
+    for host in shown.findings.hosts.iter().filter(|host| !host.work.is_empty()) {
+        page.heading(&heading(host));
+        page.lines(&columns(shown, host).fitted(page.style.columns()));
+        remarks(shown, host).iter().for_each(|remark| page.paragraph(remark));
+    }
+}
+
+/// "CPU of this machine", "CPU of ssh://root@nas".
+pub(crate) fn heading(host: &HostFindings) -> String {
+    format!("CPU of {}", name(&host.host))
+}
+
+/// A host in words.
+pub(crate) fn name(host: &str) -> String {
+    match host {
+        "local" => "this machine".to_owned(),
+        other => printable(other),
+    }
+}
+
+type Class = fn(&CpuTimes) -> f64;
+
+/// The classes as top(1) and the published table call them.
+const CLASSES: [(&str, Class); 8] = [
+    ("usr", |cpu| cpu.user),
+    ("sys", |cpu| cpu.system),
+    ("nic", |cpu| cpu.nice),
+    ("idle", |cpu| cpu.idle),
+    ("io", |cpu| cpu.iowait),
+    ("irq", |cpu| cpu.irq),
+    ("sirq", |cpu| cpu.softirq),
+    ("steal", |cpu| cpu.steal),
+];
+/// Time taken by a hypervisor that is worth a column, as a share.
+const STEAL: f64 = 0.0005;
+/// A class that is worth a word, as a share.
+const WORTH_SAYING: f64 = 0.01;
+/// Classes that a cost is told in.
+const MOST_CLASSES: usize = 3;
+/// A cell with nothing to say.
+const NOTHING: &str = "–";
+
+/// What work cost the host.
+type Cost = fn(&HostWork) -> Option<CpuTimes>;
+
+/// A row for each workload and target, a column for each class in percent of all cores, and what
+/// an operation and a gigabyte cost.
+pub(crate) fn columns(shown: &Shown<'_>, host: &HostFindings) -> Columns {
+    let row = |work: &HostWork| {
+        let pattern = capital(&names::pattern(work.workload.pattern));
+        match shown.names.len() {
+            1 => pattern,
+            _ => format!("{pattern}, {}", names::of(&shown.names, work.target)),
+        }
+    };
+    let stolen = host.work.iter().any(|work| work.shares.steal > STEAL);
+    let of_class = |(heading, class): &(&str, Class)| {
+        let cells = host.work.iter().map(|work| format!("{:.1}", 100.0 * class(&work.shares)));
+        ((*heading).to_owned(), cells.collect())
+    };
+    let classes = CLASSES.iter().filter(|(heading, _)| stolen || *heading != "steal");
+    let mut columns: Vec<(String, Vec<String>)> = classes.map(of_class).collect();
+    let busiest = host.work.iter().map(|work| format!("{:.1}", 100.0 * work.busiest_core));
+    columns.push(("busiest\ncore".to_owned(), busiest.collect()));
+    let costs: [(&str, Kind, Cost); 2] = [
+        ("CPU an\noperation", CPU_PER_100K, |work| work.per_operation),
+        ("CPU\na GB", CPU_PER_GB, |work| work.per_byte),
+    ];
+    for (heading, kind, of) in costs {
+        let cells: Vec<Option<f64>> =
+            host.work.iter().map(|work| of(work).map(|cpu| cpu.busy().0)).collect();
+        if cells.iter().any(Option::is_some) {
+            let text =
+                |cell: &Option<f64>| cell.map_or(NOTHING.to_owned(), |cost| kind.value(cost));
+            columns.push((heading.to_owned(), cells.iter().map(text).collect()));
+        }
+    }
+    let parts: Vec<String> = host.work.iter().map(by_class).collect();
+    if parts.iter().any(|part| part != NOTHING) {
+        columns.push(("of it".to_owned(), parts));
+    }
+    Columns { rows: host.work.iter().map(row).collect(), columns }
+}
+
+/// What the cost is made of, in the unit that the pattern is told in: "sys 3.27, usr 1.31".
+fn by_class(work: &HostWork) -> String {
+    let (cost, kind) = match work.workload.pattern.is_sequential() {
+        true => (work.per_byte, CPU_PER_GB),
+        false => (work.per_operation, CPU_PER_100K),
+    };
+    let Some(cost) = cost else { return NOTHING.to_owned() };
+    let (unit, _) = kind.unit(1.0);
+    let all = cost.busy().0;
+    let mut classes: Vec<(&str, f64)> = CLASSES
+        .iter()
+        .map(|(name, class)| (*name, class(&cost)))
+        .filter(|(_, seconds)| seconds.abs() > WORTH_SAYING * all.abs())
+        .collect();
+    classes.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let said: Vec<String> = classes
+        .iter()
+        .take(MOST_CLASSES)
+        .map(|(name, seconds)| format!("{name} {}", three_digits(seconds / unit)))
+        .collect();
+    if said.is_empty() { NOTHING.to_owned() } else { said.join(", ") }
+}
+
+/// At which work each server was busiest, and with what.
+pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
+    let servers = |host: &&HostFindings| shown.study.plan.hosts.iter().any(|s| s.is(&host.host));
+    for host in shown.findings.hosts.iter().filter(servers) {
+        let busy = |work: &HostWork| work.shares.busy().0;
+        let Some(work) = host.work.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))) else {
+            continue;
+        };
+        let on = match shown.names.len() {
+            1 => String::new(),
+            _ => format!(" on {}", names::of(&shown.names, work.target)),
+        };
+        let mut classes: Vec<(&str, f64)> = CLASSES
+            .iter()
+            .filter(|(name, _)| !["idle", "io"].contains(name))
+            .map(|(name, class)| (*name, class(&work.shares)))
+            .filter(|(_, share)| *share >= WORTH_SAYING)
+            .collect();
+        classes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let classes: Vec<String> =
+            classes.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+        let of_them = match classes.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", classes.join(", ")),
+        };
+        out.push(format!(
+            "{} was busiest at {}{on}: {} of all its cores{of_them}, its busiest core {}.",
+            if host.host == "local" { capital(&name(&host.host)) } else { name(&host.host) },
+            names::pattern(work.workload.pattern),
+            percent(busy(work)),
+            percent(work.busiest_core),
+        ));
+    }
+}
+
+/// How to read the table, what watching cost, and what the kernel's accounting cannot see.
+pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
+    let mut said = vec![
+        "Classes in percent of all cores; CPU an operation and a GB: busy minus idle, all classes, \
+         warm-up and final flush included."
+            .to_owned(),
+    ];
+    let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host);
+    let Some(facts) = facts else { return said };
+    if let (Some(watching), Some(by)) = (host.watching, facts.watched_by) {
+        let how = match by {
+            WatchedBy::Proc => "Watching it by its own files",
+            WatchedBy::Shell => "Watching it by a shell over there",
+            WatchedBy::Probe => "Watching it by the probe",
+        };
+        said.push(format!("{how} took {} of a core.", share(watching)));
+    }
+    said.extend(accounting(facts, host));
+    said
+}
+
+/// What tick accounting cannot see, and whether the scheduler's own clock says so.
+fn accounting(facts: &HostFacts, host: &HostFindings) -> Option<String> {
+    let counted = match facts.cpu_accounting.as_str() {
+        "precise" | "" => return None,
+        "unknown" => "How its kernel counts CPU time could not be read; most count by ticks, and",
+        _ => "Its kernel counts CPU time by ticks:",
+    };
+    let check = match host.seen_and_ran {
+        Some((seen, ran)) => format!(
+            "by its scheduler's own clock tasks ran on {} cores on average, its ticks saw {} busy",
+            three_digits(ran),
+            three_digits(seen)
+        ),
+        None => "no clock of its scheduler can be read there to check that".to_owned(),
+    };
+    Some(format!("{counted} work that sleeps whenever one falls is not seen. {}.", capital(&check)))
+}
+
+/// "0.2%", which [`percent`] would round away.
+fn share(share: f64) -> String {
+    match share {
+        small if small < 0.1 => format!("{}%", three_digits(100.0 * small.max(0.0))),
+        large => percent(large),
+    }
+}

@@ -1,0 +1,221 @@
+//! Records of devices as they are shown: exact tables, published figures only beside what measured
+//! the same, and nothing of a hostile host gets through.
+
+use model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
+use model::{Device, DeviceId};
+use record::{DeviceSummary, device_from_json};
+use report::{Paper, Style, compare_devices, device, list, redact_device};
+
+const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
+const NAS: &str = include_str!("../../record/tests/golden/device-nas.json");
+const VM: &str = include_str!("../../record/tests/golden/device-vm.json");
+const SHELL: &str = include_str!("../../record/tests/golden/device-shell.json");
+
+const NARROW: Style = Style { width: 80, colour: false };
+const WIDE: Style = Style { width: 140, colour: false };
+
+fn read(text: &str) -> Device {
+    device_from_json(text).unwrap()
+}
+
+#[test]
+fn a_router() {
+    insta::assert_snapshot!(device(&read(ROUTER), &WIDE));
+}
+
+#[test]
+fn a_nas() {
+    insta::assert_snapshot!(device(&read(NAS), &NARROW));
+}
+
+#[test]
+fn a_virtual_machine() {
+    insta::assert_snapshot!(device(&read(VM), &WIDE));
+}
+
+#[test]
+fn a_host_without_a_probe() {
+    insta::assert_snapshot!(device(&read(SHELL), &NARROW));
+}
+
+#[test]
+fn a_router_as_markdown() {
+    insta::assert_snapshot!(Paper::of_device(&read(ROUTER)).markdown(Some("charts")));
+}
+
+#[test]
+fn a_router_against_a_nas() {
+    insta::assert_snapshot!(compare_devices(&read(ROUTER), &read(NAS), &NARROW));
+}
+
+#[test]
+fn devices_are_listed_in_their_order() {
+    let at = |text: &str, id: &str, started_unix_seconds: u64| {
+        let id = DeviceId(id.to_owned());
+        DeviceSummary::from(Device { id, started_unix_seconds, ..read(text) })
+    };
+    let devices = [at(ROUTER, "de000001", 5), at(SHELL, "de000002", 1_760_000_000)];
+    insta::assert_snapshot!(list(&[], &devices, &NARROW));
+}
+
+/// The row of the table beside the published platforms, cell by cell, from the left.
+fn row(device: &Device, name: &str) -> Vec<String> {
+    let shown = self::device(device, &Style { width: 160, colour: false });
+    let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    line[name.len().min(line.len())..]
+        .split("  ")
+        .map(str::trim)
+        .filter(|c| !c.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn only_what_measured_the_same_stands_beside_published_figures() {
+    let router = read(ROUTER);
+    assert_eq!(row(&router, "CoreMark, one core"), ["1346", "332", "701", "1263", "9457"]);
+    assert_eq!(row(&router, "CoreMark per MHz"), ["2.40", "1.66", "1.75", "1.75", "3.54"]);
+    assert_eq!(
+        row(&router, "STREAM copy"),
+        ["298 MB/s", "59 MB/s", "231 MB/s", "381 MB/s", "6830 MB/s"]
+    );
+    let rounds = "integer rounds/s";
+    assert_eq!(row(&router, rounds), ["402", "–", "–", "–", "–"]);
+
+    // The port has a row of its own, and so have several threads of CoreMark.
+    let mut port = router.clone();
+    let mark = &mut port.cpu.as_mut().unwrap().coremark[0];
+    *mark = CoreMark { kind: CoreMarkKind::Port { version: "1.0.0".to_owned() }, ..mark.clone() };
+    assert_eq!(row(&port, "CoreMark, one core")[0], "–");
+    assert_eq!(row(&port, "CoreMark per MHz")[0], "–");
+    assert_eq!(row(&port, "port of CoreMark"), ["1346", "–", "–", "–", "–"]);
+    let mut threads = router.clone();
+    threads.cpu.as_mut().unwrap().coremark[0].threads_count = 2;
+    assert_eq!(row(&threads, "CoreMark, one core")[0], "–");
+
+    // A STREAM that was not past the caches, or left wrong content, is no figure of the memory.
+    for spoil in [
+        (|s: &mut model::device::StreamFigure| s.past_caches = Some(false)) as fn(&mut _),
+        |s: &mut model::device::StreamFigure| s.verified = Some(false),
+    ] {
+        let mut spoilt = router.clone();
+        spoil(&mut spoilt.memory.as_mut().unwrap().streams[0]);
+        assert_eq!(row(&spoilt, "STREAM copy")[0], "–");
+    }
+}
+
+#[test]
+fn ceilings_say_what_they_assume_and_when_they_are_none() {
+    let told = |device: &Device| {
+        self::device(device, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    };
+    let nas = read(NAS);
+    assert!(told(&nas).contains(
+        "Disk encryption (AES-256-XTS, LUKS): about 283 MB/s a core at most, 1.13 GB/s on all 4, \
+         assuming that the core does nothing else. "
+    ));
+    assert!(
+        told(&nas).contains("Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most on one connection; \
+         its fastest link carries 125 MB/s, assuming")
+    );
+    assert!(!told(&nas).contains("no ceiling"));
+    let mut portable = nas;
+    for figure in &mut portable.crypto.as_mut().unwrap().algorithms {
+        figure.means = CryptoMeans::Portable;
+    }
+    assert_eq!(told(&portable).matches("no ceiling").count(), 2);
+}
+
+#[test]
+fn what_the_host_says_does_not_steer_the_terminal_or_the_page() {
+    let evil = "\u{1b}[2J<script>alert(1)</script>\u{202e}".to_owned();
+    let mut device = read(ROUTER);
+    let inventory = device.inventory.as_mut().unwrap();
+    inventory.system.as_mut().unwrap().model = Some(evil.clone());
+    inventory.cpu.as_mut().unwrap().model = Some(evil.clone());
+    inventory.distribution.as_mut().unwrap().name = Some(evil.clone());
+    inventory.nfs_server.as_mut().unwrap().exports_table = vec![evil.clone(); 256];
+    let server = inventory.smb_server.as_mut().unwrap();
+    server.configurations.insert(evil.clone(), vec![format!("{evil}=x"); 256]);
+    inventory.network.as_mut().unwrap().nics =
+        vec![
+            Nic { name: Some(evil.clone()), driver: Some(evil.repeat(50)), ..Nic::default() };
+            256
+        ];
+    device.cpu.as_mut().unwrap().coremark[0].compiler = evil.clone();
+    device.disk.as_mut().unwrap().phases[0].phase = Some(evil.clone());
+    device.odd = vec![evil.clone(); 33];
+    let shown = self::device(&device, &NARROW);
+    assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'));
+    assert!(shown.lines().count() < 600, "{} lines", shown.lines().count());
+    assert!(shown.contains("and 216 interfaces more"), "{shown}");
+    let paper = Paper::of_device(&device);
+    for text in [paper.html(), paper.markdown(None)] {
+        assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
+        assert!(!text.contains("<script>alert"));
+    }
+    for (name, svg) in paper.charts() {
+        roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{name}: {e}"));
+    }
+}
+
+#[test]
+fn charts_have_names_of_their_own_and_are_pictures() {
+    let charts: Vec<_> = Paper::of_device(&read(ROUTER)).charts().collect();
+    let names: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "coremark.svg",
+            "stream-copy.svg",
+            "crypto-rates.svg",
+            "disk-bandwidth.svg",
+            "disk-operations.svg"
+        ]
+    );
+    for (name, svg) in &charts {
+        let picture = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(picture.root_element().tag_name().name(), "svg");
+    }
+    let page = Paper::of_device(&read(NAS)).html();
+    assert!(page.contains("id=\"cores\"") && page.contains("WD40EFRX-68N32N0"));
+}
+
+#[test]
+fn redaction_leaves_the_hardware_and_takes_the_rest() {
+    let mut secret = read(NAS);
+    secret.host = "ssh://jane@attic.example.org:2222".parse().unwrap();
+    secret.command = "plimsoll device ssh://jane@attic.example.org:2222".to_owned();
+    let redacted = redact_device(&secret, &["jane".to_owned()]).unwrap();
+    let text = record::device_to_json(&redacted).unwrap();
+    for word in ["jane", "attic", "example.org", "volume1", "films"] {
+        assert!(!text.contains(word), "{word} in {text}");
+    }
+    for word in ["Synology DS218play", "WD40EFRX-68N32N0", "ARM Cortex-A53", "rtd1296", "r8168"] {
+        assert!(text.contains(word), "{word} is gone");
+    }
+    assert_eq!(redacted.host.to_string(), "ssh://name-1@host-2:2222");
+    assert_eq!((redacted.cpu, redacted.crypto), (secret.cpu, secret.crypto));
+    // What is shown of it is still a device.
+    assert!(
+        Paper::of_device(&redact_device(&read(ROUTER), &[]).unwrap()).html().contains("TL-WDR4300")
+    );
+}
+
+#[test]
+fn empty_records_are_shown_too() {
+    let empty = Device {
+        parts: Vec::new(),
+        inventory: None,
+        cpu: None,
+        memory: None,
+        crypto: None,
+        disk: None,
+        ended: model::Ended::Interrupted,
+        ..read(ROUTER)
+    };
+    let shown = device(&empty, &NARROW);
+    assert!(shown.contains("It was interrupted"), "{shown}");
+    assert!(Paper::of_device(&empty).html().contains("ssh://root@box"));
+    assert!(compare_devices(&empty, &read(NAS), &NARROW).contains("no intervals"));
+}

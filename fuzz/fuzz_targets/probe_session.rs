@@ -1,0 +1,6 @@
+//! What a host sends where the probe should answer: chatter, frames, JSON, samples.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| host::probe::fuzzing::from_probe(data));

@@ -1,0 +1,211 @@
+//! `plimsoll check --host`: the servers' own hosts, watched meanwhile.
+
+mod support;
+
+use lab::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
+use lab::{Need, Stage, enter_or_skip};
+use model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, WatchedBy};
+use std::path::Path;
+use support::sound::assert_sound;
+use support::{Plimsoll, ended, listing, run_directories, wait_until};
+
+const SSH_CONFIG: &str = "PLIMSOLL_SSH_CONFIG";
+
+/// Short trials that a host is looked at in.
+const SHORT: [&str; 7] = [
+    "--pattern=sequential-write,random-read",
+    "--size=16MiB",
+    "--repeats=2",
+    "--time=2500ms",
+    "--baseline=1s",
+    "--workers=2",
+    "--quiet",
+];
+
+fn with_ssh(configuration: &Path) -> Plimsoll {
+    Plimsoll::new().with(SSH_CONFIG, configuration.to_str().unwrap())
+}
+
+fn ganesha(stage: &Stage) -> Ganesha {
+    Ganesha::start(stage, GaneshaConfig::one(Export::directory("films"))).unwrap()
+}
+
+fn load<'a>(trial: &'a Trial, host: &str) -> Option<&'a HostLoad> {
+    trial.loads.iter().find(|load| load.host == host)
+}
+
+#[test]
+fn the_servers_cpu_beside_the_clients() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Sshd, Need::SshClient);
+    let (server, sshd) = (ganesha(&stage), Sshd::start(&stage, SshdConfig::default()).unwrap());
+    let program = with_ssh(&sshd.configuration());
+    let (url, host) = (server.url("films"), sshd.url());
+    let page = program.home().join("page.html");
+    let report = format!("--report={}", page.display());
+    let words = [&["check", &url, "--host", &host, &report], &SHORT[..]].concat();
+    let shown = program.run(&words).expect(0).out;
+
+    let study = program.latest();
+    assert_sound(&study);
+    assert_eq!(study.plan.hosts.len(), 1);
+    assert!(study.plan.command.contains(&host), "{}", study.plan.command);
+    let facts = &study.hosts[1];
+    assert_eq!((facts.name.as_str(), facts.watched_by), (host.as_str(), Some(WatchedBy::Shell)));
+    assert_eq!((facts.cpus, &facts.kernel), (study.hosts[0].cpus, &study.hosts[0].kernel));
+    assert!(study.flags.contains(&Flag::SameMachine { host: host.clone() }));
+    for trial in &study.trials {
+        is_watched(trial, &host);
+    }
+    // The client moved what the server's network moved: at least the payload, over loopback here.
+    let written = study.trials.iter().find(|t| t.cell.workload.pattern.writes()).unwrap();
+    let (_, bytes) = written.result.series.totals();
+    let lo = load(written, &host).unwrap().interfaces.iter().find(|i| i.name == "lo").unwrap();
+    assert!(lo.received_bytes as f64 > 0.9 * bytes as f64, "{lo:?}, {bytes} written");
+
+    for word in ["CPU of this machine", &format!("CPU of {host}"), "sirq", "server", "by a shell"] {
+        assert!(shown.contains(word), "{word} in:\n{shown}");
+    }
+    assert!(shown.contains(&format!("{host} was busiest at")), "{shown}");
+    let page = std::fs::read_to_string(page).unwrap();
+    for word in [format!("CPU of {host}"), format!("Memory of {host}")] {
+        assert!(page.contains(&word), "{word}");
+    }
+    let csv = program.run(&["export", "--csv"]).expect(0).out;
+    assert!(csv.contains("server_cpu_seconds_per_operation"));
+}
+
+/// Its load is there, and what an operation cost is reckoned from it.
+fn is_watched(trial: &Trial, host: &str) {
+    let load = load(trial, host).unwrap_or_else(|| panic!("no load in trial {}", trial.number));
+    assert!(load.cpu.total() > 0.0 && load.cores.len() == load.cores_busy.len());
+    assert!(load.seconds >= 2.0, "{} s of a trial of 2.5 s", load.seconds);
+    assert!(load.stretches.len() >= 2, "looked at meanwhile: {:?}", load.stretches);
+    assert!(load.memory.is_some() && load.idle.is_some() && load.softirqs.is_some());
+    assert!(load.watcher_cpu_seconds.is_some());
+    assert_eq!(trial.result.outcome, Outcome::Complete);
+    let (operations, bytes) = trial.result.series.totals();
+    for (measure, count) in
+        [(Measure::ServerCpuPerOp, operations), (Measure::ServerCpuPerByte, bytes)]
+    {
+        let figure = trial.result.quantities[&Metric::all(measure)];
+        let by_hand = load.caused().0 / count as f64;
+        assert!((figure - by_hand).abs() <= 1e-9 * by_hand.abs(), "{figure} {by_hand}");
+    }
+}
+
+#[test]
+fn a_host_of_one_target_over_dropbear() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let (server, router) = (ganesha(&stage), Dropbear::start(&stage, Dropbear::PORT).unwrap());
+    let program = with_ssh(&router.configuration());
+    let plain = tempfile::tempdir().unwrap();
+    let (url, host) = (server.url("films"), format!("1={}", router.url()));
+    let words = ["check", &url, plain.path().to_str().unwrap(), "--host", &host];
+    program.run(&[&words[..], &SHORT[..]].concat()).expect(0);
+    let study = program.latest();
+    let per_op = Metric::all(Measure::ServerCpuPerOp);
+    for trial in &study.trials {
+        assert!(load(trial, &router.url()).is_some(), "it is watched all the time");
+        let charged = trial.result.quantities.contains_key(&per_op);
+        assert_eq!(charged, trial.cell.target == 0, "only what it serves is charged to it");
+    }
+    wait_until("nothing of the watch is left there", || {
+        let names = router
+            .processes()
+            .into_iter()
+            .filter_map(|id| std::fs::read_to_string(format!("/proc/{id}/comm")).ok());
+        names.filter(|name| !name.starts_with("dropbear")).count() == 0
+    });
+}
+
+#[test]
+fn this_machine_as_the_server() {
+    let plain = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let words = ["check", plain.path().to_str().unwrap(), "--host=local"];
+    program.run(&[&words[..], &SHORT[..]].concat()).expect(0);
+    let study = program.latest();
+    assert_eq!(study.hosts.len(), 1, "it is watched anyway");
+    assert!(study.flags.contains(&Flag::SameMachine { host: "local".into() }));
+    let per_op = |measure| study.trials[0].result.quantities[&Metric::all(measure)];
+    assert_eq!(per_op(Measure::ServerCpuPerOp), per_op(Measure::MachineCpuPerOp));
+}
+
+#[test]
+fn a_host_that_cannot_be_reached_is_told_before_anything_is_measured() {
+    let stage = enter_or_skip!(Need::Sshd, Need::SshClient);
+    let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let plain = tempfile::tempdir().unwrap();
+    let directory = plain.path().to_str().unwrap();
+    let check = |program: &Plimsoll, host: &str, code: i32, word: &str| {
+        let ran = program.run(&["check", directory, "--host", host, "--quick", "-q"]).expect(code);
+        assert!(ran.err.contains(word), "{word} in: {}", ran.err);
+        assert_eq!(listing(plain.path()), vec![], "nothing was begun");
+        assert!(program.exported("latest").is_none(), "nothing is in the store");
+    };
+    let program = with_ssh(&sshd.configuration());
+    check(&program, "ssh://root@127.0.0.1:1", 3, "ssh://root@127.0.0.1:1");
+    check(&program, "nas", 2, "Give ssh://nas");
+    check(&program, "2=local", 2, "there is no target 2");
+    check(&program, "0=local", 2, "the first is 1");
+    let stranger = with_ssh(&sshd.configuration_of_a_stranger());
+    check(&stranger, &sshd.url(), 4, "");
+}
+
+fn losses(trial: &Trial) -> usize {
+    let lost = |flag: &&Flag| matches!(flag, Flag::HostLost { .. });
+    trial.result.flags.iter().filter(lost).count()
+}
+
+/// Cuts the host off while a study runs, and hands back the study.
+fn cut_off(come_back: bool) -> Option<(Study, String)> {
+    let stage = Stage::enter_or_skip(&[Need::Sshd, Need::SshClient])?;
+    let mut sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let plain = tempfile::tempdir().unwrap();
+    let program = with_ssh(&sshd.configuration());
+    let host = sshd.url();
+    let child = program.start(&[
+        "check",
+        plain.path().to_str().unwrap(),
+        "--host",
+        &host,
+        "--pattern=random-read",
+        "--size=16MiB",
+        "--repeats=4",
+        "--time=4s",
+        "--baseline=1s",
+        "--quiet",
+    ]);
+    wait_until("a trial has ended", || {
+        program.exported("latest").is_some_and(|study| !study.trials.is_empty())
+    });
+    sshd.kill();
+    if come_back {
+        sshd.restart().unwrap();
+    }
+    ended(child).expect(0);
+    assert!(run_directories(plain.path()).is_empty());
+    Some((program.latest(), host))
+}
+
+#[test]
+fn a_host_that_is_lost_marks_its_trial_and_the_study_goes_on() {
+    let Some((study, host)) = cut_off(false) else { return };
+    assert_eq!(study.trials.len(), 4);
+    assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
+    let lost: Vec<usize> = study.trials.iter().map(losses).collect();
+    assert_eq!(lost.iter().sum::<usize>(), 1, "told once: {lost:?}");
+    let at = lost.iter().position(|n| *n == 1).unwrap();
+    for (i, trial) in study.trials.iter().enumerate() {
+        assert_eq!(load(trial, &host).is_some(), i < at, "trial {i}, lost in {at}");
+        assert!(load(trial, "local").is_some());
+    }
+}
+
+#[test]
+fn a_host_that_comes_back_is_watched_again() {
+    let Some((study, host)) = cut_off(true) else { return };
+    assert_eq!(study.trials.iter().map(losses).sum::<usize>(), 1);
+    let last = study.trials.last().unwrap();
+    assert!(load(last, &host).is_some(), "watched again: {:?}", last.result.flags);
+}
