@@ -140,12 +140,15 @@ fn a_host_that_cannot_be_reached_is_told_before_anything_is_measured() {
     let check = |program: &Plimsoll, host: &str, code: i32, word: &str| {
         let ran = program.run(&["check", directory, "--host", host, "--quick", "-q"]).expect(code);
         assert!(ran.err.contains(word), "{word} in: {}", ran.err);
+        assert!(!ran.err.contains("geheim"), "a password is not repeated: {}", ran.err);
         assert_eq!(listing(plain.path()), vec![], "nothing was begun");
         assert!(program.exported("latest").is_none(), "nothing is in the store");
     };
     let program = with_ssh(&sshd.configuration());
     check(&program, "ssh://root@127.0.0.1:1", 3, "ssh://root@127.0.0.1:1");
     check(&program, "nas", 2, "Give ssh://nas");
+    check(&program, "ssh://root:geheim@nas", 2, "password");
+    check(&program, "1=ssh://root:geheim@nas", 2, "password");
     check(&program, "2=local", 2, "there is no target 2");
     check(&program, "0=local", 2, "the first is 1");
     let stranger = with_ssh(&sshd.configuration_of_a_stranger());

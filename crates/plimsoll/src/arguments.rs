@@ -2,7 +2,7 @@
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use model::units::{Bytes, parse_duration};
-use model::{Engine, HostName, Pattern, ServerHost, Stability, Target};
+use model::{Engine, Pattern, ServerHost, Stability, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,8 +91,8 @@ pub struct CheckArguments {
 #[derive(Args)]
 #[command(next_help_heading = "The servers' own hosts")]
 pub struct HostArguments {
-    #[arg(long = "host", value_name = "[N=]HOST", value_parser = server_host, help = HOST_HELP)]
-    pub hosts: Vec<ServerHost>,
+    #[arg(long = "host", value_name = "[N=]HOST", help = HOST_HELP)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Args)]
@@ -365,19 +365,26 @@ fn percent(text: &str) -> Result<f64, String> {
     }
 }
 
-/// `HOST`, or `N=HOST` with the number of a target, from 1.
-fn server_host(text: &str) -> Result<ServerHost, String> {
+/// `HOST`, or `N=HOST` with the number of a target, from 1. Not a parser of clap's: that would repeat
+/// what it refuses, which may hold a password.
+pub fn server_host(text: &str) -> Result<ServerHost, model::Failure> {
     let numbered = text.split_once('=').filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
     let (target, host) = match numbered {
         Some((number, host)) => match number.parse::<usize>() {
             Ok(number) if number > 0 => (Some(number - 1), host),
-            _ => return Err(format!("'{number}' is no number of a target; the first is 1")),
+            _ => {
+                return Err(model::Failure::new(
+                    model::Cause::Usage,
+                    "understand --host",
+                    number,
+                    "it is no number of a target; the first is 1",
+                    "Give --host 1=ssh://HOST for the first target.",
+                ));
+            }
         },
         None => (None, text),
     };
-    let named: Result<HostName, model::Failure> = host.parse();
-    let host = named.map_err(|failure| format!("{}. {}", failure.happened, failure.next))?;
-    Ok(ServerHost { host, target })
+    Ok(ServerHost { host: host.parse()?, target })
 }
 
 /// Parses targets with their own words of failure.

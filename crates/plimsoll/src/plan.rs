@@ -1,6 +1,6 @@
 //! Arguments become a plan: every default is decided here.
 
-use crate::arguments::{Design, HostArguments, RuleArguments, WorkloadArguments};
+use crate::arguments::{self, Design, HostArguments, RuleArguments, WorkloadArguments};
 use model::units::{Bytes, GIB};
 use model::{Cause, Failure, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload};
 use stats::stein::Stein;
@@ -120,9 +120,10 @@ pub fn check(
 }
 
 /// The servers' hosts, each once for each target.
-fn servers(given: &[ServerHost], targets: usize) -> Result<Vec<ServerHost>, Failure> {
+fn servers(given: &[String], targets: usize) -> Result<Vec<ServerHost>, Failure> {
     let mut hosts: Vec<ServerHost> = Vec::new();
-    for server in given {
+    for text in given {
+        let server = arguments::server_host(text)?;
         if let Some(target) = server.target.filter(|target| *target >= targets) {
             return Err(Failure::new(
                 Cause::Usage,
@@ -137,7 +138,7 @@ fn servers(given: &[ServerHost], targets: usize) -> Result<Vec<ServerHost>, Fail
         };
         if !hosts.iter().any(known) {
             hosts.retain(|h| h.host != server.host || server.target.is_some());
-            hosts.push(server.clone());
+            hosts.push(server);
         }
     }
     Ok(hosts)
