@@ -5,6 +5,7 @@ use lab::servers::{Dropbear, Sshd, SshdConfig};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Runs a command over there; what it wrote, or what went wrong.
 fn ssh(configuration: &Path, url: &str, command: &str) -> Result<String, String> {
@@ -38,6 +39,11 @@ fn sshd_lets_its_users_in_and_nobody_else() {
     // Its processes are its own alone, and end with it.
     let seen = ssh(&known, &server.url(), "for p in /proc/[0-9]*; do cat $p/comm; done").unwrap();
     assert!(seen.starts_with("sshd\n") && !seen.contains("rpcbind"), "{seen}");
+    // A session's process ends a moment after its client.
+    let begun = Instant::now();
+    while server.processes().len() > 1 && begun.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     assert_eq!(server.processes().len(), 1);
     server.kill();
     assert!(server.processes().is_empty());
