@@ -106,7 +106,8 @@ fn a_lost_connection_is_told_and_leaves_nothing() {
 #[test]
 fn inner_program_with_a_probe_over_there() {
     let Ok(url) = std::env::var("PLIMSOLL_TEST_INNER_URL") else { return };
-    let placed = Placed::place(reach::open(&url.parse().unwrap()).unwrap(), &programs(), None);
+    let placed =
+        Placed::place(reach::open(&url.parse().unwrap(), false).unwrap(), &programs(), None);
     let placed = placed.unwrap();
     let mut sampler = placed.sampler().unwrap();
     sampler.ask().unwrap();

@@ -1,4 +1,4 @@
-//! The host a user names: `local` or `ssh://[user@]host[:port]`.
+//! The host a user names: `local`, `ssh://[user@]host[:port]` or `lab://name/host`.
 
 use crate::target::authority;
 use crate::{Cause, Failure};
@@ -21,9 +21,25 @@ pub enum HostName {
         /// The port; `None` leaves it to ssh.
         port: Option<u16>,
     },
+    /// A host of a test bed that is up on this machine. Both names satisfy [`is_lab_name`].
+    Lab {
+        /// The test bed.
+        lab: String,
+        /// Its host.
+        host: String,
+    },
 }
 
-const KINDS: &str = "Give local or ssh://[user@]host[:port].";
+/// Whether a test bed or one of its hosts can be called so: at most 24 of a-z, 0-9 and '-', and a
+/// letter first. Such names go into those of processes, interfaces and directories as they are.
+pub fn is_lab_name(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    name.len() <= 24
+        && name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(allowed)
+}
+
+const KINDS: &str = "Give local, ssh://[user@]host[:port] or lab://name/host.";
 
 /// Longer names are no names: 255 bytes is the most a name of the DNS can have.
 const LONGEST: usize = 255;
@@ -57,7 +73,7 @@ impl FromStr for HostName {
         };
         match scheme {
             "ssh" => ssh(text, rest),
-            "lab" => Err(usage(text, "hosts of the lab cannot be reached yet", KINDS)),
+            "lab" => lab(text, rest),
             _ => Err(usage(text, format!("hosts of kind '{scheme}://' are not known"), KINDS)),
         }
     }
@@ -101,6 +117,17 @@ fn ssh(given: &str, rest: &str) -> Result<HostName, Failure> {
     Ok(HostName::Ssh { user: user.map(str::to_owned), host, port })
 }
 
+fn lab(given: &str, rest: &str) -> Result<HostName, Failure> {
+    const NEXT: &str = "Write it as lab://name/host; plimsoll lab status lists those that are up.";
+    match rest.strip_suffix('/').unwrap_or(rest).split_once('/') {
+        Some((lab, host)) if is_lab_name(lab) && is_lab_name(host) => {
+            Ok(HostName::Lab { lab: lab.to_owned(), host: host.to_owned() })
+        }
+        Some(_) => Err(usage(given, "it names no test bed and host of it", NEXT)),
+        None => Err(usage(given, "it names no host of the test bed", NEXT)),
+    }
+}
+
 /// What stands for a user or a host becomes a word of ssh's command line and of its configuration
 /// (`%r`, `%h`), so nothing is let through that could be an option or mean something to a shell.
 fn check(given: &str, what: &str, name: Option<&str>) -> Result<(), Failure> {
@@ -136,6 +163,7 @@ impl fmt::Display for HostName {
                 write!(f, "{}", authority::Host(host))?;
                 port.map_or(Ok(()), |port| write!(f, ":{port}"))
             }
+            HostName::Lab { lab, host } => write!(f, "lab://{lab}/{host}"),
         }
     }
 }
@@ -174,6 +202,7 @@ mod tests {
             ("ssh://me@domain@nas", ssh(Some("me@domain"), "nas", None)),
             ("ssh://DOMAIN\\me@nas", ssh(Some("DOMAIN\\me"), "nas", None)),
             ("ssh://bücher", ssh(None, "bücher", None)),
+            ("lab://n750/router-2", HostName::Lab { lab: "n750".into(), host: "router-2".into() }),
         ] {
             assert_eq!(text.parse::<HostName>().unwrap(), host);
             assert_eq!(host.to_string(), text);
@@ -186,13 +215,17 @@ mod tests {
     #[test]
     fn what_is_no_host_is_refused_with_a_way_out() {
         for (text, happened, next) in [
-            ("", "does not say how", "local or ssh://"),
+            ("", "does not say how", "local, ssh://"),
             ("nas", "does not say how", "Give ssh://nas, or local"),
             ("me@nas:22", "does not say how", "Give ssh://me@nas:22, or local"),
             ("localhost", "does not say how", "local for this machine without ssh"),
-            ("two words", "does not say how", "local or ssh://"),
-            ("nfs://nas/export", "'nfs://' are not known", "local or ssh://"),
-            ("lab://bed/server", "cannot be reached yet", "local or ssh://"),
+            ("two words", "does not say how", "local, ssh://"),
+            ("nfs://nas/export", "'nfs://' are not known", "local, ssh://"),
+            ("lab://bed", "names no host", "lab status"),
+            ("lab://bed/", "names no host", "lab status"),
+            ("lab://Bed/server", "names no test bed", "lab://name/host"),
+            ("lab://bed/a/b", "names no test bed", "lab://name/host"),
+            ("lab://bed/../x", "names no test bed", "lab://name/host"),
             ("ssh://", "'' is not a host", "ssh://[user@]host"),
             ("ssh://@nas", "its user is empty", "as ssh takes it"),
             ("ssh://nas:0", "'0' is not a port", "ssh://[user@]host"),
@@ -227,7 +260,7 @@ mod tests {
         }
 
         #[test]
-        fn what_is_understood_is_written_so(text in "(ssh://)?([a-z\\\\@.-]{0,5}@)?\\[?[a-z:.%-]{0,9}\\]?(:[0-9]{0,6})?/?") {
+        fn what_is_understood_is_written_so(text in "(ssh://|lab://)?([a-z\\\\@.-]{0,5}@)?\\[?[a-z:.%-]{0,9}\\]?(:[0-9]{0,6})?/?") {
             if let Ok(host) = text.parse::<HostName>() {
                 prop_assert_eq!(host.to_string().parse::<HostName>().unwrap(), host);
             }

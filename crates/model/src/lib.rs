@@ -34,7 +34,7 @@ pub use host_load::{
     DiskLoad, Frequency, HostLoad, InterfaceLoad, LoadStretch, MemoryLoad, MemoryNow, Moved,
     NfsdLoad, Softirqs,
 };
-pub use host_name::HostName;
+pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
 pub use metric::{Measure, Metric, Side};
 pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};

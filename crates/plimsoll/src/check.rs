@@ -3,7 +3,7 @@
 use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
 use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{credentials, output, plan, report, store};
+use crate::{credentials, hosts, output, plan, report, store};
 use host::{Local, Shell, Watch};
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
@@ -94,7 +94,7 @@ fn watches(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Vec<Box<dyn Watch>>, F
     for ServerHost { host, .. } in &plan.hosts {
         if !seen.contains(&host) {
             seen.push(host);
-            watches.push(Box::new(Shell::watch(host, clock.clone())?));
+            watches.push(Box::new(Shell::watch(host, hosts::open, clock.clone())?));
         }
     }
     Ok(watches)

@@ -3,7 +3,7 @@
 use crate::arguments::StoreArguments;
 use crate::output::{self, NewFile};
 use crate::signals::Signals;
-use crate::{plan, report, store};
+use crate::{hosts, plan, report, store};
 use clap::Args;
 use host::device::{Asked, Measure, Verbs, measure};
 use host::probe::{Placed, Programs};
@@ -59,7 +59,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     let signals = Signals::listen()?;
     let progress = Progress { shown: !arguments.quiet && stderr().is_terminal() };
     progress.show("reaching the host");
-    let reach = host::reach::open(&host)?;
+    let reach = hosts::open(&host, true)?;
     progress.show("carrying the probe there");
     let programs = Programs::of_this_program();
     let placed = Placed::place(reach.clone(), &programs, arguments.probe_dir.as_deref());
@@ -119,7 +119,7 @@ fn asked(arguments: &DeviceArguments, host: &HostName) -> Result<Asked, Failure>
             HostName::Local => std::path::absolute(path).map_err(|e| {
                 usage("find a path", named(), &e.to_string(), "Name it from the root on.")
             })?,
-            HostName::Ssh { .. } => path.clone(),
+            HostName::Ssh { .. } | HostName::Lab { .. } => path.clone(),
         };
         match path.to_str().filter(|p| p.starts_with('/') && !p.contains(['\n', '\0'])) {
             Some(path) => Ok(Some(path.to_owned())),

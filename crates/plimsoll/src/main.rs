@@ -8,6 +8,7 @@ mod clean;
 mod credentials;
 mod demo;
 mod device;
+mod hosts;
 mod import;
 mod manual;
 mod output;

@@ -18,16 +18,28 @@ pub use put::put;
 pub use shell::quote;
 pub use ssh::{CONFIGURATION_VARIABLE, Settings, Ssh};
 
-use model::{Failure, HostName};
+use model::{Cause, Failure, HostName};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Reaches a host; over ssh, this logs in, with the settings that the environment gives.
-pub fn open(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
+/// How hosts are reached. The second argument: whether somebody may be asked on the terminal now.
+pub type Opener = fn(&HostName, bool) -> Result<Arc<dyn Reach>, Failure>;
+
+/// Reaches this machine or a host over ssh, which logs in, with the settings that the environment
+/// gives. Hosts of test beds are reached by those who make them.
+pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
         HostName::Local => Ok(Arc::new(Local)),
-        HostName::Ssh { .. } => Ok(Arc::new(Ssh::connect(host, &Settings::from_environment())?)),
+        HostName::Ssh { .. } => {
+            let settings = Settings::from_environment();
+            let settings = Settings { may_ask: settings.may_ask && may_ask, ..settings };
+            Ok(Arc::new(Ssh::connect(host, &settings)?))
+        }
+        HostName::Lab { .. } => {
+            let happened = "hosts of test beds are not reached from here";
+            Err(Failure::new(Cause::Usage, "reach a host", host, happened, ""))
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::Ask;
 use super::remote::{Open, Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
 use crate::proc_files::{FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model};
-use crate::reach::{self, Channel, Reach, Settings, Ssh};
+use crate::reach::{Channel, Opener, Reach};
 use model::{Cause, Clock, Failure, HostFacts, HostName, WatchedBy};
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -75,16 +75,13 @@ pub struct Shell {
 impl Shell {
     /// Begins to watch a host; samples are stamped by `clock`. Reaching it may ask for a password
     /// now, but never again.
-    pub fn watch(host: &HostName, clock: Arc<dyn Clock>) -> Result<Remote, Failure> {
-        let (reach, host) = (reach::open(host)?, host.clone());
-        let again = Box::new(move || match host {
-            HostName::Local => reach::open(&host),
-            HostName::Ssh { .. } => {
-                let settings = Settings { may_ask: false, ..Settings::from_environment() };
-                Ssh::connect(&host, &settings).map(|ssh| Arc::new(ssh) as Arc<dyn Reach>)
-            }
-        });
-        Shell::watch_by(reach, again, clock)
+    pub fn watch(
+        host: &HostName,
+        opener: Opener,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Remote, Failure> {
+        let (reach, host) = (opener(host, true)?, host.clone());
+        Shell::watch_by(reach, Box::new(move || opener(&host, false)), clock)
     }
 
     /// The same of a host that is reached already; `again` is how, should it be lost.

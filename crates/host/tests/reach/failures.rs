@@ -169,6 +169,6 @@ fn a_faulty_configuration_is_the_users_to_mend() {
 
 #[test]
 fn hosts_are_opened_by_name() {
-    let host = open(&"local".parse().unwrap()).unwrap();
+    let host = open(&"local".parse().unwrap(), true).unwrap();
     assert_eq!(host.run("echo $0", b"", Duration::from_secs(60)).unwrap().output, b"/bin/sh\n");
 }

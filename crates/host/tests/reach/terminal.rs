@@ -14,7 +14,7 @@ const ROLE: &str = "PLIMSOLL_TEST_ASKS";
 #[test]
 fn a_passphrase_is_asked_for_on_the_terminal() {
     if let Ok(url) = std::env::var(ROLE) {
-        match open(&url.parse().unwrap()) {
+        match open(&url.parse().unwrap(), true) {
             Ok(host) => {
                 let output = host.run("echo $((6 * 7))", b"", LIMIT).unwrap();
                 println!("answer {}", String::from_utf8(output.output).unwrap());

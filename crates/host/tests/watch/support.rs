@@ -26,7 +26,7 @@ pub fn clock() -> Arc<dyn Clock> {
 
 /// This machine, watched by a shell.
 pub fn by_shell() -> Remote {
-    Shell::watch(&HostName::Local, clock()).unwrap()
+    Shell::watch(&HostName::Local, host::reach::open, clock()).unwrap()
 }
 
 /// Asks and waits for the answer.

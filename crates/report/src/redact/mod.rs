@@ -44,8 +44,8 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
 /// Learns the name of a host, and what it is made of.
 fn learn_host(name: &str, pseudonyms: &mut Pseudonyms) {
     match name.parse() {
-        // Where plimsoll ran is called so on every machine.
-        Ok(HostName::Local) => {}
+        // Where plimsoll ran and the hosts of test beds are called so on every machine.
+        Ok(HostName::Local | HostName::Lab { .. }) => {}
         Ok(HostName::Ssh { user, host, port }) => {
             let user = user.map(|user| {
                 pseudonyms.learn(Kind::User, &user);
