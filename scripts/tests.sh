@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Runs all tests of the workspace: scripts/tests.sh
+#
+# Most of them wait most of the time, for servers, limits and other processes, so their programs run
+# side by side, the longest sources first. Those that hold the machine's own counters against what
+# they did themselves run alone, at the end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+alone=(watch)
+at_once=$(($(nproc) * 2))
+
+cargo test --workspace --locked --quiet --no-run
+
+# One target of `cargo test`, by its flag: what it printed comes whole, and at its end.
+target() {
+    local log begun=$SECONDS
+    log=$(mktemp)
+    if cargo test --workspace --locked --quiet "$@" >"$log" 2>&1; then
+        echo "passed in $((SECONDS - begun)) s: $*"
+        grep -E '^(SKIPPED|test result: .* [1-9][0-9]* ignored)' "$log" || true
+    else
+        cat "$log"
+        echo "FAILED after $((SECONDS - begun)) s: $*"
+        touch "$failed"
+    fi
+    rm -f "$log"
+}
+export -f target
+failed=$(mktemp -u)
+export failed
+
+# Targets of one name, in several crates, run together.
+targets=$(
+    cargo metadata --no-deps --locked --format-version 1 | python3 -c '
+import json, os, sys
+size = {}
+for package in json.load(sys.stdin)["packages"]:
+    for target in package["targets"]:
+        if target["kind"] == ["test"]:
+            name = target["name"]
+            size[name] = size.get(name, 0) + os.path.getsize(target["src_path"])
+print(*sorted(size, key=size.get, reverse=True), sep="\n")
+' | grep -vxFf <(printf '%s\n' "${alone[@]}")
+)
+{ sed 's/^/--test /' <<<"$targets"; printf '%s\n' --lib --bins --doc; } |
+    xargs -P "$at_once" -L 1 bash -euo pipefail -c 'target "$@"' target
+for name in "${alone[@]}"; do target --test "$name"; done
+if [ -e "$failed" ]; then
+    rm -f "$failed"
+    echo "tests failed: see above" >&2
+    exit 1
+fi
