@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod device;
+pub mod mounts;
 pub mod probe;
 pub mod proc_files;
 pub mod reach;

@@ -64,6 +64,19 @@ fn a_check_of_two_targets() {
     assert!(page.contains("plimsoll check nfs://nas/volume1 /srv/data --seed 42"));
 }
 
+#[test]
+fn a_mounted_target_has_the_kernels_account() {
+    let mut study = measured(&TWO, 2);
+    for trial in study.trials.iter_mut().filter(|t| t.cell.target == 1) {
+        trial.mount = Some(any_study::mount(0.007, 7));
+    }
+    let said = "The kernel's client on /srv/data: 14 READ (1.00 ms from request to reply, 1.00 ms \
+                queued before), 4 failed and 14 Writes, 4 failed.";
+    let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
+    assert_eq!(count(&terminal, said), 5, "{terminal}");
+    assert_eq!(count(&html(&study), &said.replace('\'', "&#39;")), 5);
+}
+
 /// A server that is watched beside the client brings a part of its own.
 #[test]
 fn a_check_with_a_watched_server() {

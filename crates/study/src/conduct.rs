@@ -9,7 +9,7 @@ use crate::size;
 use host::Watch;
 use model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, HostName, Nanos, Origin, Outcome, Phase, Plan,
-    Rule, SCHEMA, Study, StudyId, Trial, TrialSpec,
+    Rule, SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
 };
 use runner::{Runner, RunnerOptions};
 use std::sync::Arc;
@@ -250,7 +250,10 @@ impl Conductor<'_> {
             operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
-        self.hosts.clear();
+        self.hosts.clear(match self.study.plan.targets.get(cell.target) {
+            Some(Target::Directory(directory)) => Some(directory.path.clone()),
+            _ => None,
+        });
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
         let mut next_look = hosts::LOOK.as_secs_f64();
         let mut result = self.runner.trial(&spec, &mut |event| {
@@ -283,6 +286,7 @@ impl Conductor<'_> {
             started_seconds,
             result,
             loads,
+            mount: self.hosts.mount(),
             imported: None,
         };
         let kept = self.keep.add_trial(&self.study, &trial);

@@ -1,10 +1,12 @@
 //! The hosts of a study, watched while its trials run. Nothing here waits while a load runs.
 
+use host::mounts;
 use host::proc_files::Hardware;
 use host::watch::{Account, Idle};
 use host::{Ask, Asked, Watch};
-use model::{Clock, Flag, HostFacts, HostLoad};
+use model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often [`Hosts::look`] is called: CPU times have steps of 10 ms.
@@ -20,6 +22,15 @@ const REST_LOOK_THERE: Duration = Duration::from_millis(200);
 /// The hosts of a study.
 pub(crate) struct Hosts {
     pub(crate) watched: Vec<Watched>,
+    mount: Mount,
+}
+
+/// The account of the mount under the load, at its begin and its end.
+#[derive(Default)]
+struct Mount {
+    directory: Option<PathBuf>,
+    began: Option<MountAccount>,
+    ended: Option<MountAccount>,
 }
 
 /// A host, and what was seen of it since the last begin.
@@ -155,7 +166,8 @@ impl Watched {
 impl Hosts {
     /// Hosts to be watched, this machine first; none in simulations.
     pub(crate) fn new(watches: Vec<Box<dyn Watch>>) -> Self {
-        Hosts { watched: watches.into_iter().map(Watched::new).collect() }
+        let watched = watches.into_iter().map(Watched::new).collect();
+        Hosts { watched, mount: Mount::default() }
     }
 
     /// What each host is.
@@ -175,19 +187,34 @@ impl Hosts {
         }
     }
 
-    /// A trial begins; what comes before its load is not counted.
-    pub(crate) fn clear(&mut self) {
+    /// A trial begins, perhaps on a directory; what comes before its load is not counted.
+    pub(crate) fn clear(&mut self, directory: Option<PathBuf>) {
+        self.mount = Mount { directory, ..Mount::default() };
         self.watched.iter_mut().for_each(Watched::clear);
     }
 
     /// The load begins.
     pub(crate) fn begin(&mut self) {
         self.watched.iter_mut().for_each(Watched::begin);
+        self.mount.began = self.mounted();
     }
 
     /// The load ended; later calls before the next [`Hosts::begin`] change nothing.
     pub(crate) fn end(&mut self) {
         self.watched.iter_mut().for_each(Watched::end);
+        if self.mount.began.is_some() && self.mount.ended.is_none() {
+            self.mount.ended = self.mounted();
+        }
+    }
+
+    fn mounted(&self) -> Option<MountAccount> {
+        let directory = self.mount.directory.as_deref()?;
+        self.watched.iter().find_map(|host| host.watch.mount(directory))
+    }
+
+    /// What the kernel's client counted between the last begin and end.
+    pub(crate) fn mount(&self) -> Option<MountAccount> {
+        mounts::between(self.mount.began.as_ref()?, self.mount.ended.as_ref()?)
     }
 
     /// The load of every host since the last look or begin, as far as they have answered, for those

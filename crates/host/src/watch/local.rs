@@ -4,11 +4,11 @@ use super::{Ask, Asked, Watch};
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_memory,
 };
-use model::{Clock, HostFacts, WatchedBy};
+use model::{Clock, HostFacts, MountAccount, WatchedBy};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
 use std::fs::{read_dir, read_to_string};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -99,6 +99,10 @@ impl Watch for Local {
 
     fn interval(&self) -> Duration {
         Duration::from_millis(500)
+    }
+
+    fn mount(&self, directory: &Path) -> Option<MountAccount> {
+        crate::mounts::account(directory)
     }
 }
 

@@ -5,7 +5,10 @@
 mod account;
 mod asked;
 mod counted;
+#[doc(hidden)]
+pub mod fuzzing;
 mod local;
+mod probe;
 mod remote;
 mod shell;
 mod stream;
@@ -13,12 +16,14 @@ mod stream;
 pub use account::{Account, Idle, load_between};
 pub use asked::{Answer, Asked};
 pub use local::Local;
-pub use remote::{Remote, Source};
+pub use probe::Probe;
+pub use remote::{Open, Opened, Remote, Source};
 pub use shell::{Connect, Shell};
 pub use stream::{MOST_SAMPLE, Sections};
 
 use crate::proc_files::Hardware;
-use model::{Failure, HostFacts};
+use model::{Failure, HostFacts, MountAccount};
+use std::path::Path;
 use std::time::Duration;
 
 /// What is asked for.
@@ -43,6 +48,12 @@ pub trait Watch: Send {
 
     /// How often it may be asked so that watching costs next to nothing over there.
     fn interval(&self) -> Duration;
+
+    /// What its kernel's own client has counted of the mount that a directory is on; `None` where
+    /// that cannot be seen.
+    fn mount(&self, _directory: &Path) -> Option<MountAccount> {
+        None
+    }
 
     /// Why it does not answer any more, if it does not.
     fn lost(&self) -> Option<Failure> {

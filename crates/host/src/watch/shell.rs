@@ -98,7 +98,7 @@ impl Shell {
         Remote::start(INTERVAL, open)
     }
 
-    fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
+    pub(super) fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
         let mut shell = Shell {
             channel: Some(reach.open(SCRIPT)?),
             name: reach.name().to_owned(),
@@ -109,21 +109,9 @@ impl Shell {
         };
         shell.receive("facts", Instant::now() + START)?;
         let said = Sections::new(&shell.buffer);
-        // USER_HZ is 100 on all but two dead architectures; BusyBox may have no getconf.
-        let ticks = said.get("ticks").parse::<u32>().ok().filter(|t| (1..=10_000).contains(t));
-        let ticks_per_second = f64::from(ticks.unwrap_or(100));
-        let short = |text: &str| text.chars().take(128).collect::<String>();
-        let mut facts = HostFacts {
-            name: shell.name.clone(),
-            kernel: short(said.get("kernel")),
-            cpu_model: parse_cpu_model(said.get("cpuinfo")).unwrap_or_default(),
-            cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),
-            watched_by: Some(WatchedBy::Shell),
-            is_this_machine: is_this_boot(said.get("boot")),
-            ..HostFacts::default()
-        };
+        shell.ticks_per_second = ticks_per_second(&said);
+        let mut facts = facts(&said, &shell.name);
         let hardware = Hardware::from_paths(said.get("devices"));
-        shell.ticks_per_second = ticks_per_second;
         let first = shell.sample(Ask::Counters)?;
         facts.cpus = first.cores.len() as u32;
         facts.memory_bytes = first.memory.map_or(0, |m| m.total_bytes);
@@ -196,16 +184,39 @@ impl Source for Shell {
         }
         self.receive(&number, until)?;
         let answered = self.clock.now();
-        let said = Sections::new(&self.buffer);
-        let files = said.iter().filter_map(|(name, text)| match name {
-            "processes" => Some((FileKind::Processes, text)),
-            path => Some((FileKind::of_path(path)?, text)),
-        });
-        match Sample::from_files(self.ticks_per_second, files) {
+        match sample(&Sections::new(&self.buffer), self.ticks_per_second) {
             Some(sample) => Ok(sample.taken(asked, answered)),
             None => Err(self.failure("it does not show its counters (/proc/stat)".to_owned())),
         }
     }
+}
+
+/// USER_HZ is 100 on all but two dead architectures; BusyBox may have no getconf.
+pub(super) fn ticks_per_second(said: &Sections<'_>) -> f64 {
+    let ticks = said.get("ticks").parse::<u32>().ok().filter(|t| (1..=10_000).contains(t));
+    f64::from(ticks.unwrap_or(100))
+}
+
+/// What the host is, but for what a sample tells.
+pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
+    HostFacts {
+        name: name.to_owned(),
+        kernel: said.get("kernel").chars().take(128).collect(),
+        cpu_model: parse_cpu_model(said.get("cpuinfo")).unwrap_or_default(),
+        cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),
+        watched_by: Some(WatchedBy::Shell),
+        is_this_machine: is_this_boot(said.get("boot")),
+        ..HostFacts::default()
+    }
+}
+
+/// The counters in an answer.
+pub(super) fn sample(said: &Sections<'_>, ticks_per_second: f64) -> Option<Sample> {
+    let files = said.iter().filter_map(|(name, text)| match name {
+        "processes" => Some((FileKind::Processes, text)),
+        path => Some((FileKind::of_path(path)?, text)),
+    });
+    Sample::from_files(ticks_per_second, files)
 }
 
 /// Whether a host says the boot that this machine says: then it is this machine.

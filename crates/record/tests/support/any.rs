@@ -250,6 +250,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
                 started_seconds: x[1],
                 result: TrialResult { outcome, quantities, ops, series, flags },
                 loads,
+                mount: number.is_multiple_of(2).then(|| super::mount(x[2], number.into())),
                 imported: (x[2] > 0.0).then(|| imported(x[2], number)),
             }
         })

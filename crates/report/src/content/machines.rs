@@ -65,11 +65,11 @@ fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
     part
 }
 
-/// Operation by class.
+/// Operation by class, and by what it cost.
 fn table(shown: &Shown<'_>, host: &HostFindings) -> Table {
-    let columns = hosts::columns(shown, host);
-    let one_line = |text: &str| text.replace('\n', " ");
-    let header = columns.columns.iter().map(|(heading, _)| one_line(heading));
+    let mut columns = hosts::classes(shown, host);
+    columns.columns.extend(hosts::costs(shown, host).columns);
+    let header = columns.columns.iter().map(|(heading, _)| heading.replace('\n', " "));
     let mut table = Table::new(std::iter::once("work".to_owned()).chain(header).collect());
     table.rows.extend(columns.rows.iter().enumerate().map(|(i, name)| {
         let cells = columns.columns.iter().map(|(_, cells)| cells[i].clone());
