@@ -9,6 +9,7 @@ pub mod mounts;
 pub mod probe;
 pub mod proc_files;
 pub mod reach;
+mod said;
 pub mod watch;
 
 pub use watch::{Ask, Asked, Local, Shell, Watch};
