@@ -89,6 +89,13 @@ pub enum Flag {
         /// CPU seconds per second that tasks ran by the scheduler's clock.
         by_scheduler: f64,
     },
+    /// The host of a target's server, guessed from its name, could not be watched.
+    NotWatched {
+        /// Which host.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// A host stopped answering; the trial has no load of it.
     HostLost {
         /// Which host.
@@ -211,6 +218,7 @@ impl Flag {
             | Flag::ServerSaturated { host, .. }
             | Flag::Throttled { host, .. }
             | Flag::HiddenFromTicks { host, .. }
+            | Flag::NotWatched { host, .. }
             | Flag::HostLost { host, .. }
             | Flag::HostRestarted { host }
             | Flag::ImpossibleCounters { host }

@@ -186,6 +186,12 @@ fn names_with_markup_in_them_are_text() {
         host: "ssh://jane@secretnas.example.org:2222".into(),
         reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
     });
+    study.hosts.last_mut().unwrap().without_probe =
+        Some("/home/jane/probes on secretnas.example.org: no space left".into());
+    study.flags.push(Flag::NotWatched {
+        host: "ssh://secretnas.example.org".into(),
+        reason: "jane@secretnas.example.org: Permission denied (publickey)".into(),
+    });
     plain::fail(&mut study.trials[0]);
     if let Outcome::Failed { phase, failure } = &mut study.trials[0].result.outcome {
         *phase = evil.into();

@@ -37,6 +37,8 @@ pub struct Conduct<'a> {
     pub nonce: u32,
     /// Hosts to watch: this machine, then those that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
+    /// What is odd already.
+    pub flags: Vec<Flag>,
     /// Whether windows are told while trials run (see [`RunnerOptions::live`]).
     pub live: bool,
     /// Time.
@@ -62,7 +64,7 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         plan: plan.clone(),
         targets: Vec::new(),
         hosts: Vec::new(),
-        flags: Vec::new(),
+        flags: order.flags.clone(),
         trials: Vec::new(),
         ended: Ended::Open,
     };
@@ -195,6 +197,7 @@ impl Conductor<'_> {
                 return Ok(());
             };
             self.hosts.again();
+            self.study.hosts = self.hosts.facts();
             if block > 0 && self.study.plan.baseline_seconds > 0.0 {
                 let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
                 add_new(&mut self.study.flags, flags);
@@ -251,7 +254,8 @@ impl Conductor<'_> {
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
         self.hosts.clear(match self.study.plan.targets.get(cell.target) {
-            Some(Target::Directory(directory)) => Some(directory.path.clone()),
+            // As tables of mounts have it.
+            Some(Target::Directory(directory)) => directory.path.canonicalize().ok(),
             _ => None,
         });
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);

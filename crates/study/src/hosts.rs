@@ -22,15 +22,6 @@ const REST_LOOK_THERE: Duration = Duration::from_millis(200);
 /// The hosts of a study.
 pub(crate) struct Hosts {
     pub(crate) watched: Vec<Watched>,
-    mount: Mount,
-}
-
-/// The account of the mount under the load, at its begin and its end.
-#[derive(Default)]
-struct Mount {
-    directory: Option<PathBuf>,
-    began: Option<MountAccount>,
-    ended: Option<MountAccount>,
 }
 
 /// A host, and what was seen of it since the last begin.
@@ -45,6 +36,10 @@ pub(crate) struct Watched {
     /// Looks since it was last asked.
     looks: u32,
     ended: bool,
+    /// The directory under the load, where its mount is looked at, and what was counted of that at
+    /// the load's begin and end.
+    directory: Option<String>,
+    mounts: Vec<MountAccount>,
     /// Whether the load has its begin and its end.
     whole: bool,
     loss: Loss,
@@ -76,6 +71,8 @@ impl Watched {
             asked: VecDeque::new(),
             looks: 0,
             ended: true,
+            directory: None,
+            mounts: Vec::new(),
             whole: false,
             loss: Loss::None,
         }
@@ -83,15 +80,20 @@ impl Watched {
 
     pub(crate) fn begin(&mut self) {
         self.clear();
-        self.asked.push_back((Moment::End, self.watch.ask(Ask::Counters)));
+        self.ask_at_an_end();
         (self.ended, self.whole) = (false, true);
     }
 
     pub(crate) fn end(&mut self) {
         if !self.ended {
-            self.asked.push_back((Moment::End, self.watch.ask(Ask::Counters)));
+            self.ask_at_an_end();
             self.ended = true;
         }
+    }
+
+    fn ask_at_an_end(&mut self) {
+        let what = if self.directory.is_some() { Ask::Mounts } else { Ask::Counters };
+        self.asked.push_back((Moment::End, self.watch.ask(what)));
     }
 
     fn look(&mut self) -> Option<HostLoad> {
@@ -111,7 +113,12 @@ impl Watched {
                 break;
             }
             match asked.sample(patience) {
-                Some(sample) => last = self.account.add(sample),
+                Some(sample) => {
+                    last = self.account.add(sample);
+                    let mounts = sample.mounts.as_ref().zip(self.directory.as_deref());
+                    let account = mounts.and_then(|(texts, of)| mounts::account(texts, of));
+                    self.mounts.extend(account);
+                }
                 None => self.whole &= *moment == Moment::Between,
             }
             self.asked.pop_front();
@@ -123,6 +130,7 @@ impl Watched {
     fn clear(&mut self) {
         self.account = Account::new(&self.name, self.watch.hardware().clone(), self.idle);
         self.asked.clear();
+        self.mounts.clear();
         (self.looks, self.ended, self.whole) = (0, true, false);
     }
 
@@ -130,6 +138,12 @@ impl Watched {
     pub(crate) fn load(&mut self) -> Option<HostLoad> {
         self.take_in(SETTLED);
         self.account.load().filter(|_| self.whole)
+    }
+
+    /// What its kernel's client counted of the mount between begin and end.
+    fn mount(&self) -> Option<MountAccount> {
+        let [began, ended] = &self.mounts[..] else { return None };
+        mounts::between(began, ended)
     }
 
     /// What is odd about the load, and whether the host is lost, which is told once.
@@ -166,8 +180,7 @@ impl Watched {
 impl Hosts {
     /// Hosts to be watched, this machine first; none in simulations.
     pub(crate) fn new(watches: Vec<Box<dyn Watch>>) -> Self {
-        let watched = watches.into_iter().map(Watched::new).collect();
-        Hosts { watched, mount: Mount::default() }
+        Hosts { watched: watches.into_iter().map(Watched::new).collect() }
     }
 
     /// What each host is.
@@ -187,34 +200,29 @@ impl Hosts {
         }
     }
 
-    /// A trial begins, perhaps on a directory; what comes before its load is not counted.
+    /// A trial begins, perhaps on a directory of the first host; what comes before its load is not
+    /// counted.
     pub(crate) fn clear(&mut self, directory: Option<PathBuf>) {
-        self.mount = Mount { directory, ..Mount::default() };
         self.watched.iter_mut().for_each(Watched::clear);
+        if let Some(client) = self.watched.first_mut() {
+            client.directory = directory.and_then(|path| path.into_os_string().into_string().ok());
+        }
     }
 
     /// The load begins.
     pub(crate) fn begin(&mut self) {
         self.watched.iter_mut().for_each(Watched::begin);
-        self.mount.began = self.mounted();
     }
 
     /// The load ended; later calls before the next [`Hosts::begin`] change nothing.
     pub(crate) fn end(&mut self) {
         self.watched.iter_mut().for_each(Watched::end);
-        if self.mount.began.is_some() && self.mount.ended.is_none() {
-            self.mount.ended = self.mounted();
-        }
     }
 
-    fn mounted(&self) -> Option<MountAccount> {
-        let directory = self.mount.directory.as_deref()?;
-        self.watched.iter().find_map(|host| host.watch.mount(directory))
-    }
-
-    /// What the kernel's client counted between the last begin and end.
+    /// What the kernel's client counted between the last begin and end, once [`Hosts::loads`] has
+    /// been told.
     pub(crate) fn mount(&self) -> Option<MountAccount> {
-        mounts::between(self.mount.began.as_ref()?, self.mount.ended.as_ref()?)
+        self.watched.iter().find_map(Watched::mount)
     }
 
     /// The load of every host since the last look or begin, as far as they have answered, for those

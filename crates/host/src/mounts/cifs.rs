@@ -1,5 +1,5 @@
-//! /proc/fs/cifs/Stats (the kernel's fs/smb/client/cifs_debug.c and smb2ops.c). It is there if the
-//! kernel was built with CONFIG_CIFS_STATS2 or is newer than 4.15.
+//! /proc/fs/cifs/Stats (the kernel's fs/smb/client/cifs_debug.c, smb2ops.c and smb1ops.c; fs/cifs
+//! on older ones). Older kernels have it only if they were built with CONFIG_CIFS_STATS.
 
 use model::MountOperation;
 use std::collections::BTreeMap;
@@ -8,12 +8,26 @@ use std::collections::BTreeMap;
 const MOST: usize = 64;
 
 /// The operations on the share that was mounted from this source (`//nas/films`); `None` where there
-/// is none. The kernel counts by share: two mounts of one share are one.
+/// is none. The kernel counts by share and session: several mounts of one share may be one, and
+/// where there are several sessions they are added up.
 pub fn operations(stats: &str, source: &str) -> Option<BTreeMap<String, MountOperation>> {
-    let mut lines = stats.lines().skip_while(|line| !is_share(line, source));
-    lines.next()?;
-    let own = lines.take_while(|line| share(line).is_none());
-    Some(own.filter_map(operation).take(MOST).collect())
+    let mut sums: Option<BTreeMap<String, MountOperation>> = None;
+    let mut own = false;
+    for line in stats.lines() {
+        if let Some(share) = share(line) {
+            own = is_share(share, source);
+            if own {
+                sums.get_or_insert_default();
+            }
+        } else if let (true, Some(sums), Some((name, more))) = (own, &mut sums, operation(line)) {
+            if sums.contains_key(&name) || sums.len() < MOST {
+                let sum = sums.entry(name).or_default();
+                sum.count = sum.count.saturating_add(more.count);
+                sum.errors = sum.errors.saturating_add(more.errors);
+            }
+        }
+    }
+    sums
 }
 
 /// "1) \\nas\films"
@@ -25,19 +39,25 @@ fn share(line: &str) -> Option<&str> {
 }
 
 /// Names of servers and shares do not tell large letters from small ones.
-fn is_share(line: &str, source: &str) -> bool {
+fn is_share(share: &str, source: &str) -> bool {
     let plain = |name: &str| name.replace('\\', "/").trim_end_matches('/').to_lowercase();
     // A mount may begin below the share.
     let parts: Vec<String> = plain(source).split('/').take(4).map(str::to_owned).collect();
-    share(line).is_some_and(|name| plain(name) == parts.join("/"))
+    plain(share) == parts.join("/")
 }
 
-/// "Reads: 40 total 1 failed"
+/// "Reads: 40 total 1 failed" of SMB 2 and 3, "sent" instead of "total" on older kernels; of
+/// SMB 1 "Reads:  40 Bytes: 163840" and "Flushes: 3".
 fn operation(line: &str) -> Option<(String, MountOperation)> {
     let (name, figures) = line.trim().split_once(':')?;
     let words: Vec<&str> = figures.split_ascii_whitespace().collect();
-    let [total, "total", failed, "failed"] = words[..] else { return None };
-    let (count, errors) = (total.parse().ok()?, failed.parse().ok()?);
+    let (count, errors) = match words[..] {
+        [count, "total" | "sent", failed, "failed"] => (count, failed),
+        [count, "Bytes:", _] => (count, "0"),
+        [count] if name == "Flushes" => (count, "0"),
+        _ => return None,
+    };
+    let (count, errors) = (count.parse().ok()?, errors.parse().ok()?);
     let plain = name.len() <= 32 && name.bytes().all(|b| b.is_ascii_alphanumeric());
     plain.then(|| (name.to_owned(), MountOperation { count, errors, wire: None }))
 }

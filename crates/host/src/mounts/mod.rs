@@ -1,24 +1,32 @@
 //! The kernel's own account of a mounted file system: /proc/self/mountstats of NFS,
-//! /proc/fs/cifs/Stats of SMB.
+//! /proc/fs/cifs/Stats of SMB. Texts become figures here, wherever the texts come from.
 
 mod cifs;
+#[doc(hidden)]
+pub mod fuzzing;
 mod nfs;
 mod table;
 
 use model::MountAccount;
-use std::fs::read_to_string;
-use std::path::Path;
+
+/// What a kernel says of its mounts; empty where it has no such file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MountTexts {
+    /// /proc/self/mountinfo
+    pub mountinfo: String,
+    /// /proc/self/mountstats
+    pub mountstats: String,
+    /// /proc/fs/cifs/Stats
+    pub cifs_stats: String,
+}
 
 /// The counters of the mount that a directory is on, since it was mounted; `None` where it is on no
-/// file system whose client keeps an account.
-pub fn account(directory: &Path) -> Option<MountAccount> {
-    let directory = directory.canonicalize().ok()?;
-    let text = |path: &str| read_to_string(path).unwrap_or_default();
-    let mounts = text("/proc/self/mountinfo");
-    let mount = table::mount_of(&mounts, directory.to_str()?)?;
+/// file system whose client keeps an account. `directory` is absolute, without symbolic links.
+pub fn account(texts: &MountTexts, directory: &str) -> Option<MountAccount> {
+    let mount = table::mount_of(&texts.mountinfo, directory)?;
     let operations = match mount.file_system.as_str() {
-        "nfs" | "nfs4" => nfs::operations(&text("/proc/self/mountstats"), &mount.point)?,
-        "cifs" | "smb3" => cifs::operations(&text("/proc/fs/cifs/Stats"), &mount.source)?,
+        "nfs" | "nfs4" => nfs::operations(&texts.mountstats, &mount.point)?,
+        "cifs" | "smb3" => cifs::operations(&texts.cifs_stats, &mount.source)?,
         _ => return None,
     };
     Some(MountAccount { file_system: mount.file_system, operations })

@@ -8,13 +8,18 @@ use std::collections::BTreeMap;
 /// Kinds of operations that are believed: NFSv4.2 has 70.
 const MOST: usize = 128;
 
-/// The operations of the NFS mount on this point; `None` where there is none.
+/// The operations of the NFS mount on this point, of several the last, which hides the others;
+/// `None` where there is none.
 pub fn operations(mountstats: &str, point: &str) -> Option<BTreeMap<String, MountOperation>> {
-    let mut lines = mountstats.lines().skip_while(|line| !is_mount_on(line, point));
-    lines.next()?;
-    let own = lines.take_while(|line| !line.starts_with("device "));
+    let at = mountstats.lines().enumerate().filter(|(_, line)| is_mount_on(line, point)).last()?.0;
+    let own = mountstats.lines().skip(at + 1).take_while(|line| !begins_mount(line));
     let operations = own.skip_while(|line| line.trim() != "per-op statistics").skip(1);
     Some(operations.filter_map(operation).take(MOST).collect())
+}
+
+/// "device …" or "no device mounted on …", each at the line's begin; what is told of it is indented.
+fn begins_mount(line: &str) -> bool {
+    line.starts_with("device ") || line.starts_with("no device ")
 }
 
 /// "device nas:/volume1 mounted on /mnt/nas with fstype nfs statvers=1.1"

@@ -36,12 +36,18 @@ const STATS: &str = "\
 Resources in use
 CIFS Session: 1
 Share (unique mount targets): 2
+SMB Request/Response Buffer: 1 Pool size: 5
+SMB Small Req/Resp Buffer: 1 Pool size: 30
 Operations (MIDs): 0
 
 0 session 0 share reconnects
 Total vfs operations: 1632 maximum at one time: 3
 
 Max requests in flight: 9
+Total time spent processing by command. Time units are jiffies (250 per second)
+  SMB3 CMD\tNumber\tTotal Time\tFastest\tSlowest
+  --------\t------\t----------\t-------\t-------
+  8\t\t900\t20\t\t0\t1
 1) \\\\nas\\films
 SMBs: 1024
 Bytes read: 1048576  Bytes written: 0
@@ -98,6 +104,33 @@ fn operations_of_an_smb_share() {
 }
 
 #[test]
+fn older_kernels_and_older_dialects_of_smb() {
+    let old = STATS.replace(" total ", " sent ");
+    assert_eq!(cifs::operations(&old, "//nas/films"), cifs::operations(STATS, "//nas/films"));
+    let first = "\
+1) \\\\nas\\films
+SMBs: 1024 Oplocks breaks: 0
+Reads:  7 Bytes: 28672
+Writes: 5 Bytes: 20480
+Flushes: 2
+Locks: 0 HardLinks: 0 Symlinks: 0
+Posix Opens: 9 Posix Mkdirs: 0
+FindFirst: 3 FNext 0 FClose 0";
+    let operations = cifs::operations(first, "//nas/films").unwrap();
+    let counts: Vec<(&str, u64)> =
+        operations.iter().map(|(name, operation)| (name.as_str(), operation.count)).collect();
+    assert_eq!(counts, [("Flushes", 2), ("Reads", 7), ("Writes", 5)]);
+}
+
+/// Two sessions, of two users for example, have the same share each.
+#[test]
+fn sessions_of_one_share_are_added_up() {
+    let two = format!("{STATS}3) \\\\nas\\films\nSMBs: 4\nReads: 11 total 2 failed\n");
+    let films = cifs::operations(&two, "//nas/films").unwrap();
+    assert_eq!((films["Reads"].count, films["Reads"].errors), (911, 2));
+}
+
+#[test]
 fn between_two_looks() {
     let account = |text: &str| MountAccount {
         file_system: "nfs4".into(),
@@ -114,12 +147,32 @@ fn between_two_looks() {
     assert_eq!(between(&to, &from), None, "mounted anew");
 }
 
-/// This machine has no such mounts.
 #[test]
-fn a_plain_directory_has_no_account() {
-    let plain = tempfile::tempdir().unwrap();
-    assert_eq!(account(plain.path()), None);
-    assert_eq!(account(&plain.path().join("gone")), None);
+fn the_account_of_a_directory() {
+    let texts = MountTexts {
+        mountinfo: MOUNTINFO.into(),
+        mountstats: MOUNTSTATS.into(),
+        cifs_stats: STATS.into(),
+    };
+    let account = |directory: &str| account(&texts, directory);
+    let films = account("/mnt/my films/2024").unwrap();
+    assert_eq!((films.file_system.as_str(), films.operations["READ"].count), ("nfs4", 12));
+    let jazz = account("/mnt/smb").unwrap();
+    assert_eq!((jazz.file_system.as_str(), jazz.operations["Reads"].count), ("smb3", 3));
+    assert_eq!(account("/home"), None, "ext4 keeps no account");
+    assert_eq!(super::account(&MountTexts::default(), "/mnt/smb"), None);
+}
+
+/// A second mount on the same point hides the first, and what comes after it is not its own.
+#[test]
+fn the_last_mount_on_a_point_counts() {
+    let twice = format!(
+        "{MOUNTSTATS}{}no device mounted on /proc with fstype proc\n\t  WRITE: 1 1 0 1 1 1 1 1 0\n",
+        MOUNTSTATS.replace("12 13 1", "5 5 0")
+    );
+    let operations = nfs::operations(&twice, "/mnt/my films").unwrap();
+    assert_eq!(operations["READ"].count, 5);
+    assert!(!operations.contains_key("WRITE"));
 }
 
 proptest! {

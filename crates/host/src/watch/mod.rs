@@ -22,8 +22,7 @@ pub use shell::{Connect, Shell};
 pub use stream::{MOST_SAMPLE, Sections};
 
 use crate::proc_files::Hardware;
-use model::{Failure, HostFacts, MountAccount};
-use std::path::Path;
+use model::{Failure, HostFacts};
 use std::time::Duration;
 
 /// What is asked for.
@@ -33,6 +32,8 @@ pub enum Ask {
     Counters,
     /// And the CPU time of every process, which costs more: not while a load runs.
     Processes,
+    /// The counters, and what is mounted there with what the kernel's own clients say of it.
+    Mounts,
 }
 
 /// A host that can be watched.
@@ -48,12 +49,6 @@ pub trait Watch: Send {
 
     /// How often it may be asked so that watching costs next to nothing over there.
     fn interval(&self) -> Duration;
-
-    /// What its kernel's own client has counted of the mount that a directory is on; `None` where
-    /// that cannot be seen.
-    fn mount(&self, _directory: &Path) -> Option<MountAccount> {
-        None
-    }
 
     /// Why it does not answer any more, if it does not.
     fn lost(&self) -> Option<Failure> {

@@ -4,7 +4,7 @@
 //! sample, and none that sleeps meanwhile. It ends by itself when its input closes.
 
 use super::Ask;
-use super::remote::{Open, Opened, Remote, Source};
+use super::remote::{Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
 use crate::proc_files::{FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model};
 use crate::reach::{Channel, Opener, Reach};
@@ -52,9 +52,13 @@ done 2>/dev/null
     s devices; echo /sys/block/*/device /sys/class/net/*/device
     s 'end facts'
 } 2>/dev/null
+m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
 while read -r n p; do
-    head -n 5000 $f
-    if [ "$p" ]; then s processes; cat /proc/[0-9]*/stat; fi
+    case $p in
+        mounts) head -n 50000 $f $m;;
+        processes) head -n 5000 $f; s processes; cat /proc/[0-9]*/stat;;
+        *) head -n 5000 $f;;
+    esac
     s "end $n"
 done 2>/dev/null
 "#;
@@ -91,11 +95,10 @@ impl Shell {
         clock: Arc<dyn Clock>,
     ) -> Result<Remote, Failure> {
         let mut first = Some(reach);
-        let open: Open = Box::new(move || {
+        Remote::start(Box::new(move || {
             let reach = first.take().map_or_else(&again, Ok)?;
             Shell::open(&*reach, clock.clone())
-        });
-        Remote::start(INTERVAL, open)
+        }))
     }
 
     pub(super) fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
@@ -115,7 +118,7 @@ impl Shell {
         let first = shell.sample(Ask::Counters)?;
         facts.cpus = first.cores.len() as u32;
         facts.memory_bytes = first.memory.map_or(0, |m| m.total_bytes);
-        Ok(Opened { source: Box::new(shell), facts, hardware })
+        Ok(Opened { source: Box::new(shell), facts, hardware, interval: INTERVAL })
     }
 
     /// Reads up to the end of an answer.
@@ -172,6 +175,7 @@ impl Source for Shell {
         let line = match what {
             Ask::Counters => format!("{number}\n"),
             Ask::Processes => format!("{number} processes\n"),
+            Ask::Mounts => format!("{number} mounts\n"),
         };
         let asked = self.clock.now();
         let written = match &mut self.channel {

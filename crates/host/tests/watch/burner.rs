@@ -123,6 +123,7 @@ fn user_and_system_shares_of_a_busy_core() {
         let shares = [(share(|c| c.user), user), (share(|c| c.system), system)];
         for (found, used) in shares {
             let truth = used.as_secs_f64() / load.seconds;
+            println!("duty {duty}: {found:.3} found, truly {truth:.3}");
             assert!((found - truth).abs() <= POINTS, "duty {duty}: {found:.3}, truly {truth:.3}");
         }
     }

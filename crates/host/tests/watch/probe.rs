@@ -8,8 +8,8 @@ use host::{Ask, Watch};
 use model::{HostName, WatchedBy};
 
 fn by_probe() -> Remote {
-    let reach: Connect = Box::new(|| reach::open(&HostName::Local));
-    Probe::watch(reach, programs(), clock()).unwrap()
+    let reach: Connect = Box::new(|| reach::open(&HostName::Local, false));
+    Probe::watch_by(reach().unwrap(), reach, programs(), clock()).unwrap()
 }
 
 #[test]

@@ -49,6 +49,7 @@ impl Flag {
                 "{host} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
                  by its ticks, {by_scheduler:.2} by its scheduler"
             ),
+            Flag::NotWatched { host, reason } => format!("{host} was not watched: {reason}"),
             Flag::HostLost { host, reason } => {
                 format!("{host} could not be watched any more: {reason}")
             }
@@ -140,6 +141,9 @@ impl Flag {
             }
             Flag::HiddenFromTicks { .. } => {
                 "Do not rely on this host's CPU figures: work in step with the tick is not in them.".into()
+            }
+            Flag::NotWatched { .. } => {
+                "See that ssh gets there without asking, or say how with --host ssh://[user@]host.".into()
             }
             Flag::HostLost { host, .. } => {
                 format!("What was measured is kept; look at {host} and its link, and run again.")

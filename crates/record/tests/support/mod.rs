@@ -171,14 +171,15 @@ pub fn watched() -> Study {
     let name = "ssh://root@nas:2222";
     let host: HostName = name.parse().unwrap();
     study.plan.hosts = vec![
-        ServerHost { host: host.clone(), target: Some(0) },
-        ServerHost { host: HostName::Local, target: None },
+        ServerHost { host: host.clone(), target: Some(0), guessed: true },
+        ServerHost { host: HostName::Local, target: None, guessed: false },
     ];
     study.hosts[0].watched_by = Some(WatchedBy::Proc);
     study.hosts.push(HostFacts {
         name: name.into(),
         cpus: 1,
         watched_by: Some(WatchedBy::Shell),
+        without_probe: Some("no space left".into()),
         is_this_machine: true,
         ..study.hosts[0].clone()
     });

@@ -53,13 +53,14 @@ const TARGET: [Fact<TargetFacts>; 10] = [
     ("notes", |t| known(&t.notes.join("; "))),
 ];
 
-const HOST: [Fact<HostFacts>; 6] = [
+const HOST: [Fact<HostFacts>; 7] = [
     ("kernel", |h| known(&h.kernel)),
     ("CPU", |h| known(&h.cpu_model)),
     ("cores", |h| Some(h.cpus.to_string())),
     ("memory", |h| Some(amount(h.memory_bytes))),
     ("CPU accounting", |h| known(&h.cpu_accounting)),
     ("watched by", |h| h.watched_by.map(watcher)),
+    ("no probe there", |h| h.without_probe.as_deref().and_then(known)),
 ];
 
 fn watcher(by: WatchedBy) -> String {

@@ -177,9 +177,12 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
         let how = match by {
             WatchedBy::Proc => "Watching it by its own files",
             WatchedBy::Shell => "Watching it by a shell over there",
-            WatchedBy::Probe => "Watching it by the probe",
+            WatchedBy::Probe => "Watching it by the probe over there",
         };
         said.push(format!("{how} took {} of a core.", share(watching)));
+    }
+    if let Some(why) = &facts.without_probe {
+        said.push(format!("The probe, which takes less, could not watch it: {}.", printable(why)));
     }
     said.extend(accounting(facts, host));
     said
