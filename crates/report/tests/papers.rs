@@ -77,6 +77,26 @@ fn a_mounted_target_has_the_kernels_account() {
     assert_eq!(count(&html(&study), &said.replace('\'', "&#39;")), 5);
 }
 
+#[test]
+fn which_watched_and_what_was_not_watched_is_said() {
+    let mut study = measured(&TWO, 2);
+    support::watch(&mut study, "ssh://root@nas");
+    study.hosts[1].without_probe = Some("there is no probe for mips here".into());
+    let (host, reason) = ("ssh://other".into(), "Connection refused".into());
+    study.flags.push(Flag::NotWatched { host, reason });
+    let pages =
+        [report::study(&study, &report::Style { width: 4000, colour: false }), html(&study)];
+    for page in pages {
+        for said in [
+            "Watching it by a shell over there took",
+            "could not watch it: there is no probe for mips here.",
+            "ssh://other was not watched: Connection refused",
+        ] {
+            assert!(page.contains(said), "{said} in {page}");
+        }
+    }
+}
+
 /// A server that is watched beside the client brings a part of its own.
 #[test]
 fn a_check_with_a_watched_server() {
@@ -216,6 +236,7 @@ fn two_hundred_targets() {
     let page = html(&study);
     assert!(page.len() <= LIMIT, "{}", page.len());
     assert!(page.contains("Shown are the first 8 of 200 targets"));
+    assert!(page.contains("was idle. Shown are the first 4 of 200 targets"), "CPU over time");
     charts_are_sound(&[study]);
 }
 

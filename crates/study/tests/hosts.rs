@@ -1,6 +1,7 @@
 //! Hosts that are watched while a study runs, exactly: what an operation costs them, what disturbs
 //! them before it begins, and what happens when they are lost.
 
+use host::mounts::MountTexts;
 use host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
 use host::{Ask, Asked, Watch};
 use load::{MockShare, Op, Reply, VirtualClock};
@@ -10,6 +11,7 @@ use model::{
     Metric, Nanos, Pattern, Plan, Rule, ServerHost, Stability, Study, StudyId, Target, Workload,
 };
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -29,6 +31,8 @@ struct Server {
     comes_back: bool,
     tries: Arc<AtomicU64>,
     hardware: Hardware,
+    /// A directory that it has mounted over NFS.
+    mounted: Option<String>,
 }
 
 impl Server {
@@ -51,8 +55,27 @@ impl Server {
                 ..InterfaceCounters::default()
             }],
             raid: Some("md0: check at 3%".into()),
+            mounts: self.mounted.as_ref().filter(|_| what == Ask::Mounts).map(|on| self.mounts(on)),
             processes: if what == Ask::Processes { vec![indexer] } else { Vec::new() },
             ..Sample::default()
+        }
+    }
+}
+
+impl Server {
+    /// As if each operation were a READ of 2 ms.
+    fn mounts(&self, on: &str) -> MountTexts {
+        let reads = self.operations.load(Ordering::Relaxed);
+        let milliseconds = 2 * reads;
+        MountTexts {
+            mountinfo: format!(
+                "1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / {on} rw - nfs nas:/x rw\n"
+            ),
+            mountstats: format!(
+                "device nas:/x mounted on {on} with fstype nfs statvers=1.1\n\tper-op statistics\n\
+                 \t READ: {reads} {reads} 0 1 1 0 {milliseconds} {milliseconds} 0\n"
+            ),
+            cifs_stats: String::new(),
         }
     }
 }
@@ -121,6 +144,10 @@ fn plan(blocks: u32) -> Plan {
 /// Conducts it with a server that has so many answers; returns also how often it was asked to come
 /// back.
 fn study(blocks: u32, answers: u64, comes_back: bool) -> (Study, u64) {
+    study_of(plan(blocks), answers, comes_back, None)
+}
+
+fn study_of(plan: Plan, answers: u64, comes_back: bool, mounted: Option<String>) -> (Study, u64) {
     let clock = Arc::new(VirtualClock::new());
     let (operations, tries) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let counted = operations.clone();
@@ -137,12 +164,13 @@ fn study(blocks: u32, answers: u64, comes_back: bool) -> (Study, u64) {
         comes_back,
         tries: tries.clone(),
         hardware: Hardware::default(),
+        mounted,
     };
     let study = conduct(Conduct {
         id: StudyId("0123abcd".into()),
         started_unix_seconds: 0,
         version: "test".into(),
-        plan: plan(blocks),
+        plan,
         shares: vec![share as Arc<dyn runner::Share>],
         nonce: 0,
         live: false,
@@ -177,6 +205,34 @@ fn an_operation_costs_the_server_what_it_costs() {
     // Half a core of the operations, and what there was before, of two cores.
     assert!((work.shares.system - (0.5 + IDLE) / 2.0).abs() < 0.002, "{}", work.shares.system);
     assert!((work.busiest_core - (0.5 + IDLE)).abs() < 0.004);
+}
+
+/// The client's kernel keeps an account of what is mounted below the load; trials have their part.
+#[test]
+fn each_trial_has_its_part_of_the_mounts_account() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let below = place.join("below");
+    std::fs::create_dir(&below).unwrap();
+    let plan = |path: &Path| Plan {
+        targets: vec![Target::Directory(DirectoryTarget { path: path.to_owned() })],
+        ..plan(2)
+    };
+    let mounted = place.to_str().map(str::to_owned);
+    let (study, _) = study_of(plan(&below), u64::MAX, false, mounted.clone());
+    assert_eq!(study.trials.len(), 2);
+    for trial in &study.trials {
+        let mount = trial.mount.as_ref().unwrap();
+        assert_eq!(mount.file_system, "nfs");
+        let read = mount.operations["READ"];
+        let (count, wire) = (read.count as f64, read.wire.unwrap());
+        // One operation takes 1 ms of 3 s; one may be under way at either end.
+        let (operations, _) = trial.result.series.totals();
+        assert!((count / operations as f64 - 1.0).abs() < 0.002, "{count} of {operations}");
+        assert!((wire.round_trip_seconds / count - 0.002).abs() < 1e-6);
+    }
+    let (elsewhere, _) = study_of(plan(Path::new("/")), u64::MAX, false, mounted);
+    assert!(elsewhere.trials.iter().all(|trial| trial.mount.is_none()), "that is no NFS");
 }
 
 #[test]

@@ -183,5 +183,10 @@ proptest! {
         let _ = table::mount_of(&text, "/x");
         let _ = nfs::operations(&text, "/");
         let _ = cifs::operations(&text, "//a/b");
+        let looks = [MOUNTINFO, MOUNTSTATS, STATS, &text, &text].join("\0");
+        for directory in ["/mnt/my films", "/mnt/smb"] {
+            fuzzing::texts(format!("{directory}\0{looks}").as_bytes());
+            fuzzing::texts(format!("{directory}\0{text}\0{looks}").as_bytes());
+        }
     }
 }

@@ -34,7 +34,13 @@ fn the_probe_and_a_shell_see_the_same() {
     assert!(between.memory.is_some() && between.softirqs.is_some());
     assert!(between.tcp_retransmitted.is_some() && between.load_average.is_some());
 
+    assert_eq!(between.run_seconds.is_some(), after.run_seconds.is_some(), "its own clock");
+    assert!(between.processes.is_empty() && between.mounts.is_none());
+    let mounts = [&mut probe, &mut shell].map(|watch| sample(watch, Ask::Mounts).mounts.unwrap());
+    assert_eq!(mounts[0], mounts[1]);
+
     let first = sample(&mut probe, Ask::Processes);
+    assert!(first.processes.iter().any(|process| process.id == std::process::id()));
     let last = (0..20).map(|_| sample(&mut probe, Ask::Counters)).last().unwrap();
     let load = load_between("local", probe.hardware(), &first, &last).unwrap();
     assert!(load.cpu.total() > 0.0 && load.watcher_cpu_seconds.is_some());
