@@ -19,12 +19,12 @@ pub fn operations(stats: &str, source: &str) -> Option<BTreeMap<String, MountOpe
             if own {
                 sums.get_or_insert_default();
             }
-        } else if let (true, Some(sums), Some((name, more))) = (own, &mut sums, operation(line)) {
-            if sums.contains_key(&name) || sums.len() < MOST {
-                let sum = sums.entry(name).or_default();
-                sum.count = sum.count.saturating_add(more.count);
-                sum.errors = sum.errors.saturating_add(more.errors);
-            }
+        } else if let (true, Some(sums), Some((name, more))) = (own, &mut sums, operation(line))
+            && (sums.contains_key(&name) || sums.len() < MOST)
+        {
+            let sum = sums.entry(name).or_default();
+            sum.count = sum.count.saturating_add(more.count);
+            sum.errors = sum.errors.saturating_add(more.errors);
         }
     }
     sums
