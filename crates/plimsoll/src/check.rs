@@ -4,14 +4,9 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
-use host::probe::Programs;
-use host::watch::{Probe, Remote};
-use host::{Local, Watch};
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{
-    Cause, Clock, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, ServerHost, Study, StudyId,
-};
+use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use study::{Conduct, conduct};
@@ -54,7 +49,7 @@ pub fn measure(
         .iter()
         .map(|t| load::open(t, &options))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let (hosts, flags) = watches(&plan, &clock)?;
+    let hosts::Watching { hosts, flags } = hosts::watch(&plan, &clock)?;
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
@@ -88,40 +83,6 @@ pub fn measure(
     }
     kept?;
     Ok((study, signals.cause()))
-}
-
-/// This machine, then each host that the plan names. They are reached before anything is measured;
-/// of those that are only guessed, a flag says which could not be.
-fn watches(
-    plan: &Plan,
-    clock: &Arc<dyn Clock>,
-) -> Result<(Vec<Box<dyn Watch>>, Vec<Flag>), Failure> {
-    let mut watches: Vec<Box<dyn Watch>> = vec![Box::new(Local::new(clock.clone()))];
-    let mut flags = Vec::new();
-    let mut seen = vec![&HostName::Local];
-    for ServerHost { host, guessed, .. } in &plan.hosts {
-        if seen.contains(&host) {
-            continue;
-        }
-        seen.push(host);
-        match watch(host, !guessed, clock.clone()) {
-            Ok(watch) => watches.push(Box::new(watch)),
-            Err(Failure { happened: reason, .. }) if *guessed => {
-                flags.push(Flag::NotWatched { host: host.to_string(), reason });
-            }
-            Err(failure) => return Err(failure),
-        }
-    }
-    Ok((watches, flags))
-}
-
-/// Watches a host, by the probe where it can be placed there; `may_ask`: whether somebody may be
-/// asked on the terminal now.
-fn watch(host: &HostName, may_ask: bool, clock: Arc<dyn Clock>) -> Result<Remote, Failure> {
-    let reach = hosts::open(host, may_ask)?;
-    let host = host.clone();
-    let again = Box::new(move || hosts::open(&host, false));
-    Probe::watch_by(reach, again, Programs::of_this_program(), clock)
 }
 
 /// Flags that only the whole study can tell.
