@@ -1,97 +1,146 @@
-//! What watching a host costs over there, for people to look at: a host with dropbear and BusyBox
-//! alone, asked once a second. Its whole tree of processes is counted: the ssh server, the shell, and
-//! what that starts. The same on this machine's own /proc, by the thread that reads it.
+//! What watching a host costs over there, for people to look at: hosts with OpenSSH's server, and
+//! with dropbear and BusyBox alone, asked once a second, by a shell and by the probe. Their whole tree
+//! of processes is counted: the ssh server, what watches, and what that starts. The same on this
+//! machine's own /proc, by the thread that reads it.
 //!
 //!     cargo bench -p plimsoll --bench watch_cost [-- SECONDS]
+//!
+//! The probe is looked for as plimsoll does: `make probes` builds it, PLIMSOLL_PROBES names it.
 
-use host::proc_files::Sample;
-use host::watch::{Local, Remote};
+use host::probe::Programs;
+use host::proc_files::{FileKind, Sample};
+use host::reach::{Settings, Ssh};
+use host::watch::{Connect, Local, Probe, Remote};
 use host::{Ask, Shell, Watch};
-use lab::servers::Dropbear;
+use lab::servers::{Dropbear, Sshd, SshdConfig};
 use lab::{Need, Stage};
 use load::SystemClock;
-use model::Clock;
+use model::{Clock, WatchedBy};
 use std::error::Error;
+use std::path::PathBuf;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-/// What watching may take of a core.
-const GOAL: f64 = 0.005;
+/// What watching may take of a core, by a shell and by the probe alone.
+const GOALS: [f64; 2] = [0.005, 0.0005];
 
-fn main() -> Result<(), Box<dyn Error>> {
+type Any<T> = Result<T, Box<dyn Error>>;
+
+fn main() -> Any<()> {
     let seconds = std::env::args().filter_map(|word| word.parse().ok()).next().unwrap_or(60);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let needs = [Need::Dropbear, Need::Busybox, Need::SshClient];
+    let needs = [Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient];
     let Some(stage) = Stage::enter_or_skip(&needs) else { return Ok(()) };
-    let host = Dropbear::start(&stage, Dropbear::PORT)?;
-    let mut shell = watch_over_ssh(&host, &clock)?;
-    answered(&mut shell)?;
-
-    let (before, forks) = (tree_seconds(&host.processes()), processes_begun()?);
-    let first = answered(&mut shell)?;
-    let begun = Instant::now();
-    let mut waits = Vec::new();
-    for second in 1..=seconds {
-        std::thread::sleep((Duration::from_secs(second)).saturating_sub(begun.elapsed()));
-        waits.push(answered(&mut shell)?.within * 2);
-    }
-    let last = answered(&mut shell)?;
-    let elapsed = begun.elapsed().as_secs_f64();
-    let cost = (tree_seconds(&host.processes()) - before) / elapsed;
-    let told = last.watcher_seconds.zip(first.watcher_seconds).map_or(f64::NAN, |(b, a)| b - a);
-    waits.sort_unstable();
-    println!("shell over dropbear, a sample a second for {seconds} s");
-    println!("  {:.3}% of a core over there; goal {:.1}%", 100.0 * cost, 100.0 * GOAL);
-    println!("  {:.3}% by its own account", 100.0 * told / elapsed);
-    println!("  there and back {:.1?} at the median", waits[waits.len() / 2]);
+    let sshd = Sshd::start(&stage, SshdConfig::default())?;
+    let dropbear = Dropbear::start(&stage, Dropbear::PORT)?;
     println!(
-        "  {} processes begun on this machine meanwhile, whoever did",
-        processes_begun()? - forks
+        "a sample a second for {seconds} s; goals: a shell {:.1}% of a core and a fork a sample, the probe {:.2}%",
+        100.0 * GOALS[0],
+        100.0 * GOALS[1]
     );
+    println!("server    by     core, all   core, by itself   forks a sample   there and back");
+    for by in [WatchedBy::Shell, WatchedBy::Probe] {
+        let watch = |url: String, configuration| watched(by, url, configuration, &clock);
+        let mut watching = watch(sshd.url(), sshd.configuration())?;
+        row("OpenSSH", by, &mut watching, &|| sshd.processes(), seconds)?;
+        drop(watching);
+        let mut watching = watch(dropbear.url(), dropbear.configuration())?;
+        row("dropbear", by, &mut watching, &|| dropbear.processes(), seconds)?;
+    }
 
     let mut local = Local::new(clock);
     let first = answered(&mut local)?;
     (0..1000).try_for_each(|_| answered(&mut local).map(drop))?;
-    let last = answered(&mut local)?;
-    let each = last.watcher_seconds.zip(first.watcher_seconds).map_or(f64::NAN, |(b, a)| b - a);
+    let each = since(&first, &answered(&mut local)?);
     println!("this machine's own /proc: {:.0} µs of CPU a sample", 1e6 * each / 1001.0);
     Ok(())
 }
 
-fn watch_over_ssh(host: &Dropbear, clock: &Arc<dyn Clock>) -> Result<Remote, Box<dyn Error>> {
-    let settings = host::reach::Settings {
-        configuration: Some(host.configuration()),
-        may_ask: false,
-        ..host::reach::Settings::from_environment()
+fn watched(by: WatchedBy, url: String, at: PathBuf, clock: &Arc<dyn Clock>) -> Any<Remote> {
+    let settings =
+        Settings { configuration: Some(at), may_ask: false, ..Settings::from_environment() };
+    let name = url.parse()?;
+    let reach: Connect = Box::new(move || Ok(Arc::new(Ssh::connect(&name, &settings)?)));
+    let watch = match by {
+        WatchedBy::Probe => {
+            Probe::watch_by(reach()?, reach, Programs::of_this_program(), clock.clone())?
+        }
+        _ => Shell::watch_by(reach()?, reach, clock.clone())?,
     };
-    let name = host.url().parse()?;
-    let reach: host::watch::Connect =
-        Box::new(move || Ok(Arc::new(host::reach::Ssh::connect(&name, &settings)?)));
-    Ok(Shell::watch_by(reach()?, reach, clock.clone())?)
+    let facts = watch.facts();
+    match facts.watched_by == Some(by) {
+        true => Ok(watch),
+        false => Err(format!("no probe: {:?}", facts.without_probe).into()),
+    }
 }
 
-fn answered(watch: &mut dyn Watch) -> Result<Sample, Box<dyn Error>> {
+fn row(
+    server: &str,
+    by: WatchedBy,
+    watch: &mut Remote,
+    processes: &dyn Fn() -> Vec<u32>,
+    seconds: u64,
+) -> Any<()> {
+    answered(watch)?;
+    let there = processes();
+    let root = *there.first().ok_or("the server has no process")?;
+    let (cost, forks) = (tree_seconds(&there), forks(root)?);
+    let (first, begun) = (answered(watch)?, Instant::now());
+    let mut waits = Vec::new();
+    for second in 1..=seconds {
+        std::thread::sleep(Duration::from_secs(second).saturating_sub(begun.elapsed()));
+        waits.push(answered(watch)?.within * 2);
+    }
+    let last = answered(watch)?;
+    let elapsed = begun.elapsed().as_secs_f64();
+    waits.sort_unstable();
+    println!(
+        "{server:<8}  {:<5}  {:>8.3}%   {:>14.4}%   {:>14.2}   {:>14.1?}",
+        if by == WatchedBy::Probe { "probe" } else { "shell" },
+        100.0 * (tree_seconds(&processes()) - cost) / elapsed,
+        100.0 * since(&first, &last) / elapsed,
+        (self::forks(root)? - forks - 1) as f64 / (seconds + 2) as f64,
+        waits[waits.len() / 2],
+    );
+    Ok(())
+}
+
+/// CPU seconds of watching between two samples, by its own account.
+fn since(from: &Sample, to: &Sample) -> f64 {
+    to.watcher_seconds.zip(from.watcher_seconds).map_or(f64::NAN, |(to, from)| to - from)
+}
+
+fn answered(watch: &mut dyn Watch) -> Any<Sample> {
     let mut asked = watch.ask(Ask::Counters);
     Ok(asked.sample(PATIENCE).ok_or("no answer")?.clone())
 }
 
-/// CPU seconds of these processes and of the children that they have waited for.
+/// CPU seconds of these processes, by the scheduler's clock, and of the children that they have
+/// waited for.
 fn tree_seconds(ids: &[u32]) -> f64 {
-    let of = |id: &u32| {
+    let own = |id: &u32| -> Option<f64> {
+        let text = std::fs::read_to_string(format!("/proc/{id}/schedstat")).ok()?;
+        Some(text.split(' ').next()?.parse::<f64>().ok()? * 1e-9)
+    };
+    let children = |id: &u32| {
         let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        let files = [
-            (host::proc_files::FileKind::Stat, "cpu 0 0 0 0\n"),
-            (host::proc_files::FileKind::Watcher, text.as_str()),
-        ];
+        let (name, fields) = text.rsplit_once(") ")?;
+        let mut fields: Vec<&str> = fields.split(' ').collect();
+        // User and system time of its own.
+        (fields[11], fields[12]) = ("0", "0");
+        let text = format!("{name}) {}", fields.join(" "));
+        let files = [(FileKind::Stat, "cpu 0 0 0 0\n"), (FileKind::Watcher, text.as_str())];
         Sample::from_files(100.0, files)?.watcher_seconds
     };
-    ids.iter().filter_map(of).sum()
+    ids.iter().filter_map(own).sum::<f64>() + ids.iter().filter_map(children).sum::<f64>()
 }
 
-/// Processes that this machine has begun since it booted.
-fn processes_begun() -> Result<u64, Box<dyn Error>> {
-    let stat = std::fs::read_to_string("/proc/stat")?;
-    let line = stat.lines().find_map(|line| line.strip_prefix("processes ")).ok_or("no count")?;
-    Ok(line.trim().parse()?)
+/// Processes begun so far in the namespace that this process is the first of, and one for looking.
+fn forks(root: u32) -> Any<u64> {
+    let looked = Command::new("nsenter")
+        .args(["-t", &root.to_string(), "-p", "cat", "/proc/sys/kernel/ns_last_pid"])
+        .output()?;
+    Ok(String::from_utf8(looked.stdout)?.trim().parse()?)
 }

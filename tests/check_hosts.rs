@@ -2,12 +2,13 @@
 
 mod support;
 
+use host::probe::Machine;
 use lab::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
 use lab::{Need, Stage, enter_or_skip};
 use model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, WatchedBy};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use support::sound::assert_sound;
-use support::{Plimsoll, ended, listing, run_directories, wait_until};
+use support::{Plimsoll, ended, listing, probes, run_directories, signal, wait_until};
 
 const SSH_CONFIG: &str = "PLIMSOLL_SSH_CONFIG";
 
@@ -22,8 +23,45 @@ const SHORT: [&str; 7] = [
     "--quiet",
 ];
 
+/// One trial on each target, no longer than it takes to look at a host in it.
+const ONCE: [&str; 7] = [
+    "--pattern=random-read",
+    "--size=16MiB",
+    "--repeats=1",
+    "--time=2500ms",
+    "--baseline=200ms",
+    "--workers=2",
+    "--quiet",
+];
+
+const PROBES: &str = "PLIMSOLL_PROBES";
+
 fn with_ssh(configuration: &Path) -> Plimsoll {
-    Plimsoll::new().with(SSH_CONFIG, configuration.to_str().unwrap())
+    let program = Plimsoll::new().with(SSH_CONFIG, configuration.to_str().unwrap());
+    program.with(PROBES, probes().to_str().unwrap())
+}
+
+/// The probe's directories below the host's root that `root` is on the stage.
+fn probes_placed(root: &Path) -> Vec<PathBuf> {
+    let below = ["dev/shm", "run", "tmp", "var/tmp", "root"].map(|place| root.join(place));
+    let entries =
+        below.iter().filter_map(|place| std::fs::read_dir(place).ok()).flatten().flatten();
+    let placed = entries.map(|entry| entry.path()).filter(|path| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
+            let hex = name.strip_prefix("plimsoll-").unwrap_or_default();
+            hex.len() == 16 && hex.bytes().all(|b| b.is_ascii_hexdigit())
+        })
+    });
+    placed.filter(|path| path.join("plimsoll-probe").exists()).collect()
+}
+
+/// Names of the processes of a host but for its ssh server's own.
+fn commands(processes: &[u32]) -> Vec<String> {
+    let names = processes.iter().filter_map(|id| {
+        let name = std::fs::read_to_string(format!("/proc/{id}/comm")).ok()?;
+        Some(name.trim().to_owned())
+    });
+    names.filter(|name| !name.starts_with("dropbear") && !name.starts_with("sshd")).collect()
 }
 
 fn ganesha(stage: &Stage) -> Ganesha {
@@ -50,7 +88,8 @@ fn the_servers_cpu_beside_the_clients() {
     assert_eq!(study.plan.hosts.len(), 1);
     assert!(study.plan.command.contains(&host), "{}", study.plan.command);
     let facts = &study.hosts[1];
-    assert_eq!((facts.name.as_str(), facts.watched_by), (host.as_str(), Some(WatchedBy::Shell)));
+    assert_eq!((facts.name.as_str(), facts.watched_by), (host.as_str(), Some(WatchedBy::Probe)));
+    assert_eq!(facts.without_probe, None);
     assert_eq!((facts.cpus, &facts.kernel), (study.hosts[0].cpus, &study.hosts[0].kernel));
     assert!(study.flags.contains(&Flag::SameMachine { host: host.clone() }));
     for trial in &study.trials {
@@ -62,7 +101,8 @@ fn the_servers_cpu_beside_the_clients() {
     let lo = load(written, &host).unwrap().interfaces.iter().find(|i| i.name == "lo").unwrap();
     assert!(lo.received_bytes as f64 > 0.9 * bytes as f64, "{lo:?}, {bytes} written");
 
-    for word in ["CPU of this machine", &format!("CPU of {host}"), "sirq", "server", "by a shell"] {
+    for word in ["CPU of this machine", &format!("CPU of {host}"), "sirq", "server", "by the probe"]
+    {
         assert!(shown.contains(word), "{word} in:\n{shown}");
     }
     assert!(shown.contains(&format!("{host} was busiest at")), "{shown}");
@@ -109,13 +149,102 @@ fn a_host_of_one_target_over_dropbear() {
         let charged = trial.result.quantities.contains_key(&per_op);
         assert_eq!(charged, trial.cell.target == 0, "only what it serves is charged to it");
     }
+    assert_eq!(study.hosts[1].watched_by, Some(WatchedBy::Probe));
+    nothing_is_left(&router);
+}
+
+fn nothing_is_left(router: &Dropbear) {
     wait_until("nothing of the watch is left there", || {
-        let names = router
-            .processes()
-            .into_iter()
-            .filter_map(|id| std::fs::read_to_string(format!("/proc/{id}/comm")).ok());
-        names.filter(|name| !name.starts_with("dropbear")).count() == 0
+        commands(&router.processes()).is_empty() && probes_placed(router.root()).is_empty()
     });
+}
+
+/// What watches is over there while it does, and goes when the program is killed.
+#[test]
+fn the_probe_is_there_while_it_watches_and_gone_after_a_kill() {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
+    let router = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let program = with_ssh(&router.configuration());
+    for how in ["-KILL", "-INT"] {
+        let plain = tempfile::tempdir().unwrap();
+        let directory = plain.path().to_str().unwrap();
+        let child =
+            program.start(&["check", directory, "--host", &router.url(), "--time=60s", "-q"]);
+        wait_until("the probe runs there", || {
+            commands(&router.processes()).contains(&"plimsoll-probe".to_owned())
+        });
+        assert_eq!(probes_placed(router.root()).len(), 1);
+        signal(&child, how);
+        let ran = ended(child);
+        assert_ne!(ran.code, Some(0), "{ran:?}");
+        nothing_is_left(&router);
+    }
+}
+
+/// No build of the probe fits: a shell watches, and the study says why.
+#[test]
+fn without_a_probe_that_fits_a_shell_watches() {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
+    let router = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let odd = tempfile::tempdir().unwrap();
+    for machine in Machine::ALL {
+        let place = odd.path().join(machine.name());
+        std::fs::create_dir(&place).unwrap();
+        std::fs::write(place.join("plimsoll-probe"), b"\x7fELF of another world").unwrap();
+    }
+    let program = with_ssh(&router.configuration()).with(PROBES, odd.path().to_str().unwrap());
+    let (plain, host) = (tempfile::tempdir().unwrap(), router.url());
+    let words = ["check", plain.path().to_str().unwrap(), "--host", &host];
+    let shown = program.run(&[&words[..], &ONCE[..]].concat()).expect(0).out;
+    let study = program.latest();
+    let facts = &study.hosts[1];
+    assert_eq!(facts.watched_by, Some(WatchedBy::Shell));
+    let why = facts.without_probe.as_deref().unwrap();
+    assert!(why.contains("none of those that are there runs on it"), "{why}");
+    assert!(shown.contains("by a shell over there"), "{shown}");
+    assert!(shown.contains("could not watch it"), "{shown}");
+    for trial in &study.trials {
+        is_watched(trial, &host);
+    }
+    nothing_is_left(&router);
+}
+
+/// The servers that targets name are tried without asking; what cannot be watched is said.
+#[test]
+fn the_hosts_that_targets_name_themselves() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Sshd, Need::SshClient);
+    let (server, sshd) = (ganesha(&stage), Sshd::start(&stage, SshdConfig::default()).unwrap());
+    let plain = tempfile::tempdir().unwrap();
+    let own = std::fs::read_to_string(sshd.configuration()).unwrap();
+    let configuration = plain.path().join("config");
+    std::fs::write(&configuration, format!("{own}Port {}\n", sshd.port())).unwrap();
+    let (url, directory) = (server.url("films"), plain.path().join("films"));
+    std::fs::create_dir(&directory).unwrap();
+    let words = ["check", &url, directory.to_str().unwrap(), "--host=auto"];
+    let words = [&words[..], &ONCE[..]].concat();
+
+    let program = with_ssh(&configuration);
+    program.run(&words).expect(0);
+    let study = program.latest();
+    let names: Vec<&str> = study.hosts.iter().map(|facts| facts.name.as_str()).collect();
+    assert_eq!(names, ["local", "ssh://127.0.0.1"]);
+    assert_eq!(study.plan.hosts.len(), 1, "a directory names none");
+    assert!(study.plan.hosts[0].guessed && study.plan.hosts[0].target == Some(0));
+    study.trials.iter().filter(|t| t.cell.target == 0).for_each(|t| is_watched(t, names[1]));
+
+    // Nobody listens where ssh looks without a word of its port.
+    let program = with_ssh(&sshd.configuration());
+    let shown = program.run(&words).expect(0).out;
+    let study = program.latest();
+    assert_eq!(study.hosts.len(), 1);
+    let reasons = study.flags.iter().filter_map(|flag| match flag {
+        Flag::NotWatched { host, reason } => Some((host.as_str(), reason.as_str())),
+        _ => None,
+    });
+    let reasons: Vec<_> = reasons.collect();
+    let [("ssh://127.0.0.1", reason)] = reasons[..] else { panic!("{reasons:?}") };
+    assert!(reason.contains("refused"), "{reason}");
+    assert!(shown.contains("ssh://127.0.0.1 was not watched"), "{shown}");
 }
 
 #[test]
@@ -139,7 +268,7 @@ fn a_host_that_cannot_be_reached_is_told_before_anything_is_measured() {
     let directory = plain.path().to_str().unwrap();
     let check = |program: &Plimsoll, host: &str, code: i32, word: &str| {
         let ran = program.run(&["check", directory, "--host", host, "--quick", "-q"]).expect(code);
-        assert!(ran.err.contains(word), "{word} in: {}", ran.err);
+        assert!(!word.is_empty() && ran.err.contains(word), "{word} in: {}", ran.err);
         assert!(!ran.err.contains("geheim"), "a password is not repeated: {}", ran.err);
         assert_eq!(listing(plain.path()), vec![], "nothing was begun");
         assert!(program.exported("latest").is_none(), "nothing is in the store");
@@ -152,7 +281,7 @@ fn a_host_that_cannot_be_reached_is_told_before_anything_is_measured() {
     check(&program, "2=local", 2, "there is no target 2");
     check(&program, "0=local", 2, "the first is 1");
     let stranger = with_ssh(&sshd.configuration_of_a_stranger());
-    check(&stranger, &sshd.url(), 4, "");
+    check(&stranger, &sshd.url(), 4, "ssh-copy-id");
 }
 
 fn losses(trial: &Trial) -> usize {

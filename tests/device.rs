@@ -12,27 +12,8 @@ use model::{Cause, Ended};
 use probe_support::emulated::{ALL, Emulated};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use support::{Plimsoll, Ran, ended, signal, wait_until};
-
-/// A directory with this machine's probe, built by the system's compiler.
-fn probes() -> &'static Path {
-    static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
-        let made = Command::new("make")
-            .args(["-s", "-C"])
-            .arg(root.join("probe"))
-            .arg(format!("TARGET={}", target.display()))
-            .arg("probe")
-            .stdout(Stdio::null())
-            .status();
-        assert!(made.is_ok_and(|status| status.success()), "make probe");
-        target.join("probes")
-    })
-}
+use std::process::Command;
+use support::{Plimsoll, Ran, ended, probes, signal, wait_until};
 
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PROBES", probes().to_str().expect("a path in letters"))

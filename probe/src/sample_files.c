@@ -73,6 +73,8 @@ size_t sample_files_open(struct sample_file files[SAMPLE_FILES])
         {SAMPLE_DISKSTATS, "/proc/diskstats"}, {SAMPLE_NET_DEV, "/proc/net/dev"},
         {SAMPLE_NET_SNMP, "/proc/net/snmp"}, {SAMPLE_SOFTIRQS, "/proc/softirqs"},
         {SAMPLE_LOADAVG, "/proc/loadavg"},   {SAMPLE_NFSD, "/proc/net/rpc/nfsd"},
+        {SAMPLE_SCHEDULER, "/proc/schedstat"}, {SAMPLE_MDSTAT, "/proc/mdstat"},
+        {SAMPLE_SCHEDULER, "/sys/fs/cgroup/cpuacct/cpuacct.usage"},
     };
     struct opening opening = {.files = files, .suffix = ""};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {

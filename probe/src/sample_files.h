@@ -18,10 +18,12 @@ enum sample_section {
     SAMPLE_NFSD,         /* /proc/net/rpc/nfsd */
     SAMPLE_CLOCK,        /* one policy's frequency, in kHz */
     SAMPLE_TEMPERATURE,  /* one sensor, in millidegrees Celsius */
+    SAMPLE_SCHEDULER,    /* /proc/schedstat, or the root's cpuacct.usage */
+    SAMPLE_MDSTAT,       /* /proc/mdstat */
 };
 
 /* Those of /proc, then clocks, then temperatures. */
-#define SAMPLE_FILES (8u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
+#define SAMPLE_FILES (11u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
 
 struct sample_file {
     enum sample_section id;

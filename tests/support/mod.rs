@@ -10,6 +10,7 @@ pub mod strace;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The built program, with a store in a directory of its own.
@@ -108,6 +109,24 @@ impl Plimsoll {
         }
         Some(serde_json::from_str(&ran.expect(0).out).expect("an export is a study"))
     }
+}
+
+/// A directory with this machine's probe, built by the system's compiler.
+pub fn probes() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device");
+        let made = Command::new("make")
+            .args(["-s", "-C"])
+            .arg(root.join("probe"))
+            .arg(format!("TARGET={}", target.display()))
+            .arg("probe")
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.is_ok_and(|status| status.success()), "make probe");
+        target.join("probes")
+    })
 }
 
 impl From<Output> for Ran {

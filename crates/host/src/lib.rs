@@ -5,9 +5,11 @@
 #![forbid(unsafe_code)]
 
 pub mod device;
+pub mod mounts;
 pub mod probe;
 pub mod proc_files;
 pub mod reach;
+mod said;
 pub mod watch;
 
 pub use watch::{Ask, Asked, Local, Shell, Watch};

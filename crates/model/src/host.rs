@@ -12,6 +12,9 @@ pub struct ServerHost {
     /// Index of the target that it serves; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<usize>,
+    /// Whether it was guessed from the target's server, and is watched only where that just works.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub guessed: bool,
 }
 
 impl ServerHost {
@@ -57,6 +60,9 @@ pub struct HostFacts {
     /// How its counters were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched_by: Option<WatchedBy>,
+    /// Why the probe does not watch it, where it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub without_probe: Option<String>,
     /// Whether it is the machine that plimsoll ran on, reached under another name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_machine: bool,

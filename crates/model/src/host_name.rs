@@ -30,6 +30,18 @@ pub enum HostName {
     },
 }
 
+impl HostName {
+    /// The host of that name or address (IPv6 without brackets), as a target names its server, by
+    /// ssh as whoever ssh takes.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`] for a name that ssh must not be given.
+    pub fn by_ssh(host: &str) -> Result<HostName, Failure> {
+        check(host, "host", Some(host))?;
+        Ok(HostName::Ssh { user: None, host: host.to_owned(), port: None })
+    }
+}
+
 /// Whether a test bed or one of its hosts can be called so: at most 24 of a-z, 0-9 and '-', and a
 /// letter first. Such names go into those of processes, interfaces and directories as they are.
 pub fn is_lab_name(name: &str) -> bool {
@@ -210,6 +222,16 @@ mod tests {
             assert_eq!(serde_json::from_str::<HostName>(&json).unwrap(), host);
         }
         assert_eq!("ssh://nas/".parse::<HostName>().unwrap(), ssh(None, "nas", None));
+    }
+
+    #[test]
+    fn a_targets_server_by_ssh() {
+        for host in ["nas", "fe80::1%eth0", "192.0.2.7"] {
+            assert_eq!(HostName::by_ssh(host).unwrap(), super::tests::ssh(None, host, None));
+        }
+        for host in ["", "-oProxyCommand=id", "a b", "a;b"] {
+            assert!(HostName::by_ssh(host).is_err(), "{host}");
+        }
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod host_load;
 mod host_name;
 mod imported;
 mod metric;
+mod mount;
 mod op;
 mod plan;
 mod series;
@@ -37,6 +38,7 @@ pub use host_load::{
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
 pub use metric::{Measure, Metric, Side};
+pub use mount::{MountAccount, MountOperation, MountWire};
 pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Plan, Rule};
 pub use series::{Series, Window};

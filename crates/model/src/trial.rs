@@ -1,6 +1,8 @@
 //! One trial: one workload on one target in one block. It yields one number per metric.
 
-use crate::{Failure, Flag, HostLoad, ImportedRun, Metric, OpKind, OpStats, Series, Workload};
+use crate::{
+    Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats, Series, Workload,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -97,6 +99,9 @@ pub struct Trial {
     pub result: TrialResult,
     /// Load of every host watched.
     pub loads: Vec<HostLoad>,
+    /// Of a mounted target: what the kernel's own client counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mount: Option<MountAccount>,
     /// Of a run of another tool: what it said beside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportedRun>,

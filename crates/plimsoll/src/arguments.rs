@@ -33,7 +33,8 @@ configuration directory]";
 
 const HOST_HELP: &str = "The host that a target is served by, to watch its load meanwhile: \
 ssh://[user@]host[:port], by the system's own ssh, or local. 2=HOST is that of the second target, \
-without a number it is that of all. May be given several times. Nothing is installed there";
+without a number it is that of all; auto: the server that each target names, where ssh gets there \
+without asking. May be given several times. Nothing is installed there";
 
 #[derive(Args)]
 pub struct StoreArguments {
@@ -384,7 +385,7 @@ pub fn server_host(text: &str) -> Result<ServerHost, model::Failure> {
         },
         None => (None, text),
     };
-    Ok(ServerHost { host: host.parse()?, target })
+    Ok(ServerHost { host: host.parse()?, target, guessed: false })
 }
 
 /// Parses targets with their own words of failure.

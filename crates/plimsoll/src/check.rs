@@ -4,12 +4,9 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
-use host::{Local, Shell, Watch};
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{
-    Cause, Clock, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, ServerHost, Study, StudyId,
-};
+use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use study::{Conduct, conduct};
@@ -52,7 +49,7 @@ pub fn measure(
         .iter()
         .map(|t| load::open(t, &options))
         .collect::<Result<Vec<_>, Failure>>()?;
-    let hosts = watches(&plan, &clock)?;
+    let hosts::Watching { hosts, flags } = hosts::watch(&plan, &clock)?;
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
@@ -65,6 +62,7 @@ pub fn measure(
         nonce: rand::random(),
         live: true,
         hosts,
+        flags,
         clock,
         stop: signals.stop.clone(),
         keep: &mut store,
@@ -85,19 +83,6 @@ pub fn measure(
     }
     kept?;
     Ok((study, signals.cause()))
-}
-
-/// This machine, then each host that the plan names. They are reached before anything is measured.
-fn watches(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Vec<Box<dyn Watch>>, Failure> {
-    let mut watches: Vec<Box<dyn Watch>> = vec![Box::new(Local::new(clock.clone()))];
-    let mut seen = vec![&HostName::Local];
-    for ServerHost { host, .. } in &plan.hosts {
-        if !seen.contains(&host) {
-            seen.push(host);
-            watches.push(Box::new(Shell::watch(host, hosts::open, clock.clone())?));
-        }
-    }
-    Ok(watches)
 }
 
 /// Flags that only the whole study can tell.

@@ -2,7 +2,7 @@
 
 use crate::arguments::{self, Design, HostArguments, RuleArguments, WorkloadArguments};
 use model::units::{Bytes, GIB};
-use model::{Cause, Failure, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload};
+use model::{Cause, Failure, HostName, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload};
 use stats::stein::Stein;
 use std::num::NonZeroU16;
 
@@ -29,7 +29,7 @@ pub fn check(
     what: &WorkloadArguments,
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
-    let hosts = servers(&hosts.hosts, targets.len())?;
+    let hosts = servers(&hosts.hosts, &targets)?;
     let size = match (what.size, what.server_memory) {
         (Some(size), _) => size,
         (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
@@ -119,12 +119,15 @@ pub fn check(
     })
 }
 
-/// The servers' hosts, each once for each target.
-fn servers(given: &[String], targets: usize) -> Result<Vec<ServerHost>, Failure> {
+/// What stands for the hosts that the targets name themselves.
+const AUTO: &str = "auto";
+
+/// The servers' hosts, each once for each target; those that are guessed come last.
+fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Failure> {
     let mut hosts: Vec<ServerHost> = Vec::new();
-    for text in given {
+    for text in given.iter().filter(|text| *text != AUTO) {
         let server = arguments::server_host(text)?;
-        if let Some(target) = server.target.filter(|target| *target >= targets) {
+        if let Some(target) = server.target.filter(|target| *target >= targets.len()) {
             return Err(Failure::new(
                 Cause::Usage,
                 "find the target of a host",
@@ -141,7 +144,25 @@ fn servers(given: &[String], targets: usize) -> Result<Vec<ServerHost>, Failure>
             hosts.push(server);
         }
     }
+    if given.iter().any(|text| text == AUTO) {
+        for (target, of) in targets.iter().enumerate() {
+            let named = hosts.iter().any(|host| host.serves(target));
+            if let (false, Some(server)) = (named, server_of(of)) {
+                let host = HostName::by_ssh(server)?;
+                hosts.push(ServerHost { host, target: Some(target), guessed: true });
+            }
+        }
+    }
     Ok(hosts)
+}
+
+/// The server that a target names.
+fn server_of(target: &Target) -> Option<&str> {
+    match target {
+        Target::Directory(_) => None,
+        Target::Nfs(nfs) => Some(&nfs.host),
+        Target::Smb(smb) => Some(&smb.host),
+    }
 }
 
 /// Rounds the size down so that every worker's range is a whole number of blocks.

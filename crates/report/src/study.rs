@@ -5,6 +5,7 @@ pub(crate) mod head;
 pub(crate) mod hosts;
 pub(crate) mod imported;
 pub(crate) mod method;
+pub(crate) mod mounts;
 pub(crate) mod summary;
 pub(crate) mod warnings;
 pub(crate) mod workload;

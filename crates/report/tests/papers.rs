@@ -64,6 +64,39 @@ fn a_check_of_two_targets() {
     assert!(page.contains("plimsoll check nfs://nas/volume1 /srv/data --seed 42"));
 }
 
+#[test]
+fn a_mounted_target_has_the_kernels_account() {
+    let mut study = measured(&TWO, 2);
+    for trial in study.trials.iter_mut().filter(|t| t.cell.target == 1) {
+        trial.mount = Some(any_study::mount(0.007, 7));
+    }
+    let said = "The kernel's client on /srv/data: 14 READ (1.00 ms from request to reply, 1.00 ms \
+                queued before), 4 failed and 14 Writes, 4 failed.";
+    let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
+    assert_eq!(count(&terminal, said), 5, "{terminal}");
+    assert_eq!(count(&html(&study), &said.replace('\'', "&#39;")), 5);
+}
+
+#[test]
+fn which_watched_and_what_was_not_watched_is_said() {
+    let mut study = measured(&TWO, 2);
+    support::watch(&mut study, "ssh://root@nas");
+    study.hosts[1].without_probe = Some("there is no probe for mips here".into());
+    let (host, reason) = ("ssh://other".into(), "Connection refused".into());
+    study.flags.push(Flag::NotWatched { host, reason });
+    let pages =
+        [report::study(&study, &report::Style { width: 4000, colour: false }), html(&study)];
+    for page in pages {
+        for said in [
+            "Watching it by a shell over there took",
+            "could not watch it: there is no probe for mips here.",
+            "ssh://other was not watched: Connection refused",
+        ] {
+            assert!(page.contains(said), "{said} in {page}");
+        }
+    }
+}
+
 /// A server that is watched beside the client brings a part of its own.
 #[test]
 fn a_check_with_a_watched_server() {
@@ -173,6 +206,12 @@ fn names_with_markup_in_them_are_text() {
         host: "ssh://jane@secretnas.example.org:2222".into(),
         reason: "ssh: connect to host secretnas.example.org port 2222: gone".into(),
     });
+    study.hosts.last_mut().unwrap().without_probe =
+        Some("/home/jane/probes on secretnas.example.org: no space left".into());
+    study.flags.push(Flag::NotWatched {
+        host: "ssh://secretnas.example.org".into(),
+        reason: "jane@secretnas.example.org: Permission denied (publickey)".into(),
+    });
     plain::fail(&mut study.trials[0]);
     if let Outcome::Failed { phase, failure } = &mut study.trials[0].result.outcome {
         *phase = evil.into();
@@ -197,6 +236,7 @@ fn two_hundred_targets() {
     let page = html(&study);
     assert!(page.len() <= LIMIT, "{}", page.len());
     assert!(page.contains("Shown are the first 8 of 200 targets"));
+    assert!(page.contains("was idle. Shown are the first 4 of 200 targets"), "CPU over time");
     charts_are_sound(&[study]);
 }
 

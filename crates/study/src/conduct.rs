@@ -9,7 +9,7 @@ use crate::size;
 use host::Watch;
 use model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, HostName, Nanos, Origin, Outcome, Phase, Plan,
-    Rule, SCHEMA, Study, StudyId, Trial, TrialSpec,
+    Rule, SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
 };
 use runner::{Runner, RunnerOptions};
 use std::sync::Arc;
@@ -37,6 +37,8 @@ pub struct Conduct<'a> {
     pub nonce: u32,
     /// Hosts to watch: this machine, then those that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
+    /// What is odd already.
+    pub flags: Vec<Flag>,
     /// Whether windows are told while trials run (see [`RunnerOptions::live`]).
     pub live: bool,
     /// Time.
@@ -62,7 +64,7 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         plan: plan.clone(),
         targets: Vec::new(),
         hosts: Vec::new(),
-        flags: Vec::new(),
+        flags: order.flags.clone(),
         trials: Vec::new(),
         ended: Ended::Open,
     };
@@ -195,6 +197,7 @@ impl Conductor<'_> {
                 return Ok(());
             };
             self.hosts.again();
+            self.study.hosts = self.hosts.facts();
             if block > 0 && self.study.plan.baseline_seconds > 0.0 {
                 let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
                 add_new(&mut self.study.flags, flags);
@@ -250,7 +253,11 @@ impl Conductor<'_> {
             operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
-        self.hosts.clear();
+        self.hosts.clear(match self.study.plan.targets.get(cell.target) {
+            // As tables of mounts have it.
+            Some(Target::Directory(directory)) => directory.path.canonicalize().ok(),
+            _ => None,
+        });
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
         let mut next_look = hosts::LOOK.as_secs_f64();
         let mut result = self.runner.trial(&spec, &mut |event| {
@@ -283,6 +290,7 @@ impl Conductor<'_> {
             started_seconds,
             result,
             loads,
+            mount: self.hosts.mount(),
             imported: None,
         };
         let kept = self.keep.add_trial(&self.study, &trial);

@@ -1,10 +1,12 @@
 //! The hosts of a study, watched while its trials run. Nothing here waits while a load runs.
 
+use host::mounts;
 use host::proc_files::Hardware;
 use host::watch::{Account, Idle};
 use host::{Ask, Asked, Watch};
-use model::{Clock, Flag, HostFacts, HostLoad};
+use model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often [`Hosts::look`] is called: CPU times have steps of 10 ms.
@@ -34,6 +36,10 @@ pub(crate) struct Watched {
     /// Looks since it was last asked.
     looks: u32,
     ended: bool,
+    /// The directory under the load, where its mount is looked at, and what was counted of that at
+    /// the load's begin and end.
+    directory: Option<String>,
+    mounts: Vec<MountAccount>,
     /// Whether the load has its begin and its end.
     whole: bool,
     loss: Loss,
@@ -65,6 +71,8 @@ impl Watched {
             asked: VecDeque::new(),
             looks: 0,
             ended: true,
+            directory: None,
+            mounts: Vec::new(),
             whole: false,
             loss: Loss::None,
         }
@@ -72,15 +80,20 @@ impl Watched {
 
     pub(crate) fn begin(&mut self) {
         self.clear();
-        self.asked.push_back((Moment::End, self.watch.ask(Ask::Counters)));
+        self.ask_at_an_end();
         (self.ended, self.whole) = (false, true);
     }
 
     pub(crate) fn end(&mut self) {
         if !self.ended {
-            self.asked.push_back((Moment::End, self.watch.ask(Ask::Counters)));
+            self.ask_at_an_end();
             self.ended = true;
         }
+    }
+
+    fn ask_at_an_end(&mut self) {
+        let what = if self.directory.is_some() { Ask::Mounts } else { Ask::Counters };
+        self.asked.push_back((Moment::End, self.watch.ask(what)));
     }
 
     fn look(&mut self) -> Option<HostLoad> {
@@ -100,7 +113,12 @@ impl Watched {
                 break;
             }
             match asked.sample(patience) {
-                Some(sample) => last = self.account.add(sample),
+                Some(sample) => {
+                    last = self.account.add(sample);
+                    let mounts = sample.mounts.as_ref().zip(self.directory.as_deref());
+                    let account = mounts.and_then(|(texts, of)| mounts::account(texts, of));
+                    self.mounts.extend(account);
+                }
                 None => self.whole &= *moment == Moment::Between,
             }
             self.asked.pop_front();
@@ -112,6 +130,7 @@ impl Watched {
     fn clear(&mut self) {
         self.account = Account::new(&self.name, self.watch.hardware().clone(), self.idle);
         self.asked.clear();
+        self.mounts.clear();
         (self.looks, self.ended, self.whole) = (0, true, false);
     }
 
@@ -119,6 +138,12 @@ impl Watched {
     pub(crate) fn load(&mut self) -> Option<HostLoad> {
         self.take_in(SETTLED);
         self.account.load().filter(|_| self.whole)
+    }
+
+    /// What its kernel's client counted of the mount between begin and end.
+    fn mount(&self) -> Option<MountAccount> {
+        let [began, ended] = &self.mounts[..] else { return None };
+        mounts::between(began, ended)
     }
 
     /// What is odd about the load, and whether the host is lost, which is told once.
@@ -175,9 +200,13 @@ impl Hosts {
         }
     }
 
-    /// A trial begins; what comes before its load is not counted.
-    pub(crate) fn clear(&mut self) {
+    /// A trial begins, perhaps on a directory of the first host; what comes before its load is not
+    /// counted.
+    pub(crate) fn clear(&mut self, directory: Option<PathBuf>) {
         self.watched.iter_mut().for_each(Watched::clear);
+        if let Some(client) = self.watched.first_mut() {
+            client.directory = directory.and_then(|path| path.into_os_string().into_string().ok());
+        }
     }
 
     /// The load begins.
@@ -188,6 +217,12 @@ impl Hosts {
     /// The load ended; later calls before the next [`Hosts::begin`] change nothing.
     pub(crate) fn end(&mut self) {
         self.watched.iter_mut().for_each(Watched::end);
+    }
+
+    /// What the kernel's client counted between the last begin and end, once [`Hosts::loads`] has
+    /// been told.
+    pub(crate) fn mount(&self) -> Option<MountAccount> {
+        self.watched.iter().find_map(Watched::mount)
     }
 
     /// The load of every host since the last look or begin, as far as they have answered, for those

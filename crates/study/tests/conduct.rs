@@ -98,6 +98,7 @@ fn run(
         nonce: 0,
         live: false,
         hosts: Vec::new(),
+        flags: Vec::new(),
         clock,
         stop: stop.clone(),
         keep: &mut kept,

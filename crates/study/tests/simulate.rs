@@ -82,6 +82,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
         nonce: 0,
         live: false,
         hosts: Vec::new(),
+        flags: Vec::new(),
         clock: clock.clone(),
         stop: Arc::new(AtomicBool::new(false)),
         keep: &mut InMemory,

@@ -116,6 +116,7 @@ pub fn add(study: &mut Study, block: u32, target: usize, pattern: Pattern, bytes
         },
         cell: Cell { target, workload },
         loads: Vec::new(),
+        mount: None,
         imported: None,
     });
 }

@@ -1,7 +1,7 @@
 //! How a program over there ended, from its exit code and what the shell said.
 
-use super::text::last_line;
 use crate::reach::Output;
+use crate::said::last_line;
 use model::{Cause, Failure};
 
 /// How a program ended that did not do what it should.
@@ -30,7 +30,7 @@ impl Ending {
     /// Shells differ in their words; codes are POSIX's: 126 found but not executed, 127 not found,
     /// 128 and more a signal.
     pub fn of(output: &Output) -> Ending {
-        let said = last_line(&output.errors);
+        let said = last_line(&output.errors).unwrap_or_default();
         let says = |words: &[&str]| {
             let errors = String::from_utf8_lossy(&output.errors).to_lowercase();
             words.iter().any(|word| errors.contains(word))

@@ -8,8 +8,8 @@
 use super::ending::Ending;
 use super::programs::PROGRAM;
 use super::session::PATIENCE;
-use super::text::last_line;
 use crate::reach::{Channel, Output, Reach, quote};
+use crate::said::last_line;
 use model::{Cause, Failure};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -52,8 +52,7 @@ impl Place {
         let output = guard.finish(PATIENCE)?;
         match Ending::of(&Output { errors: said.clone(), ..output }) {
             ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name())),
-            _ if said.is_empty() => Ok(Err("the shell did not say why".into())),
-            _ => Ok(Err(last_line(&said))),
+            _ => Ok(Err(last_line(&said).unwrap_or("the shell did not say why".into()))),
         }
     }
 
@@ -77,7 +76,7 @@ impl Place {
         let command = format!("rm -rf {}", quote(&self.directory));
         let happened = match reach.run(&command, b"", PATIENCE) {
             Ok(Output { status: Some(0), .. }) => return Ok(()),
-            Ok(output) => last_line(&output.errors),
+            Ok(output) => last_line(&output.errors).unwrap_or_default(),
             Err(failure) => failure.happened,
         };
         let next = format!("It removes itself when the connection ends; else run there: {command}");

@@ -1,7 +1,7 @@
 //! What the probe's frames say: JSON objects and samples. Decoding alone, and nothing is believed.
 
 use super::frame::{Frame, Kind};
-use super::text::printable;
+use crate::said::printable;
 use model::Nanos;
 use serde_json::Value;
 use std::time::Duration;
@@ -112,11 +112,15 @@ pub enum FileKind {
     Frequency,
     /// One sensor's temperature, in 1/1000 °C.
     Temperature,
+    /// The scheduler's own clock: /proc/schedstat, or the root's cpuacct.usage.
+    Scheduler,
+    /// /proc/mdstat
+    Mdstat,
 }
 
 impl FileKind {
     /// All, in the order of their numbers.
-    pub const ALL: [FileKind; 10] = [
+    pub const ALL: [FileKind; 12] = [
         FileKind::Stat,
         FileKind::Meminfo,
         FileKind::Diskstats,
@@ -127,6 +131,8 @@ impl FileKind {
         FileKind::Nfsd,
         FileKind::Frequency,
         FileKind::Temperature,
+        FileKind::Scheduler,
+        FileKind::Mdstat,
     ];
 
     /// The kind of that number; `None` for one that this program does not know yet.

@@ -20,7 +20,6 @@ mod programs;
 mod request;
 mod sampler;
 mod session;
-mod text;
 
 pub use clock::Moment;
 pub use machine::Machine;

@@ -8,8 +8,8 @@ use super::programs::Programs;
 use super::request::Request;
 use super::sampler::Sampler;
 use super::session::{PATIENCE, Session};
-use super::text::last_line;
 use crate::reach::{Reach, put, quote};
+use crate::said::last_line;
 use model::{Cause, Failure};
 use serde_json::Value;
 use std::sync::Arc;
@@ -190,7 +190,7 @@ fn machines(reach: &dyn Reach, programs: &Programs) -> Result<Vec<Machine>, Fail
     let output = reach.run(&look, b"", PATIENCE)?;
     let cut = output.output.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let (uname, rest) = output.output.split_at(cut);
-    let uname = last_line(uname);
+    let uname = last_line(uname).unwrap_or_default();
     let rest: Vec<&[u8]> = rest.get(1..).unwrap_or_default().chunks(ELF_BYTES).take(2).collect();
     let candidates = Machine::candidates(&uname, &rest);
     let there: Vec<Machine> =

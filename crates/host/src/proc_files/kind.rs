@@ -33,6 +33,12 @@ pub enum FileKind {
     Watcher,
     /// The /proc/PID/stat of every process, one after the other
     Processes,
+    /// /proc/self/mountinfo
+    MountInfo,
+    /// /proc/self/mountstats
+    MountStats,
+    /// /proc/fs/cifs/Stats
+    CifsStats,
 }
 
 impl FileKind {
@@ -50,6 +56,9 @@ impl FileKind {
             "/proc/loadavg" => FileKind::LoadAverage,
             "/proc/net/rpc/nfsd" => FileKind::Nfsd,
             "/proc/mdstat" => FileKind::Raid,
+            "/proc/self/mountinfo" => FileKind::MountInfo,
+            "/proc/self/mountstats" => FileKind::MountStats,
+            "/proc/fs/cifs/Stats" => FileKind::CifsStats,
             _ if path.ends_with("/cpuacct.usage") => FileKind::Scheduler,
             _ if path.ends_with("/scaling_cur_freq") => FileKind::Frequency,
             _ if path.ends_with("/temp") => FileKind::Temperature,
@@ -71,6 +80,8 @@ impl FileKind {
             8 => FileKind::Nfsd,
             9 => FileKind::Frequency,
             10 => FileKind::Temperature,
+            11 => FileKind::Scheduler,
+            12 => FileKind::Raid,
             _ => return None,
         })
     }

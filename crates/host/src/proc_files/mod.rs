@@ -22,6 +22,7 @@ pub use processes::{ProcessTime, parse_processes};
 pub use raid::parse_raid;
 pub use sensors::{parse_celsius, parse_hertz};
 
+use crate::mounts::MountTexts;
 use model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs};
 use std::time::Duration;
 
@@ -62,6 +63,8 @@ pub struct Sample {
     pub raid: Option<String>,
     /// CPU time of every process; only where it was asked for.
     pub processes: Vec<ProcessTime>,
+    /// What is mounted; only where it was asked for.
+    pub mounts: Option<MountTexts>,
     /// CPU seconds that watching cost so far.
     pub watcher_seconds: Option<f64>,
 }
@@ -104,6 +107,9 @@ impl Sample {
                 FileKind::Processes => {
                     sample.processes = parse_processes(text, ticks_per_second);
                 }
+                FileKind::MountInfo => mounts(&mut sample).mountinfo = text.to_owned(),
+                FileKind::MountStats => mounts(&mut sample).mountstats = text.to_owned(),
+                FileKind::CifsStats => mounts(&mut sample).cifs_stats = text.to_owned(),
             }
         }
         (sample.cpu, sample.cores) = cpu?;
@@ -115,6 +121,10 @@ impl Sample {
         let within = answered.since(asked) / 2;
         Sample { at: asked + within, within, ..self }
     }
+}
+
+fn mounts(sample: &mut Sample) -> &mut MountTexts {
+    sample.mounts.get_or_insert_default()
 }
 
 fn highest(a: Option<f64>, b: Option<f64>) -> Option<f64> {

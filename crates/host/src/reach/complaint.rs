@@ -5,6 +5,7 @@
 //! choice of words depends on it.
 
 use super::shell::Instead;
+use crate::said::{last_line, lines};
 use model::{Cause, Failure, HostName};
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
@@ -202,26 +203,6 @@ fn by_hand(advice: &str, host: &HostName) -> String {
     advice.replace("{ssh}", &format!("ssh {port}{user}{host}"))
 }
 
-/// The last line of what was said.
-pub(super) fn last_line(said: &[u8]) -> Option<String> {
-    lines(said).pop()
-}
-
-/// The last lines of what was said, fit to be shown: with letters alone, and not too long.
-fn lines(said: &[u8]) -> Vec<String> {
-    const MOST_BYTES: usize = 16 << 10;
-    const MOST_LETTERS: usize = 240;
-    let hidden = |c: char| c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1);
-    String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BYTES)..])
-        .split(['\n', '\r'])
-        .map(|line| {
-            let letters = line.trim().chars().take(MOST_LETTERS);
-            letters.map(|c| if hidden(c) { '\u{fffd}' } else { c }).collect::<String>()
-        })
-        .filter(|line| !line.is_empty())
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,15 +272,6 @@ mod tests {
             assert!(failure.next.contains(next), "{failure}");
             assert_eq!(failure.happened.lines().count(), 1, "{failure}");
         }
-    }
-
-    #[test]
-    fn what_a_host_says_is_shown_as_letters_alone() {
-        let said = format!("\x1b[2J\u{202e}gone\u{7}{}\n\n \r\n", "x".repeat(1000));
-        let line = last_line(said.as_bytes()).unwrap();
-        assert!(line.starts_with("\u{fffd}[2J\u{fffd}gone\u{fffd}xx"), "{line}");
-        assert_eq!(line.chars().count(), 240);
-        assert_eq!(last_line(b"\n\r\n"), None);
     }
 
     #[test]

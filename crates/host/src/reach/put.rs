@@ -1,6 +1,7 @@
 //! Carrying a file in, by standard input: no scp and no sftp is needed over there.
 
-use super::{Reach, complaint, quote};
+use super::{Reach, quote};
+use crate::said::last_line;
 use model::{Cause, Failure};
 use std::time::Duration;
 
@@ -29,8 +30,7 @@ pub fn put(
     if done.status == Some(0) {
         return Ok(());
     }
-    let said = complaint::last_line(&done.errors)
-        .unwrap_or_else(|| "less arrived than was sent".to_owned());
+    let said = last_line(&done.errors).unwrap_or_else(|| "less arrived than was sent".to_owned());
     let (cause, next) = why(&said);
     Err(Failure::new(cause, format!("write {path}"), host.name(), said, next))
 }

@@ -36,6 +36,8 @@ const FILES: [&str; 12] = [
     "/proc/mdstat",
     "/proc/net/rpc/nfsd",
 ];
+/// What is mounted, and what the kernel's own clients say of it.
+const MOUNTS: [&str; 3] = ["/proc/self/mountinfo", "/proc/self/mountstats", "/proc/fs/cifs/Stats"];
 /// CPUs and thermal zones that are looked at.
 const SENSORS: usize = 16;
 
@@ -73,8 +75,14 @@ impl Local {
             .filter_map(|(kind, path)| Some((*kind, read_to_string(path).ok()?)))
             .collect();
         let answered = self.clock.now();
-        if what == Ask::Processes {
-            texts.push((FileKind::Processes, processes()));
+        match what {
+            Ask::Counters => {}
+            Ask::Processes => texts.push((FileKind::Processes, processes())),
+            Ask::Mounts => {
+                texts.extend(MOUNTS.iter().filter_map(|path| {
+                    Some((FileKind::of_path(path)?, read_to_string(path).ok()?))
+                }))
+            }
         }
         let texts = texts.iter().map(|(kind, text)| (*kind, text.as_str()));
         let mut sample = Sample::from_files(self.ticks_per_second, texts)?.taken(asked, answered);
@@ -119,7 +127,7 @@ fn facts() -> HostFacts {
         memory_bytes: memory.map_or(0, |m| m.total_bytes),
         cpu_accounting: cpu_accounting(&config, &nohz_full).to_owned(),
         watched_by: Some(WatchedBy::Proc),
-        is_this_machine: false,
+        ..HostFacts::default()
     }
 }
 

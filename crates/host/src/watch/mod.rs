@@ -5,7 +5,10 @@
 mod account;
 mod asked;
 mod counted;
+#[doc(hidden)]
+pub mod fuzzing;
 mod local;
+mod probe;
 mod remote;
 mod shell;
 mod stream;
@@ -13,7 +16,8 @@ mod stream;
 pub use account::{Account, Idle, load_between};
 pub use asked::{Answer, Asked};
 pub use local::Local;
-pub use remote::{Remote, Source};
+pub use probe::Probe;
+pub use remote::{Open, Opened, Remote, Source};
 pub use shell::{Connect, Shell};
 pub use stream::{MOST_SAMPLE, Sections};
 
@@ -28,6 +32,8 @@ pub enum Ask {
     Counters,
     /// And the CPU time of every process, which costs more: not while a load runs.
     Processes,
+    /// The counters, and what is mounted there with what the kernel's own clients say of it.
+    Mounts,
 }
 
 /// A host that can be watched.

@@ -21,6 +21,8 @@ pub struct Opened {
     pub facts: HostFacts,
     /// Its real devices.
     pub hardware: Hardware,
+    /// How often it may be asked.
+    pub interval: Duration,
 }
 
 /// Opens the source, at first and whenever it was lost.
@@ -51,9 +53,9 @@ struct Question {
 }
 
 impl Remote {
-    /// Opens the source; `interval` is how often it may be asked.
-    pub fn start(interval: Duration, mut open: Open) -> Result<Remote, Failure> {
-        let Opened { source, facts, hardware } = open()?;
+    /// Opens the source.
+    pub fn start(mut open: Open) -> Result<Remote, Failure> {
+        let Opened { source, facts, hardware, interval } = open()?;
         let (questions, state) = serve(source, &facts.name)?;
         Ok(Remote { open, facts, hardware, interval, questions, state })
     }
@@ -92,9 +94,9 @@ impl Watch for Remote {
         if self.lost().is_none() {
             return Ok(());
         }
-        let Opened { source, hardware, .. } = (self.open)()?;
+        let Opened { source, facts, hardware, interval } = (self.open)()?;
         (self.questions, self.state) = serve(source, &self.facts.name)?;
-        self.hardware = hardware;
+        (self.facts, self.hardware, self.interval) = (facts, hardware, interval);
         Ok(())
     }
 }
@@ -154,9 +156,14 @@ mod tests {
     fn remote(answers: u32) -> Remote {
         let open = move || {
             let facts = HostFacts { name: "it".into(), ..HostFacts::default() };
-            Ok(Opened { source: Box::new(Tired(answers)), facts, hardware: Hardware::default() })
+            Ok(Opened {
+                source: Box::new(Tired(answers)),
+                facts,
+                hardware: Hardware::default(),
+                interval: Duration::from_secs(1),
+            })
         };
-        Remote::start(Duration::from_secs(1), Box::new(open)).unwrap()
+        Remote::start(Box::new(open)).unwrap()
     }
 
     #[test]

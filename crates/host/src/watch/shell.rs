@@ -4,7 +4,7 @@
 //! sample, and none that sleeps meanwhile. It ends by itself when its input closes.
 
 use super::Ask;
-use super::remote::{Open, Opened, Remote, Source};
+use super::remote::{Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
 use crate::proc_files::{FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model};
 use crate::reach::{Channel, Opener, Reach};
@@ -52,9 +52,13 @@ done 2>/dev/null
     s devices; echo /sys/block/*/device /sys/class/net/*/device
     s 'end facts'
 } 2>/dev/null
+m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
 while read -r n p; do
-    head -n 5000 $f
-    if [ "$p" ]; then s processes; cat /proc/[0-9]*/stat; fi
+    case $p in
+        mounts) head -n 50000 $f $m;;
+        processes) head -n 5000 $f; s processes; cat /proc/[0-9]*/stat;;
+        *) head -n 5000 $f;;
+    esac
     s "end $n"
 done 2>/dev/null
 "#;
@@ -91,14 +95,13 @@ impl Shell {
         clock: Arc<dyn Clock>,
     ) -> Result<Remote, Failure> {
         let mut first = Some(reach);
-        let open: Open = Box::new(move || {
+        Remote::start(Box::new(move || {
             let reach = first.take().map_or_else(&again, Ok)?;
             Shell::open(&*reach, clock.clone())
-        });
-        Remote::start(INTERVAL, open)
+        }))
     }
 
-    fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
+    pub(super) fn open(reach: &dyn Reach, clock: Arc<dyn Clock>) -> Result<Opened, Failure> {
         let mut shell = Shell {
             channel: Some(reach.open(SCRIPT)?),
             name: reach.name().to_owned(),
@@ -109,25 +112,13 @@ impl Shell {
         };
         shell.receive("facts", Instant::now() + START)?;
         let said = Sections::new(&shell.buffer);
-        // USER_HZ is 100 on all but two dead architectures; BusyBox may have no getconf.
-        let ticks = said.get("ticks").parse::<u32>().ok().filter(|t| (1..=10_000).contains(t));
-        let ticks_per_second = f64::from(ticks.unwrap_or(100));
-        let short = |text: &str| text.chars().take(128).collect::<String>();
-        let mut facts = HostFacts {
-            name: shell.name.clone(),
-            kernel: short(said.get("kernel")),
-            cpu_model: parse_cpu_model(said.get("cpuinfo")).unwrap_or_default(),
-            cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),
-            watched_by: Some(WatchedBy::Shell),
-            is_this_machine: is_this_boot(said.get("boot")),
-            ..HostFacts::default()
-        };
+        shell.ticks_per_second = ticks_per_second(&said);
+        let mut facts = facts(&said, &shell.name);
         let hardware = Hardware::from_paths(said.get("devices"));
-        shell.ticks_per_second = ticks_per_second;
         let first = shell.sample(Ask::Counters)?;
         facts.cpus = first.cores.len() as u32;
         facts.memory_bytes = first.memory.map_or(0, |m| m.total_bytes);
-        Ok(Opened { source: Box::new(shell), facts, hardware })
+        Ok(Opened { source: Box::new(shell), facts, hardware, interval: INTERVAL })
     }
 
     /// Reads up to the end of an answer.
@@ -184,6 +175,7 @@ impl Source for Shell {
         let line = match what {
             Ask::Counters => format!("{number}\n"),
             Ask::Processes => format!("{number} processes\n"),
+            Ask::Mounts => format!("{number} mounts\n"),
         };
         let asked = self.clock.now();
         let written = match &mut self.channel {
@@ -196,16 +188,39 @@ impl Source for Shell {
         }
         self.receive(&number, until)?;
         let answered = self.clock.now();
-        let said = Sections::new(&self.buffer);
-        let files = said.iter().filter_map(|(name, text)| match name {
-            "processes" => Some((FileKind::Processes, text)),
-            path => Some((FileKind::of_path(path)?, text)),
-        });
-        match Sample::from_files(self.ticks_per_second, files) {
+        match sample(&Sections::new(&self.buffer), self.ticks_per_second) {
             Some(sample) => Ok(sample.taken(asked, answered)),
             None => Err(self.failure("it does not show its counters (/proc/stat)".to_owned())),
         }
     }
+}
+
+/// USER_HZ is 100 on all but two dead architectures; BusyBox may have no getconf.
+pub(super) fn ticks_per_second(said: &Sections<'_>) -> f64 {
+    let ticks = said.get("ticks").parse::<u32>().ok().filter(|t| (1..=10_000).contains(t));
+    f64::from(ticks.unwrap_or(100))
+}
+
+/// What the host is, but for what a sample tells.
+pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
+    HostFacts {
+        name: name.to_owned(),
+        kernel: said.get("kernel").chars().take(128).collect(),
+        cpu_model: parse_cpu_model(said.get("cpuinfo")).unwrap_or_default(),
+        cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),
+        watched_by: Some(WatchedBy::Shell),
+        is_this_machine: is_this_boot(said.get("boot")),
+        ..HostFacts::default()
+    }
+}
+
+/// The counters in an answer.
+pub(super) fn sample(said: &Sections<'_>, ticks_per_second: f64) -> Option<Sample> {
+    let files = said.iter().filter_map(|(name, text)| match name {
+        "processes" => Some((FileKind::Processes, text)),
+        path => Some((FileKind::of_path(path)?, text)),
+    });
+    Sample::from_files(ticks_per_second, files)
 }
 
 /// Whether a host says the boot that this machine says: then it is this machine.

@@ -3,6 +3,9 @@
 mod burner;
 mod hostile;
 mod moved;
+mod probe;
+#[path = "../probe_support/mod.rs"]
+mod probe_support;
 mod remote;
 mod shell;
 mod support;

@@ -20,6 +20,7 @@ fn meanwhile(work: impl FnOnce()) -> HostLoad {
 
 fn within_1_percent(seen: u64, moved: u64) {
     let ratio = seen as f64 / moved as f64;
+    println!("{seen} seen, {moved} moved: {ratio:.5}");
     assert!((0.99..=1.01).contains(&ratio), "{seen} seen, {moved} moved");
 }
 

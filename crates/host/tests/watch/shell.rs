@@ -69,6 +69,23 @@ fn its_own_cost_is_known() {
     assert!(last > first && last - first < 10.0, "{first} {last}");
 }
 
+#[test]
+fn mounts_only_where_they_are_asked_for() {
+    let (mut shell, mut local) = (by_shell(), Local::new(clock()));
+    let texts = [&mut shell as &mut dyn Watch, &mut local].map(|watch| {
+        assert_eq!(sample(watch, Ask::Counters).mounts, None);
+        sample(watch, Ask::Mounts).mounts.unwrap()
+    });
+    let file = |name: &str| std::fs::read_to_string(format!("/proc/self/{name}")).unwrap();
+    for texts in texts {
+        assert_eq!(texts.mountinfo.trim(), file("mountinfo").trim());
+        assert_eq!(texts.mountstats.trim(), file("mountstats").trim());
+        let root = texts.mountinfo.lines().any(|line| line.split(' ').nth(4) == Some("/"));
+        assert!(root, "{texts:?}");
+        assert_eq!(host::mounts::account(&texts, "/"), None, "no NFS and no SMB");
+    }
+}
+
 /// Forks of a shell that answers so many questions, by strace.
 fn forks(shell: &str, samples: usize) -> usize {
     let traced = tempfile::NamedTempFile::new().unwrap();

@@ -197,6 +197,7 @@ fn trial(
         },
         cell: Cell { target: 0, workload },
         loads: Vec::new(),
+        mount: None,
         imported: Some(ImportedRun {
             tool: tool.to_owned(),
             file: file.name.clone(),

@@ -50,6 +50,7 @@ pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: Some(x) },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: None },
         Flag::HiddenFromTicks { host: host(), by_ticks: x, by_scheduler: x },
+        Flag::NotWatched { host: host(), reason: host() },
         Flag::HostLost { host: host(), reason: host() },
         Flag::HostRestarted { host: host() },
         Flag::ImpossibleCounters { host: host() },
@@ -167,7 +168,11 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         .prop_map(|(targets, workloads, rule, x, (seed, server), engine, command)| Plan {
             targets,
             hosts: server
-                .map(|target| ServerHost { host: HostName::Local, target: Some(target) })
+                .map(|target| ServerHost {
+                    host: HostName::Local,
+                    target: Some(target),
+                    guessed: false,
+                })
                 .into_iter()
                 .collect(),
             workloads,
@@ -250,6 +255,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
                 started_seconds: x[1],
                 result: TrialResult { outcome, quantities, ops, series, flags },
                 loads,
+                mount: number.is_multiple_of(2).then(|| super::mount(x[2], number.into())),
                 imported: (x[2] > 0.0).then(|| imported(x[2], number)),
             }
         })

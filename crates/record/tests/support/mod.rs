@@ -94,6 +94,7 @@ pub fn trial(number: u32) -> Trial {
             }],
             ..HostLoad::default()
         }],
+        mount: None,
         imported: None,
     }
 }
@@ -170,23 +171,41 @@ pub fn watched() -> Study {
     let name = "ssh://root@nas:2222";
     let host: HostName = name.parse().unwrap();
     study.plan.hosts = vec![
-        ServerHost { host: host.clone(), target: Some(0) },
-        ServerHost { host: HostName::Local, target: None },
+        ServerHost { host: host.clone(), target: Some(0), guessed: true },
+        ServerHost { host: HostName::Local, target: None, guessed: false },
     ];
     study.hosts[0].watched_by = Some(WatchedBy::Proc);
     study.hosts.push(HostFacts {
         name: name.into(),
         cpus: 1,
         watched_by: Some(WatchedBy::Shell),
+        without_probe: Some("no space left".into()),
         is_this_machine: true,
         ..study.hosts[0].clone()
     });
     study.flags = any::flags_of_hosts(0.5, name);
     let quantities = &mut study.trials[0].result.quantities;
     quantities.extend(ADDED.map(|measure| (Metric::all(measure), 0.25)));
-    let load = load(name);
-    study.trials[0].loads.push(load);
+    study.trials[0].loads.push(load(name));
+    study.trials[0].mount = Some(mount(0.25, 7));
     study
+}
+
+/// An account with a value in every field.
+pub fn mount(x: f64, n: u64) -> MountAccount {
+    let wire = MountWire {
+        transmissions: n,
+        timeouts: 1,
+        sent_bytes: n,
+        received_bytes: n,
+        queue_seconds: x,
+        round_trip_seconds: x,
+        execution_seconds: x,
+    };
+    let operation = MountOperation { count: n, errors: 2, wire: Some(wire) };
+    let plain = MountOperation { wire: None, ..operation };
+    let operations = [("READ".to_owned(), operation), ("Writes".to_owned(), plain)];
+    MountAccount { file_system: "nfs4".into(), operations: operations.into() }
 }
 
 /// A load with a value in every field.

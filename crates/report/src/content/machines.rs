@@ -1,7 +1,7 @@
 //! The machines that took part: how busy they were, trial by trial and inside the trials.
 
 use super::over_time::{complete, phase};
-use super::{Figure, Part, resources};
+use super::{Figure, Part, only_some, resources};
 use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
 use crate::names;
 use crate::study::{Shown, hosts};
@@ -65,11 +65,11 @@ fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
     part
 }
 
-/// Operation by class.
+/// Operation by class, and by what it cost.
 fn table(shown: &Shown<'_>, host: &HostFindings) -> Table {
-    let columns = hosts::columns(shown, host);
-    let one_line = |text: &str| text.replace('\n', " ");
-    let header = columns.columns.iter().map(|(heading, _)| one_line(heading));
+    let mut columns = hosts::classes(shown, host);
+    columns.columns.extend(hosts::costs(shown, host).columns);
+    let header = columns.columns.iter().map(|(heading, _)| heading.replace('\n', " "));
     let mut table = Table::new(std::iter::once("work".to_owned()).chain(header).collect());
     table.rows.extend(columns.rows.iter().enumerate().map(|(i, name)| {
         let cells = columns.columns.iter().map(|(_, cells)| cells[i].clone());
@@ -116,7 +116,9 @@ pub(super) fn within(
     name: &str,
 ) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for target in found.targets.iter().filter(|t| t.complete > 0).take(WITHIN) {
+    let measured = || found.targets.iter().filter(|t| t.complete > 0);
+    let only = only_some(WITHIN, measured().count());
+    for target in measured().take(WITHIN) {
         let trials = complete(shown, target.target, &found.workload);
         let takes_part = |host: &&HostFindings| {
             let here =
@@ -129,7 +131,7 @@ pub(super) fn within(
             let subject = names::of(&shown.names, target.target);
             let title =
                 format!("{}, {subject}: CPU of {} over time", capital(name), hosts::name(host));
-            figures.extend(over_trial(&trials, host, id, title, &subject));
+            figures.extend(over_trial(&trials, host, (id, title), &subject, &only));
         }
     }
     figures
@@ -138,9 +140,9 @@ pub(super) fn within(
 fn over_trial(
     trials: &[&Trial],
     host: &str,
-    id: String,
-    title: String,
+    (id, title): (String, String),
     subject: &str,
+    only: &str,
 ) -> Option<Figure> {
     let loads = || trials.iter().flat_map(|t| &t.loads).filter(|l| l.host == host);
     let most = loads().map(|l| l.stretches.len()).max()?;
@@ -154,10 +156,10 @@ fn over_trial(
         edges.push(edges.last().copied().unwrap_or(0.0) + seconds);
         sums.push(stretches.iter().fold(CpuTimes::default(), |sum, s| sum + s.cpu));
     }
-    let caption =
-        "Share of the time of all cores, the mean of the trials. What is missing to 100% \
-                   was idle."
-            .to_owned();
+    let caption = format!(
+        "Share of the time of all cores, the mean of the trials. What is missing to 100% was \
+         idle.{only}"
+    );
     let layers = CLASSES.iter().map(|(label, style, of)| Layer {
         label: (*label).to_owned(),
         style: *style,

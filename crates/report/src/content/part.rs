@@ -3,7 +3,7 @@
 use super::{Figure, Part, answer, machines, only_some, over_time, quantiles, series};
 use crate::chart::{Axis, BANDWIDTH, Bar, Bars, Dot, Kind, RATE, Table};
 use crate::names;
-use crate::study::{Shown, cpu, workload};
+use crate::study::{Shown, cpu, mounts, workload};
 use crate::text::capital;
 use explain::WorkloadFindings;
 use model::{Measure, Metric, Pattern};
@@ -35,6 +35,7 @@ pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -
         part.table = Some(table(shown, found, &rows));
         part.claims.extend(workload::single_blocks(shown, found));
         part.claims.extend(cpu::owners(shown, found));
+        part.claims.extend(mounts::accounts(shown, found));
     }
     part.claims.extend(workload::incomplete(shown, found));
     if found.pairs.len() <= super::MOST_LINES {

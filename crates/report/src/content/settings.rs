@@ -5,7 +5,7 @@ use crate::names;
 use crate::study::{Shown, head};
 use crate::text::printable;
 use model::units::{Bytes, GIB, three_digits};
-use model::{HostFacts, Origin, TargetFacts};
+use model::{HostFacts, Origin, TargetFacts, WatchedBy};
 
 /// Targets up to which each is a column.
 const COLUMNS: usize = 4;
@@ -53,13 +53,24 @@ const TARGET: [Fact<TargetFacts>; 10] = [
     ("notes", |t| known(&t.notes.join("; "))),
 ];
 
-const HOST: [Fact<HostFacts>; 5] = [
+const HOST: [Fact<HostFacts>; 7] = [
     ("kernel", |h| known(&h.kernel)),
     ("CPU", |h| known(&h.cpu_model)),
     ("cores", |h| Some(h.cpus.to_string())),
     ("memory", |h| Some(amount(h.memory_bytes))),
     ("CPU accounting", |h| known(&h.cpu_accounting)),
+    ("watched by", |h| h.watched_by.map(watcher)),
+    ("no probe there", |h| h.without_probe.as_deref().and_then(known)),
 ];
+
+fn watcher(by: WatchedBy) -> String {
+    match by {
+        WatchedBy::Proc => "plimsoll itself",
+        WatchedBy::Shell => "a shell over there",
+        WatchedBy::Probe => "the probe over there",
+    }
+    .to_owned()
+}
 
 fn known(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| printable(text))

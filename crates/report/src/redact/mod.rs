@@ -69,7 +69,7 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 16] = [
+const OWN: [&str; 17] = [
     "kind",
     "flag",
     "cause",
@@ -86,6 +86,7 @@ const OWN: [&str; 16] = [
     "cpu_model",
     "cpu_accounting",
     "watched_by",
+    "file_system",
 ];
 
 /// Words of the schema in fields that hold a user's words elsewhere.

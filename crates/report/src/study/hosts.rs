@@ -18,7 +18,9 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     }
     for host in shown.findings.hosts.iter().filter(|host| !host.work.is_empty()) {
         page.heading(&heading(host));
-        page.lines(&columns(shown, host).fitted(page.style.columns()));
+        page.lines(&classes(shown, host).fitted(page.style.columns()));
+        page.lines("\n");
+        page.lines(&costs(shown, host).fitted(page.style.columns()));
         remarks(shown, host).iter().for_each(|remark| page.paragraph(remark));
     }
 }
@@ -61,9 +63,8 @@ const NOTHING: &str = "–";
 /// What work cost the host.
 type Cost = fn(&HostWork) -> Option<CpuTimes>;
 
-/// A row for each workload and target, a column for each class in percent of all cores, and what
-/// an operation and a gigabyte cost.
-pub(crate) fn columns(shown: &Shown<'_>, host: &HostFindings) -> Columns {
+/// A row for each workload and target.
+fn rows(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
     let row = |work: &HostWork| {
         let pattern = capital(&names::pattern(work.workload.pattern));
         match shown.names.len() {
@@ -71,33 +72,38 @@ pub(crate) fn columns(shown: &Shown<'_>, host: &HostFindings) -> Columns {
             _ => format!("{pattern}, {}", names::of(&shown.names, work.target)),
         }
     };
-    let stolen = host.work.iter().any(|work| work.shares.steal > STEAL);
-    let of_class = |(heading, class): &(&str, Class)| {
-        let cells = host.work.iter().map(|work| format!("{:.1}", 100.0 * class(&work.shares)));
-        ((*heading).to_owned(), cells.collect())
+    host.work.iter().map(row).collect()
+}
+
+/// A column for each class in percent of all cores, as in the published table.
+pub(crate) fn classes(shown: &Shown<'_>, host: &HostFindings) -> Columns {
+    let percent = |share: &dyn Fn(&HostWork) -> f64| -> Vec<String> {
+        host.work.iter().map(|work| format!("{:.1}", 100.0 * share(work))).collect()
     };
-    let classes = CLASSES.iter().filter(|(heading, _)| stolen || *heading != "steal");
-    let mut columns: Vec<(String, Vec<String>)> = classes.map(of_class).collect();
-    let busiest = host.work.iter().map(|work| format!("{:.1}", 100.0 * work.busiest_core));
-    columns.push(("busiest\ncore".to_owned(), busiest.collect()));
+    let stolen = host.work.iter().any(|work| work.shares.steal > STEAL);
+    let shown_here = CLASSES.iter().filter(|(heading, _)| stolen || *heading != "steal");
+    let mut columns: Vec<(String, Vec<String>)> = shown_here
+        .map(|(heading, class)| ((*heading).to_owned(), percent(&|work| class(&work.shares))))
+        .collect();
+    columns.push(("busiest\ncore".to_owned(), percent(&|work| work.busiest_core)));
+    Columns { rows: rows(shown, host), columns }
+}
+
+/// What an operation and a gigabyte cost, and in which classes.
+pub(crate) fn costs(shown: &Shown<'_>, host: &HostFindings) -> Columns {
+    let mut columns = Vec::new();
     let costs: [(&str, Kind, Cost); 2] = [
         ("CPU an\noperation", CPU_PER_100K, |work| work.per_operation),
         ("CPU\na GB", CPU_PER_GB, |work| work.per_byte),
     ];
     for (heading, kind, of) in costs {
-        let cells: Vec<Option<f64>> =
-            host.work.iter().map(|work| of(work).map(|cpu| cpu.busy().0)).collect();
-        if cells.iter().any(Option::is_some) {
-            let text =
-                |cell: &Option<f64>| cell.map_or(NOTHING.to_owned(), |cost| kind.value(cost));
-            columns.push((heading.to_owned(), cells.iter().map(text).collect()));
-        }
+        let text = |cost: CpuTimes| kind.value(cost.busy().0);
+        let cells = host.work.iter().map(|work| of(work).map_or(NOTHING.to_owned(), text));
+        columns.push((heading.to_owned(), cells.collect()));
     }
-    let parts: Vec<String> = host.work.iter().map(by_class).collect();
-    if parts.iter().any(|part| part != NOTHING) {
-        columns.push(("of it".to_owned(), parts));
-    }
-    Columns { rows: host.work.iter().map(row).collect(), columns }
+    columns.push(("of it".to_owned(), host.work.iter().map(by_class).collect()));
+    columns.retain(|(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NOTHING));
+    Columns { rows: rows(shown, host), columns }
 }
 
 /// What the cost is made of, in the unit that the pattern is told in: "sys 3.27, usr 1.31".
@@ -171,9 +177,12 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
         let how = match by {
             WatchedBy::Proc => "Watching it by its own files",
             WatchedBy::Shell => "Watching it by a shell over there",
-            WatchedBy::Probe => "Watching it by the probe",
+            WatchedBy::Probe => "Watching it by the probe over there",
         };
         said.push(format!("{how} took {} of a core.", share(watching)));
+    }
+    if let Some(why) = &facts.without_probe {
+        said.push(format!("The probe, which takes less, could not watch it: {}.", printable(why)));
     }
     said.extend(accounting(facts, host));
     said

@@ -1,6 +1,6 @@
 //! One workload: a table of levels, and each further target against the first.
 
-use super::{Shown, cpu, imported};
+use super::{Shown, cpu, imported, mounts};
 use crate::figure::{self, BANDWIDTH, Kind, RATE, TIME, ends};
 use crate::names;
 use crate::page::Page;
@@ -35,6 +35,7 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) 
         page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
         single_blocks(shown, found).iter().for_each(|said| page.paragraph(said));
         cpu::owners(shown, found).iter().for_each(|owners| page.paragraph(owners));
+        mounts::accounts(shown, found).iter().for_each(|account| page.paragraph(account));
         imported::runs(shown, found).iter().for_each(|run| page.item("- ", run));
     }
     if shown.findings.fixed_repeats {

@@ -161,7 +161,8 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
 /// Has the first target's own host watched in every trial: one core, slow, with a disk.
 pub fn watch(study: &mut Study, host: &str) {
     let mut chance = Chance(11);
-    study.plan.hosts = vec![ServerHost { host: host.parse().unwrap(), target: Some(0) }];
+    study.plan.hosts =
+        vec![ServerHost { host: host.parse().unwrap(), target: Some(0), guessed: false }];
     study.hosts.push(HostFacts {
         name: host.to_owned(),
         cpu_model: "MIPS 74Kc V4.12".into(),

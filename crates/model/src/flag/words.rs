@@ -1,0 +1,205 @@
+//! What each warning says, and what it advises.
+
+use super::Flag;
+use crate::{StoredOn, units};
+
+impl Flag {
+    /// What is odd, in a sentence.
+    pub fn message(&self) -> String {
+        match self {
+            Flag::InFlightMismatch { integrated, by_littles_law } => format!(
+                "the operations in flight ({integrated:.2}) do not match rate x response time ({by_littles_law:.2})"
+            ),
+            Flag::TwoPhases { at_seconds, burst_bytes_per_second, sustained_bytes_per_second } => {
+                format!(
+                    "two phases: {} until {at_seconds:.1} s, then {}",
+                    units::bytes_per_second(*burst_bytes_per_second),
+                    units::bytes_per_second(*sustained_bytes_per_second)
+                )
+            }
+            Flag::LongGap { seconds } => {
+                format!("no operation completed for {}", units::seconds(*seconds))
+            }
+            Flag::BusyBaseline { host, busy } => {
+                format!("{host} was {:.0}% busy before the load began", busy * 100.0)
+            }
+            Flag::OtherTraffic { host, bytes_per_second } => format!(
+                "{} of other network traffic on {host} before the load began",
+                units::bytes_per_second(*bytes_per_second)
+            ),
+            Flag::BusyProcess { host, process, cores } => format!(
+                "'{process}' on {host} used {:.0}% of a core before the load began",
+                cores * 100.0
+            ),
+            Flag::BusyRaid { host, work } => {
+                format!("the RAID of {host} was busy with itself ({work})")
+            }
+            Flag::ServerSaturated { host, core_busy } => {
+                format!("a core of {host} was {:.0}% busy", core_busy * 100.0)
+            }
+            Flag::Throttled { host, from_hertz, to_hertz, celsius } => {
+                let hot = celsius.map(|c| format!(" at up to {c:.0} °C")).unwrap_or_default();
+                format!(
+                    "the clock of {host} fell from {:.0} to {:.0} MHz under load{hot}",
+                    from_hertz * 1e-6,
+                    to_hertz * 1e-6
+                )
+            }
+            Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => format!(
+                "{host} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
+                 by its ticks, {by_scheduler:.2} by its scheduler"
+            ),
+            Flag::NotWatched { host, reason } => format!("{host} was not watched: {reason}"),
+            Flag::HostLost { host, reason } => {
+                format!("{host} could not be watched any more: {reason}")
+            }
+            Flag::HostRestarted { host } => format!("{host} restarted during the trial"),
+            Flag::ImpossibleCounters { host } => {
+                format!("{host} showed counters that cannot be true")
+            }
+            Flag::SameMachine { host } => {
+                format!(
+                    "{host} is the machine that plimsoll runs on: its load holds the client's too"
+                )
+            }
+            Flag::ClientSaturated { core_busy } => {
+                format!("a core of this machine was {:.0}% busy", core_busy * 100.0)
+            }
+            Flag::OtherRun { directory } => {
+                format!("another plimsoll run is using this share now ({directory})")
+            }
+            Flag::Leftovers { directories, .. } => {
+                format!("leftovers of a run that died: {}", directories.join(", "))
+            }
+            Flag::PageCache { target } => {
+                format!("{target} does not take O_DIRECT: this machine's page cache takes part")
+            }
+            Flag::WorkingSet { target, size, reads_from: StoredOn::ServerMemory, .. } => {
+                format!("reads of {size} on {target} came from the server's memory, not its disk")
+            }
+            Flag::WorkingSet { target, size, .. } => format!(
+                "{size} on {target} may fit in the server's memory: whether disk or memory was read is unknown"
+            ),
+            Flag::SizeLowered { wanted, used, bytes_per_second } => format!(
+                "the files have {used} instead of {wanted}: writing takes {}",
+                units::bytes_per_second(*bytes_per_second)
+            ),
+            Flag::BadContent { stale, misplaced, corrupt } => format!(
+                "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
+            ),
+            Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
+            Flag::NotCleaned { target, directory } => {
+                format!("{directory} could not be removed from {target}")
+            }
+            Flag::SameTarget { target } => {
+                format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
+            }
+            Flag::StabilityDiffers { detail } => {
+                format!("the targets do not make writes equally safe: {detail}")
+            }
+            Flag::CapReached { blocks, wanted } => {
+                format!("cap reached: {blocks} blocks run, the stop rule asked for {wanted}")
+            }
+            Flag::Quick { resolvable: Some(r) } => format!(
+                "a quick look: with the spread seen, differences below {:.0}% are not resolved",
+                (r - 1.0) * 100.0
+            ),
+            Flag::Quick { resolvable: None } => {
+                "a quick look: small differences are not resolved".to_owned()
+            }
+            Flag::FewOperations { count } => format!("only {count} operations completed"),
+        }
+    }
+
+    /// What to do about it, in a sentence.
+    pub fn advice(&self) -> String {
+        match self {
+            Flag::InFlightMismatch { .. } => {
+                "Treat the trial as suspect; run again on a quieter machine.".into()
+            }
+            Flag::TwoPhases { .. } => {
+                "A write cache filled or something throttled; lengthen --time to see the sustained rate alone.".into()
+            }
+            Flag::LongGap { .. } => {
+                "Look for a disk that spins up, a busy server or a lossy link.".into()
+            }
+            Flag::BusyBaseline { host, .. } => format!(
+                "Stop other work on {} and run again; its noise widens every interval.",
+                place(host)
+            ),
+            Flag::BusyProcess { host, .. } => {
+                format!("Stop it on {}, or wait until it is done.", place(host))
+            }
+            Flag::BusyRaid { .. } => {
+                "Wait until it is done, or pause it: it takes disk and CPU time.".into()
+            }
+            Flag::ServerSaturated { .. } => {
+                "The server's CPU may be the limit: see its classes and what an operation costs it.".into()
+            }
+            Flag::Throttled { .. } => {
+                "Cool it, or measure longer: figures before and after are not comparable.".into()
+            }
+            Flag::HiddenFromTicks { .. } => {
+                "Do not rely on this host's CPU figures: work in step with the tick is not in them.".into()
+            }
+            Flag::NotWatched { .. } => {
+                "See that ssh gets there without asking, or say how with --host ssh://[user@]host.".into()
+            }
+            Flag::HostLost { host, .. } => {
+                format!("What was measured is kept; look at {host} and its link, and run again.")
+            }
+            Flag::HostRestarted { .. } => "Look at its log; run again.".into(),
+            Flag::ImpossibleCounters { host } => {
+                format!("Its load is left out of this trial; look at /proc/stat of {host}.")
+            }
+            Flag::SameMachine { .. } => {
+                "Watch a client and a server apart: run plimsoll on another machine.".into()
+            }
+            Flag::OtherTraffic { host, .. } => {
+                format!("Stop other transfers of {} and run again.", place(host))
+            }
+            Flag::ClientSaturated { .. } => {
+                "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
+            }
+            Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
+            Flag::Leftovers { target, .. } => {
+                format!("Remove them with: plimsoll clean '{target}'")
+            }
+            Flag::PageCache { .. } => {
+                "Reads may come from this machine's memory; give --size above its memory to measure the storage.".into()
+            }
+            Flag::WorkingSet { settles: Some(size), .. } => format!(
+                "To measure the disk: --size {} (twice the server's memory).",
+                size.to_string().replace(' ', "")
+            ),
+            Flag::WorkingSet { settles: None, .. } => {
+                "Twice the server's memory settles it: for a server with 2 GiB, --size 4GiB.".into()
+            }
+            Flag::SizeLowered { wanted, .. } => format!(
+                "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",
+                wanted.to_string().replace(' ', "")
+            ),
+            Flag::BadContent { .. } => {
+                "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
+            }
+            Flag::ServerRestarted => "Look at the server's log; run again.".into(),
+            Flag::NotCleaned { target, .. } => {
+                format!("When it is reachable again: plimsoll clean '{target}'")
+            }
+            Flag::SameTarget { .. } => {
+                "Good for judging the noise here; otherwise look for a typing error.".into()
+            }
+            Flag::StabilityDiffers { .. } => {
+                "Compare with --stability filesync, or read the write verdicts with this in mind.".into()
+            }
+            Flag::CapReached { .. } => "Raise --max-time for narrower intervals.".into(),
+            Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
+            Flag::FewOperations { .. } => "Lengthen --time.".into(),
+        }
+    }
+}
+
+/// The host that plimsoll runs on, in words.
+fn place(host: &str) -> &str {
+    if host == "local" { "this machine" } else { host }
+}

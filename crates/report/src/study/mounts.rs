@@ -1,0 +1,65 @@
+//! What the kernel's own client says of a mounted target.
+
+use super::Shown;
+use crate::figure::TIME;
+use crate::names;
+use crate::text::{counted, listed, printable};
+use explain::WorkloadFindings;
+use model::{MountOperation, Outcome};
+use std::collections::BTreeMap;
+
+/// Operations that are worth a word, the most frequent ones.
+const MOST: usize = 3;
+
+/// "The kernel's client on nas: 12,000 READ, 1.02 ms from request to reply, 0.10 ms queued before."
+pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
+    let of_target = |target: &explain::TargetFindings| {
+        let mut sums: BTreeMap<&str, MountOperation> = BTreeMap::new();
+        let trials = shown.study.trials.iter().filter(|trial| {
+            trial.cell.target == target.target
+                && trial.cell.workload == found.workload
+                && matches!(trial.result.outcome, Outcome::Complete)
+        });
+        for (name, operation) in trials.flat_map(|t| &t.mount).flat_map(|m| &m.operations) {
+            add(sums.entry(name).or_default(), operation);
+        }
+        let mut sums: Vec<(&str, MountOperation)> = sums.into_iter().collect();
+        sums.sort_by_key(|(_, operation)| std::cmp::Reverse(operation.count));
+        sums.truncate(MOST);
+        let said: Vec<String> = sums.iter().map(|(name, sum)| told(name, sum)).collect();
+        let name = names::of(&shown.names, target.target);
+        (!said.is_empty()).then(|| format!("The kernel's client on {name}: {}.", listed(&said)))
+    };
+    found.targets.iter().filter_map(of_target).collect()
+}
+
+fn add(sum: &mut MountOperation, more: &MountOperation) {
+    sum.count = sum.count.saturating_add(more.count);
+    sum.errors = sum.errors.saturating_add(more.errors);
+    let Some(more) = more.wire else { return };
+    let wire = sum.wire.get_or_insert_default();
+    wire.transmissions = wire.transmissions.saturating_add(more.transmissions);
+    wire.queue_seconds += more.queue_seconds;
+    wire.round_trip_seconds += more.round_trip_seconds;
+}
+
+fn told(name: &str, sum: &MountOperation) -> String {
+    let mut said = format!("{} {}", sum.count, printable(name));
+    if let (Some(wire), true) = (sum.wire, sum.count > 0) {
+        let each = |seconds: f64| TIME.value(seconds / sum.count as f64);
+        said.push_str(&format!(
+            " ({} from request to reply, {} queued before",
+            each(wire.round_trip_seconds),
+            each(wire.queue_seconds)
+        ));
+        let again = wire.transmissions.saturating_sub(sum.count);
+        if again > 0 {
+            said.push_str(&format!(", {} again", counted(again, "request")));
+        }
+        said.push(')');
+    }
+    if sum.errors > 0 {
+        said.push_str(&format!(", {} failed", sum.errors));
+    }
+    said
+}

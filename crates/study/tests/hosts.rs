@@ -1,0 +1,268 @@
+//! Hosts that are watched while a study runs, exactly: what an operation costs them, what disturbs
+//! them before it begins, and what happens when they are lost.
+
+use host::mounts::MountTexts;
+use host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
+use host::{Ask, Asked, Watch};
+use load::{MockShare, Op, Reply, VirtualClock};
+use model::units::{Bytes, KIB, MIB};
+use model::{
+    Cause, Clock, CpuTimes, DirectoryTarget, Failure, Flag, HostFacts, HostName, Layout, Measure,
+    Metric, Nanos, Pattern, Plan, Rule, ServerHost, Stability, Study, StudyId, Target, Workload,
+};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+use study::{Conduct, InMemory, conduct};
+
+/// What an operation costs the server, in CPU seconds, and how busy it is without one.
+const PER_OPERATION: f64 = 0.0005;
+const IDLE: f64 = 0.14;
+
+/// A server with two cores on a scripted clock.
+struct Server {
+    name: &'static str,
+    clock: Arc<VirtualClock>,
+    operations: Arc<AtomicU64>,
+    /// Answers that it has left before it is lost, and whether it then comes back.
+    answers: u64,
+    comes_back: bool,
+    tries: Arc<AtomicU64>,
+    hardware: Hardware,
+    /// A directory that it has mounted over NFS.
+    mounted: Option<String>,
+}
+
+impl Server {
+    fn sample(&self, what: Ask) -> Sample {
+        let seconds = self.clock.now().0 as f64 * 1e-9;
+        let caused = self.operations.load(Ordering::Relaxed) as f64 * PER_OPERATION;
+        let busy = IDLE * seconds + caused;
+        let core = CpuTimes { system: busy, idle: seconds - busy, ..CpuTimes::default() };
+        let other = CpuTimes { idle: seconds, ..CpuTimes::default() };
+        let indexer = ProcessTime { id: 7, name: "indexer".into(), seconds: IDLE * seconds };
+        Sample {
+            at: self.clock.now(),
+            uptime_seconds: Some(seconds),
+            cpu: core + other,
+            cores: vec![core, other],
+            interfaces: vec![InterfaceCounters {
+                name: "eth0".into(),
+                received_bytes: (5e6 * seconds) as u64,
+                received_packets: (5e3 * seconds) as u64,
+                ..InterfaceCounters::default()
+            }],
+            raid: Some("md0: check at 3%".into()),
+            mounts: self.mounted.as_ref().filter(|_| what == Ask::Mounts).map(|on| self.mounts(on)),
+            processes: if what == Ask::Processes { vec![indexer] } else { Vec::new() },
+            ..Sample::default()
+        }
+    }
+}
+
+impl Server {
+    /// As if each operation were a READ of 2 ms.
+    fn mounts(&self, on: &str) -> MountTexts {
+        let reads = self.operations.load(Ordering::Relaxed);
+        let milliseconds = 2 * reads;
+        MountTexts {
+            mountinfo: format!(
+                "1 0 0:1 / / rw - ext4 /dev/vda rw\n2 1 0:2 / {on} rw - nfs nas:/x rw\n"
+            ),
+            mountstats: format!(
+                "device nas:/x mounted on {on} with fstype nfs statvers=1.1\n\tper-op statistics\n\
+                 \t READ: {reads} {reads} 0 1 1 0 {milliseconds} {milliseconds} 0\n"
+            ),
+            cifs_stats: String::new(),
+        }
+    }
+}
+
+impl Watch for Server {
+    fn facts(&self) -> HostFacts {
+        HostFacts { name: self.name.into(), ..HostFacts::default() }
+    }
+    fn hardware(&self) -> &Hardware {
+        &self.hardware
+    }
+    fn ask(&mut self, what: Ask) -> Asked {
+        let sample = (self.answers > 0).then(|| self.sample(what));
+        self.answers = self.answers.saturating_sub(1);
+        Asked::answered(sample)
+    }
+    fn interval(&self) -> Duration {
+        Duration::from_secs(1)
+    }
+    fn lost(&self) -> Option<Failure> {
+        let lost = || Failure::new(Cause::Unreachable, "watch", self.name, "the line is cut", "");
+        (self.answers == 0).then(lost)
+    }
+    fn again(&mut self) -> Result<(), Failure> {
+        self.tries.fetch_add(1, Ordering::Relaxed);
+        if !self.comes_back {
+            return Err(Failure::new(Cause::Unreachable, "reach", self.name, "still cut", ""));
+        }
+        self.answers = u64::MAX;
+        Ok(())
+    }
+}
+
+fn plan(blocks: u32) -> Plan {
+    let workload = Workload {
+        pattern: Pattern::RandomRead,
+        block: Bytes(64 * KIB),
+        size: Bytes(MIB),
+        workers: NonZeroU16::MIN,
+        depth: NonZeroU16::MIN,
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    };
+    let host: HostName = "ssh://nas".parse().unwrap();
+    Plan {
+        targets: vec![Target::Directory(DirectoryTarget { path: "0".into() })],
+        workloads: vec![workload],
+        trial_seconds: 3.0,
+        warm_up_seconds: 0.3,
+        rule: Rule::Fixed { blocks },
+        cap_seconds: 600.0,
+        baseline_seconds: 2.0,
+        margin: 0.05,
+        confidence: 0.95,
+        operation_timeout_seconds: 30.0,
+        seed: 3,
+        server_memory: None,
+        hosts: vec![ServerHost { host, target: None, guessed: false }],
+        engine: None,
+        adapt_size: false,
+        command: String::new(),
+    }
+}
+
+/// Conducts it with a server that has so many answers; returns also how often it was asked to come
+/// back.
+fn study(blocks: u32, answers: u64, comes_back: bool) -> (Study, u64) {
+    study_of(plan(blocks), answers, comes_back, None)
+}
+
+fn study_of(plan: Plan, answers: u64, comes_back: bool, mounted: Option<String>) -> (Study, u64) {
+    let clock = Arc::new(VirtualClock::new());
+    let (operations, tries) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let counted = operations.clone();
+    let script = move |_: &Op, _: Nanos| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Reply::After(Duration::from_millis(1))
+    };
+    let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
+    let server = Server {
+        name: "ssh://nas",
+        clock: clock.clone(),
+        operations,
+        answers,
+        comes_back,
+        tries: tries.clone(),
+        hardware: Hardware::default(),
+        mounted,
+    };
+    let study = conduct(Conduct {
+        id: StudyId("0123abcd".into()),
+        started_unix_seconds: 0,
+        version: "test".into(),
+        plan,
+        shares: vec![share as Arc<dyn runner::Share>],
+        nonce: 0,
+        live: false,
+        hosts: vec![Box::new(server)],
+        flags: Vec::new(),
+        clock,
+        stop: Arc::new(AtomicBool::new(false)),
+        keep: &mut InMemory,
+        observer: &mut |_| {},
+    });
+    (study.unwrap(), tries.load(Ordering::Relaxed))
+}
+
+#[test]
+fn an_operation_costs_the_server_what_it_costs() {
+    let (study, _) = study(3, u64::MAX, false);
+    for trial in &study.trials {
+        let cost = trial.result.quantities[&Metric::all(Measure::ServerCpuPerOp)];
+        // One operation may be under way at either end.
+        assert!((cost / PER_OPERATION - 1.0).abs() < 0.002, "{cost}");
+        let per_byte = trial.result.quantities[&Metric::all(Measure::ServerCpuPerByte)];
+        assert!((per_byte * 65_536.0 / cost - 1.0).abs() < 1e-9);
+        let load = &trial.loads[0];
+        assert!((load.idle_baseline - IDLE).abs() < 1e-6, "{}", load.idle_baseline);
+        assert!(!trial.result.quantities.contains_key(&Metric::all(Measure::MachineCpuPerOp)));
+    }
+    let found = &explain::findings(&study).hosts[0];
+    let work = &found.work[0];
+    assert_eq!((found.host.as_str(), work.trials, work.target), ("ssh://nas", 3, 0));
+    let cost = work.per_operation.unwrap();
+    assert!((cost.system / PER_OPERATION - 1.0).abs() < 0.002 && cost.user == 0.0);
+    // Half a core of the operations, and what there was before, of two cores.
+    assert!((work.shares.system - (0.5 + IDLE) / 2.0).abs() < 0.002, "{}", work.shares.system);
+    assert!((work.busiest_core - (0.5 + IDLE)).abs() < 0.004);
+}
+
+/// The client's kernel keeps an account of what is mounted below the load; trials have their part.
+#[test]
+fn each_trial_has_its_part_of_the_mounts_account() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    let below = place.join("below");
+    std::fs::create_dir(&below).unwrap();
+    let plan = |path: &Path| Plan {
+        targets: vec![Target::Directory(DirectoryTarget { path: path.to_owned() })],
+        ..plan(2)
+    };
+    let mounted = place.to_str().map(str::to_owned);
+    let (study, _) = study_of(plan(&below), u64::MAX, false, mounted.clone());
+    assert_eq!(study.trials.len(), 2);
+    for trial in &study.trials {
+        let mount = trial.mount.as_ref().unwrap();
+        assert_eq!(mount.file_system, "nfs");
+        let read = mount.operations["READ"];
+        let (count, wire) = (read.count as f64, read.wire.unwrap());
+        // One operation takes 1 ms of 3 s; one may be under way at either end.
+        let (operations, _) = trial.result.series.totals();
+        assert!((count / operations as f64 - 1.0).abs() < 0.002, "{count} of {operations}");
+        assert!((wire.round_trip_seconds / count - 0.002).abs() < 1e-6);
+    }
+    let (elsewhere, _) = study_of(plan(Path::new("/")), u64::MAX, false, mounted);
+    assert!(elsewhere.trials.iter().all(|trial| trial.mount.is_none()), "that is no NFS");
+}
+
+#[test]
+fn what_disturbs_before_it_begins_is_told_once() {
+    let (study, _) = study(3, u64::MAX, false);
+    let said: Vec<String> = study.flags.iter().map(Flag::message).collect();
+    let expected = [
+        "5.00 MB/s of other network traffic on ssh://nas before the load began",
+        "'indexer' on ssh://nas used 14% of a core before the load began",
+        "the RAID of ssh://nas was busy with itself (md0: check at 3%)",
+    ];
+    assert_eq!(said, expected, "7% of both cores is not busy");
+}
+
+#[test]
+fn a_lost_host_marks_its_trial_and_gets_one_chance() {
+    // Four in the first window, then a begin, two looks and an end in each trial.
+    let (lost, tries) = study(4, 10, false);
+    assert_eq!((lost.trials.len(), tries), (4, 1), "one try, and no more");
+    let flags = |study: &Study| -> Vec<usize> {
+        let lost = |f: &&Flag| matches!(f, Flag::HostLost { .. });
+        study.trials.iter().map(|t| t.result.flags.iter().filter(lost).count()).collect()
+    };
+    assert_eq!(flags(&lost).iter().sum::<usize>(), 1);
+    let at = flags(&lost).iter().position(|n| *n == 1).unwrap();
+    for (i, trial) in lost.trials.iter().enumerate() {
+        assert_eq!(trial.loads.len(), usize::from(i < at), "no load that is not whole");
+        assert_eq!(trial.result.outcome, model::Outcome::Complete);
+    }
+    let (back, tries) = study(4, 10, true);
+    assert_eq!((tries, flags(&back).iter().sum::<usize>()), (1, 1));
+    assert_eq!(back.trials.last().unwrap().loads.len(), 1);
+}
