@@ -4,14 +4,17 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
+use host::reach::Reach;
 use host::{Local, Shell, Watch};
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
 use model::{
     Cause, Clock, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, ServerHost, Study, StudyId,
 };
+use runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use study::far::{Far, Program};
 use study::{Conduct, conduct};
 
 /// Runs a check and returns the exit code.
@@ -46,14 +49,15 @@ pub fn measure(
             ..TimeLimits::default()
         },
         passwords: credentials::passwords(access.credentials.as_deref(), &signals),
+        ..OpenOptions::default()
     };
-    let shares = plan
-        .targets
-        .iter()
-        .map(|t| load::open(t, &options))
-        .collect::<Result<Vec<_>, Failure>>()?;
-    let hosts = watches(&plan, &clock)?;
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
+    let stop = signals.stop.clone();
+    let told =
+        RunnerOptions::of_plan(&plan, id.clone(), rand::random(), clock.clone(), stop.clone());
+    let on = plan.on.as_ref().map(|host| hosts::open(host, true)).transpose()?;
+    let runner = driver(&plan, &options, told, on.clone())?;
+    let hosts = watches(&plan, on, &clock)?;
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
@@ -61,12 +65,10 @@ pub fn measure(
         id,
         started_unix_seconds,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        shares,
-        nonce: rand::random(),
-        live: true,
+        runner,
         hosts,
         clock,
-        stop: signals.stop.clone(),
+        stop,
         keep: &mut store,
         observer: &mut |progress| observers.show(progress),
         plan,
@@ -87,15 +89,48 @@ pub fn measure(
     Ok((study, signals.cause()))
 }
 
-/// This machine, then each host that the plan names. They are reached before anything is measured.
-fn watches(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Vec<Box<dyn Watch>>, Failure> {
-    let mut watches: Vec<Box<dyn Watch>> = vec![Box::new(Local::new(clock.clone()))];
-    let mut seen = vec![&HostName::Local];
-    for ServerHost { host, .. } in &plan.hosts {
-        if !seen.contains(&host) {
-            seen.push(host);
-            watches.push(Box::new(Shell::watch(host, hosts::open, clock.clone())?));
+/// Opens the targets where the trials are driven: in this process, or on the host of the plan.
+fn driver(
+    plan: &Plan,
+    options: &OpenOptions,
+    told: RunnerOptions,
+    on: Option<Arc<dyn Reach>>,
+) -> Result<Box<dyn Drive>, Failure> {
+    let Some(on) = on else {
+        let shares = plan.targets.iter().map(|target| load::open(target, options));
+        return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
+    };
+    let mut far = Far::start(on, &Program::find()?, &told)?;
+    plan.targets.iter().try_for_each(|target| far.connect(target, options))?;
+    Ok(Box::new(far))
+}
+
+/// The host that the trials are driven on, then each that the plan names. They are reached before
+/// anything is measured.
+fn watches(
+    plan: &Plan,
+    on: Option<Arc<dyn Reach>>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Vec<Box<dyn Watch>>, Failure> {
+    let client = plan.client();
+    let mut watches: Vec<Box<dyn Watch>> = vec![match on {
+        None => Box::new(Local::new(clock.clone())),
+        Some(reach) => {
+            let host = client.clone();
+            let again = Box::new(move || hosts::open(&host, false));
+            Box::new(Shell::watch_by(reach, again, clock.clone())?)
         }
+    }];
+    let mut seen = vec![client];
+    for ServerHost { host, .. } in &plan.hosts {
+        if seen.contains(&host) {
+            continue;
+        }
+        seen.push(host);
+        watches.push(match host {
+            HostName::Local => Box::new(Local::new(clock.clone())),
+            _ => Box::new(Shell::watch(host, hosts::open, clock.clone())?),
+        });
     }
     Ok(watches)
 }

@@ -1,7 +1,7 @@
 //! What the probe's frames say: JSON objects and samples. Decoding alone, and nothing is believed.
 
 use super::frame::{Frame, Kind};
-use super::text::printable;
+use crate::carry::printable;
 use model::Nanos;
 use serde_json::Value;
 use std::time::Duration;

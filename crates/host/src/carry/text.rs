@@ -4,13 +4,13 @@
 const MOST_LETTERS: usize = 300;
 
 /// Text of a host without control characters, which could pass for output of plimsoll.
-pub(super) fn printable(text: &str) -> String {
+pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
 /// The last line of what a command said that is worth a place in a message; empty where it said
 /// nothing.
-pub(super) fn last_line(said: &[u8]) -> String {
+pub(crate) fn last_line(said: &[u8]) -> String {
     let text = String::from_utf8_lossy(said);
     let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     printable(&line.chars().take(MOST_LETTERS).collect::<String>())
