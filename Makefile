@@ -19,7 +19,7 @@ export PLIMSOLL_REQUIRE ?= all
 endif
 
 .PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
-	probe probes check-probe setup-probe \
+	probe probes check-probe setup-probe runner \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test
 
 help:
@@ -30,11 +30,12 @@ help:
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
+	@echo "make runner           the program that 'check --on' carries to other hosts"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
 	@echo "make lint-advisories  known vulnerabilities of dependencies; needs the network"
-	@echo "make install          cargo install the program, and the probes made so far; manual pages and completions below PREFIX=$(PREFIX)"
+	@echo "make install          cargo install the program, its runner, and the probes made so far; manual pages and completions below PREFIX=$(PREFIX)"
 
 demo: probe
 	cargo build --release --locked -p plimsoll
@@ -70,6 +71,13 @@ probe: setup-demo
 probes check-probe: %: setup-probe
 	$(MAKE_PROBE) $*
 
+# The program that --on carries to other hosts: a static one. Its dependencies are not built anew.
+RUNNER_PROFILE ?= release
+runner: setup-demo
+	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-runner-program --bin plimsoll-runner \
+		-- -C target-feature=+crt-static
+	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/plimsoll-runner
+
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories
 
@@ -92,12 +100,13 @@ gallery: setup-demo
 
 # Where cargo puts programs, and beside that the probes that were made.
 INSTALLED := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
-install: probe
+install: probe runner
 	cargo install --locked --path crates/plimsoll --root $(INSTALLED)
 	for probe in $(TARGET)/probes/*/plimsoll-probe; do \
 		case $$probe in */sanitized/*) continue ;; esac; \
 		install -D -t $(INSTALLED)/lib/plimsoll/probes/$$(basename $$(dirname $$probe)) $$probe; \
 	done
+	install -D -t $(INSTALLED)/lib/plimsoll $(TARGET)/runner/plimsoll-runner
 	cargo build --release --locked -p plimsoll
 	$(TARGET)/release/plimsoll man --dir $(PREFIX)/share/man/man1
 	install -d $(PREFIX)/share/bash-completion/completions $(PREFIX)/share/fish/vendor_completions.d

@@ -161,6 +161,7 @@ fn header(workload: &Workload) -> Header {
         confidence: 0.95,
         operation_timeout_seconds: 30.0,
         seed: 1,
+        on: None,
         server_memory: None,
         hosts: Vec::new(),
         engine: None,

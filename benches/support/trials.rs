@@ -24,6 +24,7 @@ impl Trials {
             nonce: 0,
             longest_trial: Duration::from_secs(5),
             operation_timeout: Duration::from_secs(30),
+            on: None,
             server_memory: None,
             live: true,
             clock: Arc::new(SystemClock::new()),

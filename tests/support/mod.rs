@@ -3,6 +3,7 @@
 #![allow(dead_code)]
 
 pub mod browser;
+pub mod carried;
 pub mod rows;
 pub mod served;
 pub mod sound;

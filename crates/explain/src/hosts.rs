@@ -51,10 +51,11 @@ pub(crate) fn hosts(
             names.push(&load.host);
         }
     }
+    let client = study.plan.client().to_string();
     let of = |host: &str| {
         let takes_part = |target: usize| {
             let mut servers = study.plan.hosts.iter().filter(|server| server.is(host)).peekable();
-            host == "local" || servers.peek().is_none() || servers.any(|s| s.serves(target))
+            host == client || servers.peek().is_none() || servers.any(|s| s.serves(target))
         };
         let cells = workloads.iter().flat_map(|workload| {
             let targets = gathered.targets(workload).iter();

@@ -4,6 +4,7 @@
 //! /proc, a shell over there, the probe) is a thin layer on top.
 #![forbid(unsafe_code)]
 
+pub mod carry;
 pub mod device;
 pub mod mounts;
 pub mod probe;

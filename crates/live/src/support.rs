@@ -34,6 +34,7 @@ pub(crate) fn header() -> Header {
         confidence: 0.95,
         operation_timeout_seconds: 30.0,
         seed: 1,
+        on: None,
         server_memory: None,
         hosts: Vec::new(),
         engine: None,

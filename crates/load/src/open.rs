@@ -2,6 +2,7 @@
 
 use crate::connection::TimeLimits;
 use crate::directory::DirectoryShare;
+use crate::names::Names;
 use crate::nfs::NfsShare;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
@@ -17,6 +18,8 @@ pub struct OpenOptions {
     pub limits: TimeLimits,
     /// Where the passwords of SMB shares' users come from.
     pub passwords: Passwords,
+    /// Addresses that are known already.
+    pub names: Names,
 }
 
 /// Opens a target: connects where there is something to connect to, and finds out what it is.
@@ -27,9 +30,7 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
         Target::Directory(directory) => {
             Arc::new(DirectoryShare::open(directory, options.engine, &given)?)
         }
-        Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options.limits)?),
-        Target::Smb(share) => {
-            Arc::new(SmbShare::open(share, &given, options.limits, &options.passwords)?)
-        }
+        Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options)?),
+        Target::Smb(share) => Arc::new(SmbShare::open(share, &given, options)?),
     })
 }

@@ -5,7 +5,7 @@ mod support;
 
 use lab::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 use lab::{Need, Stage};
-use load::{EntryKind, FileId, NfsShare, Op, Share, Span, Tag, TimeLimits};
+use load::{EntryKind, FileId, NfsShare, Op, OpenOptions, Share, Span, Tag, TimeLimits};
 use model::{Cause, Clock, ErrorKind, Failure, NfsTarget, Stability, Target};
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn target(url: &str) -> NfsTarget {
 
 fn open(url: &str) -> Result<NfsShare, Failure> {
     let limits = TimeLimits { connect: Duration::from_secs(2), call: LIMIT };
-    NfsShare::open(&target(url), url, limits)
+    NfsShare::open(&target(url), url, &OpenOptions { limits, ..OpenOptions::default() })
 }
 
 fn refused(url: &str) -> Failure {

@@ -5,7 +5,7 @@ mod support;
 
 use lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use lab::{Need, Stage};
-use load::{EntryKind, Op, Passwords, Share, SmbShare, Span, Tag, TimeLimits};
+use load::{EntryKind, Op, OpenOptions, Passwords, Share, SmbShare, Span, Tag, TimeLimits};
 use model::{Cause, Clock, ErrorKind, Failure, SmbTarget, Stability, Target};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,13 @@ fn target(url: &str) -> SmbTarget {
 
 fn open_with(url: &str, password: &'static str) -> Result<SmbShare, Failure> {
     let limits = TimeLimits { connect: Duration::from_secs(2), call: LIMIT };
-    SmbShare::open(&target(url), url, limits, &Passwords::new(move |_| Ok(password.into())))
+    let passwords = Passwords::new(move |_| Ok(password.into()));
+    let options = OpenOptions { limits, passwords, ..OpenOptions::default() };
+    SmbShare::open(&target(url), url, &options)
+}
+
+fn with(passwords: Passwords) -> OpenOptions {
+    OpenOptions { passwords, ..OpenOptions::default() }
 }
 
 fn open(url: &str) -> Result<SmbShare, Failure> {
@@ -206,7 +212,7 @@ fn a_wrong_password_is_tried_once_and_a_right_one_asked_for_once() {
         count.fetch_add(1, Ordering::Relaxed);
         Ok(PASSWORD.into())
     });
-    let share = SmbShare::open(&target(&url), &url, TimeLimits::default(), &passwords).unwrap();
+    let share = SmbShare::open(&target(&url), &url, &with(passwords)).unwrap();
     for _ in 0..3 {
         share.namespace().unwrap().list("").unwrap();
         Rig::new(&share, 1, 4096);
@@ -218,9 +224,9 @@ fn a_wrong_password_is_tried_once_and_a_right_one_asked_for_once() {
     assert!(failure.happened.contains("STATUS_LOGON_FAILURE"), "{failure}");
     assert!(failure.next.contains("PLIMSOLL_PASSWORD"), "{failure}");
     // Nobody is asked for the password of a server that is not there.
-    let never = Passwords::new(|_| panic!("asked"));
+    let never = with(Passwords::new(|_| panic!("asked")));
     for url in ["smb://me@127.0.0.1:9/x", "smb://me@no-such-host.invalid/x"] {
-        let opened = SmbShare::open(&target(url), url, TimeLimits::default(), &never);
+        let opened = SmbShare::open(&target(url), url, &never);
         let failure = opened.map(drop).unwrap_err();
         assert_eq!(failure.cause, Cause::Unreachable);
         assert!(failure.next.ends_with('.') && failure.on == url, "{failure}");

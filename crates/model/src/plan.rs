@@ -1,7 +1,7 @@
 //! What a study is going to do.
 
 use crate::units::Bytes;
-use crate::{ServerHost, Target, Workload};
+use crate::{HostName, ServerHost, Target, Workload};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub struct Plan {
     /// Memory of the servers in bytes, where the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Bytes>,
+    /// The host that the trials are driven on; `None`: this machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on: Option<HostName>,
     /// The servers' own hosts, watched meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<ServerHost>,
@@ -67,6 +70,11 @@ pub enum Rule {
 }
 
 impl Plan {
+    /// The host that the trials are driven on.
+    pub fn client(&self) -> &HostName {
+        self.on.as_ref().unwrap_or(&HostName::Local)
+    }
+
     /// Length of one trial.
     pub fn trial(&self) -> Duration {
         Duration::try_from_secs_f64(self.trial_seconds).unwrap_or_default()

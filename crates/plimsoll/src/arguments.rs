@@ -36,6 +36,11 @@ ssh://[user@]host[:port], by the system's own ssh, or local. 2=HOST is that of t
 without a number it is that of all; auto: the server that each target names, where ssh gets there \
 without asking. May be given several times. Nothing is installed there";
 
+const ON_HELP: &str = "The host that the work is done from, instead of this machine: \
+ssh://[user@]host[:port], by the system's own ssh. Directories are its own, servers are reached \
+from there. A program is carried there for the time of the run (x86_64); results, passwords and \
+the store stay here";
+
 #[derive(Args)]
 pub struct StoreArguments {
     /// The store of results [default: plimsoll/studies.db in the user's data directory]
@@ -90,8 +95,10 @@ pub struct CheckArguments {
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "The servers' own hosts")]
+#[command(next_help_heading = "Hosts")]
 pub struct HostArguments {
+    #[arg(long, value_name = "HOST", help = ON_HELP)]
+    pub on: Option<String>,
     #[arg(long = "host", value_name = "[N=]HOST", help = HOST_HELP)]
     pub hosts: Vec<String>,
 }

@@ -4,11 +4,14 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
+use host::reach::Reach;
 use live::{Header, Observers};
 use load::{OpenOptions, SystemClock, TimeLimits};
 use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
+use runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use study::far::{Far, Program};
 use study::{Conduct, conduct};
 
 /// Runs a check and returns the exit code.
@@ -43,14 +46,15 @@ pub fn measure(
             ..TimeLimits::default()
         },
         passwords: credentials::passwords(access.credentials.as_deref(), &signals),
+        ..OpenOptions::default()
     };
-    let shares = plan
-        .targets
-        .iter()
-        .map(|t| load::open(t, &options))
-        .collect::<Result<Vec<_>, Failure>>()?;
-    let hosts::Watching { hosts, flags } = hosts::watch(&plan, &clock)?;
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
+    let stop = signals.stop.clone();
+    let told =
+        RunnerOptions::of_plan(&plan, id.clone(), rand::random(), clock.clone(), stop.clone());
+    let on = plan.on.as_ref().map(|host| hosts::open(host, true)).transpose()?;
+    let runner = driver(&plan, &options, told, on.clone())?;
+    let hosts::Watching { hosts, flags } = hosts::watch(&plan, on, &clock)?;
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
@@ -58,13 +62,11 @@ pub fn measure(
         id,
         started_unix_seconds,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        shares,
-        nonce: rand::random(),
-        live: true,
+        runner,
         hosts,
         flags,
         clock,
-        stop: signals.stop.clone(),
+        stop,
         keep: &mut store,
         observer: &mut |progress| observers.show(progress),
         plan,
@@ -83,6 +85,22 @@ pub fn measure(
     }
     kept?;
     Ok((study, signals.cause()))
+}
+
+/// Opens the targets where the trials are driven: in this process, or on the host of the plan.
+fn driver(
+    plan: &Plan,
+    options: &OpenOptions,
+    told: RunnerOptions,
+    on: Option<Arc<dyn Reach>>,
+) -> Result<Box<dyn Drive>, Failure> {
+    let Some(on) = on else {
+        let shares = plan.targets.iter().map(|target| load::open(target, options));
+        return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
+    };
+    let mut far = Far::start(on, &Program::find()?, &told)?;
+    plan.targets.iter().try_for_each(|target| far.connect(target, options))?;
+    Ok(Box::new(far))
 }
 
 /// Flags that only the whole study can tell.

@@ -18,7 +18,7 @@ pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
             return Ok(cause.exit_code());
         }
         let mut namespace = load::open(target, &options)?.namespace()?;
-        let cleaned = runner::clean(&mut *namespace, &std::thread::sleep)?;
+        let cleaned = runner::clean(&mut *namespace, None, &std::thread::sleep)?;
         let mut text = String::new();
         for name in &cleaned.removed {
             let _ = writeln!(text, "removed {name} from {given}");

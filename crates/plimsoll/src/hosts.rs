@@ -14,26 +14,39 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
 
 /// The hosts that are watched while a plan is carried out.
 pub struct Watching {
-    /// This machine, then each host that the plan names.
+    /// The host that the trials are driven on, then each that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
     /// Which of those that were only guessed could not be watched.
     pub flags: Vec<Flag>,
 }
 
-/// Begins to watch this machine and each host that the plan names.
+/// Begins to watch the host that the trials are driven on, which `on` reaches if it is another one,
+/// and each host that the plan names.
 ///
 /// # Errors
 /// A host that was named cannot be reached or watched.
-pub fn watch(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Watching, Failure> {
-    let mut watching =
-        Watching { hosts: vec![Box::new(Local::new(clock.clone()))], flags: Vec::new() };
-    let mut seen = vec![&HostName::Local];
+pub fn watch(
+    plan: &Plan,
+    on: Option<Arc<dyn Reach>>,
+    clock: &Arc<dyn Clock>,
+) -> Result<Watching, Failure> {
+    let client = plan.client();
+    let first: Box<dyn Watch> = match on {
+        None => Box::new(Local::new(clock.clone())),
+        Some(reach) => Box::new(watch_by(reach, client, clock.clone())?),
+    };
+    let mut watching = Watching { hosts: vec![first], flags: Vec::new() };
+    let mut seen = vec![client];
     for ServerHost { host, guessed, .. } in &plan.hosts {
         if seen.contains(&host) {
             continue;
         }
         seen.push(host);
-        match watch_one(host, !guessed, clock.clone()) {
+        if *host == HostName::Local {
+            watching.hosts.push(Box::new(Local::new(clock.clone())));
+            continue;
+        }
+        match open(host, !guessed).and_then(|reach| watch_by(reach, host, clock.clone())) {
             Ok(watch) => watching.hosts.push(Box::new(watch)),
             Err(Failure { happened: reason, .. }) if *guessed => {
                 watching.flags.push(Flag::NotWatched { host: host.to_string(), reason });
@@ -45,8 +58,11 @@ pub fn watch(plan: &Plan, clock: &Arc<dyn Clock>) -> Result<Watching, Failure> {
 }
 
 /// By the probe where it can be placed there.
-fn watch_one(host: &HostName, may_ask: bool, clock: Arc<dyn Clock>) -> Result<Remote, Failure> {
-    let reach = open(host, may_ask)?;
+fn watch_by(
+    reach: Arc<dyn Reach>,
+    host: &HostName,
+    clock: Arc<dyn Clock>,
+) -> Result<Remote, Failure> {
     let host = host.clone();
     let again = Box::new(move || open(&host, false));
     Probe::watch_by(reach, again, Programs::of_this_program(), clock)

@@ -29,6 +29,7 @@ pub fn check(
     what: &WorkloadArguments,
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
+    let on = hosts.on.as_deref().map(str::parse::<HostName>).transpose()?;
     let hosts = servers(&hosts.hosts, &targets)?;
     let size = match (what.size, what.server_memory) {
         (Some(size), _) => size,
@@ -101,6 +102,8 @@ pub fn check(
     };
     Ok(Plan {
         targets,
+        // This machine is what drives them anyway.
+        on: on.filter(|host| *host != HostName::Local),
         hosts,
         workloads,
         trial_seconds,

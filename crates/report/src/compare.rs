@@ -4,7 +4,7 @@ use crate::date::utc;
 use crate::figure::{BANDWIDTH, CPU_PER_100K, CPU_PER_GB, RATE, TIME, ends};
 use crate::names;
 use crate::page::Page;
-use crate::study::imported as single_runs;
+use crate::study::{head, imported as single_runs};
 use crate::style::Style;
 use crate::table::Columns;
 use crate::text::{capital, printable};
@@ -41,7 +41,8 @@ impl<'a> Side<'a> {
     }
 
     fn line(&self) -> String {
-        format!("{} of {}", printable(&self.study.id.0), utc(self.study.started_unix_seconds))
+        let (id, from) = (printable(&self.study.id.0), head::driven_from(self.study));
+        format!("{id} of {}{from}", utc(self.study.started_unix_seconds))
     }
 }
 

@@ -137,10 +137,17 @@ pub struct Cleaned {
     pub left: Vec<(String, String)>,
 }
 
-/// Removes the leftovers of dead runs and nothing else.
-pub fn clean(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Cleaned, Failure> {
+/// Removes the leftovers of dead runs, or of those of one study, and nothing else.
+pub fn clean(
+    namespace: &mut dyn Namespace,
+    of: Option<&StudyId>,
+    wait: &dyn Fn(Duration),
+) -> Result<Cleaned, Failure> {
     let mut cleaned = Cleaned::default();
     for Found { name, state } in find(namespace, wait)? {
+        if of.is_some_and(|study| !belongs_to(&name, study)) {
+            continue;
+        }
         match state {
             LeaseState::Live => cleaned.live.push(name),
             LeaseState::Unknown => {

@@ -3,15 +3,19 @@
 #![forbid(unsafe_code)]
 
 mod directory;
+mod drive;
 mod lease;
 mod options;
 mod probe;
 mod reckon;
 mod runner;
 mod session;
+pub mod wire;
 
 pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
+pub use drive::Drive;
 pub use lease::LeaseState;
-pub use load::Share;
+
+pub use load::{OpenOptions, Share};
 pub use options::RunnerOptions;
 pub use runner::Runner;

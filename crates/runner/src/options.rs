@@ -1,6 +1,6 @@
 //! What a runner is told once.
 
-use model::{Clock, StudyId};
+use model::{Clock, Plan, StudyId};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -25,4 +25,26 @@ pub struct RunnerOptions {
     pub clock: Arc<dyn Clock>,
     /// Set from outside to stop early.
     pub stop: Arc<AtomicBool>,
+}
+
+impl RunnerOptions {
+    /// What a plan says. Windows are told.
+    pub fn of_plan(
+        plan: &Plan,
+        study: StudyId,
+        nonce: u32,
+        clock: Arc<dyn Clock>,
+        stop: Arc<AtomicBool>,
+    ) -> Self {
+        RunnerOptions {
+            study,
+            nonce,
+            longest_trial: plan.trial(),
+            operation_timeout: Duration::from_secs_f64(plan.operation_timeout_seconds.max(0.1)),
+            server_memory: plan.server_memory.map(|m| m.0),
+            live: true,
+            clock,
+            stop,
+        }
+    }
 }

@@ -6,7 +6,7 @@ use model::{
     Cause, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind, Outcome,
     Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec, Workload,
 };
-use runner::{READ_FILE, Runner, RunnerOptions, WRITE_FILE};
+use runner::{Drive, READ_FILE, Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,13 +44,14 @@ fn spec(number: u32, pattern: Pattern) -> TrialSpec {
 struct Stage {
     clock: Arc<VirtualClock>,
     stop: Arc<AtomicBool>,
+    options: RunnerOptions,
     runner: Runner,
 }
 
 impl Stage {
     fn new() -> Self {
         let (clock, stop) = (Arc::new(VirtualClock::new()), Arc::new(AtomicBool::new(false)));
-        let runner = Runner::new(RunnerOptions {
+        let options = RunnerOptions {
             study: StudyId("0123abcd".into()),
             nonce: 7,
             longest_trial: Duration::from_secs(1),
@@ -59,8 +60,9 @@ impl Stage {
             live: false,
             clock: clock.clone(),
             stop: stop.clone(),
-        });
-        Stage { clock, stop, runner }
+        };
+        let runner = Runner::new(options.clone(), Vec::new());
+        Stage { clock, stop, options, runner }
     }
 
     fn share(&self, script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static) -> MockShare {
@@ -69,7 +71,8 @@ impl Stage {
 
     fn open(&mut self, share: MockShare) -> Arc<MockShare> {
         let share = Arc::new(share);
-        assert_eq!(self.runner.open(share.clone()).unwrap(), vec![]);
+        self.runner = Runner::new(self.options.clone(), vec![share.clone()]);
+        assert_eq!(self.runner.take_on(0).unwrap(), vec![]);
         share
     }
 
@@ -332,13 +335,13 @@ fn a_run_whose_lease_cannot_be_read_is_left_alone() {
     let paths = share.paths();
     broken.store(true, Ordering::Relaxed);
     let mut namespace = runner::Share::namespace(&*share).unwrap();
-    let cleaned = runner::clean(&mut *namespace, &|_| {}).unwrap();
+    let cleaned = runner::clean(&mut *namespace, None, &|_| {}).unwrap();
     assert_eq!(share.paths(), paths);
     assert!(
         cleaned.removed.is_empty() && cleaned.left[0].1.contains("may be alive"),
         "{cleaned:?}"
     );
     broken.store(false, Ordering::Relaxed);
-    let cleaned = runner::clean(&mut *namespace, &|_| {}).unwrap();
+    let cleaned = runner::clean(&mut *namespace, None, &|_| {}).unwrap();
     assert_eq!((cleaned.live.len(), share.paths()), (1, paths));
 }

@@ -35,7 +35,8 @@ impl Password {
         Password(Zeroizing::new(password))
     }
 
-    pub(crate) fn reveal(&self) -> &str {
+    /// The password itself, to be sent where it is needed and kept nowhere.
+    pub fn reveal(&self) -> &str {
         &self.0
     }
 }

@@ -8,10 +8,10 @@ use crate::schedule::Schedule;
 use crate::size;
 use host::Watch;
 use model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostName, Nanos, Origin, Outcome, Phase, Plan,
-    Rule, SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, Nanos, Origin, Outcome, Phase, Plan, Rule,
+    SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
 };
-use runner::{Runner, RunnerOptions};
+use runner::Drive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -31,16 +31,12 @@ pub struct Conduct<'a> {
     pub version: String,
     /// What is to be done.
     pub plan: Plan,
-    /// The targets, opened, in the plan's order.
-    pub shares: Vec<Arc<dyn runner::Share>>,
-    /// Makes the run directories' names unique.
-    pub nonce: u32,
-    /// Hosts to watch: this machine, then those that the plan names.
+    /// Drives the trials; it has the targets, opened, in the plan's order.
+    pub runner: Box<dyn Drive + 'a>,
+    /// Hosts to watch: the one that the trials are driven on, then those that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
     /// What is odd already.
     pub flags: Vec<Flag>,
-    /// Whether windows are told while trials run (see [`RunnerOptions::live`]).
-    pub live: bool,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Set from outside to stop early.
@@ -68,28 +64,18 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         trials: Vec::new(),
         ended: Ended::Open,
     };
-    let runner = Runner::new(RunnerOptions {
-        study: order.id.clone(),
-        nonce: order.nonce,
-        longest_trial: order.plan.trial(),
-        operation_timeout: Duration::from_secs_f64(order.plan.operation_timeout_seconds.max(0.1)),
-        server_memory: order.plan.server_memory.map(|m| m.0),
-        live: order.live,
-        clock: order.clock.clone(),
-        stop: order.stop.clone(),
-    });
     let mut conductor = Conductor {
         begun: order.clock.now(),
         schedule: Schedule::new(&order.plan),
         hosts: Hosts::new(order.hosts),
         study,
-        runner,
+        runner: order.runner,
         clock: order.clock,
         stop: order.stop,
         keep: order.keep,
         observer: order.observer,
     };
-    let outcome = conductor.prepare(order.shares).and_then(|()| conductor.blocks());
+    let outcome = conductor.prepare().and_then(|()| conductor.blocks());
     conductor.finish(outcome)
 }
 
@@ -98,7 +84,7 @@ struct Conductor<'a> {
     schedule: Schedule,
     hosts: Hosts,
     study: Study,
-    runner: Runner,
+    runner: Box<dyn Drive + 'a>,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
     keep: &'a mut dyn Keep,
@@ -115,12 +101,12 @@ impl Conductor<'_> {
     }
 
     /// Opens every target, lays out what is read, watches the idle hosts.
-    fn prepare(&mut self, shares: Vec<Arc<dyn runner::Share>>) -> Result<(), Failure> {
+    fn prepare(&mut self) -> Result<(), Failure> {
         let observer = &mut *self.observer;
         let mut slowest = f64::INFINITY;
-        for (target, share) in shares.into_iter().enumerate() {
+        for target in 0..self.study.plan.targets.len() {
             observer(Progress::Preparing { target });
-            self.study.flags.extend(self.runner.open(share)?);
+            self.study.flags.extend(self.runner.take_on(target)?);
             if self.study.plan.adapt_size {
                 let rate = self
                     .runner
@@ -170,11 +156,14 @@ impl Conductor<'_> {
         }
     }
 
-    /// A server's host may be this machine under another name.
+    /// A server's host may be the one that drives the trials, under another name too.
     fn same_machine(&mut self) {
-        let named = self.study.plan.hosts.iter().filter(|server| server.host == HostName::Local);
+        let plan = &self.study.plan;
+        let named = plan.hosts.iter().filter(|server| server.host == *plan.client());
         let named = named.map(|server| server.host.to_string());
-        let found = self.study.hosts.iter().filter(|host| host.is_this_machine);
+        let here = plan.on.is_none() || self.study.hosts.first().is_some_and(|h| h.is_this_machine);
+        let others = self.study.hosts.iter().skip(1);
+        let found = others.filter(|host| here && host.is_this_machine);
         let all = named.chain(found.map(|host| host.name.clone()));
         add_new(&mut self.study.flags, all.map(|host| Flag::SameMachine { host }).collect());
     }

@@ -8,7 +8,8 @@ const FULL: f64 = 0.95;
 /// CPU of the client machine and of the target's servers, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full.
 pub(crate) fn add(result: &mut TrialResult, loads: &[HostLoad], plan: &Plan, target: usize) {
-    if let Some(client) = loads.iter().find(|load| load.host == "local") {
+    let name = plan.client().to_string();
+    if let Some(client) = loads.iter().find(|load| load.host == name) {
         let measures = (Measure::MachineCpuPerOp, Measure::MachineCpuPerByte);
         charge(result, client.caused(), measures);
         if let Some(core_busy) = full(client) {
@@ -24,7 +25,7 @@ pub(crate) fn add(result: &mut TrialResult, loads: &[HostLoad], plan: &Plan, tar
         let measures = (Measure::ServerCpuPerOp, Measure::ServerCpuPerByte);
         charge(result, CpuSeconds(caused), measures);
     }
-    for load in serving.iter().filter(|load| load.host != "local") {
+    for load in serving.iter().filter(|load| load.host != name) {
         if let Some(core_busy) = full(load) {
             result.flags.push(Flag::ServerSaturated { host: load.host.clone(), core_busy });
         }

@@ -8,6 +8,7 @@
 mod baseline;
 mod conduct;
 mod costs;
+pub mod far;
 mod hosts;
 mod keep;
 mod progress;

@@ -63,6 +63,7 @@ mod tests {
             confidence: 0.95,
             operation_timeout_seconds: 30.0,
             seed: 1,
+            on: None,
             server_memory: None,
             hosts: Vec::new(),
             engine: None,

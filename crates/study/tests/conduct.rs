@@ -6,6 +6,7 @@ use model::{
     Cause, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Layout, Nanos, Outcome, Pattern, Plan,
     Rule, Stability, Study, StudyId, Target, Trial, Workload,
 };
+use runner::{Runner, RunnerOptions};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -39,6 +40,7 @@ fn plan(targets: usize, rule: Rule) -> Plan {
         confidence: 0.95,
         operation_timeout_seconds: 30.0,
         seed: 3,
+        on: None,
         server_memory: None,
         hosts: Vec::new(),
         engine: None,
@@ -89,14 +91,16 @@ fn run(
     let share = |_| Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script.clone()));
     let shares: Vec<Arc<MockShare>> = (0..plan.targets.len()).map(share).collect();
     let mut kept = Kept { full_after, ..Kept::default() };
+    let id = StudyId("0123abcd".into());
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions { live: false, ..options };
+    let opened = shares.iter().map(|s| s.clone() as Arc<dyn runner::Share>).collect();
     let study = conduct(Conduct {
-        id: StudyId("0123abcd".into()),
+        id,
         started_unix_seconds: 0,
         version: "test".into(),
         plan,
-        shares: shares.iter().map(|s| s.clone() as Arc<dyn runner::Share>).collect(),
-        nonce: 0,
-        live: false,
+        runner: Box::new(Runner::new(options, opened)),
         hosts: Vec::new(),
         flags: Vec::new(),
         clock,

@@ -10,6 +10,7 @@ use model::{
     Cause, Clock, CpuTimes, DirectoryTarget, Failure, Flag, HostFacts, HostName, Layout, Measure,
     Metric, Nanos, Pattern, Plan, Rule, ServerHost, Stability, Study, StudyId, Target, Workload,
 };
+use runner::{Runner, RunnerOptions};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;
@@ -133,6 +134,7 @@ fn plan(blocks: u32) -> Plan {
         confidence: 0.95,
         operation_timeout_seconds: 30.0,
         seed: 3,
+        on: None,
         server_memory: None,
         hosts: vec![ServerHost { host, target: None, guessed: false }],
         engine: None,
@@ -166,18 +168,20 @@ fn study_of(plan: Plan, answers: u64, comes_back: bool, mounted: Option<String>)
         hardware: Hardware::default(),
         mounted,
     };
+    let (id, stop) = (StudyId("0123abcd".into()), Arc::new(AtomicBool::new(false)));
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions { live: false, ..options };
+    let runner = Box::new(Runner::new(options, vec![share as Arc<dyn runner::Share>]));
     let study = conduct(Conduct {
-        id: StudyId("0123abcd".into()),
+        id,
         started_unix_seconds: 0,
         version: "test".into(),
         plan,
-        shares: vec![share as Arc<dyn runner::Share>],
-        nonce: 0,
-        live: false,
+        runner,
         hosts: vec![Box::new(server)],
         flags: Vec::new(),
         clock,
-        stop: Arc::new(AtomicBool::new(false)),
+        stop,
         keep: &mut InMemory,
         observer: &mut |_| {},
     });

@@ -10,6 +10,7 @@ use model::{
     Workload,
 };
 use rand_pcg::Pcg64;
+use runner::{Runner, RunnerOptions};
 use stats::order::{generator, sub_seed};
 use stats::synthetic::{ar1, standard_normal};
 use std::num::NonZeroU16;
@@ -73,18 +74,20 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
         let share = MockShare::new(clock.clone(), NonZeroU16::MIN, script);
         Arc::new(share) as Arc<dyn runner::Share>
     });
+    let (id, plan) = (StudyId(format!("{:08x}", seed as u32)), plan(sub_seed(seed, "plan")));
+    let stop = Arc::new(AtomicBool::new(false));
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions { live: false, ..options };
     let study = conduct(Conduct {
-        id: StudyId(format!("{:08x}", seed as u32)),
+        id,
         started_unix_seconds: 0,
         version: "simulated".into(),
-        plan: plan(sub_seed(seed, "plan")),
-        shares: shares.collect(),
-        nonce: 0,
-        live: false,
+        plan,
+        runner: Box::new(Runner::new(options, shares.collect())),
         hosts: Vec::new(),
         flags: Vec::new(),
         clock: clock.clone(),
-        stop: Arc::new(AtomicBool::new(false)),
+        stop,
         keep: &mut InMemory,
         observer: &mut |_| {},
     })
@@ -138,6 +141,7 @@ fn plan(seed: u64) -> Plan {
         confidence: 0.95,
         operation_timeout_seconds: 30.0,
         seed,
+        on: None,
         server_memory: None,
         hosts: Vec::new(),
         engine: None,

@@ -44,6 +44,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
             operation_timeout_seconds: 30.0,
             seed: 42,
             engine: None,
+            on: None,
             server_memory: None,
             hosts: Vec::new(),
             adapt_size: false,

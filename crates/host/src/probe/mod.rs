@@ -8,12 +8,9 @@
 //! [`model::Failure`].
 
 mod clock;
-mod ending;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
-mod guard;
-mod machine;
 mod message;
 mod place;
 mod programs;
@@ -21,8 +18,8 @@ mod request;
 mod sampler;
 mod session;
 
+pub use crate::carry::Machine;
 pub use clock::Moment;
-pub use machine::Machine;
 pub use message::{Done, FileKind, SampledFile, Status};
 pub use place::Placed;
 pub use programs::{Programs, VARIABLE};

@@ -1,16 +1,25 @@
 //! Where the probe's builds are found on this machine.
 
-use super::machine::Machine;
+use crate::carry::{Machine, Parcel};
 use model::{Cause, Failure};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The environment variable that names a directory of builds, looked into first.
 pub const VARIABLE: &str = "PLIMSOLL_PROBES";
 
 /// The program's file in each machine's directory.
 pub(super) const PROGRAM: &str = "plimsoll-probe";
+/// How it is carried and told of.
+pub(super) const PARCEL: Parcel = Parcel {
+    file: PROGRAM,
+    name: "the probe",
+    elsewhere: "Name a directory of the host with 1 MB of space where programs may run: --probe-dir DIR.",
+    without: "go without the probe",
+    carrying: Duration::from_secs(60),
+};
 /// The directory of the build by this system's own compiler.
 const NATIVE: &str = "native";
 /// Longest program that is taken. Builds for other machines have at most 100 kB; one against a

@@ -1,9 +1,10 @@
 //! One process of the probe, one verb: frames over a channel.
 
-use super::ending::Ending;
 use super::frame::{self, Decoder, FrameError, Kind};
 use super::message::{self, Done, Message, Refusal, Status};
+use super::programs::PARCEL;
 use super::request::Request;
+use crate::carry::{Ending, PATIENCE};
 use crate::reach::{Channel, Reach};
 use model::{Cause, Failure};
 use serde_json::Value;
@@ -11,8 +12,6 @@ use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long the other side may take for what costs it nothing.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a probe that has said its last words may take to end.
 const FAREWELL: Duration = Duration::from_secs(2);
 /// How often the stop flag is looked at.
@@ -162,8 +161,8 @@ impl Session {
         if output.errors.is_empty() {
             output.errors = chatter.into_bytes();
         }
-        let (happened, next) = Ending::of(&output).words();
-        self.failure(Cause::Trial, format!("the probe ended too early: {happened}"), next)
+        let (happened, next) = Ending::of(&output).words(&PARCEL);
+        self.failure(Cause::Trial, format!("the probe ended too early: {happened}"), &next)
     }
 
     pub fn silent(&mut self, waited: Duration) -> Failure {

@@ -2,7 +2,7 @@
 
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
-use crate::connection::TimeLimits;
+use crate::open::OpenOptions;
 use model::{Cause, Failure, NfsTarget, SourcePort};
 use nfs::mount::{self, Export, MountStatus, Path};
 use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Status};
@@ -30,7 +30,12 @@ pub(super) struct Opened {
 }
 
 /// Finds the share and everything there is to know about it.
-pub(super) fn open(target: &NfsTarget, given: &str, limits: TimeLimits) -> Result<Opened, Failure> {
+pub(super) fn open(
+    target: &NfsTarget,
+    given: &str,
+    options: &OpenOptions,
+) -> Result<Opened, Failure> {
+    let limits = options.limits;
     let mut site = Site {
         given: given.to_owned(),
         addresses: Vec::new(),
@@ -43,7 +48,9 @@ pub(super) fn open(target: &NfsTarget, given: &str, limits: TimeLimits) -> Resul
         },
         limits,
     };
-    site.addresses = tcp::resolve(&target.host, limits.connect)
+    site.addresses = options
+        .names
+        .find(&target.host, limits.connect)
         .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
     if target.port.is_none() {
         site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;

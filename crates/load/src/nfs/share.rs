@@ -7,7 +7,7 @@ use super::namespace::NfsNamespace;
 use super::opening::{self, Opened};
 use super::site::Site;
 use crate::calls::TransferSizes;
-use crate::connection::TimeLimits;
+use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
 use model::{Failure, NfsTarget, TargetFacts};
@@ -30,8 +30,12 @@ impl NfsShare {
     /// With a port in the target the portmapper is not asked: MOUNT is looked for at
     /// `mountport`, or else at the same port. The export is the longest prefix of the path that
     /// the server's list names, else what MNT accepts of the path and its parents.
-    pub fn open(target: &NfsTarget, given: &str, limits: TimeLimits) -> Result<NfsShare, Failure> {
-        let mut opened = opening::open(target, given, limits)?;
+    pub fn open(
+        target: &NfsTarget,
+        given: &str,
+        options: &OpenOptions,
+    ) -> Result<NfsShare, Failure> {
+        let mut opened = opening::open(target, given, options)?;
         let facts = facts(&mut opened)?;
         Ok(NfsShare {
             site: Arc::new(opened.site),

@@ -312,7 +312,6 @@ impl Step {
 mod tests {
     use super::*;
     use crate::TimeLimits;
-    use crate::smb::Passwords;
     use smb::Command;
 
     const USED: Step = Step::Use { writable: true, guest: false };
@@ -322,7 +321,8 @@ mod tests {
         let limits = TimeLimits::default();
         let guest = model::SmbTarget { user: None, ..target.clone() };
         // Without a user nothing is connected to yet.
-        let mut site = Site::find(&guest, url, limits, &Passwords::default()).unwrap();
+        let mut site =
+            Site::find(&guest, url, &crate::OpenOptions { limits, ..Default::default() }).unwrap();
         site.target = target;
         site
     }

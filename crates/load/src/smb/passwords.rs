@@ -20,7 +20,8 @@ impl Passwords {
         Passwords(Arc::new(find))
     }
 
-    pub(super) fn find(&self, target: &SmbTarget) -> Result<Password, Failure> {
+    /// The password of a target's user.
+    pub fn find(&self, target: &SmbTarget) -> Result<Password, Failure> {
         (self.0)(target)
     }
 }

@@ -1,12 +1,11 @@
 //! An opened SMB share.
 
-use super::Passwords;
 use super::failures::Step;
 use super::lane::SmbLane;
 use super::namespace::SmbNamespace;
 use super::site::Site;
 use crate::calls::TransferSizes;
-use crate::connection::TimeLimits;
+use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
 use model::{Failure, SmbTarget, TargetFacts};
@@ -41,10 +40,9 @@ impl SmbShare {
     pub fn open(
         target: &SmbTarget,
         given: &str,
-        limits: TimeLimits,
-        passwords: &Passwords,
+        options: &OpenOptions,
     ) -> Result<SmbShare, Failure> {
-        let site = Site::find(target, given, limits, passwords)?;
+        let site = Site::find(target, given, options)?;
         let mut tree = site.tree()?;
         let using = Step::of(&tree);
         look(&site, &mut tree).map_err(|e| site.failure("find the directory", using, &e))?;

@@ -1,8 +1,8 @@
 //! Where a share is, and who uses it: all that is needed to connect to it again.
 
-use super::Passwords;
 use super::failures::{self, Step, failure};
 use crate::connection::TimeLimits;
+use crate::open::OpenOptions;
 use model::{Cause, Failure, SmbDialect, SmbProtection, SmbTarget};
 use smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
 use std::net::IpAddr;
@@ -28,12 +28,8 @@ pub(super) struct Site {
 
 impl Site {
     /// Finds the host, sees that it can be reached, and only then asks for the password.
-    pub fn find(
-        target: &SmbTarget,
-        given: &str,
-        limits: TimeLimits,
-        passwords: &Passwords,
-    ) -> Result<Self, Failure> {
+    pub fn find(target: &SmbTarget, given: &str, open: &OpenOptions) -> Result<Self, Failure> {
+        let limits = open.limits;
         let mut site = Site {
             given: given.to_owned(),
             target: target.clone(),
@@ -43,7 +39,9 @@ impl Site {
             options: options(target, limits),
             limits,
         };
-        site.addresses = tcp::resolve(&target.host, limits.connect)
+        site.addresses = open
+            .names
+            .find(&target.host, limits.connect)
             .map_err(|e| site.failure("find the host", Step::Reach, &e.into()))?;
         if let Some(user) = &target.user {
             // Typing a password takes longer than servers wait for the first word.
@@ -51,7 +49,7 @@ impl Site {
             site.credentials = Credentials {
                 user: user.clone(),
                 domain: target.domain.clone().unwrap_or_default(),
-                password: passwords.find(target)?,
+                password: open.passwords.find(target)?,
             };
         }
         Ok(site)

@@ -82,6 +82,17 @@ impl FromStr for Target {
     }
 }
 
+impl Target {
+    /// The name or address of the server that is connected to; `None` of a directory.
+    pub fn host(&self) -> Option<&str> {
+        match self {
+            Target::Directory(_) => None,
+            Target::Nfs(export) => Some(&export.host),
+            Target::Smb(share) => Some(&share.host),
+        }
+    }
+}
+
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

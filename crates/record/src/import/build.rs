@@ -75,6 +75,7 @@ pub(super) fn study(
             confidence: 0.95,
             operation_timeout_seconds: 0.0,
             seed: 0,
+            on: None,
             server_memory: None,
             hosts: Vec::new(),
             engine: None,

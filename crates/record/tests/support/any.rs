@@ -186,6 +186,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
             operation_timeout_seconds: x[6],
             seed,
             engine,
+            on: engine.map(|_| "ssh://me@client".parse().unwrap()),
             server_memory: engine.map(|_| Bytes(seed)),
             adapt_size: seed.is_multiple_of(2),
             command,

@@ -301,6 +301,7 @@ pub fn plan() -> Plan {
         operation_timeout_seconds: 30.0,
         seed: u64::MAX,
         engine: Some(Engine::Psync),
+        on: None,
         server_memory: Some(Bytes(2 * GIB)),
         hosts: Vec::new(),
         adapt_size: true,

@@ -32,7 +32,9 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
         }
     }
     let servers = study.plan.hosts.iter().map(|server| server.host.to_string());
-    for name in servers.chain(study.hosts.iter().map(|host| host.name.clone())) {
+    let client = study.plan.on.iter().map(ToString::to_string);
+    let watched = study.hosts.iter().map(|host| host.name.clone());
+    for name in servers.chain(client).chain(watched) {
         learn_host(&name, &mut pseudonyms);
     }
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));

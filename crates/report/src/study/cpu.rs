@@ -67,7 +67,8 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         parts.push(format!("plimsoll's client ({})", listed(&own)));
     }
     if !machine.is_empty() {
-        parts.push(format!("this machine, busy minus idle ({})", listed(&machine)));
+        let client = super::hosts::name(&shown.study.plan.client().to_string());
+        parts.push(format!("{client}, busy minus idle ({})", listed(&machine)));
     }
     let server = Metric::all(server_measure(found));
     if found.targets.iter().any(|t| t.levels.contains_key(&server)) {

@@ -13,7 +13,13 @@ pub(crate) fn title(study: &Study) -> String {
         Origin::Imported { tool } => format!("imported from {}", printable(tool)),
     };
     let id = printable(&study.id.0);
-    format!("Study {id} of {} ({origin})", utc(study.started_unix_seconds))
+    format!("Study {id} of {} ({origin}){}", utc(study.started_unix_seconds), driven_from(study))
+}
+
+/// ", driven from ssh://me@client"; empty where it was this machine.
+pub(crate) fn driven_from(study: &Study) -> String {
+    let on = study.plan.on.as_ref();
+    on.map_or_else(String::new, |host| format!(", driven from {}", printable(&host.to_string())))
 }
 
 /// What is wrong with how it ended, and why, if anything is.

@@ -55,13 +55,14 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         percent(plan.confidence),
         percent(plan.margin)
     ));
+    let client = super::hosts::name(&plan.client().to_string());
     for (facts, name) in study.targets.iter().zip(&shown.names) {
         let known = |text: &str| match text.is_empty() {
             true => "unknown".to_owned(),
             false => printable(text),
         };
         said.push(format!(
-            "{name}: cache on this machine: {}; writes: {}.",
+            "{name}: cache on {client}: {}; writes: {}.",
             known(&facts.client_cache),
             known(&facts.stability)
         ));

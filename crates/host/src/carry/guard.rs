@@ -1,14 +1,14 @@
-//! A directory for the probe over there, and the guard that removes it.
+//! A directory for a program over there, and the guard that removes it.
 //!
 //! It has a random name, is for its user alone, and holds the program. The guard, a shell that
 //! waits for the end of its input, has made it and removes it: when this program says so, and just
 //! as well when this program is killed or the connection lost, which all close that input. Of a
 //! connection that falls silent the host's ssh server learns in its own time.
 
+use super::PATIENCE;
 use super::ending::Ending;
-use super::programs::PROGRAM;
-use super::session::PATIENCE;
-use crate::reach::{Channel, Output, Reach, quote};
+use super::parcel::{Parcel, Refusal};
+use crate::reach::{Channel, Output, Reach, put, quote};
 use crate::said::last_line;
 use model::{Cause, Failure};
 use std::fs::File;
@@ -19,16 +19,17 @@ use std::time::Instant;
 const READY: &str = "plimsoll-place ";
 
 /// A directory over there with its guard.
-pub(super) struct Place {
+pub(crate) struct Place {
     /// Its path.
     pub directory: String,
+    parcel: Parcel,
     guard: Option<Box<dyn Channel>>,
 }
 
 impl Place {
     /// Makes it below a directory, which is a word of the shell; or says why that cannot be.
-    pub fn make(reach: &dyn Reach, below: &str) -> Result<Result<Place, String>, Failure> {
-        let name = format!("plimsoll-{}", random_hex(reach.name())?);
+    pub(crate) fn make(reach: &dyn Reach, parcel: Parcel, below: &str) -> Result<Place, Refusal> {
+        let name = format!("plimsoll-{}", random_hex(reach.name(), &parcel)?);
         // What the shell says goes the one way, so that it is there when the output has ended.
         // The traps come after the directory: what another has made is not removed.
         let mut guard = reach.open(&format!(
@@ -40,7 +41,7 @@ impl Place {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(directory) = ready(&said, &name) {
-                return Ok(Ok(Place { directory, guard: Some(guard) }));
+                return Ok(Place { directory, parcel, guard: Some(guard) });
             }
             let mut buffer = [0; 512];
             match guard.read(&mut buffer, until) {
@@ -51,19 +52,60 @@ impl Place {
         }
         let output = guard.finish(PATIENCE)?;
         match Ending::of(&Output { errors: said.clone(), ..output }) {
-            ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name())),
-            _ => Ok(Err(last_line(&said).unwrap_or("the shell did not say why".into()))),
+            ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name(), &parcel).into()),
+            _ => {
+                let why = last_line(&said).unwrap_or("the shell did not say why".into());
+                Err(Refusal::Directory(why))
+            }
         }
+    }
+
+    /// What it is for.
+    pub(crate) fn parcel(&self) -> &Parcel {
+        &self.parcel
     }
 
     /// Where the program goes.
     pub fn file(&self) -> String {
-        format!("{}/{PROGRAM}", self.directory)
+        format!("{}/{}", self.directory, self.parcel.file)
     }
 
-    /// The command that starts the probe.
+    /// The command that starts it.
     pub fn program(&self) -> String {
         quote(&self.file())
+    }
+
+    /// Puts a program there and starts it, which alone tells whether it may be and can be.
+    pub(crate) fn take(&self, reach: &dyn Reach, bytes: &[u8]) -> Result<(), Refusal> {
+        match put(reach, bytes, &self.file(), 0o700, self.parcel.carrying) {
+            Err(failure) if [Cause::NoSpace, Cause::NotPermitted].contains(&failure.cause) => {
+                return Err(Refusal::Directory(self.because(&failure.happened)));
+            }
+            put => put?,
+        }
+        // In its directory: a shell that takes a program of another machine for a script may leave
+        // files where it is.
+        let (directory, program) = (quote(&self.directory), self.program());
+        let start =
+            format!("LC_ALL=C; export LC_ALL; cd {directory} && {program} --version; exit $?");
+        let output = reach.run(&start, b"", PATIENCE)?;
+        let says = output.output.strip_prefix(self.parcel.file.as_bytes());
+        if output.status == Some(0) && says.is_some_and(|rest| rest.starts_with(b" ")) {
+            return Ok(());
+        }
+        Err(match Ending::of(&output) {
+            ending @ Ending::WrongMachine(_) => Refusal::Machine(ending),
+            ending @ Ending::Forbidden(_) => {
+                Refusal::Directory(self.because(&ending.words(&self.parcel).0))
+            }
+            ending => ending.failure(reach.name(), &self.parcel).into(),
+        })
+    }
+
+    /// Why the directory that it is in will not do.
+    fn because(&self, why: &str) -> String {
+        let below = self.directory.rsplit_once('/').map_or(&*self.directory, |(below, _)| below);
+        format!("{below}: {why}")
     }
 
     /// Has the guard remove it, or without the guard, a shell.
@@ -80,7 +122,8 @@ impl Place {
             Err(failure) => failure.happened,
         };
         let next = format!("It removes itself when the connection ends; else run there: {command}");
-        Err(Failure::new(Cause::Trial, "remove the probe", reach.name(), happened, next))
+        let tried = format!("remove {}", self.parcel.name);
+        Err(Failure::new(Cause::Trial, tried, reach.name(), happened, next))
     }
 }
 
@@ -96,11 +139,11 @@ fn ready(said: &[u8], name: &str) -> Option<String> {
 }
 
 /// 64 random bits, so that nobody over there can have made that directory before.
-fn random_hex(host: &str) -> Result<String, Failure> {
+fn random_hex(host: &str, parcel: &Parcel) -> Result<String, Failure> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
         |error| {
-            let tried = "find a name for the probe's directory";
+            let tried = format!("find a name for the directory of {}", parcel.name);
             Failure::new(Cause::Trial, tried, host, error, "Give this system a /dev/urandom.")
         },
     )?;

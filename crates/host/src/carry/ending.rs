@@ -1,12 +1,13 @@
 //! How a program over there ended, from its exit code and what the shell said.
 
+use super::parcel::Parcel;
 use crate::reach::Output;
 use crate::said::last_line;
 use model::{Cause, Failure};
 
 /// How a program ended that did not do what it should.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(crate) enum Ending {
     /// It is for another machine, or for a processor with more instructions.
     WrongMachine(String),
     /// It may not be executed where it lies.
@@ -58,45 +59,52 @@ impl Ending {
         }
     }
 
-    /// The failure of a probe that did not start.
-    pub fn failure(&self, host: &str) -> Failure {
-        let (happened, next) = self.words();
-        Failure::new(Cause::Trial, "start the probe", host, happened, next)
+    /// The failure of a program that did not start.
+    pub fn failure(&self, host: &str, parcel: &Parcel) -> Failure {
+        let (happened, next) = self.words(parcel);
+        Failure::new(Cause::Trial, format!("start {}", parcel.name), host, happened, next)
     }
 
     /// What happened, and what to do about it.
-    pub fn words(&self) -> (String, &'static str) {
-        match self {
+    pub fn words(&self, parcel: &Parcel) -> (String, String) {
+        let without = parcel.without;
+        let (happened, next) = match self {
             Ending::WrongMachine(said) => (
                 format!("the host's processor does not run this program ({said})"),
-                "Name the host's make and processor in a report: the probe was built for another one.",
+                format!(
+                    "Name the host's make and processor in a report: {} was built for another one.",
+                    parcel.name
+                ),
             ),
             Ending::Forbidden(said) => (
                 format!("the program may not be executed there: {said}"),
-                "Name a directory of the host where programs may run: --probe-dir DIR.",
+                parcel.elsewhere.to_owned(),
             ),
             Ending::Gone => (
                 "its file is gone: somebody removed it".into(),
-                "Try again; if it happens again, name another directory of the host: --probe-dir DIR.",
+                format!("Try again; if it happens again: {}", parcel.elsewhere),
             ),
             Ending::NoMemory(said) => (
                 format!("the host has no memory for it: {said}"),
-                "End something over there, or go without the probe.",
+                format!("End something over there, or {without}."),
             ),
             Ending::Killed => (
                 "it was killed (signal 9)".into(),
                 "If nobody did that, memory ran out over there (see the kernel's log, `dmesg`): end \
-                 something on the host, or ask for less.",
+                 something on the host, or ask for less."
+                    .to_owned(),
             ),
             Ending::Crashed(signal) => (
                 format!("it was ended by signal {signal}"),
-                "Try again; if it happens again, report it with the host's make and processor.",
+                "Try again; if it happens again, report it with the host's make and processor."
+                    .to_owned(),
             ),
             Ending::Other(said) => (
                 said.clone(),
-                "Run the same on the host by hand to see more, or go without the probe.",
+                format!("Run the same on the host by hand to see more, or {without}."),
             ),
-        }
+        };
+        (happened, next)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Which of the probe's builds a host can run.
+//! Which machine's programs a host can run.
 
 use std::fmt;
 
-/// A machine that the probe is built for.
+/// A machine that programs are built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Machine {
     /// MIPS32, big-endian, without floating point.
@@ -70,7 +70,7 @@ impl Machine {
     }
 
     /// The builds that a host may be able to run, the best one first, from what `uname -m` says
-    /// and from the beginnings of programs that are there. None: the probe is not built for it.
+    /// and from the beginnings of programs that are there. None: nothing is built for it.
     ///
     /// `uname` alone does not tell the byte order of a MIPS, nor whether the programs on a 64-bit
     /// ARM are 32-bit ones, because the kernel may run no others. Programs of another family than

@@ -1,0 +1,38 @@
+//! What machine a host is.
+
+use super::PATIENCE;
+use super::machine::{ELF_BYTES, Machine};
+use crate::reach::Reach;
+use crate::said::last_line;
+use model::Failure;
+
+/// What a host says of its machine.
+pub(crate) struct Look {
+    /// What `uname -m` says; empty where it says nothing.
+    pub uname: String,
+    /// The machines whose programs it may be able to run, the best first.
+    pub machines: Vec<Machine>,
+}
+
+impl Look {
+    pub(crate) fn at(reach: &dyn Reach) -> Result<Look, Failure> {
+        // Bytes as they are: not every host has a tool to print them.
+        let look = format!(
+            "echo \"$(uname -m)\"; for f in /proc/$$/exe /bin/sh; do dd if=$f bs={ELF_BYTES} count=1 2>/dev/null; done"
+        );
+        let output = reach.run(&look, b"", PATIENCE)?;
+        let cut = output.output.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+        let (uname, rest) = output.output.split_at(cut);
+        let uname = last_line(uname).unwrap_or_default();
+        let rest: Vec<&[u8]> =
+            rest.get(1..).unwrap_or_default().chunks(ELF_BYTES).take(2).collect();
+        let machines = Machine::candidates(&uname, &rest);
+        Ok(Look { uname, machines })
+    }
+
+    /// The host's own word for its machine.
+    pub(crate) fn words(&self) -> String {
+        let name = if self.uname.is_empty() { "nothing that is known" } else { &self.uname };
+        format!("the host calls itself \"{name}\"")
+    }
+}

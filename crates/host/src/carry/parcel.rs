@@ -1,0 +1,67 @@
+//! A program that is carried, and the words it is told of by.
+
+use super::ending::Ending;
+use model::{Cause, Failure};
+use std::time::Duration;
+
+/// A program that is carried.
+#[derive(Clone, Copy, Debug)]
+pub struct Parcel {
+    /// The name of its file.
+    pub file: &'static str,
+    /// What it is called in messages: "the probe".
+    pub name: &'static str,
+    /// What to do where no directory of the host will do.
+    pub elsewhere: &'static str,
+    /// What to do without it.
+    pub without: &'static str,
+    /// Time to carry it over a slow link.
+    pub carrying: Duration,
+}
+
+/// Why a program cannot be in a place.
+pub(crate) enum Refusal {
+    /// Another directory may do.
+    Directory(String),
+    /// A program for another machine may.
+    Machine(Ending),
+    /// None will.
+    Host(Box<Failure>),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        Refusal::Host(Box::new(failure))
+    }
+}
+
+impl Parcel {
+    /// The failure that no directory will do, with what each lacks.
+    pub(crate) fn nowhere(&self, host: &str, passed: &[String]) -> Failure {
+        let full = |why: &String| why.to_lowercase().contains("no space left");
+        let cause = if passed.iter().any(full) { Cause::NoSpace } else { Cause::NotPermitted };
+        let tried = format!("put {} on the host", self.name);
+        Failure::new(cause, tried, host, passed.join("; "), self.elsewhere)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn space_is_what_lacks_where_it_lacks_anywhere() {
+        let parcel = Parcel {
+            file: "p",
+            name: "the probe",
+            elsewhere: "Name a directory.",
+            without: "",
+            carrying: Duration::ZERO,
+        };
+        let passed = ["a: Permission denied".into(), "b: No space left on device".into()];
+        let failure = parcel.nowhere("h", &passed);
+        assert_eq!(failure.cause, Cause::NoSpace);
+        assert!(failure.happened.contains("a: Perm") && failure.next == "Name a directory.");
+        assert_eq!(parcel.nowhere("h", &passed[..1]).cause, Cause::NotPermitted);
+    }
+}

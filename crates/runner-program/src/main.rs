@@ -1,0 +1,25 @@
+//! The runner as a program: it is carried to the host that trials are driven on, takes requests on
+//! standard input and answers on standard output, in lines of JSON (see [`runner::wire`]).
+//!
+//! It keeps nothing. It ends when its input does, when it is not heard from any more, and by a
+//! signal; in each case it first ends the trial under way and removes what it made on the targets.
+#![forbid(unsafe_code)]
+
+mod connection;
+mod serve;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    if std::env::args_os().nth(1).is_some_and(|word| word == "--version") {
+        println!("plimsoll-runner {}", env!("CARGO_PKG_VERSION"));
+        return ExitCode::SUCCESS;
+    }
+    match connection::Connection::of_this_process() {
+        Ok(connection) => serve::serve(connection),
+        Err(error) => {
+            eprintln!("plimsoll-runner: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

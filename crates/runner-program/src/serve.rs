@@ -1,0 +1,174 @@
+//! Requests are answered one after the other.
+
+use crate::connection::Connection;
+use load::{Passwords, SystemClock};
+use model::{Cause, Event, Failure, Flag};
+use runner::wire::{Connect, Reply, Request};
+use runner::{Drive, Runner, RunnerOptions, Share};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long last words may take to be sent.
+const FAREWELL: Duration = Duration::from_secs(5);
+/// Most targets of a study.
+const MOST_TARGETS: usize = 1000;
+
+/// Answers requests until there are none any more, and leaves nothing behind.
+pub fn serve(connection: Arc<Connection>) -> ExitCode {
+    connection.say(&Reply::hello());
+    let mut served = Served { connection: connection.clone(), state: State::New };
+    while let Some(request) = connection.next() {
+        let last = matches!(request, Ok(Request::Close));
+        let reply = match request {
+            Ok(request) => {
+                served.answer(request).unwrap_or_else(|failure| Reply::Failed { failure })
+            }
+            Err(why) => Reply::Failed { failure: refused(&why) },
+        };
+        connection.say(&reply);
+        if last {
+            break;
+        }
+    }
+    // Nobody is there to be told what could not be removed; its lease tells others.
+    if let State::Running(mut runner) = served.state {
+        runner.close();
+    }
+    connection.flush(FAREWELL);
+    ExitCode::SUCCESS
+}
+
+struct Served {
+    connection: Arc<Connection>,
+    state: State,
+}
+
+/// How far a study has come.
+enum State {
+    /// Nothing was asked for.
+    New,
+    /// Targets are opened.
+    Opening(RunnerOptions, Vec<Arc<dyn Share>>),
+    /// Trials are driven.
+    Running(Runner),
+}
+
+impl Served {
+    fn answer(&mut self, request: Request) -> Result<Reply, Failure> {
+        match request {
+            Request::Begin(begin) => {
+                let stop = self.connection.stop.clone();
+                let options = begin.options(Arc::new(SystemClock::new()), stop);
+                let options = options.ok_or_else(|| refused("it names no study"))?;
+                self.state = match self.state {
+                    State::New => State::Opening(options, Vec::new()),
+                    _ => return Err(refused("a study has begun already")),
+                };
+                Ok(Reply::Done)
+            }
+            Request::Connect(connect) => self.open(*connect),
+            Request::TakeOn { target } => {
+                let runner = self.runner()?;
+                let flags = runner.take_on(target)?;
+                target_reply(runner, target, flags)
+            }
+            Request::LayOutRate { target, bytes } => {
+                let mut events = events(&self.connection);
+                let rate = self.runner()?.lay_out_rate(target, bytes, &mut events)?;
+                Ok(Reply::Rate { bytes_per_second: rate })
+            }
+            Request::Prepare { target, workloads } => {
+                let mut events = events(&self.connection);
+                let runner = self.runner()?;
+                let flags = runner.prepare(target, &workloads, &mut events)?;
+                target_reply(runner, target, flags)
+            }
+            Request::Trial { spec } => {
+                let mut events = events(&self.connection);
+                let result = self.runner()?.trial(&spec, &mut events);
+                Ok(Reply::Result { result: Box::new(result) })
+            }
+            Request::Sweep { target } => self.sweep(target),
+            Request::Close => Ok(Reply::Closed {
+                flags: match &mut self.state {
+                    State::Running(runner) => runner.close(),
+                    _ => Vec::new(),
+                },
+            }),
+            Request::Password { .. } | Request::NoPassword { .. } => {
+                Err(refused("no password was asked for"))
+            }
+            Request::Stop | Request::Alive => Ok(Reply::Alive),
+        }
+    }
+
+    /// Opens a target, asking for the password of its user where it has one.
+    fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
+        let State::Opening(_, shares) = &mut self.state else {
+            return Err(refused("targets are opened before the first is taken on"));
+        };
+        if shares.len() >= MOST_TARGETS {
+            return Err(refused("there are too many targets"));
+        }
+        let connection = self.connection.clone();
+        let passwords = Passwords::new(move |_| {
+            connection.say(&Reply::PasswordWanted);
+            match connection.next() {
+                Some(Ok(Request::Password { password })) => Ok(password.0),
+                Some(Ok(Request::NoPassword { failure })) => Err(failure),
+                _ => Err(refused("a password was asked for and none was given")),
+            }
+        });
+        let options = load::OpenOptions { passwords, ..connect.options() };
+        shares.push(load::open(&connect.target, &options)?);
+        Ok(Reply::Done)
+    }
+
+    /// Removes what a dead runner of the study has left on a target.
+    fn sweep(&mut self, target: usize) -> Result<Reply, Failure> {
+        let State::Opening(options, shares) = &self.state else {
+            return Err(refused("targets are swept before the first is taken on"));
+        };
+        let share = shares.get(target).ok_or_else(|| refused("there is no such target"))?;
+        let mut namespace = share.namespace()?;
+        let cleaned = runner::clean(&mut *namespace, Some(&options.study), &std::thread::sleep)?;
+        let not_cleaned =
+            |(directory, _)| Flag::NotCleaned { target: share.facts().given, directory };
+        Ok(Reply::Closed { flags: cleaned.left.into_iter().map(not_cleaned).collect() })
+    }
+
+    /// The runner, made when the first target is taken on.
+    fn runner(&mut self) -> Result<&mut Runner, Failure> {
+        if let State::Opening(options, shares) = &mut self.state {
+            let runner = Runner::new(options.clone(), std::mem::take(shares));
+            self.state = State::Running(runner);
+        }
+        match &mut self.state {
+            State::Running(runner) => Ok(runner),
+            _ => Err(refused("no study has begun")),
+        }
+    }
+}
+
+fn target_reply(runner: &Runner, target: usize, flags: Vec<Flag>) -> Result<Reply, Failure> {
+    let facts = runner.facts().into_iter().nth(target);
+    let facts = facts.ok_or_else(|| refused("there is no such target"))?;
+    Ok(Reply::Target { flags, facts: Box::new(facts) })
+}
+
+/// Hands events on; the last one is in the reply.
+fn events(connection: &Arc<Connection>) -> impl FnMut(Event) + use<> {
+    let connection = connection.clone();
+    move |event| match event {
+        Event::Finished { .. } => {}
+        // Phases begin and end the watching of hosts.
+        Event::Phase { .. } => connection.say(&Reply::Event { event }),
+        _ => connection.mention(&Reply::Event { event }),
+    }
+}
+
+fn refused(why: &str) -> Failure {
+    let next = "Both programs must come from one build: make the runner again with `make runner`.";
+    Failure::new(Cause::Usage, "understand what is asked for", "plimsoll-runner", why, next)
+}

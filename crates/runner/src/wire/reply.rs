@@ -1,0 +1,82 @@
+//! What the program over there says.
+
+use super::{PROTOCOL, TooLong, decode, encode};
+use model::{Event, Failure, Flag, TargetFacts, TrialResult};
+use serde::{Deserialize, Serialize};
+
+/// Longest reply, in bytes: the windows of a trial of many hours.
+pub const MOST_REPLY: usize = 16 << 20;
+
+/// What the program over there says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "reply")]
+pub enum Reply {
+    /// The first word.
+    Hello {
+        /// [`PROTOCOL`].
+        protocol: u32,
+        /// Version of the program.
+        version: String,
+    },
+    /// Nothing; the connection holds.
+    Alive,
+    /// Something happened meanwhile.
+    Event {
+        /// What.
+        event: Event,
+    },
+    /// The server has answered and the password of the target's user is wanted.
+    PasswordWanted,
+    /// That is done.
+    Done,
+    /// A target was taken on, or prepared.
+    Target {
+        /// What is odd about it.
+        flags: Vec<Flag>,
+        /// What it turned out to be.
+        facts: Box<TargetFacts>,
+    },
+    /// The rate of laying out.
+    Rate {
+        /// In bytes per second.
+        bytes_per_second: f64,
+    },
+    /// A trial ended.
+    Result {
+        /// Its figures.
+        result: Box<TrialResult>,
+    },
+    /// Everything made was removed, but for what flags name.
+    Closed {
+        /// What could not be removed.
+        flags: Vec<Flag>,
+    },
+    /// What was asked for failed.
+    Failed {
+        /// Why.
+        failure: Failure,
+    },
+}
+
+impl Reply {
+    /// The first word of this program.
+    pub fn hello() -> Self {
+        Reply::Hello { protocol: PROTOCOL, version: env!("CARGO_PKG_VERSION").to_owned() }
+    }
+
+    /// As a line.
+    pub fn to_line(&self) -> Vec<u8> {
+        encode(self)
+    }
+
+    /// From a line without its end.
+    ///
+    /// # Errors
+    /// Why it cannot be understood.
+    pub fn from_line(line: &[u8]) -> Result<Self, String> {
+        if line.len() > MOST_REPLY {
+            return Err(TooLong { most: MOST_REPLY }.to_string());
+        }
+        decode(line)
+    }
+}

@@ -1,0 +1,300 @@
+//! The conversation with the program over there.
+//!
+//! A thread has the channel: it sends requests and signs of life, and takes in what comes, so that
+//! neither waits for the study.
+
+use host::carry::Carried;
+use host::reach::Channel;
+use model::{Cause, Event, Failure};
+use runner::wire::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, SyncSender, TryRecvError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often is looked whether there is something to send.
+const GLANCE: Duration = Duration::from_millis(10);
+/// How long what is sent may take to be taken.
+const TAKING: Duration = Duration::from_secs(30);
+/// How long the program may take to end when there is nothing more to do: it removes what it made.
+const FAREWELL: Duration = Duration::from_secs(60);
+/// Events that may wait for the study.
+const MOST_WAITING: usize = 64;
+
+/// The conversation with the program over there.
+pub(super) struct Link {
+    host: String,
+    requests: Option<Sender<Vec<u8>>>,
+    replies: Receiver<Result<Reply, Failure>>,
+    thread: Option<JoinHandle<()>>,
+    /// Why it ended, once it has.
+    ended: Option<Failure>,
+}
+
+impl Link {
+    /// Starts the program and waits for its first word. It is told to stop once `stop` is set.
+    pub(super) fn start(carried: &Carried, stop: Arc<AtomicBool>) -> Result<Link, Failure> {
+        // The shell stays beside it: ssh tells exit codes, but not which signal ended a program.
+        let channel = carried.reach().open(&format!("{}; exit $?", carried.command()))?;
+        let host = carried.reach().name().to_owned();
+        let (requests, to_send) = mpsc::channel();
+        let (received, replies) = mpsc::sync_channel(MOST_WAITING);
+        let talk = Talk {
+            host: host.clone(),
+            channel: Some(channel),
+            lines: Lines::new(MOST_REPLY),
+            stop,
+            stopped: false,
+            requests: to_send,
+            replies: received,
+            heard: Instant::now(),
+            spoke: Instant::now(),
+            under_way: true,
+        };
+        let name = "far".to_owned();
+        let thread = std::thread::Builder::new().name(name).spawn(move || talk.run());
+        let thread = thread.map_err(|error| {
+            Failure::new(Cause::Trial, "start a thread", &host, error, "End something here.")
+        })?;
+        let requests = Some(requests);
+        let mut link = Link { host, requests, replies, thread: Some(thread), ended: None };
+        match link.reply(&mut |_| {})? {
+            Reply::Hello { protocol: PROTOCOL, version }
+                if version == env!("CARGO_PKG_VERSION") =>
+            {
+                Ok(link)
+            }
+            Reply::Hello { protocol, version } => {
+                let happened = format!(
+                    "it is version {version} and speaks protocol {protocol}; this program is {} \
+                     and speaks {PROTOCOL}",
+                    env!("CARGO_PKG_VERSION")
+                );
+                Err(Failure::new(Cause::Usage, "talk with the runner", &link.host, happened, ANEW))
+            }
+            other => Err(link.nonsense(&other)),
+        }
+    }
+
+    /// Asks for something and waits for the reply, handing on what happens meanwhile.
+    pub(super) fn ask(
+        &mut self,
+        request: &Request,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Reply, Failure> {
+        if let Some(ended) = &self.ended {
+            return Err(ended.clone());
+        }
+        // Where the thread has ended, the next reply says why.
+        let _ = self.requests.as_ref().map(|requests| requests.send(request.to_line()));
+        self.reply(events)
+    }
+
+    fn reply(&mut self, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+        loop {
+            match self.replies.recv() {
+                Ok(Ok(Reply::Event { event: Event::Finished { .. } })) => {}
+                Ok(Ok(Reply::Event { event })) => events(event),
+                Ok(Ok(Reply::Failed { failure })) => return Err(failure),
+                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Err(failure)) => return Err(self.end(failure)),
+                Err(_) => {
+                    let failure = lost(&self.host, "the conversation has ended");
+                    return Err(self.end(failure));
+                }
+            }
+        }
+    }
+
+    /// The failure of a reply that answers something else.
+    pub(super) fn nonsense(&mut self, reply: &Reply) -> Failure {
+        let words = kind_of(reply);
+        let failure = not_understood(&self.host, &format!("its reply is another: {words}"));
+        self.end(failure)
+    }
+
+    fn end(&mut self, failure: Failure) -> Failure {
+        self.requests = None;
+        self.ended.get_or_insert(failure).clone()
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        // Closing its input ends the program; what it still says is not waited for by anybody.
+        self.requests = None;
+        let end = Instant::now() + FAREWELL + FAREWELL;
+        while !matches!(
+            self.replies.recv_timeout(end.saturating_duration_since(Instant::now())),
+            Err(RecvTimeoutError::Disconnected | RecvTimeoutError::Timeout)
+        ) {}
+        if let Some(thread) = self.thread.take().filter(|thread| thread.is_finished()) {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's side of it.
+struct Talk {
+    host: String,
+    channel: Option<Box<dyn Channel>>,
+    lines: Lines,
+    stop: Arc<AtomicBool>,
+    stopped: bool,
+    requests: Receiver<Vec<u8>>,
+    replies: SyncSender<Result<Reply, Failure>>,
+    heard: Instant,
+    spoke: Instant,
+    /// Whether a reply is waited for: at first, for the first word.
+    under_way: bool,
+}
+
+impl Talk {
+    fn run(mut self) {
+        let failure = loop {
+            match self.turn() {
+                Ok(true) => {}
+                // Nothing more is asked for.
+                Ok(false) => break None,
+                Err(failure) => break Some(failure),
+            }
+        };
+        match (failure, self.channel.take()) {
+            (None, Some(channel)) => drop(channel.finish(FAREWELL)),
+            (None, None) => {}
+            // What cannot be understood is not listened to any longer.
+            (Some(failure), channel) => {
+                drop(channel);
+                let _ = self.replies.send(Err(failure));
+            }
+        }
+    }
+
+    /// Sends what there is to send, takes in what came. `false`: nothing more will be asked for.
+    fn turn(&mut self) -> Result<bool, Failure> {
+        match self.requests.try_recv() {
+            Ok(line) => {
+                self.under_way = true;
+                self.send(&line)?;
+            }
+            Err(TryRecvError::Empty) => {}
+            Err(TryRecvError::Disconnected) => return Ok(false),
+        }
+        if self.stop.load(Ordering::Relaxed) && !self.stopped {
+            self.stopped = true;
+            self.send(&Request::Stop.to_line())?;
+        }
+        if self.spoke.elapsed() > PULSE {
+            self.send(&Request::Alive.to_line())?;
+        }
+        let mut buffer = [0; 16 << 10];
+        let Some(channel) = &mut self.channel else { return Ok(false) };
+        match channel.read(&mut buffer, Instant::now() + GLANCE) {
+            Ok(0) => return Err(self.broken_off()),
+            Ok(count) => {
+                self.heard = Instant::now();
+                self.lines.push(&buffer[..count]);
+                self.take_in()?;
+            }
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                if self.heard.elapsed() > SILENCE {
+                    self.channel = None;
+                    let silence = format!("it has been silent for {} s", SILENCE.as_secs());
+                    return Err(lost(&self.host, &silence));
+                }
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(_) => return Err(self.broken_off()),
+        }
+        Ok(true)
+    }
+
+    fn send(&mut self, line: &[u8]) -> Result<(), Failure> {
+        self.spoke = Instant::now();
+        let Some(channel) = &mut self.channel else { return Ok(()) };
+        match channel.write(line, Instant::now() + TAKING) {
+            Err(error) if error.kind() == ErrorKind::TimedOut => {
+                self.channel = None;
+                Err(lost(&self.host, "it takes nothing any more"))
+            }
+            // Why it has ended shows in what is read.
+            _ => Ok(()),
+        }
+    }
+
+    fn take_in(&mut self) -> Result<(), Failure> {
+        loop {
+            let line = self.lines.next_line();
+            let line = line.map_err(|error| not_understood(&self.host, &error.to_string()))?;
+            let Some(line) = line else { return Ok(()) };
+            let reply =
+                Reply::from_line(&line).map_err(|error| not_understood(&self.host, &error))?;
+            if matches!(reply, Reply::Alive) {
+                continue;
+            }
+            if !self.under_way {
+                return Err(not_understood(&self.host, "it speaks without being asked"));
+            }
+            self.under_way = matches!(reply, Reply::Event { .. });
+            if self.replies.send(Ok(reply)).is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The failure of a program whose output has ended.
+    fn broken_off(&mut self) -> Failure {
+        let output = match self.channel.take().map(|channel| channel.finish(TAKING)) {
+            Some(Ok(output)) => output,
+            Some(Err(failure)) => return lost(&self.host, &failure.happened),
+            None => return lost(&self.host, "it has ended"),
+        };
+        let said = String::from_utf8_lossy(&output.errors);
+        let said = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        let said: String = said.chars().filter(|c| !c.is_control()).take(300).collect();
+        let happened = match (output.status, said.is_empty()) {
+            (Some(code), true) if code > 128 => {
+                format!("the runner was ended by signal {}", code - 128)
+            }
+            (Some(code), false) if code > 128 => {
+                format!("the runner was ended by signal {} ({said})", code - 128)
+            }
+            (Some(code), true) => format!("the runner ended with exit code {code}"),
+            (Some(code), false) => format!("the runner ended with exit code {code}: {said}"),
+            (None, _) => format!("the connection or the runner broke off {said}"),
+        };
+        lost(&self.host, &happened)
+    }
+}
+
+const ANEW: &str = "Make the runner again from the sources of this program: `make runner`.";
+
+/// The failure that the host is lost.
+fn lost(host: &str, happened: &str) -> Failure {
+    let next = "Look whether the host is up and reachable. What was measured is kept; over there \
+        the runner stops and removes what it made. Where it was killed, run `plimsoll clean` there.";
+    Failure::new(Cause::Unreachable, "drive the trial", host, happened, next)
+}
+
+fn not_understood(host: &str, why: &str) -> Failure {
+    let happened = format!("the runner is not to be understood: {why}");
+    Failure::new(Cause::Trial, "talk with the runner", host, happened, ANEW)
+}
+
+/// What a reply is, without what it holds.
+fn kind_of(reply: &Reply) -> &'static str {
+    match reply {
+        Reply::Hello { .. } => "a greeting",
+        Reply::Alive => "a sign of life",
+        Reply::Event { .. } => "an event",
+        Reply::PasswordWanted => "a question for a password",
+        Reply::Done => "that it is done",
+        Reply::Target { .. } => "a target",
+        Reply::Rate { .. } => "a rate",
+        Reply::Result { .. } => "a trial",
+        Reply::Closed { .. } => "that it has ended",
+        Reply::Failed { .. } => "a failure",
+    }
+}

@@ -1,0 +1,206 @@
+//! Trials driven on another host, by the runner's program that is carried there.
+//!
+//! [`Program`] finds it, [`Far`] carries it, opens targets over there, and drives. The host is
+//! asked nothing but a shell, a place for 10 MB, and that it is the same kind of machine.
+
+mod link;
+mod names;
+mod program;
+
+pub use program::{Program, VARIABLE};
+
+use host::carry::Carried;
+use host::reach::Reach;
+use link::Link;
+use model::{
+    Cause, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts, TrialResult,
+    TrialSpec, Window, Workload,
+};
+use runner::wire::{Begin, Connect, Reply, Request, Secret};
+use runner::{Drive, OpenOptions, RunnerOptions};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+/// Trials driven on another host. Dropping it ends the program there, which removes what it made.
+pub struct Far {
+    // Before the program's place, so that it ends before that is removed.
+    link: Link,
+    told: RunnerOptions,
+    opened: Vec<(Target, OpenOptions)>,
+    facts: Vec<TargetFacts>,
+    carried: Carried,
+}
+
+impl Far {
+    /// Carries the program to a host and begins a study there.
+    ///
+    /// # Errors
+    /// Those of [`Carried::carry`], and [`Cause::Usage`] for a program of another build.
+    pub fn start(
+        reach: Arc<dyn Reach>,
+        program: &Program,
+        options: &RunnerOptions,
+    ) -> Result<Far, Failure> {
+        let carried = program.carry(reach)?;
+        let link = begin(&carried, options)?;
+        let told = options.clone();
+        Ok(Far { link, told, opened: Vec::new(), facts: Vec::new(), carried })
+    }
+
+    /// Opens a target over there. Its name is resolved before, and its password found here, once
+    /// the server has answered over there.
+    pub fn connect(&mut self, target: &Target, options: &OpenOptions) -> Result<(), Failure> {
+        let host = target.host();
+        let addresses = host
+            .map_or_else(Vec::new, |host| names::addresses(self.carried.reach(), host, options));
+        let connect = Connect::new(target, options, addresses);
+        let mut reply = self.ask(&Request::Connect(Box::new(connect)))?;
+        if let (Reply::PasswordWanted, Target::Smb(share)) = (&reply, target) {
+            let (request, failure) = match options.passwords.find(share) {
+                Ok(password) => (Request::Password { password: Secret(password) }, None),
+                Err(failure) => (Request::NoPassword { failure: failure.clone() }, Some(failure)),
+            };
+            let answer = self.ask(&request);
+            // What is told is what happened here, not its echo.
+            reply = failure.map_or(answer, Err)?;
+        }
+        match reply {
+            Reply::Done => {
+                self.opened.push((target.clone(), options.clone()));
+                Ok(())
+            }
+            other => Err(self.link.nonsense(&other)),
+        }
+    }
+
+    /// Has a new program remove what the old one left that was killed. Where it was not killed but
+    /// the connection lost, there is nobody to ask; then it does so by itself.
+    fn sweep(&mut self) -> Result<Vec<Flag>, Failure> {
+        // Whoever stopped the study wants it cleaned up all the same.
+        let stop = Arc::new(AtomicBool::new(false));
+        let told = RunnerOptions { stop, ..self.told.clone() };
+        self.link = begin(&self.carried, &told)?;
+        let mut flags = Vec::new();
+        for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
+            self.connect(target, options)?;
+            match self.ask(&Request::Sweep { target: number })? {
+                Reply::Closed { flags: left } => flags.extend(left),
+                other => return Err(self.link.nonsense(&other)),
+            }
+        }
+        Ok(flags)
+    }
+
+    /// Asks for something that has no events.
+    fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
+        self.link.ask(request, &mut |_| {})
+    }
+
+    /// Takes in what a target turned out to be.
+    fn target(&mut self, target: usize, reply: Reply) -> Result<Vec<Flag>, Failure> {
+        let Reply::Target { flags, facts } = reply else { return Err(self.link.nonsense(&reply)) };
+        match self.facts.get_mut(target) {
+            Some(known) => *known = *facts,
+            None => self.facts.push(*facts),
+        }
+        Ok(flags)
+    }
+}
+
+impl Drive for Far {
+    fn take_on(&mut self, target: usize) -> Result<Vec<Flag>, Failure> {
+        let reply = self.ask(&Request::TakeOn { target })?;
+        self.target(target, reply)
+    }
+
+    fn lay_out_rate(
+        &mut self,
+        target: usize,
+        bytes: u64,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<f64, Failure> {
+        match self.link.ask(&Request::LayOutRate { target, bytes }, events)? {
+            Reply::Rate { bytes_per_second } if bytes_per_second > 0.0 => Ok(bytes_per_second),
+            other => Err(self.link.nonsense(&other)),
+        }
+    }
+
+    fn prepare(
+        &mut self,
+        target: usize,
+        workloads: &[Workload],
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Vec<Flag>, Failure> {
+        let request = Request::Prepare { target, workloads: workloads.to_vec() };
+        let reply = self.link.ask(&request, events)?;
+        self.target(target, reply)
+    }
+
+    fn facts(&self) -> Vec<TargetFacts> {
+        self.facts.clone()
+    }
+
+    fn trial(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> TrialResult {
+        let mut seen = Seen { phase: Phase::Prepare, windows: Vec::new() };
+        let mut watched = |event: Event| {
+            seen.see(&event);
+            events(event);
+        };
+        let request = Request::Trial { spec: Box::new(spec.clone()) };
+        let result = match self.link.ask(&request, &mut watched) {
+            Ok(Reply::Result { result }) => *result,
+            Ok(other) => seen.failed(spec, self.link.nonsense(&other)),
+            Err(failure) => seen.failed(spec, failure),
+        };
+        events(Event::Finished { result: Box::new(result.clone()) });
+        result
+    }
+
+    fn close(&mut self) -> Vec<Flag> {
+        match self.ask(&Request::Close) {
+            Ok(Reply::Closed { flags }) => flags,
+            // Why it is lost was told.
+            _ => self.sweep().unwrap_or_default(),
+        }
+    }
+}
+
+/// Starts the program and tells it what holds for all trials.
+fn begin(carried: &Carried, told: &RunnerOptions) -> Result<Link, Failure> {
+    let mut link = Link::start(carried, told.stop.clone())?;
+    match link.ask(&Request::Begin(Begin::from(told)), &mut |_| {})? {
+        Reply::Done => Ok(link),
+        other => Err(link.nonsense(&other)),
+    }
+}
+
+/// What was seen of a trial, for where its result does not come.
+struct Seen {
+    phase: Phase,
+    windows: Vec<Window>,
+}
+
+/// Most windows of a trial that are kept without its result.
+const MOST_WINDOWS: usize = 100_000;
+
+impl Seen {
+    fn see(&mut self, event: &Event) {
+        match event {
+            Event::Phase { phase, .. } => self.phase = *phase,
+            Event::Window { window, .. } if self.windows.len() < MOST_WINDOWS => {
+                self.windows.push(*window);
+            }
+            _ => {}
+        }
+    }
+
+    /// A trial without its result: what was seen of it is kept.
+    fn failed(self, spec: &TrialSpec, failure: Failure) -> TrialResult {
+        let outcome = match failure.cause {
+            Cause::Interrupted => Outcome::Stopped,
+            _ => Outcome::Failed { phase: self.phase.to_string(), failure },
+        };
+        let series = Series { window_seconds: spec.window_seconds, windows: self.windows };
+        TrialResult { outcome, series, ..TrialResult::empty() }
+    }
+}

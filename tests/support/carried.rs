@@ -1,0 +1,41 @@
+//! The runner's program for tests, and programs that are there in its place.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+
+/// The static runner, built as `make runner` does but not optimised.
+pub fn runner() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().expect("a target directory");
+        let made = Command::new("make")
+            .args(["-s", "-C"])
+            .arg(root)
+            .args(["runner", "RUNNER_PROFILE=dev"])
+            .env("CARGO_TARGET_DIR", target)
+            .stdout(Stdio::null())
+            .status();
+        assert!(made.is_ok_and(|status| status.success()), "make runner");
+        target.join("runner/plimsoll-runner")
+    })
+}
+
+/// A static program that says so when it is asked for its version, and else does `body`.
+pub fn impostor(place: &Path, body: &str) -> PathBuf {
+    let (source, program) = (place.join("impostor.c"), place.join("impostor"));
+    let text = format!(
+        "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n\
+         static char line[1 << 16];\n\
+         static void hello(void) {{ puts(\"{{\\\"reply\\\":\\\"hello\\\",\\\"protocol\\\":1,\
+         \\\"version\\\":\\\"{version}\\\"}}\"); fflush(stdout); }}\n\
+         int main(int n, char **v) {{\n\
+         if (n > 1) {{ puts(\"plimsoll-runner 0\"); return 0; }}\n(void)line; (void)hello;\n{body}\nreturn 0; }}\n",
+        version = env!("CARGO_PKG_VERSION"),
+    );
+    std::fs::write(&source, text).expect("room for a few lines");
+    let made = Command::new("cc").args(["-static", "-o"]).args([&program, &source]).status();
+    assert!(made.is_ok_and(|status| status.success()), "cc -static");
+    program
+}
