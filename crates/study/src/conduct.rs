@@ -243,8 +243,11 @@ impl Conductor<'_> {
             seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
         self.hosts.clear(match self.study.plan.targets.get(cell.target) {
-            // As tables of mounts have it.
-            Some(Target::Directory(directory)) => directory.path.canonicalize().ok(),
+            // As tables of mounts have it; a link over there is not followed from here.
+            Some(Target::Directory(there)) if self.study.plan.on.is_some() => {
+                Some(there.path.clone())
+            }
+            Some(Target::Directory(here)) => here.path.canonicalize().ok(),
             _ => None,
         });
         let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
