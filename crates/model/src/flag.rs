@@ -125,6 +125,9 @@ pub enum Flag {
         directories: Vec<String>,
         /// The target, as the user wrote it.
         target: String,
+        /// The host that it was reached from; `None`: the machine that plimsoll ran on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
     },
     /// The file system refused O_DIRECT: the client's page cache serves reads.
     PageCache {
@@ -168,6 +171,9 @@ pub enum Flag {
         target: String,
         /// The directory left.
         directory: String,
+        /// The host that it was reached from; `None`: the machine that plimsoll ran on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
     },
     /// The same target was given twice.
     SameTarget {
@@ -282,7 +288,7 @@ impl Flag {
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
             Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
-            Flag::NotCleaned { target, directory } => {
+            Flag::NotCleaned { target, directory, .. } => {
                 format!("{directory} could not be removed from {target}")
             }
             Flag::SameTarget { target } => {
@@ -371,8 +377,8 @@ impl Flag {
                 "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
             }
             Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
-            Flag::Leftovers { target, .. } => {
-                format!("Remove them with: plimsoll clean '{target}'")
+            Flag::Leftovers { target, on, .. } => {
+                format!("Remove them with: {}", clean(on.as_deref(), target))
             }
             Flag::PageCache { .. } => {
                 "Reads may come from this machine's memory; give --size above its memory to measure the storage.".into()
@@ -392,8 +398,8 @@ impl Flag {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
             }
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
-            Flag::NotCleaned { target, .. } => {
-                format!("When it is reachable again: plimsoll clean '{target}'")
+            Flag::NotCleaned { target, on, .. } => {
+                format!("When it is reachable again: {}", clean(on.as_deref(), target))
             }
             Flag::SameTarget { .. } => {
                 "Good for judging the noise here; otherwise look for a typing error.".into()
@@ -411,4 +417,10 @@ impl Flag {
 /// The host that plimsoll runs on, in words.
 fn place(host: &str) -> &str {
     if host == "local" { "this machine" } else { host }
+}
+
+/// The command that removes leftovers.
+fn clean(on: Option<&str>, target: &str) -> String {
+    let on = on.map_or_else(String::new, |host| format!("--on {host} "));
+    format!("plimsoll clean {on}'{target}'")
 }

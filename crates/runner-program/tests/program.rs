@@ -180,7 +180,7 @@ fn requests_out_of_order_are_refused() {
     let mut program = Program::start();
     for request in [
         Request::TakeOn { target: 0 },
-        Request::Sweep { target: 0 },
+        Request::Clean { target: 0, own: true },
         trial(1.0),
         Request::Password { password: runner::wire::Secret("x".into()) },
     ] {
