@@ -85,6 +85,12 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let compared = program.run(&["compare", &here.id.0, &there.id.0]).expect(0).out;
     assert!(compared.contains(&from), "{compared}");
     assert!(run_directories(one.path()).is_empty() && run_directories(two.path()).is_empty());
+
+    let leftover = one.path().join(".plimsoll-0123abcd-00ff00ff");
+    std::fs::create_dir(&leftover).unwrap();
+    let cleaned = program.run(&["clean", path(&one), path(&two), "--on", &host]).expect(0).out;
+    assert!(cleaned.contains("removed .plimsoll-0123abcd-00ff00ff"), "{cleaned}");
+    assert!(cleaned.contains("nothing to remove") && !leftover.exists(), "{cleaned}");
     wait_until("nothing of ours runs there", || left(&sshd.processes()).is_empty());
 }
 
@@ -332,7 +338,8 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
         let _ = std::process::Command::new("kill").args(["-KILL", id]).status();
     }
     run.assert_clean();
-    let (_, study) = run.ended(1);
+    let (ran, study) = run.ended(1);
+    assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
     let last = study.trials.last().unwrap();
     lost(&study);
     assert!(!last.result.series.windows.is_empty(), "what was seen of it is kept");

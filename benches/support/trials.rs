@@ -3,7 +3,7 @@
 
 use load::{Share, SystemClock};
 use model::{Event, Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
-use runner::{Runner, RunnerOptions};
+use runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,25 +12,19 @@ pub const WARM_UP: f64 = 0.1;
 
 /// One target under trial; what was made on it is removed at the end.
 pub struct Trials {
-    runner: Runner,
+    runner: Box<dyn Drive>,
     number: u32,
 }
 
 impl Trials {
     /// Takes a share on and lays out what `workloads` read.
     pub fn open(share: Arc<dyn Share>, workloads: &[Workload]) -> Result<Trials, Failure> {
-        let mut runner = Runner::new(RunnerOptions {
-            study: StudyId(format!("{:08x}", std::process::id())),
-            nonce: 0,
-            longest_trial: Duration::from_secs(5),
-            operation_timeout: Duration::from_secs(30),
-            on: None,
-            server_memory: None,
-            live: true,
-            clock: Arc::new(SystemClock::new()),
-            stop: Arc::default(),
-        });
-        runner.open(share)?;
+        Trials::of(Box::new(Runner::new(options(), vec![share])), workloads)
+    }
+
+    /// The same with the only target of a runner.
+    pub fn of(mut runner: Box<dyn Drive>, workloads: &[Workload]) -> Result<Trials, Failure> {
+        runner.take_on(0)?;
         let mut trials = Trials { runner, number: 0 };
         trials.runner.prepare(0, workloads, &mut |_| {})?;
         Ok(trials)
@@ -66,6 +60,20 @@ impl Trials {
             Outcome::Failed { failure, .. } => Err(failure),
             Outcome::Complete | Outcome::Stopped => Ok(result),
         }
+    }
+}
+
+/// What a runner is told.
+pub fn options() -> RunnerOptions {
+    RunnerOptions {
+        study: StudyId(format!("{:08x}", std::process::id())),
+        nonce: 0,
+        longest_trial: Duration::from_secs(5),
+        operation_timeout: Duration::from_secs(30),
+        server_memory: None,
+        live: true,
+        clock: Arc::new(SystemClock::new()),
+        stop: Arc::default(),
     }
 }
 

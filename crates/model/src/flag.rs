@@ -134,6 +134,9 @@ pub enum Flag {
         directories: Vec<String>,
         /// The target, as the user wrote it.
         target: String,
+        /// The host that it was reached from; `None`: the machine that plimsoll ran on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
     },
     /// The file system refused O_DIRECT: the client's page cache serves reads.
     PageCache {
@@ -177,6 +180,9 @@ pub enum Flag {
         target: String,
         /// The directory left.
         directory: String,
+        /// The host that it was reached from; `None`: the machine that plimsoll ran on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<String>,
     },
     /// The same target was given twice.
     SameTarget {

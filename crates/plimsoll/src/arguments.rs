@@ -295,6 +295,9 @@ pub struct CleanArguments {
     /// Where to look: a directory, nfs:// or smb:// URL, as given to check
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
+    /// The host that they are reached from, as given to check --on
+    #[arg(long, value_name = "HOST")]
+    pub on: Option<String>,
     #[command(flatten)]
     pub access: AccessArguments,
 }

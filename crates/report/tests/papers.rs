@@ -333,6 +333,7 @@ fn nothing_of_the_user_is_left_after_redaction() {
     study.flags.push(Flag::NotCleaned {
         target: "nfs://secretnas.example.org/export/private films".into(),
         directory: ".plimsoll-5eed0001-ab12".into(),
+        on: Some("ssh://jane@secretnas.example.org:2222".into()),
     });
     support::watch(&mut study, "ssh://jane@secretnas.example.org:2222");
     study.flags.push(Flag::HostLost {

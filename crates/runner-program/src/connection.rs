@@ -35,14 +35,12 @@ impl Connection {
         }
         let (replies, to_send) = mpsc::channel::<Vec<u8>>();
         let waiting = Arc::new(AtomicUsize::new(0));
-        let (sent, no_reader) = (waiting.clone(), (gone.clone(), stop.clone()));
+        let (sent, no_reader) = (waiting.clone(), [gone.clone(), stop.clone()]);
         thread::Builder::new().name("send".into()).spawn(move || {
             for line in to_send {
                 let mut out = io::stdout().lock();
                 if out.write_all(&line).and_then(|()| out.flush()).is_err() {
-                    no_reader.0.store(true, Ordering::Relaxed);
-                    no_reader.1.store(true, Ordering::Relaxed);
-                    return;
+                    no_reader.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
                 }
                 sent.fetch_sub(1, Ordering::Relaxed);
             }
@@ -71,19 +69,17 @@ impl Connection {
     pub fn next(&self) -> Option<Result<Request, String>> {
         let requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            if self.is_gone() {
-                return None;
-            }
-            match requests.recv_timeout(GLANCE) {
+            // What was asked before the end is answered; a trial is stopped at once then.
+            match requests.recv_timeout(if self.is_gone() { Duration::ZERO } else { GLANCE }) {
                 Ok(request) => return Some(request),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) if !self.is_gone() => {}
+                Err(_) => return None,
             }
         }
     }
 
     /// Whether nobody is there any more.
-    pub fn is_gone(&self) -> bool {
+    fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
     }
 
@@ -103,7 +99,7 @@ impl Connection {
     /// Waits until all is said, but not for long.
     pub fn flush(&self, limit: Duration) {
         let end = Instant::now() + limit;
-        while self.waiting.load(Ordering::Relaxed) > 0 && Instant::now() < end && !self.is_gone() {
+        while self.waiting.load(Ordering::Relaxed) > 0 && Instant::now() < end {
             thread::sleep(Duration::from_millis(1));
         }
     }

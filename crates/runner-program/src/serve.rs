@@ -89,7 +89,7 @@ impl Served {
                 let result = self.runner()?.trial(&spec, &mut events);
                 Ok(Reply::Result { result: Box::new(result) })
             }
-            Request::Sweep { target } => self.sweep(target),
+            Request::Clean { target, own } => self.clean(target, own),
             Request::Close => Ok(Reply::Closed {
                 flags: match &mut self.state {
                     State::Running(runner) => runner.close(),
@@ -125,17 +125,15 @@ impl Served {
         Ok(Reply::Done)
     }
 
-    /// Removes what a dead runner of the study has left on a target.
-    fn sweep(&mut self, target: usize) -> Result<Reply, Failure> {
+    /// Removes what dead runs have left on a target.
+    fn clean(&mut self, target: usize, own: bool) -> Result<Reply, Failure> {
         let State::Opening(options, shares) = &self.state else {
-            return Err(refused("targets are swept before the first is taken on"));
+            return Err(refused("targets are cleaned before the first is taken on"));
         };
         let share = shares.get(target).ok_or_else(|| refused("there is no such target"))?;
-        let mut namespace = share.namespace()?;
-        let cleaned = runner::clean(&mut *namespace, Some(&options.study), &std::thread::sleep)?;
-        let not_cleaned =
-            |(directory, _)| Flag::NotCleaned { target: share.facts().given, directory };
-        Ok(Reply::Closed { flags: cleaned.left.into_iter().map(not_cleaned).collect() })
+        let of = own.then_some(&options.study);
+        let cleaned = runner::clean(&mut *share.namespace()?, of, &std::thread::sleep)?;
+        Ok(Reply::Cleaned { cleaned })
     }
 
     /// The runner, made when the first target is taken on.

@@ -6,6 +6,7 @@
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
 use load::{EntryKind, FileId, Namespace};
 use model::{Cause, Failure, StudyId};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// The file that is read and never written after it was laid out.
@@ -127,7 +128,7 @@ pub fn find(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Ve
 }
 
 /// What `clean` did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cleaned {
     /// Directories removed.
     pub removed: Vec<String>,

@@ -344,6 +344,7 @@ impl Session {
         Some(Flag::NotCleaned {
             target: self.facts.given.clone(),
             directory: self.directory.name().to_owned(),
+            on: None,
         })
     }
 }
@@ -362,6 +363,7 @@ fn other_runs(found: Vec<directory::Found>, target: &str) -> Vec<Flag> {
         flags.push(Flag::Leftovers {
             directories: dead.into_iter().map(|f| f.name).collect(),
             target: target.to_owned(),
+            on: None,
         });
     }
     flags

@@ -88,7 +88,7 @@ impl Flag {
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
             Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
-            Flag::NotCleaned { target, directory } => {
+            Flag::NotCleaned { target, directory, .. } => {
                 format!("{directory} could not be removed from {target}")
             }
             Flag::SameTarget { target } => {
@@ -162,8 +162,8 @@ impl Flag {
                 "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
             }
             Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
-            Flag::Leftovers { target, .. } => {
-                format!("Remove them with: plimsoll clean '{target}'")
+            Flag::Leftovers { target, on, .. } => {
+                format!("Remove them with: {}", clean(on.as_deref(), target))
             }
             Flag::PageCache { .. } => {
                 "Reads may come from this machine's memory; give --size above its memory to measure the storage.".into()
@@ -183,8 +183,8 @@ impl Flag {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
             }
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
-            Flag::NotCleaned { target, .. } => {
-                format!("When it is reachable again: plimsoll clean '{target}'")
+            Flag::NotCleaned { target, on, .. } => {
+                format!("When it is reachable again: {}", clean(on.as_deref(), target))
             }
             Flag::SameTarget { .. } => {
                 "Good for judging the noise here; otherwise look for a typing error.".into()
@@ -202,4 +202,10 @@ impl Flag {
 /// The host that plimsoll runs on, in words.
 fn place(host: &str) -> &str {
     if host == "local" { "this machine" } else { host }
+}
+
+/// The command that removes leftovers.
+fn clean(on: Option<&str>, target: &str) -> String {
+    let on = on.map_or_else(String::new, |host| format!("--on {host} "));
+    format!("plimsoll clean {on}'{target}'")
 }

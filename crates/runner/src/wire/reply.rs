@@ -1,6 +1,7 @@
 //! What the program over there says.
 
 use super::{PROTOCOL, TooLong, decode, encode};
+use crate::Cleaned;
 use model::{Event, Failure, Flag, TargetFacts, TrialResult};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +51,11 @@ pub enum Reply {
     Closed {
         /// What could not be removed.
         flags: Vec<Flag>,
+    },
+    /// Leftovers were removed.
+    Cleaned {
+        /// Which, and which not.
+        cleaned: Cleaned,
     },
     /// What was asked for failed.
     Failed {

@@ -57,11 +57,12 @@ pub enum Request {
         /// The trial.
         spec: Box<TrialSpec>,
     },
-    /// Remove what a runner of the same study that died has left on a target; before any is taken
-    /// on. Answered as [`Request::Close`] is.
-    Sweep {
+    /// [`crate::clean`]; before any target is taken on.
+    Clean {
         /// Number of the target.
         target: usize,
+        /// Only leftovers of the study itself: of a runner that died.
+        own: bool,
     },
     /// [`crate::Drive::close`]; the last request.
     Close,

@@ -273,8 +273,10 @@ const ANEW: &str = "Make the runner again from the sources of this program: `mak
 
 /// The failure that the host is lost.
 fn lost(host: &str, happened: &str) -> Failure {
-    let next = "Look whether the host is up and reachable. What was measured is kept; over there \
-        the runner stops and removes what it made. Where it was killed, run `plimsoll clean` there.";
+    let next = format!(
+        "Look whether the host is up and reachable. What was measured is kept; over there the runner \
+         stops and removes what it made. Should something be left: plimsoll clean --on {host} TARGET"
+    );
     Failure::new(Cause::Unreachable, "drive the trial", host, happened, next)
 }
 
@@ -295,6 +297,7 @@ fn kind_of(reply: &Reply) -> &'static str {
         Reply::Rate { .. } => "a rate",
         Reply::Result { .. } => "a trial",
         Reply::Closed { .. } => "that it has ended",
+        Reply::Cleaned { .. } => "what was removed",
         Reply::Failed { .. } => "a failure",
     }
 }

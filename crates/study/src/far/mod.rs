@@ -17,7 +17,7 @@ use model::{
     TrialSpec, Window, Workload,
 };
 use runner::wire::{Begin, Connect, Reply, Request, Secret};
-use runner::{Drive, OpenOptions, RunnerOptions};
+use runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -73,9 +73,18 @@ impl Far {
         }
     }
 
+    /// Removes what dead runs have left on a target, before any is taken on: all, or those of this
+    /// study alone. Targets are numbered as they were connected.
+    pub fn clean(&mut self, target: usize, own: bool) -> Result<Cleaned, Failure> {
+        match self.ask(&Request::Clean { target, own })? {
+            Reply::Cleaned { cleaned } => Ok(cleaned),
+            other => Err(self.link.nonsense(&other)),
+        }
+    }
+
     /// Has a new program remove what the old one left that was killed. Where it was not killed but
     /// the connection lost, there is nobody to ask; then it does so by itself.
-    fn sweep(&mut self) -> Result<Vec<Flag>, Failure> {
+    fn clean_after(&mut self) -> Result<Vec<Flag>, Failure> {
         // Whoever stopped the study wants it cleaned up all the same.
         let stop = Arc::new(AtomicBool::new(false));
         let told = RunnerOptions { stop, ..self.told.clone() };
@@ -83,12 +92,24 @@ impl Far {
         let mut flags = Vec::new();
         for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
             self.connect(target, options)?;
-            match self.ask(&Request::Sweep { target: number })? {
-                Reply::Closed { flags: left } => flags.extend(left),
-                other => return Err(self.link.nonsense(&other)),
-            }
+            let left = self.clean(number, true)?.left.into_iter();
+            flags.extend(left.map(|(directory, _)| Flag::NotCleaned {
+                target: target.to_string(),
+                directory,
+                on: None,
+            }));
         }
         Ok(flags)
+    }
+
+    /// Flags as they are for who is here.
+    fn seen_from_here(&self, mut flags: Vec<Flag>) -> Vec<Flag> {
+        for flag in &mut flags {
+            if let Flag::NotCleaned { on, .. } | Flag::Leftovers { on, .. } = flag {
+                *on = Some(self.carried.reach().name().to_owned());
+            }
+        }
+        flags
     }
 
     /// Asks for something that has no events.
@@ -103,7 +124,7 @@ impl Far {
             Some(known) => *known = *facts,
             None => self.facts.push(*facts),
         }
-        Ok(flags)
+        Ok(self.seen_from_here(flags))
     }
 }
 
@@ -157,11 +178,12 @@ impl Drive for Far {
     }
 
     fn close(&mut self) -> Vec<Flag> {
-        match self.ask(&Request::Close) {
+        let flags = match self.ask(&Request::Close) {
             Ok(Reply::Closed { flags }) => flags,
             // Why it is lost was told.
-            _ => self.sweep().unwrap_or_default(),
-        }
+            _ => self.clean_after().unwrap_or_default(),
+        };
+        self.seen_from_here(flags)
     }
 }
 

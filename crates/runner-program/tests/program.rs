@@ -1,0 +1,203 @@
+//! The program by itself: what it says, and that whatever ends it leaves nothing behind.
+
+use model::units::Bytes;
+use model::{Cause, Event, Outcome, Pattern, Phase, StudyId, Target, TrialSpec, Workload};
+use runner::wire::{Begin, Connect, Reply, Request};
+use runner::{OpenOptions, RunnerOptions};
+use std::io::{BufRead, BufReader, Write};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Program {
+    child: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    share: tempfile::TempDir,
+}
+
+impl Program {
+    fn start() -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_plimsoll-runner"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = child.stdin.take();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        let share = tempfile::tempdir().unwrap();
+        let mut program = Program { child, input, output, share };
+        assert_eq!(program.reply(), Reply::hello());
+        program
+    }
+
+    fn say(&mut self, line: &[u8]) {
+        self.input.as_mut().unwrap().write_all(line).unwrap();
+    }
+
+    fn reply(&mut self) -> Reply {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        Reply::from_line(line.trim_end().as_bytes()).unwrap_or_else(|e| panic!("{e}: {line}"))
+    }
+
+    /// The reply to a request, after its events.
+    fn ask(&mut self, request: &Request) -> Reply {
+        self.say(&request.to_line());
+        loop {
+            match self.reply() {
+                Reply::Event { .. } | Reply::Alive => {}
+                reply => return reply,
+            }
+        }
+    }
+
+    /// A study with one directory, prepared.
+    fn prepared() -> Self {
+        let mut program = Program::start();
+        let options = RunnerOptions {
+            study: StudyId("0123abcd".into()),
+            nonce: 1,
+            longest_trial: Duration::from_secs(60),
+            operation_timeout: Duration::from_secs(30),
+            server_memory: None,
+            live: true,
+            clock: Arc::new(load::SystemClock::new()),
+            stop: Arc::default(),
+        };
+        assert_eq!(program.ask(&Request::Begin(Begin::from(&options))), Reply::Done);
+        let target: Target = program.share.path().to_str().unwrap().parse().unwrap();
+        let connect = Connect::new(&target, &OpenOptions::default(), Vec::new());
+        assert_eq!(program.ask(&Request::Connect(Box::new(connect))), Reply::Done);
+        assert!(matches!(program.ask(&Request::TakeOn { target: 0 }), Reply::Target { .. }));
+        let prepare = Request::Prepare { target: 0, workloads: vec![workload()] };
+        assert!(matches!(program.ask(&prepare), Reply::Target { .. }));
+        assert_eq!(entries(program.share.path()), 1, "the run's directory");
+        program
+    }
+
+    /// Begins a trial of a minute.
+    fn begin_trial(&mut self) {
+        self.say(&trial(60.0).to_line());
+        loop {
+            let Reply::Event { event } = self.reply() else { continue };
+            if matches!(event, Event::Phase { phase: Phase::Measure, .. }) {
+                return;
+            }
+        }
+    }
+
+    /// It ends long before its trial would, and leaves nothing.
+    fn assert_ends(mut self) {
+        let begin = Instant::now();
+        while self.child.try_wait().unwrap().is_none() {
+            assert!(begin.elapsed() < Duration::from_secs(30), "it goes on");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(entries(self.share.path()), 0, "nothing is left");
+    }
+}
+
+fn entries(directory: &Path) -> usize {
+    std::fs::read_dir(directory).unwrap().count()
+}
+
+fn workload() -> Workload {
+    Workload {
+        pattern: Pattern::RandomRead,
+        block: Bytes(4096),
+        size: Bytes(1 << 20),
+        workers: NonZeroU16::MIN,
+        depth: NonZeroU16::MIN,
+        layout: model::Layout::Disjoint,
+        stability: model::Stability::Unstable,
+        verify: false,
+    }
+}
+
+fn trial(seconds: f64) -> Request {
+    Request::Trial {
+        spec: Box::new(TrialSpec {
+            number: 0,
+            target: 0,
+            workload: workload(),
+            generation: 1,
+            seconds,
+            warm_up_seconds: 0.0,
+            window_seconds: 0.1,
+            operation_timeout_seconds: 30.0,
+            seed: 1,
+        }),
+    }
+}
+
+#[test]
+fn a_trial_and_an_orderly_end() {
+    let mut program = Program::prepared();
+    let Reply::Result { result } = program.ask(&trial(0.3)) else { panic!("a result") };
+    assert_eq!(result.outcome, Outcome::Complete);
+    assert!(!result.quantities.is_empty());
+    assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: vec![] });
+    program.assert_ends();
+}
+
+#[test]
+fn a_trial_that_is_stopped_says_so() {
+    let mut program = Program::prepared();
+    program.begin_trial();
+    program.say(&Request::Stop.to_line());
+    let result = loop {
+        match program.reply() {
+            Reply::Result { result } => break result,
+            Reply::Event { .. } | Reply::Alive => {}
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(result.outcome, Outcome::Stopped);
+    assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: vec![] });
+    program.assert_ends();
+}
+
+#[test]
+fn it_ends_with_its_input_and_by_signals() {
+    let mut program = Program::prepared();
+    program.begin_trial();
+    program.input = None;
+    program.assert_ends();
+    for signal in ["-TERM", "-HUP"] {
+        let mut program = Program::prepared();
+        program.begin_trial();
+        let id = program.child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
+        program.assert_ends();
+    }
+}
+
+#[test]
+fn requests_out_of_order_are_refused() {
+    let mut program = Program::start();
+    for request in [
+        Request::TakeOn { target: 0 },
+        Request::Clean { target: 0, own: true },
+        trial(1.0),
+        Request::Password { password: runner::wire::Secret("x".into()) },
+    ] {
+        match program.ask(&request) {
+            Reply::Failed { failure } => assert_eq!(failure.cause, Cause::Usage, "{failure}"),
+            Reply::Result { result } => assert_ne!(result.outcome, Outcome::Complete),
+            other => panic!("{other:?}"),
+        }
+    }
+    program.say(b"{\"request\":\"password\",\"password\":[\"hunter2\"]}\n");
+    let Reply::Failed { failure } = program.reply() else { panic!("refused") };
+    assert!(!failure.to_string().contains("hunter2"), "{failure}");
+    let id = "\"study\":\"../../etc\",\"nonce\":1,\"longest_trial_seconds\":1,\"operation_timeout_seconds\":1,\"live\":true";
+    program.say(format!("{{\"request\":\"begin\",{id}}}\n").as_bytes());
+    assert!(matches!(program.reply(), Reply::Failed { .. }), "a study's name names a directory");
+    // It does not listen to the end of it.
+    let _ = program.input.as_mut().unwrap().write_all(&[b'x'; 2 << 20]);
+    assert!(matches!(program.reply(), Reply::Failed { .. }), "a line without end");
+    program.assert_ends();
+}
