@@ -1,0 +1,3 @@
+//! Test beds: hosts in namespaces or virtual machines, links between them, services on them.
+
+pub mod plan;
