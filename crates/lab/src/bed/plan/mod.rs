@@ -13,8 +13,7 @@ mod serves;
 
 pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size};
-pub use read::LONGEST_FILE;
-pub(crate) use read::nearest;
+pub use read::{LONGEST_FILE, nearest};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

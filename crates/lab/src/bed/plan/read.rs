@@ -102,7 +102,7 @@ fn reworded(message: &str) -> (String, String) {
 }
 
 /// Proposes the nearest of the good words, and names them all.
-pub(crate) fn nearest<S: AsRef<str>>(found: &str, good: &[S]) -> String {
+pub fn nearest<S: AsRef<str>>(found: &str, good: &[S]) -> String {
     let all: Vec<&str> = good.iter().map(AsRef::as_ref).collect();
     let distance = |word: &str| strsim::damerau_levenshtein(found, word);
     let near = all.iter().min_by_key(|word| distance(word));

@@ -1,0 +1,3 @@
+//! `plimsoll lab`: labs of namespaces, as a user sees them.
+
+mod support;
