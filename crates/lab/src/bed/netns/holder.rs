@@ -80,11 +80,16 @@ impl Starting {
     /// Gives it the word, and waits until its host is furnished.
     pub fn go(mut self) -> Result<(), Failure> {
         let told = self.child.stdin.take().map(|mut input| input.write_all(b"go\n"));
-        let ready = rest(self.child.stdout.take());
-        let said = rest(self.child.stderr.take());
-        match told {
-            Some(Ok(())) if ready.trim() == "ready" => Ok(()),
-            _ => Err(failed(&self.name, said)),
+        // No more than the word: `unshare`, which stands by, keeps the pipe open.
+        let mut ready = [0; 6];
+        let mut output = self.child.stdout.take();
+        let read = output.as_mut().map(|output| output.read_exact(&mut ready));
+        match (told, read) {
+            (Some(Ok(())), Some(Ok(()))) if &ready == b"ready\n" => Ok(()),
+            _ => {
+                let _ = self.child.kill();
+                Err(failed(&self.name, rest(self.child.stderr.take())))
+            }
         }
     }
 }
