@@ -168,4 +168,3 @@ pub fn goodput(beds: &Beds, lab: &str, from: &str, to: &str) -> f64 {
     sender.wait().expect("it ends");
     line.trim().parse().expect("a figure")
 }
-

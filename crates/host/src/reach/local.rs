@@ -102,12 +102,7 @@ impl Channel for Talk {
     }
 }
 
-fn end(
-    name: &str,
-    mut process: Process,
-    input: &[u8],
-    limit: Duration,
-) -> Result<Output, Failure> {
+fn end(name: &str, mut process: Process, input: &[u8], limit: Duration) -> Result<Output, Failure> {
     let mut output = Vec::new();
     let (status, cut) = process
         .end(input, &mut output, Instant::now() + limit)

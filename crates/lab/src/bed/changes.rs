@@ -79,9 +79,9 @@ fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
 }
 
 fn parted(change: &str) -> Result<(&str, &str), Failure> {
-    change.split_once('=').ok_or_else(|| {
-        usage(change, "it is no change", "Write it as rate=100Mbit/s.".to_owned())
-    })
+    change
+        .split_once('=')
+        .ok_or_else(|| usage(change, "it is no change", "Write it as rate=100Mbit/s.".to_owned()))
 }
 
 fn quantity<T: FromStr<Err = String>>(change: &str, value: &str) -> Result<Option<T>, Failure> {
@@ -93,7 +93,9 @@ fn quantity<T: FromStr<Err = String>>(change: &str, value: &str) -> Result<Optio
 
 /// Whether the lab still makes sense.
 fn checked(bed: &Bed) -> Result<(), Failure> {
-    bed.plan.check().map_err(|problem| usage(&problem.at.join("."), &problem.happened, problem.next))
+    bed.plan
+        .check()
+        .map_err(|problem| usage(&problem.at.join("."), &problem.happened, problem.next))
 }
 
 fn usage(on: &str, happened: &str, next: String) -> Failure {

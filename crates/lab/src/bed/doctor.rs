@@ -66,7 +66,11 @@ fn root() -> Finding {
     if nix::unistd::geteuid().is_root() {
         Finding::yes("root", format!("this is root ({why})"))
     } else {
-        Finding::no("root", format!("this is not root; {why}"), "Run plimsoll lab as root, with sudo.")
+        Finding::no(
+            "root",
+            format!("this is not root; {why}"),
+            "Run plimsoll lab as root, with sudo.",
+        )
     }
 }
 
@@ -86,7 +90,9 @@ fn tried(line: &str) -> Result<(), String> {
 }
 
 fn namespaces() -> Finding {
-    match tried("ip link add a type veth peer name b && ip link add c type bridge") {
+    match tried(
+        "ip link add name one type veth peer name two && ip link add name three type bridge",
+    ) {
         Ok(()) => Finding::yes("namespaces", "network, mounts and processes; veth and bridges"),
         Err(said) => Finding::no("namespaces", said, "Run as root, on a kernel that has them."),
     }
@@ -140,7 +146,8 @@ fn memory() -> Finding {
     if mib >= MEMORY_MIB {
         Finding::yes("memory", found)
     } else {
-        let next = format!("Two virtual machines take {MEMORY_MIB} MiB; namespaces take next to none.");
+        let next =
+            format!("Two virtual machines take {MEMORY_MIB} MiB; namespaces take next to none.");
         Finding::no("memory", found, next)
     }
 }

@@ -82,7 +82,13 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
     match bed.plan.hosts.get(name).map(|host| host.kind) {
         None => {
             let next = plan::nearest(name, &known());
-            Err(Failure::new(Cause::Usage, "find the host", shown, "the lab has none of this name", next))
+            Err(Failure::new(
+                Cause::Usage,
+                "find the host",
+                shown,
+                "the lab has none of this name",
+                next,
+            ))
         }
         Some(Kind::Netns) => {
             let holder = bed.holders.get(name).cloned().unwrap_or_default();

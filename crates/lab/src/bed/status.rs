@@ -101,7 +101,8 @@ impl Bed {
             );
         }
         if self.plan.links.values().any(|link| self.is_scaled(link)) {
-            notes.push(format!("Rates of its links are scaled: a {SCALE}th of what was asked for."));
+            notes
+                .push(format!("Rates of its links are scaled: a {SCALE}th of what was asked for."));
         }
         if self.plan.hosts.values().any(|host| host.cpu.is_some()) {
             notes.push(

@@ -119,6 +119,9 @@ impl Rising<'_, '_> {
             self.furnish(&host, &*reach)?;
             reached.insert(host, reach);
         }
+        for (host, reach) in &reached {
+            setup::carrier(&self.bed.plan, host, &**reach)?;
+        }
         self.serve(&reached)?;
         self.bed.up = true;
         self.directory.write(&self.bed)

@@ -33,9 +33,7 @@ pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
 /// A shell there.
 pub fn shell(name: &str) -> Result<u8, Failure> {
     match entrance(name)? {
-        Entrance::Words(words) => {
-            become_it(words, &["/bin/sh", "-c", SHELL].map(str::to_owned))
-        }
+        Entrance::Words(words) => become_it(words, &["/bin/sh", "-c", SHELL].map(str::to_owned)),
         // No terminal leads there, so the shell is told that it talks with a person.
         Entrance::Reach(reach) => relay(&*reach, "exec sh -i 2>&1"),
     }
@@ -66,7 +64,9 @@ fn relay(reach: &dyn Reach, command: &str) -> Result<u8, Failure> {
     let input = read_input();
     let mut buffer = vec![0; 64 << 10];
     loop {
-        let failed = |error| Failure::new(Cause::Unreachable, "talk with a command", reach.name(), error, "");
+        let failed = |error| {
+            Failure::new(Cause::Unreachable, "talk with a command", reach.name(), error, "")
+        };
         match input.try_recv() {
             // Over there it may have ended, which reading tells.
             Ok(bytes) => drop(channel.write(&bytes, Instant::now() + LONG)),

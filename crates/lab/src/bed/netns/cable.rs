@@ -34,13 +34,13 @@ pub(in crate::bed) fn lay(
         return pair(name, &end(a), &end(b));
     }
     let switch = inside(holders, &switch_of(name));
-    let bridge = ["link", "add", "switch", "type", "bridge"];
+    let bridge = ["link", "add", "name", "switch", "type", "bridge"];
     ip(name, Some(switch), &bridge.map(str::to_owned))?;
-    ip(name, Some(switch), &["link", "set", "switch", "up"].map(str::to_owned))?;
+    ip(name, Some(switch), &["link", "set", "dev", "switch", "up"].map(str::to_owned))?;
     for (number, host) in link.between.iter().enumerate() {
         let port = format!("port{}", number + 1);
         pair(name, &end(host), &End { pid: switch, interface: port.clone(), mac: None })?;
-        let join = ["link", "set", &port, "master", "switch", "up"];
+        let join = ["link", "set", "dev", &port, "master", "switch", "up"];
         ip(name, Some(switch), &join.map(str::to_owned))?;
     }
     Ok(())

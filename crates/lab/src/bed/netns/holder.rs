@@ -26,7 +26,7 @@ for file in hosts resolv.conf; do
     : >"/run/plimsoll/$file"
     [ ! -f "/etc/$file" ] || mount --bind "/run/plimsoll/$file" "/etc/$file"
 done
-ip link set lo up
+ip link set dev lo up
 echo ready
 exec </dev/null >/dev/null 2>&1
 set +e

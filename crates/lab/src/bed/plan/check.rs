@@ -70,7 +70,11 @@ impl Plan {
         }
         if link.rate.is_some_and(|rate| !(8_000..=100_000_000_000).contains(&rate.0)) {
             let happened = "the rate cannot be shaped";
-            return Err(Problem::new(&["link", name, "rate"], happened, "Take 8kbit/s to 100Gbit/s."));
+            return Err(Problem::new(
+                &["link", name, "rate"],
+                happened,
+                "Take 8kbit/s to 100Gbit/s.",
+            ));
         }
         if link.loss.is_some_and(|loss| loss.0 > 100_000) {
             let happened = "more than all cannot be lost";
@@ -93,7 +97,11 @@ impl Plan {
             return Err(Problem::new(&at("cores"), "so many cores cannot be had", "Take 1 to 64."));
         }
         if host.memory.is_some_and(|size| !(32 << 20..=1 << 40).contains(&size.0)) {
-            return Err(Problem::new(&at("memory"), "so much cannot be had", "Take 32MiB to 1TiB."));
+            return Err(Problem::new(
+                &at("memory"),
+                "so much cannot be had",
+                "Take 32MiB to 1TiB.",
+            ));
         }
         if host.cpu.is_some_and(|share| !(1_000..=100_000).contains(&share.0)) {
             return Err(Problem::new(&at("cpu"), "no share of a core", "Take 1% to 100%."));
@@ -129,7 +137,11 @@ impl Plan {
         }
         if !router.forward {
             let happened = format!("`{gateway}` does not forward");
-            return Err(Problem::new(&at, happened, format!("Set forward = true in [host.{gateway}].")));
+            return Err(Problem::new(
+                &at,
+                happened,
+                format!("Set forward = true in [host.{gateway}]."),
+            ));
         }
         Ok(())
     }
@@ -207,13 +219,23 @@ fn only_in_machines(name: &str, host: &Host) -> Checked {
         return refused(name, "memory", own, next);
     }
     if host.cores != 1 {
-        return refused(name, "cores", own, "Leave it out; cpu = \"50%\" limits its share of one core.");
+        return refused(
+            name,
+            "cores",
+            own,
+            "Leave it out; cpu = \"50%\" limits its share of one core.",
+        );
     }
     if host.nfsd.is_some() {
         return refused(name, "nfsd", own, "Take ganesha, or set kind = \"vm\".");
     }
     if !host.mounts.is_empty() {
-        return refused(name, "mount", own, "Reach shares by nfs:// and smb://, or set kind = \"vm\".");
+        return refused(
+            name,
+            "mount",
+            own,
+            "Reach shares by nfs:// and smb://, or set kind = \"vm\".",
+        );
     }
     Ok(())
 }
@@ -267,7 +289,9 @@ fn named(at: &[&str], name: &str) -> Checked {
 fn a_path(at: &[&str], path: &str) -> Checked {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let parts = || path.split('/').skip(1);
-    if path.starts_with('/') && path.chars().all(plain) && parts().all(|p| !matches!(p, "" | "." | ".."))
+    if path.starts_with('/')
+        && path.chars().all(plain)
+        && parts().all(|p| !matches!(p, "" | "." | ".."))
     {
         return Ok(());
     }

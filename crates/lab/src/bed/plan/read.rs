@@ -35,7 +35,8 @@ impl Plan {
     /// [`Cause::Usage`], on `source:line`.
     pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
         if text.len() > LONGEST_FILE {
-            let happened = format!("it has {} bytes; a lab file has {LONGEST_FILE} at most", text.len());
+            let happened =
+                format!("it has {} bytes; a lab file has {LONGEST_FILE} at most", text.len());
             return Err(usage(source, None, &happened, "Name a lab file."));
         }
         let plan: Plan = toml::from_str(text).map_err(|error| {
@@ -147,7 +148,13 @@ rate = "100Mbit/s"
             ("100Mbit/s", "100Mb", 10, "`100Mb` is no rate", ""),
             ("[\"server\", ", "[\"sever\", ", 9, "no host `sever`", "`server`"),
             ("gateway = \"server\"", "gateway = \"serve\"", 6, "no host `serve`", "`server`"),
-            ("gateway = \"server\"", "gateway = \"server\"", 6, "does not forward", "forward = true"),
+            (
+                "gateway = \"server\"",
+                "gateway = \"server\"",
+                6,
+                "does not forward",
+                "forward = true",
+            ),
             ("[link.lan]", "[link.Lan]", 8, "`Lan`", ""),
             ("[link.lan]", "[link.lan", 8, "", ""),
             ("[link.lan]", "[lnk.lan]", 8, "unknown key `lnk`", "`link`"),

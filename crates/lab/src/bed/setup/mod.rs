@@ -7,7 +7,7 @@ mod rules;
 mod shape;
 
 pub(super) use disks::tmpfs;
-pub(super) use network::network;
+pub(super) use network::{carrier, network};
 pub(super) use rules::rules;
 pub(super) use shape::shape;
 

@@ -78,7 +78,10 @@ mod tests {
         link.delay = "1.5ms".parse().ok();
         link.loss = "0.1%".parse().ok();
         let both = commands("lan", &link, rate);
-        assert!(both.contains("root handle 1: netem limit 100000 delay 1500us loss 0.1%\n"), "{both}");
+        assert!(
+            both.contains("root handle 1: netem limit 100000 delay 1500us loss 0.1%\n"),
+            "{both}"
+        );
         assert!(both.contains("parent 1: handle 2: tbf"), "{both}");
     }
 }

@@ -60,7 +60,9 @@ impl Holder {
     /// Whether it holds.
     pub fn alive(&self) -> bool {
         let whole = |process: &ProcessId| process.alive();
-        !self.processes.is_empty() && self.processes.iter().all(whole) && self.inside.iter().all(whole)
+        !self.processes.is_empty()
+            && self.processes.iter().all(whole)
+            && self.inside.iter().all(whole)
     }
 }
 
@@ -138,7 +140,13 @@ impl Directory {
                 Err(TryLockError::WouldBlock) => {
                     let happened = "another command is at work on it";
                     let next = "Wait for that command, or end it, and try again.";
-                    return Err(Failure::new(Cause::Usage, "lock the lab", &self.name, happened, next));
+                    return Err(Failure::new(
+                        Cause::Usage,
+                        "lock the lab",
+                        &self.name,
+                        happened,
+                        next,
+                    ));
                 }
                 Err(TryLockError::Error(error)) => return Err(failed(error)),
             }
@@ -177,7 +185,13 @@ impl Directory {
         };
         write().map_err(|error| {
             let next = "Make room there.";
-            Failure::new(cause(&error), "write down what the lab makes", path.display(), error, next)
+            Failure::new(
+                cause(&error),
+                "write down what the lab makes",
+                path.display(),
+                error,
+                next,
+            )
         })
     }
 }

@@ -43,7 +43,8 @@ impl ProcessId {
     /// Its children.
     pub fn children(self) -> Vec<ProcessId> {
         let parent = self.pid.to_string();
-        all().filter(|pid| stat(*pid).is_some_and(|f| f.get(1) == Some(&parent)))
+        all()
+            .filter(|pid| stat(*pid).is_some_and(|f| f.get(1) == Some(&parent)))
             .filter_map(ProcessId::of)
             .collect()
     }
@@ -93,7 +94,8 @@ mod tests {
 
     #[test]
     fn a_stranger_with_the_same_number_is_spared() {
-        let mut child = Command::new("sleep").arg("60").env("PLIMSOLL_TEST_MARK", "a").spawn().unwrap();
+        let mut child =
+            Command::new("sleep").arg("60").env("PLIMSOLL_TEST_MARK", "a").spawn().unwrap();
         let here = ProcessId::of(child.id()).unwrap();
         let stranger = ProcessId { started: here.started - 1, ..here };
         assert!(here.alive() && !stranger.alive());

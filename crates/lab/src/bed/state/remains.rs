@@ -18,11 +18,20 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Failure> {
     let failed = |happened: String| {
         let next = "Try again in a while: plimsoll lab down.";
-        Err(Failure::new(Cause::Trial, "take the lab down", directory.path().display(), happened, next))
+        Err(Failure::new(
+            Cause::Trial,
+            "take the lab down",
+            directory.path().display(),
+            happened,
+            next,
+        ))
     };
     if let Some(bed) = bed {
-        let mut processes: Vec<ProcessId> =
-            bed.holders.values().flat_map(|h| h.processes.iter().copied().chain(h.inside)).collect();
+        let mut processes: Vec<ProcessId> = bed
+            .holders
+            .values()
+            .flat_map(|h| h.processes.iter().copied().chain(h.inside))
+            .collect();
         processes.extend(marked(MARK_VARIABLE, &bed.mark));
         if !kill_all(&processes, PATIENCE) {
             let left: Vec<u32> = processes.iter().filter(|p| p.alive()).map(|p| p.pid).collect();
