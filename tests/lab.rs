@@ -162,7 +162,7 @@ fn rules_are_loaded_or_the_lab_is_not_there() {
         )
     };
     let rules = "table inet r { chain f { type filter hook forward priority 0; \
-                 ct state new counter\nip protocol icmp counter drop\n} }";
+                 ct state new counter\nip protocol icmp counter drop\n}\n}\n";
     beds.lab(&["up", &beds.file("ruled", &text(rules))]).expect(0);
     let listed = beds.on("ruled/router", "nft list ruleset");
     assert!(listed.contains("icmp") && listed.contains("counter"), "{listed}");
