@@ -3,11 +3,12 @@
 use super::netns::group;
 use super::plan::{self, Kind, Percent};
 use super::state::{self, Bed, Directory};
-use super::{host_of, setup};
+use super::{host_of, machines, services, setup};
 use model::{Cause, Failure};
 use std::str::FromStr;
 
-/// Sets what is asked for, as `key=value`, of a link (`rate`, `delay`, `loss`) or a host (`cpu`);
+/// Sets what is asked for, as `key=value`, of a link (`rate`, `delay`, `loss`), a host (`cpu`) or
+/// a disk, named as `host/disk` (`latency`);
 /// `none` takes it away. A name that both have means the link.
 ///
 /// # Errors
@@ -23,6 +24,8 @@ pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
         shape(&directory, &bed, item)?;
     } else if bed.plan.hosts.contains_key(item) {
         set_host(&mut bed, item, changes)?;
+    } else if let Some((host, disk)) = item.split_once('/') {
+        set_disk(&directory, &mut bed, host, disk, changes)?;
     } else {
         let known: Vec<&String> = bed.plan.links.keys().chain(bed.plan.hosts.keys()).collect();
         return Err(usage(item, "the lab has no such link or host", plan::nearest(item, &known)));
@@ -73,6 +76,40 @@ fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
                 let next = "Give it cpu = \"100%\" in the lab file; then it can be changed.";
                 return Err(usage(change, happened, next.to_owned()));
             }
+        }
+    }
+    Ok(())
+}
+
+/// The latency of a disk of a machine.
+fn set_disk(
+    directory: &Directory,
+    bed: &mut Bed,
+    host: &str,
+    name: &str,
+    changes: &[String],
+) -> Result<(), Failure> {
+    let is_vm = |host: &plan::Host| host.kind == Kind::Vm;
+    let Some(device) = machines::device(&bed.plan, host, name) else {
+        let next = "plimsoll lab status shows the hosts; the lab file has their disks.".to_owned();
+        return Err(usage(&format!("{host}/{name}"), "there is no such disk", next));
+    };
+    if !bed.plan.hosts.get(host).is_some_and(is_vm) {
+        let next = "Only disks of virtual machines have a latency.".to_owned();
+        return Err(usage(&format!("{host}/{name}"), "this disk is memory", next));
+    }
+    for change in changes {
+        let (key, value) = parted(change)?;
+        if key != "latency" {
+            let next = plan::nearest(key, &["latency"]);
+            return Err(usage(change, "a disk has no such key", next));
+        }
+        let latency = quantity(change, value)?;
+        let reach = host_of(directory, bed, host)?;
+        services::disk::set_latency(&*reach, name, &device, latency)?;
+        let disk = bed.plan.hosts.get_mut(host).and_then(|host| host.disks.get_mut(name));
+        if let Some(disk) = disk {
+            disk.latency = latency;
         }
     }
     Ok(())

@@ -5,14 +5,18 @@
 
 mod changes;
 pub mod doctor;
+mod machines;
 mod netns;
 pub mod plan;
-mod services;
+#[doc(hidden)]
+pub mod services;
 mod setup;
 mod shipped;
 mod state;
 mod status;
 mod up;
+#[doc(hidden)]
+pub mod vm;
 
 pub use changes::set;
 pub use plan::Plan;
@@ -74,9 +78,14 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
     }
 }
 
+/// A host is not there any more.
+fn died(name: &str) -> Failure {
+    let next = "Take its lab down and bring it up anew.";
+    Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next)
+}
+
 /// The same, while the lab may still be rising.
 fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach>, Failure> {
-    let _ = directory;
     let shown = format!("lab://{}/{name}", bed.name);
     let known = || bed.plan.hosts.keys().collect::<Vec<_>>();
     match bed.plan.hosts.get(name).map(|host| host.kind) {
@@ -95,9 +104,9 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
             let group = bed.groups.get(name).map(|path| path.as_path());
             Ok(Arc::new(netns::Inside::new(shown, holder, group)))
         }
-        Some(Kind::Vm) => {
-            let happened = "virtual machines are not there yet";
-            Err(Failure::new(Cause::Usage, "reach the host", shown, happened, ""))
+        Some(Kind::Vm) if bed.holders.get(name).is_some_and(|holder| holder.alive()) => {
+            Ok(vm::reach_as(directory.path(), name, &shown))
         }
+        Some(Kind::Vm) => Err(died(&shown)),
     }
 }

@@ -1,7 +1,13 @@
 //! Labs that come with the program.
 
 /// Their names and files.
-pub const SHIPPED: [(&str, &str); 1] = [("router", include_str!("../../labs/router.toml"))];
+pub const SHIPPED: [(&str, &str); 5] = [
+    ("router", include_str!("../../labs/router.toml")),
+    ("nas", include_str!("../../labs/nas.toml")),
+    ("n750", include_str!("../../labs/n750.toml")),
+    ("ds218", include_str!("../../labs/ds218.toml")),
+    ("mips", include_str!("../../labs/mips.toml")),
+];
 
 /// The file of the shipped lab of this name.
 pub fn shipped(name: &str) -> Option<&'static str> {

@@ -2,9 +2,10 @@
 //! what was made is taken away again.
 
 use super::netns::{Starting, cable, group};
-use super::plan::{Kind, Plan};
-use super::state::{self, Bed, Directory};
-use super::{host_of, services, setup};
+use super::plan::{Image, Kind, Plan};
+use super::state::{self, Bed, Directory, Holder, ProcessId};
+use super::vm::{self, Acceleration, Images};
+use super::{host_of, machines, services, setup};
 use host::reach::Reach;
 use model::{Cause, Failure};
 use std::collections::BTreeMap;
@@ -14,6 +15,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// What takes a moment takes no longer, or is broken.
 pub(super) const MOMENT: Duration = Duration::from_secs(10);
+
+/// A machine that is emulated boots in seconds, on a machine that is busy in more.
+const BOOT: Duration = Duration::from_secs(120);
 
 /// Who looks on while a lab comes up.
 pub struct Watch<'a> {
@@ -111,6 +115,7 @@ impl Rising<'_, '_> {
         self.directory.write(&self.bed)?;
         self.namespaces()?;
         self.cables()?;
+        self.machines()?;
         let hosts: Vec<String> = self.bed.plan.hosts.keys().cloned().collect();
         let mut reached = BTreeMap::new();
         for host in hosts {
@@ -173,6 +178,41 @@ impl Rising<'_, '_> {
         Ok(())
     }
 
+    /// Starts the machines, each of which boots while the next is started, and waits for them.
+    fn machines(&mut self) -> Result<(), Failure> {
+        let machines = machines::machines(&self.bed.plan, self.directory.path());
+        if machines.is_empty() {
+            return Ok(());
+        }
+        let memory = machines.iter().map(|machine| u64::from(machine.memory_mib)).sum();
+        vm::fits(memory, machines.len() as u64)?;
+        let images = Images::from_environment();
+        let mut wanted: Vec<Image> = machines.iter().map(|machine| machine.image).collect();
+        wanted.sort();
+        wanted.dedup();
+        for image in wanted {
+            self.watch.step("looking for images")?;
+            images.get(image, &mut |what| (self.watch.say)(what))?;
+        }
+        let mut kvm = true;
+        for machine in &machines {
+            self.watch.step(&format!("{}: starting", machine.name))?;
+            let (bed, directory) = (&mut self.bed, &self.directory);
+            let mut journal = |pid: u32| {
+                let processes = ProcessId::of(pid).into_iter().collect();
+                bed.holders.insert(machine.name.clone(), Holder { processes, inside: None });
+                directory.write(bed)
+            };
+            kvm &= vm::start(machine, &images, &mut journal)? == Acceleration::Kvm;
+        }
+        self.bed.kvm = Some(kvm);
+        for machine in &machines {
+            self.watch.step(&format!("{}: booting", machine.name))?;
+            vm::ready(machine, BOOT)?;
+        }
+        Ok(())
+    }
+
     fn furnish(&self, name: &str, reach: &dyn Reach) -> Result<(), Failure> {
         let plan = &self.bed.plan;
         setup::network(plan, name, reach)?;
@@ -187,7 +227,10 @@ impl Rising<'_, '_> {
         }
         match host.kind {
             Kind::Netns => setup::tmpfs(host, reach),
-            Kind::Vm => Ok(()),
+            Kind::Vm => host.disks.iter().try_for_each(|(disk, what)| {
+                let device = machines::device(plan, name, disk).unwrap_or_default();
+                services::disk::attach(reach, disk, &device, &what.at, what.latency)
+            }),
         }
     }
 
@@ -197,7 +240,25 @@ impl Rising<'_, '_> {
             let Some(host) = self.bed.plan.hosts.get(name) else { continue };
             if let Some(ganesha) = &host.ganesha {
                 self.watch.step(&format!("{name}: NFS-Ganesha"))?;
-                services::ganesha::start(ganesha, &**reach)?;
+                services::ganesha::start(&**reach, ganesha)?;
+            }
+            if let Some(nfsd) = &host.nfsd {
+                self.watch.step(&format!("{name}: NFS server"))?;
+                services::nfsd::start(&**reach, nfsd)?;
+            }
+            if let Some(samba) = &host.samba {
+                self.watch.step(&format!("{name}: Samba"))?;
+                services::samba::start(&**reach, samba)?;
+            }
+        }
+        for (name, reach) in reached {
+            for mount in self.bed.plan.hosts.get(name).iter().flat_map(|host| &host.mounts) {
+                self.watch.step(&format!("{name}: mounting {}", mount.from))?;
+                let plan = &self.bed.plan;
+                let server = &mount.from.host;
+                let Some(address) = plan.address_of(server, name) else { continue };
+                let samba = plan.hosts.get(server).and_then(|host| host.samba.as_ref());
+                services::mount::mount(&**reach, mount, address, samba)?;
             }
         }
         Ok(())

@@ -1,8 +1,9 @@
 //! Commands inside a host made of namespaces.
 
+use crate::bed::died;
 use crate::bed::state::Holder;
 use host::reach::{Channel, Output, Reach, Through};
-use model::{Cause, Failure};
+use model::Failure;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -49,8 +50,7 @@ fn there(name: &str, holder: &Holder) -> Result<(), Failure> {
     if holder.alive() {
         return Ok(());
     }
-    let next = "Take its lab down and bring it up anew.";
-    Err(Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next))
+    Err(died(name))
 }
 
 impl Reach for Inside {

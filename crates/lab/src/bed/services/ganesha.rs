@@ -28,7 +28,7 @@ done
 "#;
 
 /// Starts it, and waits until it serves.
-pub(in crate::bed) fn start(ganesha: &Ganesha, reach: &dyn Reach) -> Result<(), Failure> {
+pub(in crate::bed) fn start(reach: &dyn Reach, ganesha: &Ganesha) -> Result<(), Failure> {
     let made: String =
         ganesha.exports.iter().map(|export| format!("mkdir -p {}\n", export.path)).collect();
     let text = format!("{made}{START}");
