@@ -12,6 +12,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod bed;
 mod error;
 mod program;
 pub mod require;

@@ -50,11 +50,13 @@ pub enum Need {
     Busybox,
     /// Login shells that are no POSIX shells: `tcsh` and `fish`.
     OddShells,
+    /// Virtual machines, and what their images are made with.
+    Machines,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -72,6 +74,7 @@ impl Need {
         Self::Dropbear,
         Self::Busybox,
         Self::OddShells,
+        Self::Machines,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -94,6 +97,7 @@ impl Need {
             Self::Dropbear => "dropbear",
             Self::Busybox => "busybox",
             Self::OddShells => "odd-shells",
+            Self::Machines => "machines",
         }
     }
 
@@ -117,6 +121,7 @@ impl Need {
             Self::Dropbear => "dropbear-bin openssh-client util-linux libc-bin",
             Self::Busybox => "busybox-static",
             Self::OddShells => "tcsh fish",
+            Self::Machines => "qemu-system-x86 dpkg apt tar gcc libc6-dev util-linux",
         }
     }
 
@@ -141,6 +146,7 @@ impl Need {
             }
             Self::Busybox => &["busybox"],
             Self::OddShells => &["tcsh", "fish"],
+            Self::Machines => &["qemu-system-x86_64", "apt-get", "dpkg-deb", "tar", "cc", "setsid"],
         }
     }
 

@@ -1,0 +1,73 @@
+//! Whether machines run on the processor itself (KVM) or are emulated.
+//!
+//! That `/dev/kvm` is there says little: inside of some virtual machines, guests hang under it. So
+//! a machine is booted with it once after each boot of this one, and the answer kept.
+
+use super::{Image, Images, Machine, qemu};
+use model::Failure;
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::time::Duration;
+
+/// A machine boots in a fraction of this where KVM works.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// What runs the instructions of a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acceleration {
+    /// The processor.
+    Kvm,
+    /// A program: some ten times slower.
+    Emulated,
+}
+
+pub(super) fn acceleration(images: &Images) -> Result<Acceleration, Failure> {
+    let device = Path::new("/dev/kvm");
+    if OpenOptions::new().read(true).write(true).open(device).is_err() {
+        return Ok(Acceleration::Emulated);
+    }
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = boot.trim();
+    let memory = images.cache().join("kvm");
+    if let Some((of, works)) = std::fs::read_to_string(&memory)
+        .ok()
+        .as_deref()
+        .and_then(|kept| kept.trim().split_once(' '))
+        && of == boot
+    {
+        return Ok(if works == "works" { Acceleration::Kvm } else { Acceleration::Emulated });
+    }
+    let works = boots(images)?;
+    let word = if works { "works" } else { "hangs" };
+    // If it cannot be kept, it is tried again.
+    let _ = std::fs::write(&memory, format!("{boot} {word}\n"));
+    Ok(if works { Acceleration::Kvm } else { Acceleration::Emulated })
+}
+
+fn boots(images: &Images) -> Result<bool, Failure> {
+    let failed = |error| images.failure("try KVM", &error);
+    let directory = std::env::temp_dir().join(format!("plimsoll-kvm-{}", std::process::id()));
+    std::fs::create_dir_all(&directory).map_err(failed)?;
+    let machine = Machine {
+        name: "kvm".to_owned(),
+        image: Image::Debian,
+        memory_mib: 256,
+        cores: 1,
+        nics: Vec::new(),
+        disks: Vec::new(),
+        directory: directory.clone(),
+    };
+    let files = images.get(Image::Debian, &mut |_| {})?;
+    let mut pid = None;
+    let mut journal = |started| {
+        pid = Some(started);
+        Ok(())
+    };
+    let up = qemu::start(&machine, &files, Acceleration::Kvm, &mut journal)
+        .and_then(|()| super::ready(&machine, PATIENCE));
+    if let Some(pid) = pid {
+        qemu::kill(pid);
+    }
+    let _ = std::fs::remove_dir_all(&directory);
+    Ok(up.is_ok())
+}

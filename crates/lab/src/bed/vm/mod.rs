@@ -1,0 +1,169 @@
+//! Hosts that are virtual machines: QEMU processes that go on when this program has ended.
+
+mod agent;
+mod console;
+#[doc(hidden)]
+pub mod images;
+mod kvm;
+mod qemu;
+
+pub use crate::bed::plan::Image;
+#[doc(hidden)]
+pub use agent::fuzzing;
+pub use console::console;
+pub use images::Images;
+pub use kvm::Acceleration;
+
+use host::reach::Reach;
+use model::{Cause, Failure};
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// What QEMU itself takes beside the memory of its machine, MiB.
+const QEMU_MIB: u64 = 96;
+
+/// A machine. Its files lie in `directory` and are named after it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name, which is a file name and a host name.
+    pub name: String,
+    /// What it boots.
+    pub image: Image,
+    /// Its memory in MiB.
+    pub memory_mib: u32,
+    /// Its processors.
+    pub cores: u8,
+    /// Its network interfaces; the kernel names them `eth0`, `eth1` … in this order.
+    pub nics: Vec<Nic>,
+    /// Its disks: `/dev/vdb`, `/dev/vdc` … in this order (a MIPS machine begins with `/dev/vda`).
+    pub disks: Vec<DiskFile>,
+    /// Where its sockets, its console and the like lie. Paths of sockets have at most 107 bytes.
+    pub directory: PathBuf,
+}
+
+/// An end of a cable between two machines.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    /// The hardware address.
+    pub mac: String,
+    /// The socket by which both ends meet.
+    pub socket: PathBuf,
+    /// Whether this end listens there. That machine is started first.
+    pub listens: bool,
+}
+
+/// A disk, kept in a file.
+#[derive(Clone, Debug)]
+pub struct DiskFile {
+    /// The file; made if it is not there, and takes room as it is written to.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+}
+
+impl DiskFile {
+    /// What the n-th disk of a machine, from 0, is called in it.
+    pub fn device(image: Image, n: u8) -> String {
+        let first = if image == Image::Mips { b'a' } else { b'b' };
+        format!("/dev/vd{}", char::from(first + n))
+    }
+}
+
+/// Starts a machine, and returns when QEMU runs; the machine itself is still to boot. `journal`
+/// is told the process before it becomes QEMU.
+pub fn start(
+    machine: &Machine,
+    images: &Images,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
+    let files = images.get(machine.image, &mut |_| {})?;
+    let acceleration = match machine.image {
+        Image::Mips => Acceleration::Emulated,
+        Image::Debian | Image::DebianOld => kvm::acceleration(images)?,
+    };
+    qemu::start(machine, &files, acceleration, journal)?;
+    Ok(acceleration)
+}
+
+/// Waits until a machine takes commands. In a failure: the last lines of its console.
+pub fn ready(machine: &Machine, patience: Duration) -> Result<(), Failure> {
+    let until = Instant::now() + patience;
+    let failed = |happened: String| {
+        let said = console::last_lines(&machine.directory, &machine.name);
+        let happened = format!("{happened}; the last lines of its console:\n{said}");
+        let next = "Try again; if it is slow, give it time, if it stops, other memory or image.";
+        Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
+    };
+    loop {
+        if !qemu::answers(machine) {
+            return failed("QEMU has ended".to_owned());
+        }
+        if let Some(sign) = console::gave_up(&machine.directory, &machine.name) {
+            return failed(sign.to_owned());
+        }
+        if console::is_up(&machine.directory, &machine.name) {
+            break;
+        }
+        if Instant::now() >= until {
+            return failed(format!("it did not come up within {} s", patience.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    reach(&machine.directory, &machine.name).run("true", &[], patience).map(drop)
+}
+
+/// Reaches a machine by its files; `name` is what the user calls it in this module's failures.
+pub fn reach_as(directory: &Path, machine: &str, name: &str) -> Arc<dyn Reach> {
+    agent::reach(directory, machine, name)
+}
+
+/// Reaches a machine by its files.
+pub fn reach(directory: &Path, machine: &str) -> Arc<dyn Reach> {
+    agent::reach(directory, machine, machine)
+}
+
+/// Takes a machine's power away and gives it back: what it had not written to a disk is lost.
+/// [`ready`] tells when it is back; nothing of what was set up in it is.
+pub fn reset(machine: &Machine) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::new(Cause::Unreachable, "reset a machine", &machine.name, error, "")
+    };
+    // What is in there now would be taken for the new one's.
+    console::forget(&machine.directory, &machine.name).map_err(failed)?;
+    let mut monitor =
+        UnixStream::connect(qemu::monitor(&machine.directory, &machine.name)).map_err(failed)?;
+    monitor.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
+    monitor.write_all(b"system_reset\n").map_err(failed)?;
+    // It shows its prompt again when that is done.
+    let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
+    while said.len() < 65536 && said.windows(6).filter(|w| w == b"(qemu)").count() < 2 {
+        match monitor.read(&mut buffer).map_err(failed)? {
+            0 => break,
+            count => said.extend_from_slice(&buffer[..count]),
+        }
+    }
+    Ok(())
+}
+
+/// Refuses so much memory for machines, in MiB with that of `count` QEMUs, if it is not there.
+pub fn fits(memory_mib: u64, count: u64) -> Result<(), Failure> {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    let needed = memory_mib + count * QEMU_MIB;
+    match available.map(|kib| kib / 1024) {
+        Some(available) if available < needed => Err(Failure::new(
+            Cause::Usage,
+            "start virtual machines",
+            format!("{count} of them"),
+            format!("they need {needed} MiB of memory, and {available} MiB are free"),
+            "Give them less (memory = \"256MiB\"), or end something else.",
+        )),
+        _ => Ok(()),
+    }
+}

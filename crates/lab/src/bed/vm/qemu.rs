@@ -1,0 +1,180 @@
+//! The process that is a machine.
+
+use super::images::Files;
+use super::{Acceleration, Image, Machine, agent, console};
+use crate::program;
+use model::{Cause, Failure};
+use nix::sys::signal::{Signal, kill as signal};
+use nix::unistd::Pid;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long QEMU may take to make its sockets, and the other end of a cable to be there.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+const TRIED: &str = "start a virtual machine";
+
+/// Becomes a program that is nobody's child, once it is told to; before that, its number is known.
+const DETACH: &str =
+    r#"exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
+
+/// The socket of QEMU's monitor.
+pub(super) fn monitor(directory: &Path, machine: &str) -> PathBuf {
+    directory.join(format!("{machine}.monitor"))
+}
+
+/// What QEMU complains of.
+fn complaints(directory: &Path, machine: &str) -> PathBuf {
+    directory.join(format!("{machine}.qemu"))
+}
+
+pub(super) fn start(
+    machine: &Machine,
+    files: &Files,
+    acceleration: Acceleration,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::new(Cause::Usage, TRIED, &machine.name, error, "");
+    let program =
+        if machine.image == Image::Mips { "qemu-system-mipsel" } else { "qemu-system-x86_64" };
+    let program = program::find(program).ok_or_else(|| {
+        let next = "Install it (Debian: qemu-system-x86, for MIPS qemu-system-mips).";
+        let happened = format!("there is no program {program} on this machine");
+        Failure::new(Cause::Usage, TRIED, &machine.name, happened, next)
+    })?;
+    for disk in &machine.disks {
+        let file = File::options().write(true).create(true).truncate(false).open(&disk.path);
+        file.and_then(|file| file.set_len(disk.bytes)).map_err(failed)?;
+    }
+    for nic in machine.nics.iter().filter(|nic| !nic.listens) {
+        wait_for(|| nic.socket.exists()).then_some(()).ok_or_else(|| {
+            let happened = format!("nobody listens at {}", nic.socket.display());
+            Failure::new(Cause::Unreachable, TRIED, &machine.name, happened, "")
+        })?;
+    }
+    File::create(console(&machine.directory, &machine.name)).map_err(failed)?;
+    let log = complaints(&machine.directory, &machine.name);
+    let complaints = File::create(&log).map_err(failed)?;
+    let mut shell = Command::new("/bin/sh")
+        .args(["-c", DETACH, "plimsoll"])
+        .arg(program)
+        .args(arguments(machine, files, acceleration))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(complaints)
+        .spawn()
+        .map_err(failed)?;
+    let mut said = String::new();
+    if let Some(output) = shell.stdout.take() {
+        BufReader::new(output).read_line(&mut said).map_err(failed)?;
+    }
+    let pid = said.trim().parse::<u32>().map_err(io::Error::other).map_err(failed)?;
+    // If this fails, its input ends, and it with it.
+    journal(pid)?;
+    if let Some(mut input) = shell.stdin.take() {
+        input.write_all(b"go\n").map_err(failed)?;
+    }
+    shell.wait().map_err(failed)?;
+    let sockets = machine.nics.iter().filter(|nic| nic.listens).map(|nic| nic.socket.clone());
+    let sockets: Vec<_> = sockets.chain([monitor(&machine.directory, &machine.name)]).collect();
+    let there = || sockets.iter().all(|socket| socket.exists());
+    let ended = || !Path::new("/proc").join(pid.to_string()).exists();
+    if wait_for(|| there() || ended()) && there() {
+        return Ok(());
+    }
+    let said = fs::read_to_string(log).unwrap_or_default();
+    let said = said.lines().last().unwrap_or("QEMU made no sockets").to_owned();
+    Err(Failure::new(Cause::Usage, TRIED, &machine.name, said, ""))
+}
+
+/// Whether QEMU runs: its monitor takes a connection.
+pub(super) fn answers(machine: &Machine) -> bool {
+    UnixStream::connect(monitor(&machine.directory, &machine.name)).is_ok()
+}
+
+/// Ends a process and waits for that.
+pub(super) fn kill(pid: u32) {
+    let _ = signal(Pid::from_raw(pid.cast_signed()), Signal::SIGKILL);
+    wait_for(|| !Path::new("/proc").join(pid.to_string()).exists());
+}
+
+fn wait_for(holds: impl Fn() -> bool) -> bool {
+    let until = Instant::now() + PATIENCE;
+    while !holds() {
+        if Instant::now() >= until {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// A path in an option of QEMU's, where a comma ends a value.
+fn path(path: &Path) -> String {
+    path.display().to_string().replace(',', ",,")
+}
+
+/// The command line. Devices have fixed places on the bus, so that the kernel finds them in this
+/// order.
+fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
+    let mips = machine.image == Image::Mips;
+    let (kind, cpu, accelerator) = match (mips, acceleration) {
+        (true, _) => ("malta", "24Kc", "tcg"),
+        (_, Acceleration::Kvm) => ("q35", "host", "kvm"),
+        (_, Acceleration::Emulated) => ("q35", "max", "tcg,thread=multi"),
+    };
+    add("-machine", kind.to_owned());
+    add("-cpu", cpu.to_owned());
+    add("-accel", accelerator.to_owned());
+    add("-m", machine.memory_mib.to_string());
+    add("-smp", machine.cores.to_string());
+    add("-display", "none".to_owned());
+    add("-kernel", files.kernel.display().to_string());
+    add("-initrd", files.initrd.display().to_string());
+    // What protects a machine from its own programs costs much where it is emulated.
+    let words = "console=ttyS0 loglevel=4 mitigations=off apparmor=0 audit=0 nokaslr";
+    add("-append", format!("{words} plimsoll.host={}", machine.name));
+    let console = console(&machine.directory, &machine.name);
+    add("-chardev", format!("file,id=console,append=on,path={}", path(&console)));
+    add("-serial", "chardev:console".to_owned());
+    let monitor = monitor(&machine.directory, &machine.name);
+    add("-chardev", format!("socket,id=monitor,server=on,wait=off,path={}", path(&monitor)));
+    add("-mon", "chardev=monitor,mode=readline".to_owned());
+    if let Some(root) = &files.root {
+        let options = "if=none,id=root,format=raw,readonly=on";
+        add("-drive", format!("{options},file={}", path(root)));
+        add("-device", "virtio-blk-pci,drive=root,addr=0x3".to_owned());
+    }
+    add("-device", "virtio-serial-pci,max_ports=31,addr=0x4".to_owned());
+    for port in 0..agent::PORTS {
+        let socket = path(&agent::socket(&machine.directory, &machine.name, port));
+        add("-chardev", format!("socket,id=port{port},server=on,wait=off,path={socket}"));
+        let name = agent::PORT_NAME;
+        add("-device", format!("virtserialport,chardev=port{port},name={name}{port}"));
+    }
+    add("-device", "virtio-rng-pci,addr=0x5".to_owned());
+    for (n, disk) in machine.disks.iter().enumerate() {
+        let options = "if=none,format=raw,cache=writeback,discard=unmap";
+        add("-drive", format!("{options},id=disk{n},file={}", path(&disk.path)));
+        add("-device", format!("virtio-blk-pci,drive=disk{n},addr={:#x}", 8 + n));
+    }
+    for (n, nic) in machine.nics.iter().enumerate() {
+        let server = if nic.listens { "on" } else { "off" };
+        let socket = path(&nic.socket);
+        add(
+            "-netdev",
+            format!("stream,id=nic{n},server={server},addr.type=unix,addr.path={socket}"),
+        );
+        let (mac, place) = (&nic.mac, 16 + n);
+        let device = format!("virtio-net-pci,netdev=nic{n},mac={mac},romfile=,addr={place:#x}");
+        add("-device", device);
+    }
+    all.extend(["-nodefaults", "-no-user-config"].map(str::to_owned));
+    all
+}

@@ -1,0 +1,34 @@
+//! Virtual machines. They are slow to boot, so one pair serves many checks.
+
+mod machines {
+    pub mod commands;
+    pub mod pair;
+    pub mod shares;
+}
+
+use machines::pair::Pair;
+
+/// Two machines with a cable between them, a disk in one, and all that is asked of them.
+#[test]
+fn two_machines_serve_and_mount() {
+    if !Pair::possible() {
+        return;
+    }
+    let pair = Pair::start();
+    machines::commands::pass_both_ways(&pair);
+    machines::commands::end_with_whoever_asked(&pair);
+    machines::commands::many_at_once(&pair);
+    machines::commands::are_refused_or_given_up(&pair);
+    machines::shares::nfs_and_smb(&pair);
+    machines::shares::slow_disk(&pair);
+    machines::shares::power_cut(&pair);
+    machines::commands::lost_machine(pair);
+}
+
+/// What the program does that is killed in `end_with_whoever_asked`.
+#[test]
+fn a_client_that_is_killed() {
+    let Some(directory) = std::env::var_os("PLIMSOLL_TEST_MACHINE") else { return };
+    let host = lab::bed::vm::reach(std::path::Path::new(&directory), "client");
+    let _ = host.run("exec sleep 600.25", b"", machines::pair::LIMIT);
+}
