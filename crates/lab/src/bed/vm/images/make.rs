@@ -136,7 +136,7 @@ impl Recipe {
         };
         let done = run().map_err(|error| self.cannot(error, ""))?;
         let log = [&done.stdout[..], &done.stderr].concat();
-        let _ = fs::write(cache.join(format!("{}-{step}.log", self.name)), &log);
+        let _ = fs::write(cache.join(format!("{step}-{}.log", self.name)), &log);
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }
