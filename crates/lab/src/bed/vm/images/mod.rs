@@ -22,6 +22,10 @@ use std::time::{Duration, SystemTime};
 /// The environment variable that names another place for the images.
 pub const CACHE_VARIABLE: &str = "PLIMSOLL_LAB_CACHE";
 
+/// The environment variable that names another mirror of Debian's packages.
+pub const MIRROR_VARIABLE: &str = "PLIMSOLL_LAB_MIRROR";
+const MIRROR: &str = "http://deb.debian.org";
+
 /// After so long the packages are asked for again.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -29,6 +33,7 @@ const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 #[derive(Debug)]
 pub struct Images {
     cache: PathBuf,
+    mirror: String,
     /// Those that were looked through already.
     known: Mutex<BTreeMap<Image, Files>>,
 }
@@ -53,12 +58,19 @@ impl Images {
             let home = || of("HOME").unwrap_or_else(|| "/root".into()).join(".cache");
             of("XDG_CACHE_HOME").unwrap_or_else(home).join("plimsoll/lab")
         });
-        Images::at(cache)
+        let mirror = std::env::var(MIRROR_VARIABLE).ok().filter(|value| !value.is_empty());
+        let images = Images::at(cache);
+        Images { mirror: mirror.unwrap_or(images.mirror), ..images }
     }
 
     /// Those in a directory, which is made when it is needed.
     pub fn at(cache: impl Into<PathBuf>) -> Images {
-        Images { cache: cache.into(), known: Mutex::default() }
+        Images { cache: cache.into(), mirror: MIRROR.to_owned(), known: Mutex::default() }
+    }
+
+    /// The same with packages of another mirror.
+    pub fn with_mirror(self, mirror: &str) -> Images {
+        Images { mirror: mirror.to_owned(), ..self }
     }
 
     /// Where they lie.
@@ -73,7 +85,7 @@ impl Images {
         if let Some(files) = known.get(&image) {
             return Ok(files.clone());
         }
-        let recipe = Recipe::of(image);
+        let recipe = Recipe::of(image, &self.mirror);
         let files = Files::within(&self.find(&recipe, progress)?);
         known.insert(image, files.clone());
         Ok(files)
