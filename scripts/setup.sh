@@ -30,6 +30,7 @@ test=(
     showmount:nfs-common
     nfs-cp:libnfs-utils
     nft:nftables
+    ping:iputils-ping
     ip:iproute2
     setpriv:util-linux
     strace:strace

@@ -2,6 +2,7 @@
 //! it left behind.
 #![allow(dead_code)]
 
+pub mod beds;
 pub mod browser;
 pub mod rows;
 pub mod served;

@@ -48,6 +48,8 @@ pub enum Command {
     Check(Box<CheckArguments>),
     /// What is this box, and what can its processor, memory, cryptography and disk do?
     Device(Box<crate::device::DeviceArguments>),
+    /// A test bed in a box: hosts in namespaces or virtual machines
+    Lab(crate::lab::LabArguments),
     /// The studies and devices in the store
     List,
     /// The results of a study, or of a device, again

@@ -1,7 +1,7 @@
 //! `plimsoll device`: what a box is, and what it can do.
 
 use crate::arguments::StoreArguments;
-use crate::output::{self, NewFile};
+use crate::output::{self, NewFile, Progress};
 use crate::signals::Signals;
 use crate::{hosts, plan, report, store};
 use clap::Args;
@@ -9,7 +9,6 @@ use host::device::{Asked, Measure, Verbs, measure};
 use host::probe::{Placed, Programs};
 use model::device::{DEVICE_SCHEMA, Part};
 use model::{Cause, Device, DeviceId, Ended, Failure, HostName};
-use std::io::{IsTerminal, Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -57,7 +56,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     let page = arguments.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
     let store = store::open(kept)?;
     let signals = Signals::listen()?;
-    let progress = Progress { shown: !arguments.quiet && stderr().is_terminal() };
+    let progress = Progress::new(arguments.quiet);
     progress.show("reaching the host");
     let reach = hosts::open(&host, true)?;
     progress.show("carrying the probe there");
@@ -174,25 +173,5 @@ fn exit_code(device: &Device, interrupted: Option<Cause>) -> u8 {
         Some(cause) => cause.exit_code(),
         None if device.is_complete() => 0,
         None => Cause::Trial.exit_code(),
-    }
-}
-
-/// One line on the terminal that says what is being done, and is gone afterwards.
-struct Progress {
-    shown: bool,
-}
-
-impl Progress {
-    fn show(&self, what: &str) {
-        if self.shown {
-            let what: String = ::report::printable(what).chars().take(72).collect();
-            let _ = write!(stderr().lock(), "\r\u{1b}[K{what}");
-        }
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        self.show("");
     }
 }

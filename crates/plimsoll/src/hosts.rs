@@ -6,5 +6,8 @@ use std::sync::Arc;
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
 pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
-    host::reach::open(host, may_ask)
+    match host {
+        HostName::Lab { lab, host } => lab::bed::reach(lab, host),
+        HostName::Local | HostName::Ssh { .. } => host::reach::open(host, may_ask),
+    }
 }

@@ -10,6 +10,7 @@ mod demo;
 mod device;
 mod hosts;
 mod import;
+mod lab;
 mod manual;
 mod output;
 mod plan;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
+        Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),

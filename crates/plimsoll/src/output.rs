@@ -2,7 +2,7 @@
 
 use model::{Cause, Failure};
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::io::{ErrorKind, IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 
 /// Prints to standard output.
@@ -19,6 +19,45 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints a line to standard error, whatever becomes of it.
 pub fn complain(line: &str) {
     let _ = writeln!(stderr().lock(), "{line}");
+}
+
+/// The same for what another program said, as it is.
+pub fn complain_bytes(bytes: &[u8]) {
+    let _ = stderr().lock().write_all(bytes);
+}
+
+/// A file of text that is no longer than so many bytes.
+pub fn read_text(path: &Path, longest: usize) -> Result<String, String> {
+    let mut text = String::new();
+    let limit = longest as u64 + 1;
+    let read = File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
+    read.map(|_| text).map_err(|error| error.to_string())
+}
+
+/// One line on the terminal that says what is being done, and is gone afterwards.
+pub struct Progress {
+    shown: bool,
+}
+
+impl Progress {
+    /// Shown on a terminal, unless this is to be quiet.
+    pub fn new(quiet: bool) -> Progress {
+        Progress { shown: !quiet && stderr().is_terminal() }
+    }
+
+    /// Says it instead of what was said before.
+    pub fn show(&self, what: &str) {
+        if self.shown {
+            let what: String = report::printable(what).chars().take(72).collect();
+            let _ = write!(stderr().lock(), "\r\u{1b}[K{what}");
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.show("");
+    }
 }
 
 /// How standard output should look.

@@ -13,7 +13,7 @@ mod shell;
 mod socket;
 mod ssh;
 
-pub use local::Local;
+pub use local::{Local, Through};
 pub use put::put;
 pub use shell::quote;
 pub use ssh::{CONFIGURATION_VARIABLE, Settings, Ssh};

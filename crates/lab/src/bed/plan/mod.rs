@@ -1,15 +1,19 @@
 //! What a lab file says: hosts, disks, services and the links between them.
 //!
 //! These are the types that the file is read into and that a bed that is up remembers. Whoever
-//! holds a [`Plan`] from [`Plan::read`] may rely on all that [`check`](self) makes sure of: names,
+//! holds a [`Plan`] from [`Plan::read`] may rely on all that `check` makes sure of: names,
 //! paths and options are plain enough to stand in a shell script or a configuration file, links
 //! join known hosts, and nothing is asked of a kind of host that it cannot do.
 
+mod check;
 mod network;
 mod quantity;
+mod read;
+mod serves;
 
-pub use network::Nic;
+pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size};
+pub use read::{LONGEST_FILE, nearest};
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -1,6 +1,7 @@
 //! What a host serves and mounts: scripts for its shell, the same for every kind of host.
 
 pub mod disk;
+pub(super) mod ganesha;
 pub mod mount;
 pub mod nfsd;
 pub mod samba;

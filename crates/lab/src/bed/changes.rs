@@ -1,0 +1,140 @@
+//! Changing a lab that is up.
+
+use super::netns::group;
+use super::plan::{self, Kind, Percent};
+use super::state::{self, Bed, Directory};
+use super::{host_of, machines, services, setup};
+use model::{Cause, Failure};
+use std::str::FromStr;
+
+/// Sets what is asked for, as `key=value`, of a link (`rate`, `delay`, `loss`), a host (`cpu`) or
+/// a disk, named as `host/disk` (`latency`);
+/// `none` takes it away. A name that both have means the link.
+///
+/// # Errors
+/// [`Cause::Usage`] for names, keys and values that are not there.
+pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
+    let directory = Directory::of(lab);
+    let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
+        return Err(state::unknown(lab));
+    };
+    let (directory, mut bed) = state::find(lab)?;
+    if bed.plan.links.contains_key(item) {
+        set_link(&mut bed, item, changes)?;
+        shape(&directory, &bed, item)?;
+    } else if bed.plan.hosts.contains_key(item) {
+        set_host(&mut bed, item, changes)?;
+    } else if let Some((host, disk)) = item.split_once('/') {
+        set_disk(&directory, &mut bed, host, disk, changes)?;
+    } else {
+        let known: Vec<&String> = bed.plan.links.keys().chain(bed.plan.hosts.keys()).collect();
+        return Err(usage(item, "the lab has no such link or host", plan::nearest(item, &known)));
+    }
+    directory.write(&bed)
+}
+
+fn set_link(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure> {
+    let Some(link) = bed.plan.links.get_mut(name) else { return Ok(()) };
+    for change in changes {
+        match parted(change)? {
+            ("rate", value) => link.rate = quantity(change, value)?,
+            ("delay", value) => link.delay = quantity(change, value)?,
+            ("loss", value) => link.loss = quantity(change, value)?,
+            (key, _) => {
+                let next = plan::nearest(key, &["rate", "delay", "loss"]);
+                return Err(usage(change, "a link has no such key", next));
+            }
+        }
+    }
+    checked(bed)
+}
+
+fn shape(directory: &Directory, bed: &Bed, name: &str) -> Result<(), Failure> {
+    let Some(link) = bed.plan.links.get(name) else { return Ok(()) };
+    for host in &link.between {
+        let reach = host_of(directory, bed, host)?;
+        setup::shape(name, link, bed.rate(name), &*reach)?;
+    }
+    Ok(())
+}
+
+fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure> {
+    for change in changes {
+        let (key, value) = parted(change)?;
+        if key != "cpu" {
+            return Err(usage(change, "a host has no such key", plan::nearest(key, &["cpu"])));
+        }
+        let share: Percent = quantity(change, value)?.unwrap_or(Percent(100_000));
+        let Some(host) = bed.plan.hosts.get_mut(name) else { return Ok(()) };
+        let limited = host.kind == Kind::Netns && host.cpu.is_some();
+        host.cpu = Some(share);
+        checked(bed)?;
+        match bed.groups.get(name) {
+            Some(path) if limited => group::limit(path, share)?,
+            _ => {
+                let happened = "its share was not limited when it was brought up";
+                let next = "Give it cpu = \"100%\" in the lab file; then it can be changed.";
+                return Err(usage(change, happened, next.to_owned()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The latency of a disk of a machine.
+fn set_disk(
+    directory: &Directory,
+    bed: &mut Bed,
+    host: &str,
+    name: &str,
+    changes: &[String],
+) -> Result<(), Failure> {
+    let is_vm = |host: &plan::Host| host.kind == Kind::Vm;
+    let Some(device) = machines::device(&bed.plan, host, name) else {
+        let next = "plimsoll lab status shows the hosts; the lab file has their disks.".to_owned();
+        return Err(usage(&format!("{host}/{name}"), "there is no such disk", next));
+    };
+    if !bed.plan.hosts.get(host).is_some_and(is_vm) {
+        let next = "Only disks of virtual machines have a latency.".to_owned();
+        return Err(usage(&format!("{host}/{name}"), "this disk is memory", next));
+    }
+    for change in changes {
+        let (key, value) = parted(change)?;
+        if key != "latency" {
+            let next = plan::nearest(key, &["latency"]);
+            return Err(usage(change, "a disk has no such key", next));
+        }
+        let latency = quantity(change, value)?;
+        let reach = host_of(directory, bed, host)?;
+        services::disk::set_latency(&*reach, name, &device, latency)?;
+        let disk = bed.plan.hosts.get_mut(host).and_then(|host| host.disks.get_mut(name));
+        if let Some(disk) = disk {
+            disk.latency = latency;
+        }
+    }
+    Ok(())
+}
+
+fn parted(change: &str) -> Result<(&str, &str), Failure> {
+    change
+        .split_once('=')
+        .ok_or_else(|| usage(change, "it is no change", "Write it as rate=100Mbit/s.".to_owned()))
+}
+
+fn quantity<T: FromStr<Err = String>>(change: &str, value: &str) -> Result<Option<T>, Failure> {
+    if value == "none" {
+        return Ok(None);
+    }
+    value.parse().map(Some).map_err(|error: String| usage(change, &error, String::new()))
+}
+
+/// Whether the lab still makes sense.
+fn checked(bed: &Bed) -> Result<(), Failure> {
+    bed.plan
+        .check()
+        .map_err(|problem| usage(&problem.at.join("."), &problem.happened, problem.next))
+}
+
+fn usage(on: &str, happened: &str, next: String) -> Failure {
+    Failure::new(Cause::Usage, "change the lab", on, happened, next)
+}

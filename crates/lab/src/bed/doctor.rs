@@ -1,0 +1,168 @@
+//! What this machine can do for labs.
+
+use super::netns::group;
+use crate::program;
+use serde::Serialize;
+use std::process::{Command, Stdio};
+
+/// One thing that a lab may need.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    /// The thing.
+    pub what: String,
+    /// Whether it is there.
+    pub good: bool,
+    /// What was found, or what is the matter.
+    pub found: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl Finding {
+    fn yes(what: &str, found: impl Into<String>) -> Finding {
+        Finding { what: what.to_owned(), good: true, found: found.into(), next: None }
+    }
+
+    fn no(what: &str, found: impl Into<String>, next: impl Into<String>) -> Finding {
+        let next = Some(next.into());
+        Finding { what: what.to_owned(), good: false, found: found.into(), next }
+    }
+}
+
+/// Programs, what they are for, and the Debian package that brings them.
+const PROGRAMS: [(&str, &str, &str); 9] = [
+    ("ip", "addresses and links", "iproute2"),
+    ("tc", "rates of links", "iproute2"),
+    ("unshare", "namespaces", "util-linux"),
+    ("nsenter", "commands inside namespaces", "util-linux"),
+    ("nft", "rules", "nftables"),
+    ("rpcbind", "NFS 3 in namespaces", "rpcbind"),
+    ("ganesha.nfsd", "NFS in namespaces", "nfs-ganesha nfs-ganesha-vfs"),
+    ("smbd", "SMB in namespaces", "samba"),
+    ("mmdebstrap", "images of virtual machines", "mmdebstrap"),
+];
+
+/// Looks at all of it; takes a second or two. Nothing is changed.
+pub fn examine() -> Vec<Finding> {
+    let mut findings = vec![root(), namespaces()];
+    findings.extend(["tbf", "netem"].map(shaper));
+    findings.push(nftables());
+    findings.push(control_groups());
+    findings.extend(PROGRAMS.map(|(name, purpose, package)| match program::find(name) {
+        Some(path) => Finding::yes(name, format!("{} ({purpose})", path.display())),
+        None => Finding::no(
+            name,
+            format!("not installed ({purpose})"),
+            format!("On Debian: apt-get install --no-install-recommends {package}"),
+        ),
+    }));
+    findings.extend([memory(), disk()]);
+    findings
+}
+
+fn root() -> Finding {
+    let why = "namespaces, interfaces, mounts and control groups can be made by root alone";
+    if nix::unistd::geteuid().is_root() {
+        Finding::yes("root", format!("this is root ({why})"))
+    } else {
+        Finding::no(
+            "root",
+            format!("this is not root; {why}"),
+            "Run plimsoll lab as root, with sudo.",
+        )
+    }
+}
+
+/// Runs a line of shell in namespaces of its own, which are gone afterwards; what it complained of.
+fn tried(line: &str) -> Result<(), String> {
+    let output = Command::new("unshare")
+        .args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--", "/bin/sh", "-c"])
+        .arg(format!("PATH=$PATH:/usr/sbin:/sbin; {line}"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(said.lines().next().unwrap_or("it failed without a word").to_owned())
+}
+
+fn namespaces() -> Finding {
+    match tried(
+        "ip link add name one type veth peer name two && ip link add name three type bridge",
+    ) {
+        Ok(()) => Finding::yes("namespaces", "network, mounts and processes; veth and bridges"),
+        Err(said) => Finding::no("namespaces", said, "Run as root, on a kernel that has them."),
+    }
+}
+
+fn shaper(kind: &str) -> Finding {
+    let (options, purpose) = match kind {
+        "tbf" => ("rate 1mbit burst 16k latency 50ms", "rates of links"),
+        _ => ("delay 1ms", "delay and loss of links"),
+    };
+    match tried(&format!("tc qdisc add dev lo root {kind} {options}")) {
+        Ok(()) => Finding::yes(kind, format!("in this kernel ({purpose})")),
+        Err(said) => Finding::no(
+            kind,
+            format!("{said} ({purpose}, between namespaces)"),
+            "Links of virtual machines have it whatever this kernel has.",
+        ),
+    }
+}
+
+fn nftables() -> Finding {
+    match tried("nft add table inet plimsoll && nft list ruleset") {
+        Ok(()) => Finding::yes("nftables", "rules are taken"),
+        Err(said) => Finding::no("nftables", said, "On Debian: apt-get install nftables"),
+    }
+}
+
+fn control_groups() -> Finding {
+    match group::Hierarchy::of_this_machine() {
+        Some(hierarchy) => Finding::yes(
+            "cpu share",
+            format!("control groups, version {}; a quota stutters", hierarchy.version()),
+        ),
+        None => Finding::no(
+            "cpu share",
+            "no control groups with a controller for processors",
+            "Mount cgroup2 at /sys/fs/cgroup.",
+        ),
+    }
+}
+
+/// A lab of two machines of 384 MiB, and what emulates them.
+const MEMORY_MIB: u64 = 1024;
+
+fn memory() -> Finding {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+    let mib = kib.unwrap_or(0) / 1024;
+    let found = format!("{mib} MiB available");
+    if mib >= MEMORY_MIB {
+        Finding::yes("memory", found)
+    } else {
+        let next =
+            format!("Two virtual machines take {MEMORY_MIB} MiB; namespaces take next to none.");
+        Finding::no("memory", found, next)
+    }
+}
+
+/// Images of virtual machines and what they are made of.
+const DISK_MIB: u64 = 2048;
+
+fn disk() -> Finding {
+    let at = if std::path::Path::new("/var/cache").exists() { "/var/cache" } else { "/" };
+    let free = nix::sys::statvfs::statvfs(at)
+        .map_or(0, |fs| fs.blocks_available() as u64 * fs.fragment_size() as u64);
+    let found = format!("{} MiB free in {at}", free >> 20);
+    if free >> 20 >= DISK_MIB {
+        Finding::yes("disk", found)
+    } else {
+        Finding::no("disk", found, format!("Images of virtual machines take {DISK_MIB} MiB."))
+    }
+}

@@ -1,0 +1,131 @@
+//! Processes told apart from later ones that got the same number.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// A process by its number and the moment it was started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ProcessId {
+    /// Its number.
+    pub pid: u32,
+    /// When it was started, in clock ticks since boot (proc(5), stat, field 22).
+    pub started: u64,
+}
+
+/// What field 3 of stat has for a process that has ended and whose parent has not noticed.
+const ENDED: [&str; 3] = ["Z", "X", "x"];
+
+impl ProcessId {
+    /// The process that has this number now.
+    pub fn of(pid: u32) -> Option<ProcessId> {
+        let fields = stat(pid)?;
+        Some(ProcessId { pid, started: fields.get(19)?.parse().ok()? })
+    }
+
+    /// Whether it still runs.
+    pub fn alive(self) -> bool {
+        let Some(fields) = stat(self.pid) else { return false };
+        let started = fields.get(19).and_then(|field| field.parse().ok());
+        started == Some(self.started) && !fields.first().is_some_and(|s| ENDED.contains(&&**s))
+    }
+
+    /// Kills it; another process of the same number is spared.
+    pub fn kill(self) {
+        let Ok(number) = i32::try_from(self.pid) else { return };
+        if number > 1 && self.alive() {
+            let _ = kill(Pid::from_raw(number), Signal::SIGKILL);
+        }
+    }
+
+    /// Its children.
+    pub fn children(self) -> Vec<ProcessId> {
+        let parent = self.pid.to_string();
+        all()
+            .filter(|pid| stat(*pid).is_some_and(|f| f.get(1) == Some(&parent)))
+            .filter_map(ProcessId::of)
+            .collect()
+    }
+}
+
+/// The fields of `/proc/PID/stat` from the third on: the second, a name, may contain anything.
+fn stat(pid: u32) -> Option<Vec<String>> {
+    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    let (_, rest) = text.rsplit_once(')')?;
+    Some(rest.split_whitespace().map(str::to_owned).collect())
+}
+
+fn all() -> impl Iterator<Item = u32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// Every process that has this variable in the environment it was started with: also one that was
+/// started in the moment before it could be written down.
+pub(crate) fn marked(name: &str, value: &str) -> Vec<ProcessId> {
+    let wanted = format!("{name}={value}");
+    let has = |pid: &u32| {
+        let environment = std::fs::read(PathBuf::from(format!("/proc/{pid}/environ")));
+        environment.is_ok_and(|all| all.split(|b| *b == 0).any(|one| one == wanted.as_bytes()))
+    };
+    all().filter(has).filter_map(ProcessId::of).collect()
+}
+
+/// Kills processes and waits until they are gone; whether they are.
+pub(crate) fn kill_all(processes: &[ProcessId], patience: Duration) -> bool {
+    let deadline = Instant::now() + patience;
+    processes.iter().for_each(|process| process.kill());
+    while processes.iter().any(|process| process.alive()) {
+        if Instant::now() > deadline {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_stranger_with_the_same_number_is_spared() {
+        let mut child =
+            Command::new("sleep").arg("60").env("PLIMSOLL_TEST_MARK", "a").spawn().unwrap();
+        let here = ProcessId::of(child.id()).unwrap();
+        let stranger = ProcessId { started: here.started - 1, ..here };
+        assert!(here.alive() && !stranger.alive());
+        stranger.kill();
+        assert!(kill_all(&[stranger], Duration::ZERO));
+        assert!(here.alive(), "another one of that number was killed");
+        assert!(kill_all(&[here], Duration::from_secs(10)));
+        assert!(!here.alive(), "it waits to be noticed, and counts as gone");
+        child.wait().unwrap();
+        assert_eq!(ProcessId::of(child.id()), None);
+    }
+
+    #[test]
+    fn processes_are_found_by_their_mark_and_parent() {
+        let mark = format!("test-{}", std::process::id());
+        let mut child = Command::new("/bin/sh")
+            .args(["-c", "sleep 60 & wait"])
+            .env("PLIMSOLL_TEST_MARK", &mark)
+            .stdin(Stdio::null())
+            .spawn()
+            .unwrap();
+        let shell = ProcessId::of(child.id()).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while shell.children().is_empty() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let found = marked("PLIMSOLL_TEST_MARK", &mark);
+        assert!(found.contains(&shell) && found.contains(&shell.children()[0]), "{found:?}");
+        assert_eq!(marked("PLIMSOLL_TEST_MARK", &mark[1..]), vec![]);
+        assert!(kill_all(&found, Duration::from_secs(10)));
+        child.wait().unwrap();
+    }
+}

@@ -1,0 +1,169 @@
+//! What is up, and how it is.
+
+use super::plan::{Delay, Kind, Link, Percent, Rate};
+use super::state::{self, Bed};
+use model::Failure;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+/// Links of emulated machines carry so much less than asked for.
+const SCALE: u64 = 10;
+
+/// How a lab is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// All of it runs.
+    Up,
+    /// It is being brought up, or that was cut short.
+    Rising,
+    /// A host has died.
+    Broken,
+}
+
+/// A lab.
+#[derive(Clone, Debug, Serialize)]
+pub struct LabStatus {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// How it is.
+    pub state: State,
+    /// When it was brought up.
+    pub started_unix_seconds: u64,
+    /// Whether its machines have KVM; absent without machines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kvm: Option<bool>,
+    /// Its hosts by name.
+    pub hosts: BTreeMap<String, HostStatus>,
+    /// Its links by name.
+    pub links: BTreeMap<String, LinkStatus>,
+    /// What one must know to read figures that were measured in it.
+    pub notes: Vec<String>,
+}
+
+/// A host of a lab.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostStatus {
+    /// What it is made of.
+    pub kind: Kind,
+    /// Whether it runs.
+    pub alive: bool,
+    /// Its addresses by link.
+    pub addresses: BTreeMap<String, Ipv4Addr>,
+    /// Its share of a core, where that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Percent>,
+}
+
+/// A link of a lab.
+#[derive(Clone, Debug, Serialize)]
+pub struct LinkStatus {
+    /// The hosts that it joins.
+    pub between: Vec<String>,
+    /// What was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rate>,
+    /// What is set: less than asked for where machines are emulated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shaped_rate: Option<Rate>,
+    /// Added to each packet, in each direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delay: Option<Delay>,
+    /// How many packets are lost in each direction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loss: Option<Percent>,
+}
+
+impl Bed {
+    /// What a link is shaped to.
+    pub(super) fn rate(&self, link: &str) -> Option<Rate> {
+        let link = self.plan.links.get(link)?;
+        let rate = link.rate?;
+        Some(if self.is_scaled(link) { Rate((rate.0 / SCALE).max(8_000)) } else { rate })
+    }
+
+    fn is_scaled(&self, link: &Link) -> bool {
+        let emulated = self.kvm == Some(false);
+        let is_vm = |host: &String| self.plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Vm);
+        emulated && link.rate.is_some() && link.between.iter().any(is_vm)
+    }
+
+    /// What one must know of its figures.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.kvm == Some(false) {
+            notes.push(
+                "Its machines are emulated, without KVM: processors are some ten times slower."
+                    .to_owned(),
+            );
+        }
+        if self.plan.links.values().any(|link| self.is_scaled(link)) {
+            notes
+                .push(format!("Rates of its links are scaled: a {SCALE}th of what was asked for."));
+        }
+        if self.plan.hosts.values().any(|host| host.cpu.is_some()) {
+            notes.push(
+                "A share of a core stutters: full speed, then a stop, in periods of 5 ms or more. \
+                 It is not a slower processor."
+                    .to_owned(),
+            );
+        }
+        notes
+    }
+}
+
+/// All labs of this machine. Those that cannot be read are left out, with the failure beside.
+pub fn status() -> (Vec<LabStatus>, Vec<Failure>) {
+    let (mut labs, mut failures) = (Vec::new(), Vec::new());
+    for name in state::names() {
+        match state::Directory::of(&name).read() {
+            Ok(Some(bed)) => labs.push(of(&bed)),
+            Ok(None) => {}
+            Err(failure) => failures.push(failure),
+        }
+    }
+    (labs, failures)
+}
+
+/// One lab.
+pub fn status_of(name: &str) -> Result<LabStatus, Failure> {
+    state::find(name).map(|(_, bed)| of(&bed))
+}
+
+fn of(bed: &Bed) -> LabStatus {
+    let alive = |name: &String| bed.holders.get(name).is_some_and(|holder| holder.alive());
+    let host = |(name, host): (&String, &super::plan::Host)| {
+        let nics = bed.plan.nics(name).into_iter();
+        let addresses = nics.map(|nic| (nic.link, nic.address)).collect();
+        let status = HostStatus { kind: host.kind, alive: alive(name), addresses, cpu: host.cpu };
+        (name.clone(), status)
+    };
+    let link = |(name, link): (&String, &Link)| {
+        let status = LinkStatus {
+            between: link.between.clone(),
+            rate: link.rate,
+            shaped_rate: bed.rate(name),
+            delay: link.delay,
+            loss: link.loss,
+        };
+        (name.clone(), status)
+    };
+    let state = match bed.up {
+        _ if !bed.holders.values().all(|holder| holder.alive()) => State::Broken,
+        true => State::Up,
+        false => State::Rising,
+    };
+    LabStatus {
+        name: bed.name.clone(),
+        about: bed.plan.about.clone(),
+        state,
+        started_unix_seconds: bed.started_unix_seconds,
+        kvm: bed.kvm,
+        hosts: bed.plan.hosts.iter().map(host).collect(),
+        links: bed.plan.links.iter().map(link).collect(),
+        notes: bed.notes(),
+    }
+}

@@ -1,0 +1,158 @@
+//! `plimsoll lab`: test beds of namespaces and virtual machines.
+
+mod inside;
+mod show;
+
+use crate::output::{self, Progress};
+use crate::signals::Signals;
+use clap::{Args, Subcommand};
+use lab::bed::{self, Plan, SHIPPED, Watch, doctor};
+use model::{Cause, Failure};
+use std::path::Path;
+use std::time::Instant;
+
+#[derive(Args)]
+pub struct LabArguments {
+    #[command(subcommand)]
+    command: LabCommand,
+}
+
+const UP_HELP: &str = "A lab file, or the name of a shipped lab: router, nas, n750, ds218, mips";
+
+#[derive(Subcommand)]
+enum LabCommand {
+    /// Bring a lab up; it stays up until it is taken down or the machine restarts
+    Up {
+        #[arg(value_name = "FILE.toml|NAME", help = UP_HELP)]
+        what: String,
+        /// What it is called [default: the name of the file]
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
+        /// No progress, only the result
+        #[arg(long, short)]
+        quiet: bool,
+    },
+    /// The labs that are up
+    Status {
+        /// Only this one
+        name: Option<String>,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Run a command on a host of a lab; the exit code is the command's
+    Exec {
+        /// The host
+        #[arg(value_name = "NAME/HOST")]
+        host: String,
+        /// The command and its arguments
+        #[arg(required = true, last = true, value_name = "CMD")]
+        command: Vec<String>,
+    },
+    /// A shell on a host of a lab
+    Shell {
+        /// The host
+        #[arg(value_name = "NAME/HOST")]
+        host: String,
+    },
+    /// Change a link, a disk or a host of a lab that is up
+    Set {
+        /// The lab
+        name: String,
+        /// The link, the host, or a disk as HOST/DISK
+        #[arg(value_name = "LINK|HOST|DISK")]
+        item: String,
+        /// Of a link: rate, delay, loss; of a host: cpu; of a disk: latency. 'none' takes it away
+        #[arg(required = true, value_name = "KEY=VALUE")]
+        changes: Vec<String>,
+    },
+    /// Take a lab down: remove all that it made, also after a crash, and nothing else
+    Down {
+        /// The lab
+        name: String,
+    },
+    /// What this machine can do for labs, and what to install
+    Doctor {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Runs a command of the lab and returns the exit code.
+pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
+    match &arguments.command {
+        LabCommand::Up { what, name, quiet } => up(what, name.as_deref(), *quiet),
+        LabCommand::Status { name, json } => status(name.as_deref(), *json),
+        LabCommand::Exec { host, command } => inside::exec(host, command),
+        LabCommand::Shell { host } => inside::shell(host),
+        LabCommand::Set { name, item, changes } => bed::set(name, item, changes).map(|()| 0),
+        LabCommand::Down { name } => bed::down(name).map(|()| 0),
+        LabCommand::Doctor { json } => diagnose(*json),
+    }
+}
+
+fn up(what: &str, name: Option<&str>, quiet: bool) -> Result<u8, Failure> {
+    let begin = Instant::now();
+    let (default, plan) = plan(what)?;
+    let name = name.unwrap_or(&default);
+    let signals = Signals::listen()?;
+    let progress = Progress::new(quiet);
+    let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
+    let risen = bed::up(name, &plan, &mut watch);
+    progress.show("");
+    risen.map_err(|failure| match signals.cause() {
+        // What was killed by the same Ctrl-C failed for that alone.
+        Some(cause) => Failure { cause, ..failure },
+        None => failure,
+    })?;
+    let seconds = begin.elapsed().as_secs_f64();
+    output::print(&show::lab(&bed::status_of(name)?))?;
+    output::complain(&format!("{name} is up after {seconds:.1} s"));
+    Ok(0)
+}
+
+/// The plan that the user means, and what it is called unless he says otherwise.
+fn plan(what: &str) -> Result<(String, Plan), Failure> {
+    if let Some(text) = bed::shipped(what) {
+        return Ok((what.to_owned(), Plan::read(text, &format!("the shipped lab {what}"))?));
+    }
+    let path = Path::new(what);
+    let failed = |happened: String, next: String| {
+        Failure::new(Cause::Usage, "read the lab file", what, happened, next)
+    };
+    if !what.contains(['/', '.']) && !path.exists() {
+        let known = SHIPPED.map(|(name, _)| name);
+        let next = format!("{} Or name a file.", bed::plan::nearest(what, &known));
+        return Err(failed("no shipped lab is called so".to_owned(), next));
+    }
+    let text = output::read_text(path, bed::plan::LONGEST_FILE)
+        .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    Ok((stem.unwrap_or_default(), Plan::read(&text, what)?))
+}
+
+fn status(name: Option<&str>, json: bool) -> Result<u8, Failure> {
+    let (labs, failures) = match name {
+        Some(name) => (vec![bed::status_of(name)?], Vec::new()),
+        None => bed::status(),
+    };
+    if json {
+        output::print(&show::json(&labs)?)?;
+    } else if labs.is_empty() && failures.is_empty() {
+        output::print("no lab is up\n")?;
+    } else {
+        let shown: Vec<String> = labs.iter().map(show::lab).collect();
+        output::print(&shown.join("\n"))?;
+    }
+    match failures.into_iter().next() {
+        Some(failure) => Err(failure),
+        None => Ok(0),
+    }
+}
+
+fn diagnose(json: bool) -> Result<u8, Failure> {
+    let findings = doctor::examine();
+    output::print(&if json { show::json(&findings)? } else { show::findings(&findings) })?;
+    Ok(0)
+}

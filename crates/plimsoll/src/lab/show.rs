@@ -1,0 +1,74 @@
+//! Labs and findings in words, and as JSON.
+
+use lab::bed::doctor::Finding;
+use lab::bed::plan::Kind;
+use lab::bed::{LabStatus, State};
+use model::{Cause, Failure};
+use serde::Serialize;
+use std::fmt::Write;
+
+/// As JSON, with a line break at the end.
+pub fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
+    serde_json::to_string_pretty(value)
+        .map(|text| text + "\n")
+        .map_err(|e| Failure::new(Cause::Trial, "write JSON", "standard output", e, ""))
+}
+
+/// A lab in some lines.
+pub fn lab(lab: &LabStatus) -> String {
+    let state = match lab.state {
+        State::Up => "up",
+        State::Rising => "not up yet, or cut short",
+        State::Broken => "broken: a host has died",
+    };
+    let mut text = format!("{}: {state}\n", lab.name);
+    for (name, host) in &lab.hosts {
+        let kind = match host.kind {
+            Kind::Netns => "namespaces",
+            Kind::Vm => "machine",
+        };
+        let addresses: Vec<String> =
+            host.addresses.iter().map(|(link, address)| format!("{address} ({link})")).collect();
+        let dead = if host.alive { "" } else { "  dead" };
+        let cpu = host.cpu.map_or_else(String::new, |share| format!("  {share} of a core"));
+        let _ = writeln!(
+            text,
+            "  lab://{}/{name}  {kind}  {}{cpu}{dead}",
+            lab.name,
+            addresses.join(", ")
+        );
+    }
+    for (name, link) in &lab.links {
+        let _ = write!(text, "  {name}: {}", link.between.join(" - "));
+        if let Some(rate) = link.rate {
+            let _ = write!(text, "  {rate}");
+        }
+        if let Some(scaled) = link.shaped_rate.filter(|scaled| Some(*scaled) != link.rate) {
+            let _ = write!(text, " scaled to {scaled}");
+        }
+        if let Some(delay) = link.delay {
+            let _ = write!(text, "  +{delay}");
+        }
+        if let Some(loss) = link.loss {
+            let _ = write!(text, "  {loss} lost");
+        }
+        text.push('\n');
+    }
+    for note in &lab.notes {
+        let _ = writeln!(text, "  note: {note}");
+    }
+    text
+}
+
+/// What this machine can do, a line each.
+pub fn findings(findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let sign = if finding.good { "yes" } else { "no " };
+        let _ = writeln!(text, "{sign}  {:<18} {}", finding.what, finding.found);
+        if let Some(next) = &finding.next {
+            let _ = writeln!(text, "     {:<18} {next}", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,274 @@
+//! `plimsoll lab`: labs of namespaces, as a user sees them.
+
+mod support;
+
+use lab::Need;
+use std::fs;
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use support::beds::{Beds, goodput, of_this_machine};
+use support::{ended, signal, wait_until};
+
+/// Two hosts, and what most tests ask of them.
+const PAIR: &str = r#"
+[host.a]
+kind = "netns"
+cpu = "50%"
+[host.b]
+kind = "netns"
+[link.lan]
+between = ["a", "b"]
+rate = "100Mbit/s"
+"#;
+
+fn namespaces() -> bool {
+    lab::available(Need::Namespaces) && lab::available(Need::Nftables)
+}
+
+#[test]
+fn slips_in_a_lab_file_are_told_before_anything_is_made() {
+    let beds = Beds::new();
+    let refused = |text: &str, words: &[&str]| {
+        let file = beds.file("typo", text);
+        let ran = beds.lab(&["up", &file]).expect(2);
+        for word in words {
+            assert!(ran.err.contains(word), "{word} in: {}", ran.err);
+        }
+        assert!(!beds.directory("typo").exists());
+    };
+    refused(&PAIR.replace("rate", "rat"), &["typo.toml:9", "unknown key `rat`", "`rate`"]);
+    refused(&PAIR.replace(r#""b"]"#, r#""bb"]"#), &["typo.toml:8", "no host `bb`", "`b`"]);
+    refused(&PAIR.replace("50%", "50"), &["typo.toml:4", "`50` is no share"]);
+    refused("", &["missing key `host`"]);
+    let ran = beds.lab(&["up", "ruoter"]).expect(2);
+    assert!(ran.err.contains("`router`"), "{}", ran.err);
+    beds.lab(&["up", "/nowhere/lab.toml"]).expect(2);
+    let good = beds.file("good", PAIR);
+    beds.lab(&["up", &good, "--name", "No Name"]).expect(2);
+    assert!(beds.lab(&["down", "nothing"]).expect(2).err.contains("no lab of this name"));
+    beds.lab(&["exec", "nothing/a", "--", "true"]).expect(2);
+    assert_eq!(beds.lab(&["status"]).expect(0).out, "no lab is up\n");
+}
+
+#[test]
+fn a_lab_goes_up_is_entered_and_goes_down() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let before = of_this_machine();
+    let file = beds.file("pair", PAIR);
+    beds.lab(&["up", &file]).expect(0);
+    let traces = beds.traces("pair");
+    assert!(traces.processes.len() >= 4 && traces.namespaces.len() == 2, "{traces:?}");
+    assert_eq!(of_this_machine(), before, "nothing of it is in this machine's own namespaces");
+
+    let status = beds.lab(&["status", "--json"]).expect(0).out;
+    let status: serde_json::Value = serde_json::from_str(&status).unwrap();
+    assert_eq!(status[0]["state"], "up");
+    assert_eq!(status[0]["hosts"]["b"]["addresses"]["lan"], "10.77.1.2");
+    assert!(beds.lab(&["status"]).expect(0).out.contains("stutters"), "a quota is no slow CPU");
+
+    assert_eq!(beds.on("pair/a", "hostname; hostname -I").trim(), "a\n10.77.1.1");
+    assert!(beds.on("pair/a", "ping -c 1 -W 5 b").contains("10.77.1.2"));
+    beds.lab(&["exec", "pair/a", "--", "/bin/sh", "-c", "exit 37"]).expect(37);
+    let words = beds.lab(&["exec", "pair/a", "--", "printf", "%s|", "a b", "$HOME", "'"]).expect(0);
+    assert_eq!(words.out, "a b|$HOME|'|");
+    let mut cat = beds.program.command(&["lab", "exec", "lab://pair/b", "--", "cat"]);
+    let mut cat = cat.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    cat.stdin.take().unwrap().write_all(b"through and back").unwrap();
+    assert_eq!(ended(cat).expect(0).out, "through and back");
+    assert!(beds.lab(&["exec", "pair/bb", "--", "true"]).expect(2).err.contains("`b`"));
+
+    // Its share of a core is set, and what is led inside has it, too.
+    let limit = |group: &std::path::Path| {
+        let v1 = fs::read_to_string(group.join("cpu.cfs_quota_us"));
+        v1.or_else(|_| fs::read_to_string(group.join("cpu.max"))).unwrap()
+    };
+    assert!(limit(&traces.groups[0]).starts_with("2500"));
+    let name = traces.groups[0].file_name().unwrap().to_str().unwrap();
+    assert!(beds.on("pair/a", "cat /proc/self/cgroup").contains(name));
+    beds.lab(&["set", "pair", "a", "cpu=20%"]).expect(0);
+    assert!(limit(&traces.groups[0]).starts_with("1000"));
+    assert!(beds.lab(&["set", "pair", "lan", "rte=1Gbit/s"]).expect(2).err.contains("`rate`"));
+
+    let again = beds.lab(&["up", &file]).expect(2);
+    assert!(again.err.contains("a lab of this name is up"), "{}", again.err);
+    beds.lab(&["down", "pair"]).expect(0);
+    traces.are_gone();
+    assert_eq!(of_this_machine(), before);
+}
+
+#[test]
+fn links_carry_what_they_are_shaped_to() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let file = beds.file("rates", &PAIR.replace("cpu = \"50%\"\n", ""));
+    beds.lab(&["up", &file]).expect(0);
+    for (rate, bits) in [("100Mbit/s", 100e6), ("1Gbit/s", 1e9)] {
+        beds.lab(&["set", "rates", "lan", &format!("rate={rate}")]).expect(0);
+        let carried = goodput(&beds, "rates", "a", "b");
+        println!("{rate}: {:.1}% in TCP", carried / bits * 100.0);
+        assert!((0.8..1.0).contains(&(carried / bits)), "{carried} of {bits}");
+    }
+    beds.lab(&["set", "rates", "lan", "rate=none"]).expect(0);
+    let free = goodput(&beds, "rates", "a", "b");
+    println!("unshaped: {:.1} Gbit/s", free / 1e9);
+    assert!(free > 1.3e9, "{free}: without shaping it is faster");
+}
+
+#[test]
+fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
+    if !namespaces() || !lab::available(Need::Ganesha) {
+        return;
+    }
+    let beds = Beds::new();
+    beds.lab(&["up", "router", "--name", "net"]).expect(0);
+    let program = env!("CARGO_BIN_EXE_plimsoll");
+    let line = format!(
+        "PLIMSOLL_DB=/run/studies.db {program} check nfs://wan/srv/data --pattern=random-read \
+         --size=16MiB --repeats=2 --time=1s --baseline=0s --quiet"
+    );
+    assert!(beds.on("net/lan", &line).contains("random read"), "the share behind the router");
+
+    let device = beds.program.run(&["device", "lab://net/wan", "--only=inventory", "-q"]).expect(0);
+    assert!(device.out.contains("outer"), "its own interface in: {}", device.out);
+    let plain = tempfile::tempdir().unwrap();
+    let words = ["check", plain.path().to_str().unwrap(), "--host=lab://net/wan"];
+    let short = ["--pattern=random-read", "--size=16MiB", "--repeats=2", "--time=1s", "-q"];
+    beds.program.run(&[&words[..], &short[..]].concat()).expect(0);
+    let study = beds.program.latest();
+    assert!(study.trials.iter().all(|t| t.loads.iter().any(|l| l.host == "lab://net/wan")));
+    let unknown = beds.program.run(&["device", "lab://net/wam", "-q"]).expect(2);
+    assert!(unknown.err.contains("`wan`"), "{}", unknown.err);
+}
+
+#[test]
+fn rules_are_loaded_or_the_lab_is_not_there() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let text = |rules: &str| {
+        format!(
+            "[host.wan]\nkind = \"netns\"\ngateway = \"router\"\n\
+             [host.router]\nkind = \"netns\"\nforward = true\nrules = '''{rules}'''\n\
+             [host.lan]\nkind = \"netns\"\ngateway = \"router\"\n\
+             [link.outer]\nbetween = [\"wan\", \"router\"]\n\
+             [link.inner]\nbetween = [\"router\", \"lan\"]\n"
+        )
+    };
+    let rules = "table inet r { chain f { type filter hook forward priority 0; \
+                 ct state new counter\nip protocol icmp counter drop\n}\n}\n";
+    beds.lab(&["up", &beds.file("ruled", &text(rules))]).expect(0);
+    let listed = beds.on("ruled/router", "nft list ruleset");
+    assert!(listed.contains("icmp") && listed.contains("counter"), "{listed}");
+    beds.on("ruled/router", "ping -c 1 -W 5 lan");
+    let lost = ["exec", "ruled/lan", "--", "ping", "-c", "1", "-W", "1", "wan"];
+    beds.lab(&lost).expect(1);
+    let counted = beds.on("ruled/router", "nft list ruleset");
+    assert!(counted.contains("packets 1 bytes 84 drop"), "the rule has counted it: {counted}");
+    beds.on("ruled/router", "nft flush ruleset");
+    beds.on("ruled/lan", "ping -c 1 -W 5 wan");
+
+    let failed = beds.lab(&["up", &beds.file("wrong", &text("table inet r { chian }"))]).expect(1);
+    assert!(failed.err.contains("syntax error"), "nft's own word: {}", failed.err);
+    assert!(!beds.directory("wrong").exists());
+    assert_eq!(beds.on("ruled/wan", "hostname").trim(), "wan", "another lab is untouched");
+}
+
+#[test]
+fn whatever_is_killed_goes_down_without_a_trace() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let file = beds.file("pair", PAIR);
+    beds.lab(&["up", &file, "--name", "other"]).expect(0);
+    let (other, before) = (beds.traces("other"), of_this_machine());
+
+    // Everything that runs, at once.
+    beds.lab(&["up", &file]).expect(0);
+    let mut command = beds.program.command(&["lab", "exec", "pair/a", "--", "sleep", "600"]);
+    let mut inside = command.spawn().unwrap();
+    let traces = beds.traces("pair");
+    let numbers: Vec<String> = traces.processes.iter().map(u32::to_string).collect();
+    assert!(Command::new("kill").arg("-KILL").args(&numbers).status().unwrap().success());
+    wait_until("the command has ended with its host", || inside.try_wait().unwrap().is_some());
+    assert!(beds.lab(&["status", "pair"]).expect(0).out.contains("broken"));
+    let dead = beds.lab(&["exec", "pair/a", "--", "true"]).expect(3);
+    assert!(dead.err.contains("it has died"), "{}", dead.err);
+    beds.lab(&["down", "pair"]).expect(0);
+    traces.are_gone();
+
+    // `lab up` under way, at moments spread over its course.
+    for number in 0..12_u64 {
+        let mut up = beds.program.start(&["lab", "up", &file, "--quiet"]);
+        std::thread::sleep(Duration::from_millis(number * 25));
+        let _ = up.kill();
+        up.wait().unwrap();
+        let traces = beds.traces("pair");
+        if beds.directory("pair").exists() {
+            beds.lab(&["down", "pair"]).expect(0);
+        }
+        traces.are_gone();
+    }
+
+    assert_eq!(beds.traces("other").processes, other.processes, "another lab is untouched");
+    assert_eq!(beds.on("other/a", "ping -c 1 -W 5 b >/dev/null; echo $?").trim(), "0");
+    assert_eq!(of_this_machine(), before);
+}
+
+#[test]
+fn a_number_that_another_process_has_now_is_spared() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    beds.lab(&["up", &beds.file("pair", PAIR)]).expect(0);
+    let mut stranger = Command::new("sleep").arg("600").spawn().unwrap();
+    let traces = beds.traces("pair");
+    let path = beds.directory("pair").join("bed.json");
+    let mut bed: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let listed = bed["holders"]["a"]["processes"].as_array_mut().unwrap();
+    let mut wrong = listed[0].clone();
+    wrong["pid"] = stranger.id().into();
+    listed.push(wrong);
+    fs::write(&path, bed.to_string()).unwrap();
+    beds.lab(&["down", "pair"]).expect(0);
+    traces.are_gone();
+    assert!(stranger.try_wait().unwrap().is_none(), "a stranger was killed");
+    stranger.kill().unwrap();
+    stranger.wait().unwrap();
+}
+
+#[test]
+fn ctrl_c_takes_down_what_is_there_of_it() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let hosts: String = (0..16).map(|n| format!("[host.h{n}]\nkind = \"netns\"\n")).collect();
+    let file = beds.file("many", &hosts);
+    let up = beds.program.start(&["lab", "up", &file, "--quiet"]);
+    wait_until("a host is there", || beds.traces("many").processes.len() > 2);
+    let traces = beds.traces("many");
+    signal(&up, "-INT");
+    let ran = ended(up).expect(130);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    traces.are_gone();
+}
+
+#[test]
+fn the_example_on_the_page_is_a_lab() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lab.md");
+    let page = fs::read_to_string(page).unwrap();
+    let (_, example) = page.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let plan = lab::bed::Plan::read(example, "docs/lab.md").unwrap();
+    assert!(plan.hosts.len() >= 5 && plan.links.len() >= 3);
+}
