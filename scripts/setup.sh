@@ -43,6 +43,8 @@ test=(
     busybox:busybox-static
     tcsh:tcsh
     fish:fish
+    qemu-system-x86_64:qemu-system-x86
+    dpkg-deb:dpkg
     /usr/lib/python3/dist-packages/impacket/smbserver.py:python3-impacket
 )
 

@@ -24,3 +24,4 @@ printf '%s: files\n' passwd group hosts protocols rpc services netgroup >"$root/
     ln -s busybox "$root/bin/$applet"
 done
 install -m 755 "$GUEST/start.sh" "$root/sbin/plimsoll-start"
+"$root/sbin/ldconfig" -r "$root"

@@ -2,6 +2,7 @@
 
 mod machines {
     pub mod commands;
+    mod images;
     pub mod pair;
     pub mod shares;
 }

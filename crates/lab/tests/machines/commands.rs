@@ -31,7 +31,7 @@ pub fn pass_both_ways(pair: &Pair) {
     assert_eq!((killed.status, &killed.output[..]), (None, &b"before\n"[..]));
     // What is left running keeps nobody waiting.
     assert_eq!(said(host, "sleep 600.5 & echo done"), "done\n");
-    said(host, "pkill -f '[s]leep 600[.]5'");
+    said(host, "pkill -x sleep");
 
     let bytes: Vec<u8> = (0..1_000_003_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     assert!(run(host, "cat", &bytes).output == bytes);
@@ -90,7 +90,7 @@ pub fn many_at_once(pair: &Pair) {
 /// A client that goes away takes its command along: closed, dropped, or killed.
 pub fn end_with_whoever_asked(pair: &Pair) {
     let host = &*pair.to_client;
-    let sleepers = || said(host, "pgrep -cf '[s]leep 600[.]25' || true").trim().to_owned();
+    let sleepers = || said(host, "pgrep -cx sleep || true").trim().to_owned();
     let deaf = host.open("sleep 600.25 & sleep 600.25").unwrap();
     eventually("they sleep", || sleepers() == "2");
     drop(deaf);
@@ -132,7 +132,7 @@ pub fn lost_machine(pair: Pair) {
     std::thread::scope(|scope| {
         let command = scope.spawn(|| pair.to_client.run("echo begun; exec sleep 600", b"", LIMIT));
         eventually("the command runs", || {
-            said(&*pair.to_client, "pgrep -cf '[s]leep 600' || true") == "1\n"
+            said(&*pair.to_client, "pgrep -cx sleep || true") == "1\n"
         });
         kill(pair.pids[1]);
         let failure = command.join().unwrap().unwrap_err();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// More than anything here takes.
-pub const LIMIT: Duration = Duration::from_secs(300);
+pub const LIMIT: Duration = Duration::from_secs(100);
 
 pub const DISK: &str = "data";
 pub const DEVICE: &str = "/dev/vdb";

@@ -15,14 +15,12 @@ const LEASE: u8 = 10;
 /// Exports what is asked for, and serves it.
 pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
     let exports: String = (1..).zip(&nfsd.exports).map(|(n, export)| share(n, export)).collect();
-    let versions = versions(&nfsd.versions);
-    let udp = if nfsd.versions.iter().any(|version| version == "2") {
-        "echo 'udp 2049' >portlist"
-    } else {
-        ""
-    };
+    let (flags, wanted) = (flags(&nfsd.versions), nfsd.versions.join(" "));
+    // rpc.nfsd knows nothing of version 2 and leaves it as it is.
+    let two = nfsd.versions.iter().any(|version| version == "2");
+    let (sign, udp) = if two { ("+2", "echo 'udp 2049' >portlist") } else { ("-2", "") };
     let threads = nfsd.threads;
-    // Without rpc.nfsd, which knows no version 2. The grace period would let nobody open a file.
+    // The grace period would let nobody open a file for its length.
     let text = format!(
         "/sbin/modprobe nfsd
         grep -q ' /proc/fs/nfsd ' /proc/mounts || mount -t nfsd nfsd /proc/fs/nfsd
@@ -35,15 +33,15 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
         {exports}
         exportfs -ra
         cd /proc/fs/nfsd
-        echo {LEASE} >nfsv4leasetime
-        echo {LEASE} >nfsv4gracetime
-        echo -2 2>/dev/null >versions || true
-        for version in {versions}; do
-            echo $version >versions || {{ echo \"this kernel's NFS server has no such version: $version\" >&2; exit 1; }}
-        done
-        echo 'tcp 2049' >portlist
+        echo {sign} >versions 2>/dev/null || true
+        rpc.nfsd -L {LEASE} -G {LEASE} {flags} {threads}
         {udp}
-        echo {threads} >threads
+        for version in {wanted}; do
+            case \" $(cat versions) \" in
+                *\" +$version \"*) ;;
+                *) echo \"this kernel's server does not speak version $version\" >&2; exit 1 ;;
+            esac
+        done
         rpc.mountd >/dev/null 2>&1 </dev/null
         echo Y >v4_end_grace 2>/dev/null || true"
     );
@@ -71,18 +69,16 @@ fn share(n: usize, export: &NfsdExport) -> String {
     )
 }
 
-/// Words for /proc/fs/nfsd/versions.
-fn versions(wanted: &[String]) -> String {
+/// What rpc.nfsd is told of the versions 3 and 4.x.
+fn flags(wanted: &[String]) -> String {
     let has = |version: &str| wanted.iter().any(|w| w == version);
-    let sign = |on: bool| if on { '+' } else { '-' };
+    let switch = |version: &str, on: bool| format!("-{} {version}", if on { 'V' } else { 'N' });
     let minors = ["4.0", "4.1", "4.2"];
-    let four = minors.into_iter().any(has) || has("4");
-    let mut words = vec![format!("{}3", sign(has("3"))), format!("{}4", sign(four))];
-    if four {
-        words.extend(minors.map(|minor| format!("{}{minor}", sign(has(minor) || has("4")))));
-    }
-    if has("2") {
-        words.push("+2".to_owned());
+    let mut words = vec![switch("3", has("3"))];
+    if minors.into_iter().any(has) {
+        words.extend(minors.map(|minor| switch(minor, has(minor))));
+    } else {
+        words.push(switch("4", false));
     }
     words.join(" ")
 }
@@ -94,9 +90,9 @@ mod tests {
     #[test]
     fn versions_are_switched_one_by_one() {
         let of =
-            |wanted: &[&str]| versions(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&["3", "4.2"]), "+3 +4 -4.0 -4.1 +4.2");
-        assert_eq!(of(&["3"]), "+3 -4");
-        assert_eq!(of(&["2"]), "-3 -4 +2");
+            |wanted: &[&str]| flags(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&["3", "4.2"]), "-V 3 -N 4.0 -N 4.1 -V 4.2");
+        assert_eq!(of(&["3"]), "-V 3 -N 4");
+        assert_eq!(of(&["2"]), "-N 3 -N 4");
     }
 }

@@ -79,6 +79,7 @@ pub fn start(
     images: &Images,
     journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
 ) -> Result<Acceleration, Failure> {
+    fits(machine.memory_mib.into(), 1)?;
     let files = images.get(machine.image, &mut |_| {})?;
     let acceleration = match machine.image {
         Image::Mips => Acceleration::Emulated,

@@ -7,7 +7,7 @@ use model::{Cause, Failure};
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -79,16 +79,21 @@ pub(super) fn start(
         input.write_all(b"go\n").map_err(failed)?;
     }
     shell.wait().map_err(failed)?;
-    let sockets = machine.nics.iter().filter(|nic| nic.listens).map(|nic| nic.socket.clone());
-    let sockets: Vec<_> = sockets.chain([monitor(&machine.directory, &machine.name)]).collect();
-    let there = || sockets.iter().all(|socket| socket.exists());
     let ended = || !Path::new("/proc").join(pid.to_string()).exists();
-    if wait_for(|| there() || ended()) && there() {
+    if wait_for(|| ended() || greets(machine)) && !ended() {
         return Ok(());
     }
     let said = fs::read_to_string(log).unwrap_or_default();
-    let said = said.lines().last().unwrap_or("QEMU made no sockets").to_owned();
+    let said = said.lines().last().unwrap_or("QEMU did not come up").to_owned();
     Err(Failure::new(Cause::Usage, TRIED, &machine.name, said, ""))
+}
+
+/// Whether its monitor greets: by then all devices are made and all sockets listen.
+fn greets(machine: &Machine) -> bool {
+    UnixStream::connect(monitor(&machine.directory, &machine.name)).is_ok_and(|mut stream| {
+        let patient = stream.set_read_timeout(Some(Duration::from_millis(200)));
+        patient.is_ok() && stream.read(&mut [0; 1]).is_ok_and(|count| count == 1)
+    })
 }
 
 /// Whether QEMU runs: its monitor takes a connection.

@@ -1,6 +1,6 @@
 //! How an image is made: by the script `guest/build.sh`.
 
-use super::fingerprint;
+use super::{MIRROR_VARIABLE, fingerprint};
 use crate::bed::plan::Image;
 use crate::program;
 use model::{Cause, Failure};
@@ -8,10 +8,6 @@ use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// The environment variable that names another mirror of Debian's packages.
-const MIRROR_VARIABLE: &str = "PLIMSOLL_LAB_MIRROR";
-const MIRROR: &str = "http://deb.debian.org";
 
 /// What the root of a machine is made of.
 const PACKAGES: &str = "busybox-static cifs-utils conntrack coreutils cryptsetup-bin dash dmsetup \
@@ -49,20 +45,18 @@ pub(super) struct Recipe {
 }
 
 impl Recipe {
-    pub(super) fn of(image: Image) -> Recipe {
+    pub(super) fn of(image: Image, mirror: &str) -> Recipe {
         let (name, kernel, suite) = match image {
             Image::Debian => ("debian", "linux-image-cloud-amd64", "bookworm"),
             Image::DebianOld => ("debian-old", "linux-image-cloud-amd64", "bullseye"),
             Image::Mips => ("mips", "linux-image-4kc-malta", "bookworm"),
         };
-        let mirror = std::env::var(MIRROR_VARIABLE).ok().filter(|value| !value.is_empty());
-        let mirror = mirror.unwrap_or_else(|| MIRROR.to_owned());
         let texts: Vec<_> = [name, kernel, suite, PACKAGES]
             .into_iter()
             .chain(GUEST.iter().map(|(_, text)| *text))
             .collect();
         let stamp = format!("recipe-{:016x}", fingerprint(&texts));
-        Recipe { name, kernel, suite, stamp, mirror }
+        Recipe { name, kernel, suite, stamp, mirror: mirror.to_owned() }
     }
 
     pub(super) fn name(&self) -> &str {
@@ -136,13 +130,13 @@ impl Recipe {
         };
         let done = run().map_err(|error| self.cannot(error, ""))?;
         let log = [&done.stdout[..], &done.stderr].concat();
-        let _ = fs::write(cache.join(format!("{}-{step}.log", self.name)), &log);
+        let _ = fs::write(cache.join(format!("{step}-{}.log", self.name)), &log);
         if done.status.success() {
             return Ok(String::from_utf8_lossy(&done.stdout).into_owned());
         }
         let log = String::from_utf8_lossy(&log);
         let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
-        let error = lines().find(|line| line.starts_with("E:")).or(lines().last());
+        let error = lines().find(|line| line.starts_with("E:")).or(lines().next_back());
         let happened = error.unwrap_or("the script says nothing").to_owned();
         let next = format!(
             "It needs Debian's packages from {} (or another mirror: {MIRROR_VARIABLE}) and room in \

@@ -13,6 +13,7 @@ use model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -21,6 +22,10 @@ use std::time::{Duration, SystemTime};
 /// The environment variable that names another place for the images.
 pub const CACHE_VARIABLE: &str = "PLIMSOLL_LAB_CACHE";
 
+/// The environment variable that names another mirror of Debian's packages.
+pub const MIRROR_VARIABLE: &str = "PLIMSOLL_LAB_MIRROR";
+const MIRROR: &str = "http://deb.debian.org";
+
 /// After so long the packages are asked for again.
 const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
@@ -28,6 +33,7 @@ const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 #[derive(Debug)]
 pub struct Images {
     cache: PathBuf,
+    mirror: String,
     /// Those that were looked through already.
     known: Mutex<BTreeMap<Image, Files>>,
 }
@@ -52,12 +58,19 @@ impl Images {
             let home = || of("HOME").unwrap_or_else(|| "/root".into()).join(".cache");
             of("XDG_CACHE_HOME").unwrap_or_else(home).join("plimsoll/lab")
         });
-        Images::at(cache)
+        let mirror = std::env::var(MIRROR_VARIABLE).ok().filter(|value| !value.is_empty());
+        let images = Images::at(cache);
+        Images { mirror: mirror.unwrap_or(images.mirror), ..images }
     }
 
     /// Those in a directory, which is made when it is needed.
     pub fn at(cache: impl Into<PathBuf>) -> Images {
-        Images { cache: cache.into(), known: Mutex::default() }
+        Images { cache: cache.into(), mirror: MIRROR.to_owned(), known: Mutex::default() }
+    }
+
+    /// The same with packages of another mirror.
+    pub fn with_mirror(self, mirror: &str) -> Images {
+        Images { mirror: mirror.to_owned(), ..self }
     }
 
     /// Where they lie.
@@ -72,7 +85,7 @@ impl Images {
         if let Some(files) = known.get(&image) {
             return Ok(files.clone());
         }
-        let recipe = Recipe::of(image);
+        let recipe = Recipe::of(image, &self.mirror);
         let files = Files::within(&self.find(&recipe, progress)?);
         known.insert(image, files.clone());
         Ok(files)
@@ -182,16 +195,40 @@ impl Current {
     }
 }
 
-/// Whether the files in a directory are what they were when it was made.
+/// Whether the files in a directory are what they were when it was made. Reading them all takes
+/// seconds, so those that were not touched since are taken for what they were then.
 fn is_whole(directory: &Path) -> bool {
-    Command::new("sha256sum")
+    let Some(now) = marks(directory) else { return false };
+    let kept = directory.join("checked");
+    if fs::read_to_string(&kept).is_ok_and(|before| before == now) {
+        return true;
+    }
+    let whole = Command::new("sha256sum")
         .args(["--check", "--status", "--strict", "sums"])
         .current_dir(directory)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
-        .is_ok_and(|status| status.success())
+        .is_ok_and(|status| status.success());
+    if whole {
+        // If it cannot be kept, it is checked again.
+        let _ = fs::write(kept, now);
+    }
+    whole
+}
+
+/// Length and times of the files that `sums` names.
+fn marks(directory: &Path) -> Option<String> {
+    let sums = fs::read_to_string(directory.join("sums")).ok()?;
+    let mut text = sums.clone();
+    for name in sums.lines().filter_map(|line| line.split_whitespace().nth(1)) {
+        let about = fs::metadata(directory.join(name)).ok()?;
+        let (length, inode) = (about.len(), about.ino());
+        let times = (about.mtime(), about.mtime_nsec(), about.ctime(), about.ctime_nsec());
+        text.push_str(&format!("{name} {length} {inode} {times:?}\n"));
+    }
+    Some(text)
 }
 
 fn remove(directory: &Path) -> io::Result<()> {
