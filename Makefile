@@ -71,7 +71,8 @@ probe: setup-demo
 probes check-probe: %: setup-probe
 	$(MAKE_PROBE) $*
 
-# The program that --on carries to other hosts: a static one. Its dependencies are not built anew.
+# The program that --on carries to other hosts: a static one. With fewer features wanted than by the
+# whole, most of its dependencies are built anew, but not aws-lc, which takes longest.
 RUNNER_PROFILE ?= release
 runner: setup-demo
 	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-runner-program --bin plimsoll-runner \
