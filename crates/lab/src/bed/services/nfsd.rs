@@ -37,6 +37,8 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
         rpc.nfsd -L {LEASE} -G {LEASE} {flags} {threads}
         {udp}
         for version in {wanted}; do
+            # What is 4.0 is listed as 4.
+            version=${{version%.0}}
             case \" $(cat versions) \" in
                 *\" +$version \"*) ;;
                 *) echo \"this kernel's server does not speak version $version\" >&2; exit 1 ;;
