@@ -36,6 +36,8 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
         cd /proc/fs/nfsd
         {serve}
         for version in {wanted}; do
+            # What is 4.0 is listed as 4.
+            version=${{version%.0}}
             case \" $(cat versions) \" in
                 *\" +$version \"*) ;;
                 *) echo \"this kernel's server does not speak version $version\" >&2; exit 1 ;;
