@@ -23,7 +23,11 @@ fn program() -> Plimsoll {
 
 /// The names of the commands, from the program's own help.
 fn commands(program: &Plimsoll) -> Vec<String> {
-    let help = program.run(&["--help"]).expect(0).out;
+    listed(&program.run(&["--help"]).expect(0).out)
+}
+
+/// The commands that a help lists.
+fn listed(help: &str) -> Vec<String> {
     let (_, list) = help.split_once("Commands:\n").expect("a list of commands");
     let (list, _) = list.split_once("\n\n").expect("options after it");
     let name = |line: &str| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned);
@@ -64,7 +68,15 @@ fn every_option_that_a_page_names_exists() {
             (command, help)
         })
         .collect();
-    let known: BTreeSet<&str> = helps.iter().flat_map(|(_, help)| options(help)).collect();
+    // Of commands that have further ones, theirs too.
+    let further: Vec<String> = helps
+        .iter()
+        .filter(|(_, help)| help.contains("Commands:\n"))
+        .flat_map(|(command, help)| listed(help).into_iter().map(move |inner| (command, inner)))
+        .map(|(command, inner)| program.run(&[command, &inner, "--help"]).expect(0).out)
+        .collect();
+    let all = helps.iter().map(|(_, help)| help).chain(&further);
+    let known: BTreeSet<&str> = all.flat_map(|help| options(help)).collect();
     for (command, _) in &helps {
         let page = std::fs::read_to_string(docs().join(format!("{command}.md"))).unwrap();
         for option in options(&page) {

@@ -13,31 +13,34 @@ step=$1 state=$2
 LC_ALL=C
 export LC_ALL
 keys=/usr/share/keyrings/debian-archive-keyring.gpg
-arch=amd64 root_suite=bookworm
-[ "$IMAGE" != mips ] || arch=mipsel
+root_suite=bookworm arch=amd64 own_suite=bookworm-amd64 cc=cc tools=
+if [ "$IMAGE" = mips ]; then
+    # What is run while the image is made is for this machine all the same.
+    arch=mipsel cc=mipsel-linux-gnu-gcc tools="busybox-static e2fsprogs kmod"
+fi
 
-# Runs a program of apt on the lists of one suite.
+# Runs a program of apt on the lists of one suite and processor.
 apt() {
-    suite=$1
+    lists=$1
     shift
-    APT_CONFIG=$state/$suite-$arch/apt.conf "$@"
+    APT_CONFIG=$state/$lists/apt.conf "$@"
 }
 
 prepare() {
-    at=$state/$1-$arch
+    suite=${1%-*} at=$state/$1
     mkdir -p "$at/lists/partial" "$at/archives/partial"
     : >"$at/status"
     signed=
-    [ ! -e $keys ] || signed="[signed-by=$keys]"
-    echo "deb $signed $MIRROR/debian $1 main" >"$at/sources.list"
-    echo "deb $signed $MIRROR/debian-security $1-security main" >>"$at/sources.list"
-    # Nothing of this machine's own configuration.
+    [ ! -e $keys ] || signed="signed-by=$keys"
+    echo "deb [target=Packages $signed] $MIRROR/debian $suite main" >"$at/sources.list"
+    echo "deb [target=Packages $signed] $MIRROR/debian-security $suite-security main" >>"$at/sources.list"
+    # Of this machine's own configuration only what is in apt.conf.d, such as a proxy.
     cat >"$at/apt.conf" <<.
 Dir::State "$at"; Dir::State::status "$at/status"; Dir::State::lists "$at/lists";
 Dir::Cache "$at"; Dir::Cache::archives "$at/archives"; Dir::Log "$at";
 Dir::Etc::sourcelist "$at/sources.list"; Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null"; Dir::Etc::preferencesparts "/dev/null";
-APT::Architecture "$arch"; APT::Architectures { "$arch"; };
+APT::Architecture "${1##*-}"; APT::Architectures { "${1##*-}"; };
 APT::Install-Recommends "false"; APT::Sandbox::User "root"; Acquire::Languages "none";
 Acquire::Retries "2"; Acquire::Check-Valid-Until "false"; Acquire::http::Timeout "20";
 .
@@ -45,7 +48,7 @@ Acquire::Retries "2"; Acquire::Check-Valid-Until "false"; Acquire::http::Timeout
 
 # The package of the kernel itself: Debian's name for the newest one depends on it.
 kernel() {
-    apt "$SUITE" apt-cache depends "$KERNEL" |
+    apt "$SUITE-$arch" apt-cache depends "$KERNEL" |
         sed -n 's/^ *Depends: \(linux-image-[0-9].*\)/\1/p' | head -n 1
 }
 
@@ -66,50 +69,63 @@ unpack() {
 
 case $step in
     update)
-        for suite in "$SUITE" $root_suite; do
-            prepare "$suite"
-            apt "$suite" apt-get -q -o APT::Update::Error-Mode=any update
-            [ "$SUITE" != $root_suite ] || break
+        for lists in $(printf '%s\n' "$SUITE-$arch" "$root_suite-$arch" ${tools:+$own_suite} | sort -u); do
+            prepare "$lists"
+            apt "$lists" apt-get -q -o APT::Update::Error-Mode=any update
         done
         exit
         ;;
     versions)
-        apt "$SUITE" apt-get -q --print-uris download "$(kernel)" | sed -n "s/^'\([^']*\)'.*/\1/p"
+        apt "$SUITE-$arch" apt-get -q --print-uris download "$(kernel)" | sed -n "s/^'\([^']*\)'.*/\1/p"
         # shellcheck disable=SC2086 # a list of words
-        apt $root_suite apt-get -q -y --print-uris install $PACKAGES |
+        apt "$root_suite-$arch" apt-get -q -y --print-uris install $PACKAGES |
             sed -n "s/^'\([^']*\)'.*/\1/p" | sort
         exit
         ;;
 esac
 
+# Unpacks packages of some lists, with all that they depend on, as a root.
+make_root() {
+    lists=$1 at=$2
+    shift 2
+    archives=$state/$lists/archives
+    apt "$lists" apt-get -q -y --download-only install "$@"
+    mkdir -p "$at/usr/bin" "$at/usr/sbin" "$at/usr/lib" "$at/usr/lib64"
+    for name in bin sbin lib lib64; do ln -s "usr/$name" "$at/$name"; done
+    for package in "$archives"/*.deb; do
+        unneeded "$package" || unpack "$package" "$at" || exit 1
+    done
+    rm -rf "$archives"
+    mkdir -p "$archives/partial"
+}
+
 out=$3
-root=$out/root
+root=$out/root own=$out/root
 mkdir -p "$root" "$out/kernel"
+(cd "$out/kernel" && apt "$SUITE-$arch" apt-get -q download "$(kernel)")
 # shellcheck disable=SC2086
-apt $root_suite apt-get -q -y --download-only install $PACKAGES
-(cd "$out/kernel" && apt "$SUITE" apt-get -q download "$(kernel)")
-mkdir -p "$root/usr/bin" "$root/usr/sbin" "$root/usr/lib" "$root/usr/lib64"
-for name in bin sbin lib lib64; do ln -s "usr/$name" "$root/$name"; done
-for package in "$state/$root_suite-$arch"/archives/*.deb; do
-    unneeded "$package" || unpack "$package" "$root" || exit 1
-done
+make_root "$root_suite-$arch" "$root" $PACKAGES
+if [ -n "$tools" ]; then
+    own=$out/own
+    # shellcheck disable=SC2086
+    make_root "$own_suite" "$own" $tools
+fi
 for package in "$out"/kernel/*.deb; do unpack "$package" "$root"; done
-rm -rf "$out/kernel" "$state/$root_suite-$arch/archives"
-mkdir -p "$state/$root_suite-$arch/archives/partial"
-mv "$root"/boot/vmlinuz-* "$out/vmlinuz"
+rm -rf "$out/kernel"
+mv "$root"/boot/vmlinu[xz]-* "$out/vmlinuz"
 rm -rf "$root/boot"
 release=$(basename "$root"/lib/modules/*)
 
-# The root's own programs, so that this machine needs none of them.
+# Programs of the packages, so that this machine needs none of them.
 inside() {
     name=$1 program=$2
     shift 2
-    "$root/lib64/ld-linux-x86-64.so.2" --library-path "$root/lib/x86_64-linux-gnu" \
-        --argv0 "$name" "$root/$program" "$@"
+    "$own/lib64/ld-linux-x86-64.so.2" --library-path "$own/lib/x86_64-linux-gnu" \
+        --argv0 "$name" "$own/$program" "$@"
 }
 
 inside depmod bin/kmod -b "$root" "$release"
-cc -std=c11 -Os -static -Wall -Wextra -Werror -o "$root/sbin/plimsoll-agent" "$GUEST/agent.c"
+"$cc" -std=c11 -Os -static -Wall -Wextra -Werror -o "$root/sbin/plimsoll-agent" "$GUEST/agent.c"
 # shellcheck source=/dev/null
 . "$GUEST/root.sh"
 
@@ -125,11 +141,11 @@ inside modprobe bin/kmod -a -d "$root" -S "$release" --show-depends \
         n=$((n + 1))
         cp "$module" "$initrd/modules/$n-${module##*/}"
     done
-(cd "$initrd" && find . | "$root/bin/busybox" cpio -o -H newc 2>/dev/null) >"$out/initrd"
+(cd "$initrd" && find . | "$own/bin/busybox" cpio -o -H newc 2>/dev/null) >"$out/initrd"
 
 size=$(du -sm "$root" | cut -f 1)
 truncate -s "$((size + size / 8 + 16))M" "$out/root.ext4"
 inside mke2fs sbin/mke2fs -q -F -t ext4 -O ^has_journal,^resize_inode -m 0 -N 20000 \
     -E root_owner=0:0 -d "$root" "$out/root.ext4"
-rm -rf "$root" "$initrd"
+rm -rf "$root" "$initrd" "$out/own"
 (cd "$out" && sha256sum vmlinuz initrd root.ext4 >sums)

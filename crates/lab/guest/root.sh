@@ -17,11 +17,11 @@ printf '%s: files\n' passwd group hosts protocols rpc services netgroup >"$root/
 : >"$root/var/lib/nfs/etab"
 : >"$root/var/lib/nfs/rmtab"
 # Applets for what no package brings.
-"$root/bin/busybox" --list | while read -r applet; do
+"$own/bin/busybox" --list | while read -r applet; do
     for at in bin sbin; do
         [ ! -e "$root/$at/$applet" ] && [ ! -h "$root/$at/$applet" ] || continue 2
     done
     ln -s busybox "$root/bin/$applet"
 done
 install -m 755 "$GUEST/start.sh" "$root/sbin/plimsoll-start"
-"$root/sbin/ldconfig" -r "$root"
+[ "$arch" != amd64 ] || "$root/sbin/ldconfig" -r "$root"

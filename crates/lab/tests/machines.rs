@@ -3,6 +3,7 @@
 mod machines {
     pub mod commands;
     mod images;
+    pub mod other;
     pub mod pair;
     pub mod shares;
 }
@@ -24,6 +25,20 @@ fn two_machines_serve_and_mount() {
     machines::shares::slow_disk(&pair);
     machines::shares::power_cut(&pair);
     machines::commands::lost_machine(pair);
+}
+
+/// The older kernel serves NFS version 2. Its image takes a minute to make: `cargo test -- --ignored`.
+#[test]
+#[ignore = "makes another image"]
+fn an_older_kernel_serves_version_2() {
+    machines::other::version_2();
+}
+
+/// A MIPS machine, as in small routers.
+#[test]
+#[ignore = "makes another image, with a cross compiler"]
+fn a_mips_machine_takes_commands() {
+    machines::other::mips();
 }
 
 /// What the program does that is killed in `end_with_whoever_asked`.

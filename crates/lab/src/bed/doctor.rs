@@ -1,6 +1,7 @@
 //! What this machine can do for labs.
 
 use super::netns::group;
+use super::vm;
 use crate::program;
 use serde::Serialize;
 use std::process::{Command, Stdio};
@@ -31,7 +32,7 @@ impl Finding {
 }
 
 /// Programs, what they are for, and the Debian package that brings them.
-const PROGRAMS: [(&str, &str, &str); 9] = [
+const PROGRAMS: [(&str, &str, &str); 13] = [
     ("ip", "addresses and links", "iproute2"),
     ("tc", "rates of links", "iproute2"),
     ("unshare", "namespaces", "util-linux"),
@@ -40,7 +41,11 @@ const PROGRAMS: [(&str, &str, &str); 9] = [
     ("rpcbind", "NFS 3 in namespaces", "rpcbind"),
     ("ganesha.nfsd", "NFS in namespaces", "nfs-ganesha nfs-ganesha-vfs"),
     ("smbd", "SMB in namespaces", "samba"),
-    ("mmdebstrap", "images of virtual machines", "mmdebstrap"),
+    ("qemu-system-x86_64", "virtual machines", "qemu-system-x86"),
+    ("qemu-system-mipsel", "virtual machines with a MIPS processor", "qemu-system-mips"),
+    ("apt-get", "packages for images of virtual machines", "apt"),
+    ("dpkg-deb", "images of virtual machines", "dpkg"),
+    ("cc", "the agent in virtual machines", "gcc libc6-dev"),
 ];
 
 /// Looks at all of it; takes a second or two. Nothing is changed.
@@ -49,6 +54,7 @@ pub fn examine() -> Vec<Finding> {
     findings.extend(["tbf", "netem"].map(shaper));
     findings.push(nftables());
     findings.push(control_groups());
+    findings.push(kvm());
     findings.extend(PROGRAMS.map(|(name, purpose, package)| match program::find(name) {
         Some(path) => Finding::yes(name, format!("{} ({purpose})", path.display())),
         None => Finding::no(
@@ -134,6 +140,27 @@ fn control_groups() -> Finding {
     }
 }
 
+fn kvm() -> Finding {
+    let known = vm::known_acceleration(&vm::Images::from_environment());
+    let open = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
+    let slower = "machines are emulated, some ten times slower, and rates of links are scaled";
+    match (open, known) {
+        (Err(error), _) => {
+            let next = "Load the module kvm, or switch on virtualisation in the firmware.";
+            Finding::no("kvm", format!("/dev/kvm: {error}; {slower}"), next)
+        }
+        (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes("kvm", "a machine booted with it"),
+        (Ok(_), Some(vm::Acceleration::Emulated)) => {
+            let next = "Nested virtualisation does that: run labs on the machine below.";
+            Finding::no("kvm", format!("a machine hung under it; {slower}"), next)
+        }
+        (Ok(_), None) => Finding::yes(
+            "kvm",
+            "/dev/kvm is there; the first lab with machines tries whether it works",
+        ),
+    }
+}
+
 /// A lab of two machines of 384 MiB, and what emulates them.
 const MEMORY_MIB: u64 = 1024;
 
@@ -157,8 +184,8 @@ const DISK_MIB: u64 = 2048;
 
 fn disk() -> Finding {
     let at = if std::path::Path::new("/var/cache").exists() { "/var/cache" } else { "/" };
-    let free = nix::sys::statvfs::statvfs(at)
-        .map_or(0, |fs| fs.blocks_available() as u64 * fs.fragment_size() as u64);
+    let free =
+        nix::sys::statvfs::statvfs(at).map_or(0, |fs| fs.blocks_available() * fs.fragment_size());
     let found = format!("{} MiB free in {at}", free >> 20);
     if free >> 20 >= DISK_MIB {
         Finding::yes("disk", found)

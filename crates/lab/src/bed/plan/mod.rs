@@ -288,7 +288,7 @@ fn four() -> u16 {
 }
 
 fn nfs_versions() -> Vec<String> {
-    ["3", "4.0", "4.1", "4.2"].map(str::to_owned).to_vec()
+    ["3", "4.1", "4.2"].map(str::to_owned).to_vec()
 }
 
 fn export_options() -> String {

@@ -20,7 +20,7 @@ pub(super) fn check(at: &[&str], mount: &Mount, server: &Host) -> Result<(), Pro
         Some(rest) => rest.is_empty() || (*fs == FileSystem::Nfs && rest.starts_with('/')),
         None => false,
     };
-    if shared.iter().any(|shared| serves(&shared)) {
+    if shared.iter().any(serves) {
         return Ok(());
     }
     let what = if *fs == FileSystem::Nfs { "NFS" } else { "SMB" };

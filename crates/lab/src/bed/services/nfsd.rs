@@ -15,11 +15,12 @@ const LEASE: u8 = 10;
 /// Exports what is asked for, and serves it.
 pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
     let exports: String = (1..).zip(&nfsd.exports).map(|(n, export)| share(n, export)).collect();
-    let (flags, wanted) = (flags(&nfsd.versions), nfsd.versions.join(" "));
-    // rpc.nfsd knows nothing of version 2 and leaves it as it is.
-    let two = nfsd.versions.iter().any(|version| version == "2");
-    let (sign, udp) = if two { ("+2", "echo 'udp 2049' >portlist") } else { ("-2", "") };
-    let threads = nfsd.threads;
+    let (threads, wanted) = (nfsd.threads, nfsd.versions.join(" "));
+    let serve = if nfsd.versions.iter().any(|version| version == "2") {
+        format!("{WITH_TWO}\nserve_with_two {threads} {}", by_file(&nfsd.versions))
+    } else {
+        format!("rpc.nfsd -L {LEASE} -G {LEASE} {} {threads}", flags(&nfsd.versions))
+    };
     // The grace period would let nobody open a file for its length.
     let text = format!(
         "/sbin/modprobe nfsd
@@ -33,10 +34,10 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
         {exports}
         exportfs -ra
         cd /proc/fs/nfsd
-        echo {sign} >versions 2>/dev/null || true
-        rpc.nfsd -L {LEASE} -G {LEASE} {flags} {threads}
-        {udp}
+        {serve}
         for version in {wanted}; do
+            # What is 4.0 is listed as 4.
+            version=${{version%.0}}
             case \" $(cat versions) \" in
                 *\" +$version \"*) ;;
                 *) echo \"this kernel's server does not speak version $version\" >&2; exit 1 ;;
@@ -47,6 +48,36 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
     );
     script(host, "start the kernel's NFS server", &text).map(drop)
 }
+
+/// rpc.nfsd switches version 2 off. Told by files, the kernel serves it, over UDP too, but tells no
+/// portmapper: that is done here, by calls of its procedure SET (RFC 1833) from reserved ports.
+const WITH_TWO: &str = r#"
+word() { printf '\\%03o\\%03o\\%03o\\%03o' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) $(($1 >> 8 & 255)) $(($1 & 255)); }
+register() {
+    call=
+    for n in 2147483704 1 0 2 100000 2 1 0 0 0 0 100003 "$1" "$2" 2049; do call=$call$(word "$n"); done
+    printf "$call" | busybox nc -w 5 -p "$3" 127.0.0.1 111 >/dev/null
+}
+serve_with_two() {
+    threads=$1
+    shift
+    for version; do
+        echo "$version" >versions 2>/dev/null ||
+            { echo "this kernel's server does not speak version ${version#?}" >&2; exit 1; }
+    done
+    echo 'tcp 2049' >portlist
+    echo 'udp 2049' >portlist
+    echo "$threads" >threads
+    register 2 6 901
+    register 2 17 902
+    for version; do
+        case $version in
+            +3) register 3 6 903; register 3 17 904 ;;
+            +4) register 4 6 905 ;;
+        esac
+    done
+}
+"#;
 
 /// A line of /etc/exports. What lies in memory has no number of its own, which exports need; the
 /// root of a machine cannot be exported at all, so memory is mounted there.
@@ -83,6 +114,19 @@ fn flags(wanted: &[String]) -> String {
     words.join(" ")
 }
 
+/// Words for /proc/fs/nfsd/versions, with version 2.
+fn by_file(wanted: &[String]) -> String {
+    let has = |version: &str| wanted.iter().any(|w| w == version);
+    let word = |version: &str, on: bool| format!("{}{version}", if on { '+' } else { '-' });
+    let minors = ["4.0", "4.1", "4.2"];
+    let four = minors.into_iter().any(has);
+    let mut words = vec!["+2".to_owned(), word("3", has("3")), word("4", four)];
+    if four {
+        words.extend(minors.map(|minor| word(minor, has(minor))));
+    }
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -93,6 +137,9 @@ mod tests {
             |wanted: &[&str]| flags(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
         assert_eq!(of(&["3", "4.2"]), "-V 3 -N 4.0 -N 4.1 -V 4.2");
         assert_eq!(of(&["3"]), "-V 3 -N 4");
-        assert_eq!(of(&["2"]), "-N 3 -N 4");
+        let by_file =
+            |wanted: &[&str]| by_file(&wanted.iter().map(|w| (*w).to_owned()).collect::<Vec<_>>());
+        assert_eq!(by_file(&["2", "3"]), "+2 +3 -4");
+        assert_eq!(by_file(&["2", "4.1"]), "+2 -3 +4 -4.0 +4.1 -4.2");
     }
 }

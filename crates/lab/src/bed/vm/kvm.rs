@@ -26,22 +26,31 @@ pub(super) fn acceleration(images: &Images) -> Result<Acceleration, Failure> {
     if OpenOptions::new().read(true).write(true).open(device).is_err() {
         return Ok(Acceleration::Emulated);
     }
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let boot = boot.trim();
-    let memory = images.cache().join("kvm");
-    if let Some((of, works)) = std::fs::read_to_string(&memory)
-        .ok()
-        .as_deref()
-        .and_then(|kept| kept.trim().split_once(' '))
-        && of == boot
-    {
-        return Ok(if works == "works" { Acceleration::Kvm } else { Acceleration::Emulated });
+    if let Some(known) = known(images) {
+        return Ok(known);
     }
     let works = boots(images)?;
     let word = if works { "works" } else { "hangs" };
     // If it cannot be kept, it is tried again.
-    let _ = std::fs::write(&memory, format!("{boot} {word}\n"));
+    let _ = std::fs::write(memory(images), format!("{} {word}\n", this_boot()));
     Ok(if works { Acceleration::Kvm } else { Acceleration::Emulated })
+}
+
+/// What was found out since this machine was booted.
+pub(in crate::bed) fn known(images: &Images) -> Option<Acceleration> {
+    let kept = std::fs::read_to_string(memory(images)).ok()?;
+    let (boot, word) = kept.trim().split_once(' ')?;
+    let works = if word == "works" { Acceleration::Kvm } else { Acceleration::Emulated };
+    (boot == this_boot()).then_some(works)
+}
+
+fn memory(images: &Images) -> std::path::PathBuf {
+    images.cache().join("kvm")
+}
+
+fn this_boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
 }
 
 fn boots(images: &Images) -> Result<bool, Failure> {

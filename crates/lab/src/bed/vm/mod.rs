@@ -13,6 +13,7 @@ pub use agent::fuzzing;
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
+pub(in crate::bed) use kvm::known as known_acceleration;
 
 use host::reach::Reach;
 use model::{Cause, Failure};

@@ -15,13 +15,12 @@ const PACKAGES: &str = "busybox-static cifs-utils conntrack coreutils cryptsetup
     netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed tar util-linux";
 
 /// What goes to the script, by name.
-const GUEST: [(&str, &str); 6] = [
+const GUEST: [(&str, &str); 5] = [
     ("build.sh", include_str!("../../../../guest/build.sh")),
     ("root.sh", include_str!("../../../../guest/root.sh")),
     ("initrd.sh", include_str!("../../../../guest/initrd.sh")),
     ("start.sh", include_str!("../../../../guest/start.sh")),
     ("agent.c", include_str!("../../../../guest/agent.c")),
-    ("mips.sh", include_str!("../../../../guest/mips.sh")),
 ];
 
 /// What this machine must have, and Debian's package that brings it.
