@@ -1,7 +1,7 @@
 /* What runs in a virtual machine: it starts commands for whoever is connected to one of the
  * machine's serial ports (virtio-serial), each port in a process of its own.
  *
- *     plimsoll-agent PREFIX      serves all ports whose names begin so; never ends
+ *     plimsoll-agent PREFIX COUNT     serves the ports PREFIX0, PREFIX1 … ; never ends
  *
  * A frame is a type, a length (two bytes, big-endian, at most MOST) and so many bytes. Zeros
  * between frames mean nothing: MOST + HEAD of them complete any frame that a lost connection or
@@ -40,6 +40,7 @@ enum {
     WINDOW = 128 << 10,
     COMMAND = 128 << 10, /* the kernel takes no longer argument */
     QUEUE = 8 * (HEAD + MOST),
+    WORTH_TELLING = WINDOW / 4,
     LOOK_AGAIN = 5000, /* milliseconds; only if the kernel's signal got lost */
 };
 
@@ -61,6 +62,7 @@ static int in = -1, out[2] = {-1, -1};
 static size_t window[2];
 static uint8_t input[WINDOW];
 static size_t waiting; /* bytes of input that the command has not taken */
+static size_t untold;  /* bytes that it has, which the other side does not know */
 static int input_ends;
 static int over, status; /* it has ended, and how */
 
@@ -105,7 +107,7 @@ static void drop_command(void) {
         kill(-pid, SIGKILL);
     pid = 0;
     shut(&in), shut(&out[0]), shut(&out[1]);
-    waiting = 0, input_ends = 0, command_length = 0, over = 0;
+    waiting = 0, untold = 0, input_ends = 0, command_length = 0, over = 0;
 }
 
 static void ended(uint8_t value, uint8_t how) {
@@ -158,10 +160,13 @@ static void feed(void) {
         if (count < 0 && errno != EAGAIN && errno != EINTR) {
             no_more_input();
         } else if (count > 0) {
-            uint8_t taken[4];
-            waiting -= (size_t)count;
+            waiting -= (size_t)count, untold += (size_t)count;
             memmove(input, input + count, waiting);
-            send_frame('a', put32(taken, (uint32_t)count), 4);
+            if (untold >= WORTH_TELLING) {
+                uint8_t taken[4];
+                send_frame('a', put32(taken, (uint32_t)untold), 4);
+                untold = 0;
+            }
         }
     }
     if (in >= 0 && !waiting && input_ends)
@@ -285,9 +290,10 @@ static void serve(const char *path) {
             fcntl(port, F_SETFL, O_NONBLOCK);
             reap();
         }
+        /* The kernel gives a page at a time. */
         uint8_t bytes[MOST];
-        ssize_t count = read(port, bytes, sizeof bytes);
-        if (count > 0)
+        ssize_t count;
+        for (int n = 0; n < 16 && (count = read(port, bytes, sizeof bytes)) > 0; n++)
             take(bytes, (size_t)count);
         if (in >= 0 && fds[IN].revents & (POLLERR | POLLHUP))
             no_more_input();
@@ -305,9 +311,11 @@ static void serve(const char *path) {
     }
 }
 
-/* A process for each port whose name begins so. */
-static void serve_all(const char *prefix) {
+/* A process for each port whose name begins so and that has none yet: the kernel finds its ports
+ * one by one. */
+static int serve_all(const char *prefix, char *served, int count) {
     static const char ports[] = "/sys/class/virtio-ports";
+    int found = 0;
     DIR *directory = opendir(ports);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char path[512], name[64] = "";
@@ -315,23 +323,35 @@ static void serve_all(const char *prefix) {
         FILE *file = fopen(path, "re");
         if (!file)
             continue;
-        if (!fgets(name, sizeof name, file) || strncmp(name, prefix, strlen(prefix)) != 0)
-            name[0] = 0;
+        int ours = fgets(name, sizeof name, file) && !strncmp(name, prefix, strlen(prefix));
         fclose(file);
+        int number = ours ? atoi(name + strlen(prefix)) : -1;
+        if (number < 0 || number >= count || served[number])
+            continue;
         snprintf(path, sizeof path, "/dev/%s", entry->d_name);
-        if (name[0] && fork() == 0)
+        served[number] = 1, found++;
+        if (fork() == 0)
             serve(path);
     }
     if (directory)
         closedir(directory);
+    return found;
 }
 
-int main(int count, char **words) {
-    if (count != 2)
+int main(int words, char **word) {
+    char served[64] = "";
+    int count = words == 3 ? atoi(word[2]) : 0;
+    if (count < 1 || count > (int)sizeof served)
         return 2;
-    serve_all(words[1]);
     /* As the first process of the machine, it waits for what nobody else waits for. */
-    for (;;)
-        if (wait(NULL) < 0)
+    for (int left = count;;) {
+        if (left > 0)
+            left -= serve_all(word[1], served, count);
+        if (left > 0) {
+            waitpid(-1, NULL, WNOHANG);
+            usleep(20000);
+        } else if (wait(NULL) < 0) {
             pause();
+        }
+    }
 }

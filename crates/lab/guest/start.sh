@@ -18,4 +18,4 @@ done
 echo "127.0.0.1 localhost" >/etc/hosts
 ip link set lo up
 echo "plimsoll: the machine is up after $(cut -d ' ' -f 1 /proc/uptime) s"
-exec /sbin/plimsoll-agent plimsoll.
+exec /sbin/plimsoll-agent plimsoll. 16

@@ -39,7 +39,7 @@ pub struct Machine {
     pub cores: u8,
     /// Its network interfaces; the kernel names them `eth0`, `eth1` … in this order.
     pub nics: Vec<Nic>,
-    /// Its disks: `/dev/vdb`, `/dev/vdc` … in this order (a MIPS machine begins with `/dev/vda`).
+    /// Its disks: `/dev/vdb`, `/dev/vdc` … in this order.
     pub disks: Vec<DiskFile>,
     /// Where its sockets, its console and the like lie. Paths of sockets have at most 107 bytes.
     pub directory: PathBuf,
@@ -67,9 +67,9 @@ pub struct DiskFile {
 
 impl DiskFile {
     /// What the n-th disk of a machine, from 0, is called in it.
-    pub fn device(image: Image, n: u8) -> String {
-        let first = if image == Image::Mips { b'a' } else { b'b' };
-        format!("/dev/vd{}", char::from(first + n))
+    pub fn device(_image: Image, n: u8) -> String {
+        // The first is the root's.
+        format!("/dev/vd{}", char::from(b'b'.saturating_add(n)))
     }
 }
 

@@ -24,14 +24,18 @@ const GUEST: [(&str, &str); 5] = [
 ];
 
 /// What this machine must have, and Debian's package that brings it.
-const PROGRAMS: [(&str, &str); 6] = [
+const PROGRAMS: [(&str, &str); 5] = [
     ("apt-get", "apt"),
     ("dpkg-deb", "dpkg"),
     ("tar", "tar"),
-    ("cc", "gcc libc6-dev"),
     ("sha256sum", "coreutils"),
     ("truncate", "coreutils"),
 ];
+
+/// The compilers of the program that runs in it.
+const COMPILER: (&str, &str) = ("cc", "gcc libc6-dev");
+const MIPS_COMPILER: (&str, &str) =
+    ("mipsel-linux-gnu-gcc", "gcc-mipsel-linux-gnu libc6-dev-mipsel-cross");
 
 /// What an image is made of.
 pub(super) struct Recipe {
@@ -69,8 +73,11 @@ impl Recipe {
 
     /// Which packages it is made of, as the mirror has them now.
     pub(super) fn versions(&self, cache: &Path, lock: &File) -> Result<String, Failure> {
-        if let Some((program, package)) =
-            PROGRAMS.iter().find(|(program, _)| program::find(program).is_none())
+        let compiler = if self.name == "mips" { MIPS_COMPILER } else { COMPILER };
+        if let Some((program, package)) = PROGRAMS
+            .into_iter()
+            .chain([compiler])
+            .find(|(program, _)| program::find(program).is_none())
         {
             return Err(self.cannot(
                 format!("there is no program {program} on this machine"),
