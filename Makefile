@@ -19,7 +19,7 @@ export PLIMSOLL_REQUIRE ?= all
 endif
 
 .PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
-	probe probes check-probe setup-probe runner \
+	probe probes check-probe setup-probe runner check-machines \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test
 
 help:
@@ -31,6 +31,7 @@ help:
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' carries to other hosts"
+	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts; some minutes"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
@@ -61,6 +62,7 @@ check-style:
 # Of the machines that plimsoll does not run on itself one will do here: the most different one.
 check-tests:
 	$(MAKE_PROBE) check-probe MACHINES=mips
+	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	scripts/tests.sh
 
 # The device-side program: probe/README.md. That for this machine takes its own compiler alone.
@@ -78,6 +80,10 @@ runner: setup-demo
 	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-runner-program --bin plimsoll-runner \
 		-- -C target-feature=+crt-static
 	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/plimsoll-runner
+
+# Virtual machines are slow where they are emulated, so these tests are not part of the others.
+check-machines: setup-test
+	cargo test --workspace --locked --test machines -- --ignored
 
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories

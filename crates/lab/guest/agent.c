@@ -261,7 +261,7 @@ static void serve(const char *path) {
     memset(queue, 0, HEAD + MOST);
     queued = HEAD + MOST;
     send_frame('B', NULL, 0);
-    int more = 0;
+    int more = 0, connected = 0;
     for (;;) {
         enum { PORT, SIGNALS, IN, OUT, ERR, ALL };
         int room = queued + 2 * (HEAD + MOST) <= sizeof queue;
@@ -281,15 +281,22 @@ static void serve(const char *path) {
         }
         if (fds[PORT].revents & POLLHUP) {
             /* Nobody is connected. The kernel tells by a signal when somebody is. */
-            drop_command();
-            session = 0, queued = 0;
+            if (connected) {
+                drop_command();
+                session = 0, queued = 0;
+            }
+            connected = 0;
             fcntl(port, F_SETFL, O_NONBLOCK | O_ASYNC);
             struct pollfd again[] = {{port, POLLIN, 0}, {signals, POLLIN, 0}};
             if (poll(again, 1, 0) > 0 && again[0].revents & POLLHUP)
                 poll(again + 1, 1, LOOK_AGAIN);
             fcntl(port, F_SETFL, O_NONBLOCK);
             reap();
+            /* What has come may be from somebody of whom the kernel is still to hear: an answer
+             * would be lost now. */
+            continue;
         }
+        connected = 1;
         /* The kernel gives a page at a time. */
         uint8_t bytes[MOST];
         ssize_t count;

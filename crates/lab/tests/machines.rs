@@ -12,6 +12,7 @@ use machines::pair::Pair;
 
 /// Two machines with a cable between them, a disk in one, and all that is asked of them.
 #[test]
+#[ignore = "machines take minutes: make check-machines"]
 fn two_machines_serve_and_mount() {
     if !Pair::possible() {
         return;

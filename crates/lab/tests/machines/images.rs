@@ -52,6 +52,7 @@ impl Cache {
 }
 
 #[test]
+#[ignore = "machines take minutes: make check-machines"]
 fn an_image_that_is_there_needs_no_network() {
     let Some(cache) = Cache::new() else { return };
     let files = cache.files();
@@ -66,6 +67,7 @@ fn an_image_that_is_there_needs_no_network() {
 }
 
 #[test]
+#[ignore = "machines take minutes: make check-machines"]
 fn a_damaged_image_is_not_used() {
     let Some(cache) = Cache::new() else { return };
     let initrd = cache.files().initrd;
@@ -81,6 +83,7 @@ fn a_damaged_image_is_not_used() {
 }
 
 #[test]
+#[ignore = "machines take minutes: make check-machines"]
 fn whoever_comes_second_waits_for_the_image() {
     let Some(cache) = Cache::new() else { return };
     let lock = File::create(cache.at().join("lock")).unwrap();
@@ -99,6 +102,7 @@ fn whoever_comes_second_waits_for_the_image() {
 }
 
 #[test]
+#[ignore = "machines take minutes: make check-machines"]
 fn a_machine_that_does_not_boot_shows_its_last_words() {
     let Some(cache) = Cache::new() else { return };
     let initrd = cache.files().initrd;

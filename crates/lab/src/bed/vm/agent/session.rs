@@ -18,6 +18,9 @@ const WORTH_TELLING: usize = WINDOW / 4;
 /// More is not kept for an agent that sends and does not take.
 const MOST_UNSENT: usize = 1 << 20;
 
+/// How long a greeting may go unanswered before it is said again.
+const AGAIN: Duration = Duration::from_secs(1);
+
 /// Why nothing more comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
@@ -71,12 +74,22 @@ impl Session {
         })
     }
 
-    /// Begins it: what the port was used for before has no part in it.
+    /// Begins it: what the port was used for before has no part in it. A greeting that comes while
+    /// the machine still hears that somebody is there may be lost, so it is said again.
     pub(super) fn begin(&mut self, number: [u8; 8], until: Instant) -> io::Result<()> {
-        self.unsent = line::greeting(number);
         let mut buffer = vec![0; 2 * MOST];
+        let mut greeted = None;
         loop {
-            self.wait(until)?;
+            if self.unsent.is_empty() && greeted.is_none_or(|at: Instant| at.elapsed() >= AGAIN) {
+                self.unsent = line::greeting(number);
+                greeted = Some(Instant::now());
+            }
+            match self.wait(until.min(Instant::now() + AGAIN)) {
+                Err(error) if error.kind() == ErrorKind::TimedOut && Instant::now() < until => {
+                    continue;
+                }
+                waited => waited?,
+            }
             self.flush();
             match self.stream.read(&mut buffer) {
                 Ok(0) => return Err(ErrorKind::ConnectionAborted.into()),
@@ -266,7 +279,8 @@ impl Session {
     fn take(&mut self, frame: Frame) {
         match frame {
             Frame::Began => self.lost = Some(Loss::Restarted),
-            Frame::Welcome(_) => self.lost = Some(Loss::Nonsense),
+            // A greeting that was said again is answered again.
+            Frame::Welcome(_) => {}
             Frame::Output(bytes) => {
                 self.output.extend(bytes);
                 if self.output.len() + self.read > 2 * WINDOW {
