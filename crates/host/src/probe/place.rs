@@ -24,8 +24,8 @@ impl Placed {
     /// run.
     ///
     /// # Errors
-    /// [`Cause::Usage`] without a probe for that machine, [`Cause::NotPermitted`] or
-    /// [`Cause::NoSpace`] where no directory will do; what each lacks is named.
+    /// [`model::Cause::Usage`] without a probe for that machine, [`model::Cause::NotPermitted`] or
+    /// [`model::Cause::NoSpace`] where no directory will do; what each lacks is named.
     pub fn place(
         reach: Arc<dyn Reach>,
         programs: &Programs,
