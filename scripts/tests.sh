@@ -2,11 +2,11 @@
 # Runs all tests of the workspace: scripts/tests.sh
 #
 # Most of them wait most of the time, for servers, limits and other processes, so their programs run
-# side by side, the longest sources first. Those that hold the machine's own counters against what
-# they did themselves run alone, at the end.
+# side by side, the longest sources first. Those that hold the machine's own counters, or all packets
+# of a link, against what they did themselves run alone, at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-alone=(watch)
+alone=(watch wire)
 at_once=$(($(nproc) * 2))
 
 cargo test --workspace --locked --quiet --no-run

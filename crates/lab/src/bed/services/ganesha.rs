@@ -14,6 +14,17 @@ cat >"$d/ganesha.conf"
 command -v rpcbind >/dev/null || { echo "rpcbind is not installed" >&2; exit 1; }
 command -v ganesha.nfsd >/dev/null || { echo "nfs-ganesha is not installed" >&2; exit 1; }
 setsid rpcbind -w -f </dev/null >"$d/rpcbind.log" 2>&1 &
+i=0
+# The server registers itself at once, or gives up. 006F is port 111, 0A is listening.
+until grep -q ':006F 00000000:0000 0A' /proc/net/tcp; do
+    i=$((i + 1))
+    if [ "$i" -gt 1000 ]; then
+        echo "rpcbind does not answer" >&2
+        tail -n 5 "$d/rpcbind.log" >&2
+        exit 1
+    fi
+    sleep 0.02
+done
 setsid ganesha.nfsd -F -f "$d/ganesha.conf" -L "$d/log" -p "$d/pid" -N EVENT </dev/null >"$d/out" 2>&1 &
 server=$!
 i=0
