@@ -31,7 +31,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::SameTarget { target: target() },
         Flag::BadContent { stale: n, misplaced: 1, corrupt: 0 },
         Flag::ServerRestarted,
-        Flag::NotCleaned { target: target(), directory: target(), on: Some(target()) },
+        Flag::NotCleaned { target: target(), directory: target(), on: None },
         Flag::StabilityDiffers { detail: target() },
         Flag::CapReached { blocks: n as u32, wanted: 7 },
         Flag::Quick { resolvable: Some(x) },
@@ -55,6 +55,8 @@ pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
         Flag::HostRestarted { host: host() },
         Flag::ImpossibleCounters { host: host() },
         Flag::SameMachine { host: host() },
+        Flag::Leftovers { directories: vec![host()], target: host(), on: Some(host()) },
+        Flag::NotCleaned { target: host(), directory: host(), on: Some(host()) },
     ]
 }
 
