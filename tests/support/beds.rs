@@ -31,9 +31,14 @@ pub struct Traces {
 impl Beds {
     /// An empty place.
     pub fn new() -> Beds {
+        Beds::of(Plimsoll::new())
+    }
+
+    /// The same for a program that has other things in its environment too.
+    pub fn of(program: Plimsoll) -> Beds {
         let home = tempfile::tempdir().expect("a temporary directory");
         let place = home.path().join("labs");
-        let program = Plimsoll::new().with("PLIMSOLL_LABS", place.to_str().expect("letters"));
+        let program = program.with("PLIMSOLL_LABS", place.to_str().expect("letters"));
         Beds { program, place, _home: home }
     }
 

@@ -8,6 +8,8 @@ pub mod doctor;
 mod machines;
 mod netns;
 pub mod plan;
+mod reset;
+mod saved;
 #[doc(hidden)]
 pub mod services;
 mod setup;
@@ -20,6 +22,7 @@ pub mod vm;
 
 pub use changes::set;
 pub use plan::Plan;
+pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
 pub use status::{HostStatus, LabStatus, LinkStatus, State, status, status_of};

@@ -39,10 +39,22 @@ pub fn shell(name: &str) -> Result<u8, Failure> {
     }
 }
 
+/// Cuts its power for a moment.
+pub fn reset(name: &str) -> Result<u8, Failure> {
+    let (lab, host) = parted(name)?;
+    bed::reset(&lab, &host).map(|()| 0)
+}
+
 fn entrance(name: &str) -> Result<Entrance, Failure> {
+    let (lab, host) = parted(name)?;
+    bed::entrance(&lab, &host)
+}
+
+/// A lab and its host.
+fn parted(name: &str) -> Result<(String, String), Failure> {
     let short = name.strip_prefix("lab://").unwrap_or(name);
     match format!("lab://{short}").parse() {
-        Ok(HostName::Lab { lab, host }) => bed::entrance(&lab, &host),
+        Ok(HostName::Lab { lab, host }) => Ok((lab, host)),
         _ => {
             let (happened, next) = ("it is no host of a lab", "Write it as router/lan.");
             Err(Failure::new(Cause::Usage, "find the host", name, happened, next))

@@ -28,6 +28,9 @@ enum LabCommand {
         /// What it is called [default: the name of the file]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
+        /// Boot its machines anew, though they were saved when this lab was first up
+        #[arg(long)]
+        afresh: bool,
         /// No progress, only the result
         #[arg(long, short)]
         quiet: bool,
@@ -66,6 +69,13 @@ enum LabCommand {
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },
+    /// Cut the power of a virtual machine and give it back; what it had not written to its disks is
+    /// lost
+    Reset {
+        /// The machine
+        #[arg(value_name = "NAME/HOST")]
+        host: String,
+    },
     /// Take a lab down: remove all that it made, also after a crash, and nothing else
     Down {
         /// The lab
@@ -82,24 +92,25 @@ enum LabCommand {
 /// Runs a command of the lab and returns the exit code.
 pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
     match &arguments.command {
-        LabCommand::Up { what, name, quiet } => up(what, name.as_deref(), *quiet),
+        LabCommand::Up { what, name, afresh, quiet } => up(what, name.as_deref(), *afresh, *quiet),
         LabCommand::Status { name, json } => status(name.as_deref(), *json),
         LabCommand::Exec { host, command } => inside::exec(host, command),
         LabCommand::Shell { host } => inside::shell(host),
         LabCommand::Set { name, item, changes } => bed::set(name, item, changes).map(|()| 0),
+        LabCommand::Reset { host } => inside::reset(host),
         LabCommand::Down { name } => bed::down(name).map(|()| 0),
         LabCommand::Doctor { json } => diagnose(*json),
     }
 }
 
-fn up(what: &str, name: Option<&str>, quiet: bool) -> Result<u8, Failure> {
+fn up(what: &str, name: Option<&str>, afresh: bool, quiet: bool) -> Result<u8, Failure> {
     let begin = Instant::now();
     let (default, plan) = plan(what)?;
     let name = name.unwrap_or(&default);
     let signals = Signals::listen()?;
     let progress = Progress::new(quiet);
     let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
-    let risen = bed::up(name, &plan, &mut watch);
+    let risen = bed::up(name, &plan, afresh, &mut watch);
     progress.show("");
     risen.map_err(|failure| match signals.cause() {
         // What was killed by the same Ctrl-C failed for that alone.

@@ -6,6 +6,19 @@ use host::reach::{Reach, quote};
 use model::Failure;
 use std::net::Ipv4Addr;
 
+/// Loads what mounting takes, which is much for a machine that is emulated.
+pub fn prepare(host: &dyn Reach, mounts: &[Mount]) -> Result<(), Failure> {
+    let of = |fs, modules| mounts.iter().any(|mount| mount.fs == fs).then_some(modules);
+    let wanted = [of(FileSystem::Nfs, "nfsv3 nfsv4"), of(FileSystem::Cifs, "cifs")];
+    let wanted: Vec<&str> = wanted.into_iter().flatten().collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    // What is missing, mounting tells.
+    let text = format!("/sbin/modprobe -qa {} || true", wanted.join(" "));
+    script(host, "make ready for mounts", &text).map(drop)
+}
+
 /// Mounts a share of the host at this address; `samba` is that host's, for user and password.
 pub fn mount(
     host: &dyn Reach,

@@ -72,7 +72,7 @@ fn boots(images: &Images) -> Result<bool, Failure> {
         pid = Some(started);
         Ok(())
     };
-    let up = qemu::start(&machine, &files, Acceleration::Kvm, &mut journal)
+    let up = qemu::start(&machine, &files, None, Acceleration::Kvm, &mut journal)
         .and_then(|()| super::ready(&machine, PATIENCE));
     if let Some(pid) = pid {
         qemu::kill(pid);

@@ -5,7 +5,9 @@ mod console;
 #[doc(hidden)]
 pub mod images;
 mod kvm;
+mod monitor;
 mod qemu;
+mod state;
 
 pub use crate::bed::plan::Image;
 #[doc(hidden)]
@@ -14,14 +16,15 @@ pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
 pub(in crate::bed) use kvm::known as known_acceleration;
+pub use state::{go_on, pause, save, taken};
 
 use host::reach::Reach;
 use model::{Cause, Failure};
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
+use monitor::Monitor;
+use serde_json::json;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What QEMU itself takes beside the memory of its machine, MiB.
 const QEMU_MIB: u64 = 96;
@@ -65,6 +68,16 @@ pub struct DiskFile {
     pub bytes: u64,
 }
 
+impl Machine {
+    /// Removes what it has written to disks and console, so that it begins anew.
+    pub fn forget(&self) {
+        let disks = self.disks.iter().map(|disk| disk.path.clone());
+        for path in disks.chain([console(&self.directory, &self.name)]) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
 impl DiskFile {
     /// What the n-th disk of a machine, from 0, is called in it.
     pub fn device(_image: Image, n: u8) -> String {
@@ -80,14 +93,39 @@ pub fn start(
     images: &Images,
     journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
 ) -> Result<Acceleration, Failure> {
+    begin(machine, images, None, journal)
+}
+
+/// Starts a machine with a state that was [saved](save), of a machine with the same memory, cores,
+/// devices and disks. [`taken`] tells when it has it; [`go_on`] lets it go on then.
+pub fn resume(
+    machine: &Machine,
+    images: &Images,
+    saved: &Path,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
+    begin(machine, images, Some(saved), journal)
+}
+
+fn begin(
+    machine: &Machine,
+    images: &Images,
+    saved: Option<&Path>,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
     fits(machine.memory_mib.into(), 1)?;
     let files = images.get(machine.image, &mut |_| {})?;
-    let acceleration = match machine.image {
-        Image::Mips => Acceleration::Emulated,
-        Image::Debian | Image::DebianOld => kvm::acceleration(images)?,
-    };
-    qemu::start(machine, &files, acceleration, journal)?;
+    let acceleration = acceleration(machine.image, images)?;
+    qemu::start(machine, &files, saved, acceleration, journal)?;
     Ok(acceleration)
+}
+
+/// What machines of an image run on here.
+pub fn acceleration(image: Image, images: &Images) -> Result<Acceleration, Failure> {
+    match image {
+        Image::Mips => Ok(Acceleration::Emulated),
+        Image::Debian | Image::DebianOld => kvm::acceleration(images),
+    }
 }
 
 /// Waits until a machine takes commands. In a failure: the last lines of its console.
@@ -117,6 +155,18 @@ pub fn ready(machine: &Machine, patience: Duration) -> Result<(), Failure> {
     reach(&machine.directory, &machine.name).run("true", &[], patience).map(drop)
 }
 
+/// Tells a machine the time: to one that goes on from a state, none has passed since.
+pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let host = reach(&machine.directory, &machine.name);
+    let set = host.run(&format!("date -s @{now:.3} >/dev/null"), &[], patience)?;
+    if set.status == Some(0) {
+        return Ok(());
+    }
+    let happened = String::from_utf8_lossy(&set.errors).trim().to_owned();
+    Err(Failure::new(Cause::Trial, "tell a machine the time", &machine.name, happened, ""))
+}
+
 /// Reaches a machine by its files; `name` is what the user calls it in this module's failures.
 pub fn reach_as(directory: &Path, machine: &str, name: &str) -> Arc<dyn Reach> {
     agent::reach(directory, machine, name)
@@ -135,19 +185,9 @@ pub fn reset(machine: &Machine) -> Result<(), Failure> {
     };
     // What is in there now would be taken for the new one's.
     console::forget(&machine.directory, &machine.name).map_err(failed)?;
-    let mut monitor =
-        UnixStream::connect(qemu::monitor(&machine.directory, &machine.name)).map_err(failed)?;
-    monitor.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
-    monitor.write_all(b"system_reset\n").map_err(failed)?;
-    // It shows its prompt again when that is done.
-    let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
-    while said.len() < 65536 && said.windows(6).filter(|w| w == b"(qemu)").count() < 2 {
-        match monitor.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            count => said.extend_from_slice(&buffer[..count]),
-        }
-    }
-    Ok(())
+    let socket = monitor::socket(&machine.directory, &machine.name);
+    let mut monitor = Monitor::connect(&socket, Duration::from_secs(10)).map_err(failed)?;
+    monitor.execute("system_reset", &json!({})).map(drop).map_err(failed)
 }
 
 /// Refuses so much memory for machines, in MiB with that of `count` QEMUs, if it is not there.

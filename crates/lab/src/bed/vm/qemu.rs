@@ -1,13 +1,14 @@
 //! The process that is a machine.
 
 use super::images::Files;
-use super::{Acceleration, Image, Machine, agent, console};
+use super::monitor::{Monitor, socket as monitor};
+use super::{Acceleration, Image, Machine, agent, console, state};
 use crate::program;
 use model::{Cause, Failure};
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,19 +23,22 @@ const TRIED: &str = "start a virtual machine";
 const DETACH: &str =
     r#"exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
 
-/// The socket of QEMU's monitor.
-pub(super) fn monitor(directory: &Path, machine: &str) -> PathBuf {
-    directory.join(format!("{machine}.monitor"))
-}
-
 /// What QEMU complains of.
 fn complaints(directory: &Path, machine: &str) -> PathBuf {
     directory.join(format!("{machine}.qemu"))
 }
 
+/// Its last complaint.
+pub(super) fn complaint(machine: &Machine) -> Option<String> {
+    let said = fs::read_to_string(complaints(&machine.directory, &machine.name)).ok()?;
+    said.lines().last().map(str::to_owned)
+}
+
+/// Starts a machine, which boots, or else takes the state that was saved and stays halted.
 pub(super) fn start(
     machine: &Machine,
     files: &Files,
+    saved: Option<&Path>,
     acceleration: Acceleration,
     journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
@@ -63,6 +67,10 @@ pub(super) fn start(
         .args(["-c", DETACH, "plimsoll"])
         .arg(program)
         .args(arguments(machine, files, acceleration))
+        .args(saved.iter().flat_map(|path| {
+            let from = state::from(path);
+            ["-S", "-incoming", &from].map(str::to_owned)
+        }))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(complaints)
@@ -83,17 +91,14 @@ pub(super) fn start(
     if wait_for(|| ended() || greets(machine)) && !ended() {
         return Ok(());
     }
-    let said = fs::read_to_string(log).unwrap_or_default();
-    let said = said.lines().last().unwrap_or("QEMU did not come up").to_owned();
+    let said = complaint(machine).unwrap_or_else(|| "QEMU did not come up".to_owned());
     Err(Failure::new(Cause::Usage, TRIED, &machine.name, said, ""))
 }
 
 /// Whether its monitor greets: by then all devices are made and all sockets listen.
 fn greets(machine: &Machine) -> bool {
-    UnixStream::connect(monitor(&machine.directory, &machine.name)).is_ok_and(|mut stream| {
-        let patient = stream.set_read_timeout(Some(Duration::from_millis(200)));
-        patient.is_ok() && stream.read(&mut [0; 1]).is_ok_and(|count| count == 1)
-    })
+    let monitor = monitor(&machine.directory, &machine.name);
+    Monitor::connect(&monitor, Duration::from_millis(200)).is_ok()
 }
 
 /// Whether QEMU runs: its monitor takes a connection.
@@ -132,7 +137,8 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     let (kind, cpu, accelerator) = match (mips, acceleration) {
         (true, _) => ("malta", "24Kc", "tcg"),
         (_, Acceleration::Kvm) => ("q35", "host", "kvm"),
-        (_, Acceleration::Emulated) => ("q35", "max", "tcg,thread=multi"),
+        // A fifth level of page tables costs a machine that is emulated much, and gives it nothing.
+        (_, Acceleration::Emulated) => ("q35", "max,la57=off", "tcg,thread=multi"),
     };
     add("-machine", kind.to_owned());
     add("-cpu", cpu.to_owned());
@@ -150,7 +156,7 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     add("-serial", "chardev:console".to_owned());
     let monitor = monitor(&machine.directory, &machine.name);
     add("-chardev", format!("socket,id=monitor,server=on,wait=off,path={}", path(&monitor)));
-    add("-mon", "chardev=monitor,mode=readline".to_owned());
+    add("-mon", "chardev=monitor,mode=control".to_owned());
     if let Some(root) = &files.root {
         let options = "if=none,id=root,format=raw,readonly=on";
         add("-drive", format!("{options},file={}", path(root)));

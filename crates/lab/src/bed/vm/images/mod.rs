@@ -239,7 +239,7 @@ fn remove(directory: &Path) -> io::Result<()> {
 }
 
 /// The same for the same texts, in each version of this program (FNV-1a).
-fn fingerprint(texts: &[&str]) -> u64 {
+pub(in crate::bed) fn fingerprint(texts: &[&str]) -> u64 {
     texts
         .iter()
         .flat_map(|text| text.bytes().chain([0]))

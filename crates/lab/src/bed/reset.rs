@@ -1,0 +1,40 @@
+//! Power cuts.
+
+use super::plan::Kind;
+use super::state::{self, Directory};
+use super::{machines, plan, up, vm};
+use model::{Cause, Failure};
+
+/// Takes the power of a machine away and gives it back: what it had not written to its disks is
+/// lost. When this returns it has booted, and has its addresses, disks, services and mounts again.
+///
+/// # Errors
+/// [`Cause::Usage`] for names that are not there, or of hosts without power of their own;
+/// [`Cause::Unreachable`] where it does not come up again.
+pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
+    let directory = Directory::of(lab);
+    let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
+        return Err(state::unknown(lab));
+    };
+    let (directory, bed) = state::find(lab)?;
+    let shown = format!("lab://{lab}/{host}");
+    let usage = |happened: &str, next: String| {
+        Failure::new(Cause::Usage, "cut the power of a host", shown.clone(), happened, next)
+    };
+    match bed.plan.hosts.get(host).map(|host| host.kind) {
+        None => {
+            let known: Vec<_> = bed.plan.hosts.keys().collect();
+            return Err(usage("the lab has none of this name", plan::nearest(host, &known)));
+        }
+        Some(Kind::Netns) => {
+            let next = "Only virtual machines have: kind = \"vm\".".to_owned();
+            return Err(usage("it is a namespace and has no power of its own", next));
+        }
+        Some(Kind::Vm) => {}
+    }
+    let machines = machines::machines(&bed.plan, directory.path());
+    let Some(machine) = machines.iter().find(|machine| machine.name == host) else { return Ok(()) };
+    vm::reset(machine)?;
+    vm::ready(machine, up::BOOT)?;
+    up::again(&directory, &bed, host)
+}

@@ -1,0 +1,153 @@
+//! Bringing a lab up: write down, make, furnish, serve, mount. Where that fails or is interrupted,
+//! what was made is taken away again.
+
+mod boot;
+mod furnish;
+mod namespaces;
+
+pub(super) use furnish::again;
+
+use super::machines;
+use super::plan::Plan;
+use super::saved::Saved;
+use super::state::{self, Bed, Directory};
+use model::{Cause, Failure};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// What takes a moment takes no longer, or is broken.
+pub(super) const MOMENT: Duration = Duration::from_secs(10);
+
+/// A machine that is emulated boots in seconds, on a machine that is busy in more.
+pub(super) const BOOT: Duration = Duration::from_secs(120);
+
+/// Who looks on while a lab comes up.
+pub struct Watch<'a> {
+    /// Is told what is being done.
+    pub say: &'a mut dyn FnMut(&str),
+    /// Set when it shall not go on.
+    pub stop: &'a AtomicBool,
+}
+
+impl Watch<'_> {
+    fn step(&mut self, what: &str) -> Result<(), Failure> {
+        go_on(self.stop, what)?;
+        (self.say)(what);
+        Ok(())
+    }
+}
+
+/// Refuses the next step where it shall stop.
+fn go_on(stop: &AtomicBool, what: &str) -> Result<(), Failure> {
+    if stop.load(Ordering::Relaxed) {
+        let happened = "it was interrupted";
+        return Err(Failure::new(Cause::Interrupted, "bring the lab up", what, happened, ""));
+    }
+    Ok(())
+}
+
+/// Brings a lab up under a name that satisfies [`model::is_lab_name`]. A lab of machines is saved
+/// when it is up for the first time, and is there at once from then on, unless its machines shall
+/// boot `afresh`.
+///
+/// # Errors
+/// [`Cause::Usage`] where the name is in use; [`Cause::Interrupted`]; and what could not be made.
+/// Nothing is left then.
+pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<(), Failure> {
+    if !model::is_lab_name(name) {
+        let next = "Take a-z, 0-9 and '-', at most 24, a letter first: --name NAME.";
+        return Err(Failure::new(Cause::Usage, "name the lab", name, "no lab is called so", next));
+    }
+    watch.step("looking at what is there")?;
+    let directory = Directory::of(name);
+    // Twice, for the directory may be removed between its making and the lock.
+    let lock = match make_and_lock(&directory)? {
+        Some(lock) => lock,
+        None => make_and_lock(&directory)?.ok_or_else(|| in_use(name))?,
+    };
+    if !matches!(directory.read(), Ok(None)) {
+        return Err(in_use(name));
+    }
+    let bed = Bed {
+        name: name.to_owned(),
+        mark: by_chance()?,
+        up: false,
+        started_unix_seconds: SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs()),
+        plan: plan.clone(),
+        holders: BTreeMap::new(),
+        groups: BTreeMap::new(),
+        kvm: None,
+    };
+    let mut rising = Rising { directory, bed, watch };
+    let risen = rising.all(afresh);
+    if let Err(failure) = risen {
+        let removed = state::remove(&rising.directory, Some(&rising.bed));
+        drop(lock);
+        return Err(match removed {
+            Ok(()) => failure,
+            Err(more) => Failure { next: format!("{} And {more}", failure.next), ..failure },
+        });
+    }
+    Ok(())
+}
+
+fn make_and_lock(directory: &Directory) -> Result<Option<state::Lock>, Failure> {
+    directory.make()?;
+    directory.lock()
+}
+
+fn in_use(name: &str) -> Failure {
+    let happened = "a lab of this name is up, or was left over by a crash";
+    let next = format!("plimsoll lab down {name} removes it; or take another name: --name NAME.");
+    Failure::new(Cause::Usage, "bring the lab up", name, happened, next)
+}
+
+/// 16 letters that nobody else has.
+fn by_chance() -> Result<String, Failure> {
+    use std::io::Read;
+    let mut bytes = [0; 8];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut file| file.read_exact(&mut bytes))
+        .map_err(|e| Failure::new(Cause::Trial, "name the lab by chance", "/dev/urandom", e, ""))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+struct Rising<'a, 'w> {
+    directory: Directory,
+    bed: Bed,
+    watch: &'a mut Watch<'w>,
+}
+
+impl Rising<'_, '_> {
+    fn all(&mut self, afresh: bool) -> Result<(), Failure> {
+        self.directory.write(&self.bed)?;
+        self.namespaces()?;
+        self.cables()?;
+        let machines = machines::machines(&self.bed.plan, self.directory.path());
+        if machines.is_empty() {
+            furnish::all(&self.directory, &self.bed, self.watch)?;
+        } else {
+            let images = self.images(&machines)?;
+            let saved = Saved::of(&self.bed.plan, &machines, &images)?;
+            if let Some(saved) = saved.iter().find(|_| afresh) {
+                saved.remove();
+            }
+            let resumed = match &saved {
+                Some(saved) => self.resume(saved, &machines, &images)?,
+                None => false,
+            };
+            if !resumed {
+                self.boot(&machines, &images)?;
+                furnish::all(&self.directory, &self.bed, self.watch)?;
+                if let Some(saved) = saved {
+                    self.save(&saved, &machines)?;
+                }
+            }
+        }
+        self.bed.up = true;
+        self.directory.write(&self.bed)
+    }
+}
