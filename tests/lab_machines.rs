@@ -95,9 +95,9 @@ impl Machines {
     }
 }
 
-/// Which start of a machine this is.
+/// Which start of a machine this is: what its kernel did has its moments by the microsecond.
 fn boot(beds: &Beds, host: &str) -> String {
-    beds.on(host, "cat /proc/sys/kernel/random/boot_id").trim().to_owned()
+    beds.on(host, "dmesg | head -n 150 | sha256sum")
 }
 
 /// Processes that were told of something in this directory.
@@ -246,7 +246,7 @@ fn cut(beds: &Beds, what: &str) -> Study {
         "--size=8MiB",
         "--workers=1",
         "--repeats=1",
-        "--time=120s",
+        "--time=300s",
         "--timeout=120s",
         "--baseline=0s",
         "--quiet",
