@@ -251,7 +251,7 @@ struct UnderWay {
     share: tempfile::TempDir,
     child: Child,
     places: BTreeSet<PathBuf>,
-    _stage: Stage,
+    stage: Stage,
 }
 
 fn under_way() -> Option<UnderWay> {
@@ -267,7 +267,7 @@ fn under_way() -> Option<UnderWay> {
     });
     let places = places(&sshd.processes());
     assert_eq!(places.len(), 1, "one runner");
-    Some(UnderWay { sshd, program, share, child, places, _stage: stage })
+    Some(UnderWay { sshd, program, share, child, places, stage })
 }
 
 impl UnderWay {
@@ -344,6 +344,33 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
     lost(&study);
     assert!(!last.result.series.windows.is_empty(), "what was seen of it is kept");
     assert!(last.result.quantities.is_empty());
+}
+
+#[test]
+fn a_link_that_falls_silent_is_given_up_by_both_sides() {
+    if !lab::available(Need::Nftables) {
+        return;
+    }
+    let Some(mut run) = under_way() else { return };
+    run.stage.drop_port(run.sshd.port()).unwrap();
+    // Nobody is told that the other is gone.
+    let patience = runner::wire::SILENCE * 3;
+    let begun = std::time::Instant::now();
+    let waited = |what: &str, done: &mut dyn FnMut() -> bool| {
+        while !done() {
+            assert!(begun.elapsed() < patience, "waited in vain until {what}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    };
+    waited("it ends here", &mut || run.child.try_wait().unwrap().is_some());
+    // Shells that wait for a word end when the server there notices.
+    waited("it ends there", &mut || places(&run.sshd.processes()).is_empty());
+    waited("the share is clean", &mut || run_directories(run.share.path()).is_empty());
+    waited("it is gone there", &mut || run.places.iter().all(|place| !place.exists()));
+    let (ran, study) = run.ended(1);
+    assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
+    lost(&study);
+    assert!(study.trials.last().unwrap().result.quantities.is_empty());
 }
 
 #[test]

@@ -79,10 +79,13 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
 /// Refuses a file that is not a store of plimsoll or is a newer one, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
-    let number = |sql: &str| store.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(told);
+    // All as of one moment: another program may be making the store just now.
+    let moment = store.unchecked_transaction().map_err(told)?;
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(told);
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let owner = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
+    moment.finish().map_err(told)?;
     let fresh = tables == 0 && owner == 0 && version == 0;
     if !fresh && owner != i64::from(APPLICATION_ID) {
         return Err(Failure::new(

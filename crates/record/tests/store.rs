@@ -196,6 +196,23 @@ fn two_programs_use_the_store_at_once() {
     assert_eq!(store.list().unwrap().iter().map(|s| s.complete).collect::<Vec<_>>(), [10; 4]);
 }
 
+/// Who looked while another made the store could see its version and not yet whose it is.
+#[test]
+fn a_store_that_is_just_being_made_is_not_taken_for_another_programs() {
+    for _ in 0..30 {
+        let (_directory, path) = fresh();
+        std::thread::scope(|scope| {
+            for delay in 0..24 {
+                let path = &path;
+                scope.spawn(move || {
+                    std::thread::sleep(std::time::Duration::from_micros(delay * 150));
+                    Store::open(path).map(drop).unwrap();
+                });
+            }
+        });
+    }
+}
+
 #[test]
 fn figures_that_are_not_finite_are_left_out_or_refused() {
     let (_directory, path) = fresh();

@@ -77,16 +77,15 @@ impl Saved {
         })
     }
 
-    /// Keeps machines that are halted.
-    pub(super) fn make(&self, machines: &[Machine]) -> Result<(), Failure> {
+    /// Keeps machines that are halted; `false`: another lab like this one is being saved.
+    pub(super) fn make(&self, machines: &[Machine]) -> Result<bool, Failure> {
         let failed = |error: io::Error| {
             let next = "Make room there.";
             Failure::new(Cause::NoSpace, "save a lab", self.cache.display(), error, next)
         };
         let lock = File::create(self.cache.join("saving.lock")).map_err(failed)?;
-        // Another that is saved now has the place.
         if lock.try_lock().is_err() || self.is_there() {
-            return Ok(());
+            return Ok(false);
         }
         let saving = Saved { cache: self.cache.clone(), place: self.cache.join("saving") };
         // Left by somebody who was killed.
@@ -104,7 +103,7 @@ impl Saved {
         let made = make();
         saving.remove();
         self.clean();
-        made
+        made.map(|()| true)
     }
 
     pub(super) fn remove(&self) {

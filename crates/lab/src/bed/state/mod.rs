@@ -4,7 +4,7 @@
 mod process;
 mod remains;
 
-pub(crate) use process::ProcessId;
+pub(crate) use process::{ProcessId, kill_all};
 pub(crate) use remains::remove;
 
 use super::plan::Plan;

@@ -1,11 +1,11 @@
 //! The hosts that are virtual machines: booted, or begun with what was saved of them.
 
-use super::{BOOT, Rising};
+use super::{BOOT, Rising, furnish};
 use crate::bed::plan::Image;
 use crate::bed::saved::Saved;
-use crate::bed::state::{Holder, ProcessId};
+use crate::bed::state::{self, Holder, ProcessId};
 use crate::bed::vm::{self, Acceleration, Images, Machine};
-use model::Failure;
+use model::{Cause, Failure};
 
 impl Rising<'_, '_> {
     /// The images of machines that there is memory for.
@@ -23,7 +23,8 @@ impl Rising<'_, '_> {
         Ok(images)
     }
 
-    /// Starts the machines, each of which boots while the next is started, and waits for them.
+    /// Starts the machines, each of which boots while the next is started, waits for them, and
+    /// furnishes them.
     pub(super) fn boot(&mut self, machines: &[Machine], images: &Images) -> Result<(), Failure> {
         for machine in machines {
             self.watch.step(&format!("{}: starting", machine.name))?;
@@ -33,7 +34,7 @@ impl Rising<'_, '_> {
             self.watch.step(&format!("{}: booting", machine.name))?;
             vm::ready(machine, BOOT)?;
         }
-        Ok(())
+        furnish::all(&self.directory, &self.bed, self.watch)
     }
 
     /// Starts the machines with what was saved of them. Where that fails it is as if they had never
@@ -50,16 +51,28 @@ impl Rising<'_, '_> {
         self.watch.step("taking what was saved of its machines")?;
         let Err(failure) = self.try_resume(saved, machines, images) else { return Ok(true) };
         self.watch.step(&format!("what was saved of its machines is of no use: {failure}"))?;
+        self.forget(machines)?;
+        saved.remove();
+        Ok(false)
+    }
+
+    /// Ends the machines; nothing of them is left.
+    fn forget(&mut self, machines: &[Machine]) -> Result<(), Failure> {
         for machine in machines {
-            for process in self.bed.holders.remove(&machine.name).iter().flat_map(|h| &h.processes)
-            {
-                process.kill();
+            let holder = self.bed.holders.remove(&machine.name).unwrap_or_default();
+            if !state::kill_all(&holder.processes, BOOT) {
+                let happened = "its process does not end";
+                return Err(Failure::new(
+                    Cause::Trial,
+                    "end a machine",
+                    &machine.name,
+                    happened,
+                    "",
+                ));
             }
             machine.forget();
         }
-        self.directory.write(&self.bed)?;
-        saved.remove();
-        Ok(false)
+        self.directory.write(&self.bed)
     }
 
     fn try_resume(
@@ -78,17 +91,30 @@ impl Rising<'_, '_> {
         machines.iter().try_for_each(|machine| vm::set_clock(machine, BOOT))
     }
 
-    /// Keeps the machines as they are now. If that fails, the lab is up all the same.
-    pub(super) fn save(&mut self, saved: &Saved, machines: &[Machine]) -> Result<(), Failure> {
+    /// Keeps the machines as they are now. They go on from what was saved: a QEMU that has saved a
+    /// machine is slow from then on, and so it is seen that it can be used. `false`: it cannot, and
+    /// the machines have ended. If nothing could be saved, they go on as they are.
+    pub(super) fn save(
+        &mut self,
+        saved: &Saved,
+        machines: &[Machine],
+        images: &Images,
+    ) -> Result<bool, Failure> {
         self.watch.step("saving its machines, so that they need not boot again")?;
         // All are halted before the first is saved, so that none is ahead of another.
         machines.iter().try_for_each(vm::pause)?;
-        let kept = saved.make(machines);
-        machines.iter().try_for_each(vm::go_on)?;
-        if let Err(failure) = kept {
-            self.watch.step(&format!("its machines could not be saved: {failure}"))?;
+        match saved.make(machines) {
+            Ok(true) => {
+                self.forget(machines)?;
+                return self.resume(saved, machines, images);
+            }
+            Ok(false) => {}
+            Err(failure) => {
+                self.watch.step(&format!("its machines could not be saved: {failure}"))?;
+            }
         }
-        Ok(())
+        machines.iter().try_for_each(vm::go_on)?;
+        Ok(true)
     }
 
     fn start(

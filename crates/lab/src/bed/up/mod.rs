@@ -141,9 +141,10 @@ impl Rising<'_, '_> {
             };
             if !resumed {
                 self.boot(&machines, &images)?;
-                furnish::all(&self.directory, &self.bed, self.watch)?;
-                if let Some(saved) = saved {
-                    self.save(&saved, &machines)?;
+                if let Some(saved) = saved
+                    && !self.save(&saved, &machines, &images)?
+                {
+                    self.boot(&machines, &images)?;
                 }
             }
         }
