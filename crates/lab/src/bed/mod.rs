@@ -22,7 +22,7 @@ pub use changes::set;
 pub use plan::Plan;
 pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
-pub use status::{HostStatus, LabStatus, LinkStatus, State, status, status_of};
+pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
 pub use up::{Watch, up};
 
 use host::reach::Reach;

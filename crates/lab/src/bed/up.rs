@@ -68,6 +68,7 @@ pub fn up(name: &str, plan: &Plan, watch: &mut Watch) -> Result<(), Failure> {
         plan: plan.clone(),
         holders: BTreeMap::new(),
         groups: BTreeMap::new(),
+        latencies: BTreeMap::new(),
         kvm: None,
     };
     let mut rising = Rising { directory, bed, watch };
@@ -213,7 +214,7 @@ impl Rising<'_, '_> {
         Ok(())
     }
 
-    fn furnish(&self, name: &str, reach: &dyn Reach) -> Result<(), Failure> {
+    fn furnish(&mut self, name: &str, reach: &dyn Reach) -> Result<(), Failure> {
         let plan = &self.bed.plan;
         setup::network(plan, name, reach)?;
         for nic in plan.nics(name) {
@@ -225,13 +226,18 @@ impl Rising<'_, '_> {
         if let Some(rules) = &host.rules {
             setup::rules(rules, reach)?;
         }
-        match host.kind {
-            Kind::Netns => setup::tmpfs(host, reach),
-            Kind::Vm => host.disks.iter().try_for_each(|(disk, what)| {
-                let device = machines::device(plan, name, disk).unwrap_or_default();
-                services::disk::attach(reach, disk, &device, &what.at, what.latency)
-            }),
+        if host.kind == Kind::Netns {
+            return setup::tmpfs(host, reach);
         }
+        for (disk, what) in &host.disks {
+            let device = machines::device(&self.bed.plan, name, disk).unwrap_or_default();
+            services::disk::attach(reach, disk, &device, what)?;
+            if what.latency.is_some() {
+                let measured = services::disk::measure_latency(reach, disk, what.latency)?;
+                self.bed.latencies.insert(format!("{name}/{disk}"), measured);
+            }
+        }
+        Ok(())
     }
 
     /// Services first, mounts when all of them serve.

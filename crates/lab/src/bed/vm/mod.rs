@@ -5,6 +5,7 @@ mod console;
 #[doc(hidden)]
 pub mod images;
 mod kvm;
+mod monitor;
 mod qemu;
 
 pub use crate::bed::plan::Image;
@@ -17,8 +18,6 @@ pub(in crate::bed) use kvm::known as known_acceleration;
 
 use host::reach::Reach;
 use model::{Cause, Failure};
-use std::io::{Read, Write};
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -57,12 +56,16 @@ pub struct Nic {
 }
 
 /// A disk, kept in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskFile {
     /// The file; made if it is not there, and takes room as it is written to.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
+    /// What is read and written together at most, in bytes per second.
+    pub rate: Option<u64>,
+    /// Whether it takes discards.
+    pub discards: bool,
 }
 
 impl DiskFile {
@@ -130,24 +133,25 @@ pub fn reach(directory: &Path, machine: &str) -> Arc<dyn Reach> {
 /// Takes a machine's power away and gives it back: what it had not written to a disk is lost.
 /// [`ready`] tells when it is back; nothing of what was set up in it is.
 pub fn reset(machine: &Machine) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Cause::Unreachable, "reset a machine", &machine.name, error, "")
-    };
     // What is in there now would be taken for the new one's.
-    console::forget(&machine.directory, &machine.name).map_err(failed)?;
-    let mut monitor =
-        UnixStream::connect(qemu::monitor(&machine.directory, &machine.name)).map_err(failed)?;
-    monitor.set_read_timeout(Some(Duration::from_secs(10))).map_err(failed)?;
-    monitor.write_all(b"system_reset\n").map_err(failed)?;
-    // It shows its prompt again when that is done.
-    let (mut said, mut buffer) = (Vec::new(), [0; 4096]);
-    while said.len() < 65536 && said.windows(6).filter(|w| w == b"(qemu)").count() < 2 {
-        match monitor.read(&mut buffer).map_err(failed)? {
-            0 => break,
-            count => said.extend_from_slice(&buffer[..count]),
-        }
-    }
-    Ok(())
+    console::forget(&machine.directory, &machine.name)
+        .and_then(|()| monitor::tell(&machine.directory, &machine.name, "system_reset"))
+        .map_err(|e| Failure::new(Cause::Unreachable, "reset a machine", &machine.name, e, ""))
+}
+
+/// Changes what the n-th disk of a machine, from 0, reads and writes at most, in bytes per second.
+pub fn set_disk_rate(
+    directory: &Path,
+    machine: &str,
+    n: u8,
+    rate: Option<u64>,
+) -> Result<(), Failure> {
+    // In all, of reads, of writes, and the same of operations; 0 is no limit.
+    let command = format!("block_set_io_throttle disk{n} {} 0 0 0 0 0", rate.unwrap_or(0));
+    monitor::tell(directory, machine, &command).map_err(|error| {
+        let tried = "change the rate of a disk";
+        Failure::new(Cause::Unreachable, tried, machine, error, "")
+    })
 }
 
 /// Refuses so much memory for machines, in MiB with that of `count` QEMUs, if it is not there.

@@ -182,8 +182,12 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     add("-device", format!("virtio-rng-pci,{}", place(5)));
     for (n, disk) in machine.disks.iter().enumerate() {
         let options = "if=none,format=raw,cache=writeback,discard=unmap";
-        add("-drive", format!("{options},id=disk{n},file={}", path(&disk.path)));
-        add("-device", format!("virtio-blk-pci,drive=disk{n},{}", place(8 + n)));
+        let rate = disk.rate.map(|rate| format!(",throttling.bps-total={rate}"));
+        let rate = rate.unwrap_or_default();
+        add("-drive", format!("{options}{rate},id=disk{n},file={}", path(&disk.path)));
+        let discards = if disk.discards { "on" } else { "off" };
+        let discards = format!("discard={discards},write-zeroes={discards}");
+        add("-device", format!("virtio-blk-pci,drive=disk{n},{discards},{}", place(8 + n)));
     }
     for (n, nic) in machine.nics.iter().enumerate() {
         let server = if nic.listens { "on" } else { "off" };
