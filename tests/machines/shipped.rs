@@ -60,7 +60,8 @@ fn machine(inside: &dyn Fn(&str) -> String, host: &Host) {
 
 fn disks(inside: &dyn Fn(&str) -> String, host: &Host) {
     for (name, disk) in &host.disks {
-        let device = inside(&format!("awk '$2 == \"{}\" {{ print $1, $3 }}' /proc/mounts", disk.at));
+        let device =
+            inside(&format!("awk '$2 == \"{}\" {{ print $1, $3 }}' /proc/mounts", disk.at));
         assert_eq!(device, format!("/dev/mapper/plimsoll-{name} ext4\n"));
         let bytes = inside(&format!("blockdev --getsize64 /dev/mapper/plimsoll-{name}"));
         assert_eq!(bytes.trim(), disk.size.0.to_string());
@@ -103,8 +104,7 @@ fn mounted(
     let at = &mount.at;
     let listed = inside(&format!("awk '$2 == \"{at}\" {{ print $3, $4 }}' /proc/mounts"));
     let (kind, options) = listed.trim().split_once(' ').unwrap();
-    let kinds: &[&str] =
-        if mount.fs == FileSystem::Cifs { &["cifs"] } else { &["nfs", "nfs4"] };
+    let kinds: &[&str] = if mount.fs == FileSystem::Cifs { &["cifs"] } else { &["nfs", "nfs4"] };
     assert!(kinds.contains(&kind), "{listed}");
     for wanted in mount.options.split(',') {
         assert!(options.split(',').any(|option| option == wanted), "{wanted} in {listed}");

@@ -16,7 +16,11 @@ pub(super) fn machines(plan: &Plan, directory: &Path) -> Vec<Machine> {
             memory_mib: host.memory_mib(),
             cores: host.cores,
             nics: nics(plan, name, directory),
-            disks: host.disks.iter().filter_map(|(disk, what)| file(name, disk, what, directory)).collect(),
+            disks: host
+                .disks
+                .iter()
+                .filter_map(|(disk, what)| file(name, disk, what, directory))
+                .collect(),
             directory: directory.to_owned(),
         })
         .collect()
@@ -82,7 +86,8 @@ mod tests {
     #[test]
     fn disks_are_files_or_memory_with_names_of_their_own() {
         let plan = Plan::read(LAB, "lab.toml").unwrap();
-        let devices = ["b-null", "c-file", "d-null", "e-file"].map(|d| device(&plan, "a", d).unwrap());
+        let devices =
+            ["b-null", "c-file", "d-null", "e-file"].map(|d| device(&plan, "a", d).unwrap());
         assert_eq!(devices, ["/dev/nullb0", "/dev/vdb", "/dev/nullb1", "/dev/vdc"]);
         assert_eq!(device(&plan, "a", "f"), None);
         let machines = machines(&plan, Path::new("/run/lab"));
@@ -90,8 +95,10 @@ mod tests {
             let path = Path::new("/run/lab").join(name);
             DiskFile { path, bytes: mib << 20, rate, discards }
         };
-        let files =
-            [file("a.c-file.disk", 32, Some(20_000_000), true), file("a.e-file.disk", 64, None, false)];
+        let files = [
+            file("a.c-file.disk", 32, Some(20_000_000), true),
+            file("a.e-file.disk", 64, None, false),
+        ];
         assert_eq!(machines[0].disks, files);
     }
 }

@@ -91,7 +91,11 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
         let memory = u64::from(of.memory_mib()) << 20;
         if disk.size.0 >= memory {
             let next = format!("Make it smaller, or give {host} more memory than it.");
-            return refuse("size", "a null disk lies in its machine's memory, which is less", &next);
+            return refuse(
+                "size",
+                "a null disk lies in its machine's memory, which is less",
+                &next,
+            );
         }
     }
     Ok(())

@@ -9,9 +9,12 @@ use crate::bed::plan::{Delay, Disk, DiskKind};
 use host::reach::{Reach, quote};
 use model::{Cause, Failure};
 
-/// How long the reads take together by which a latency is measured, if there are not too few or too
-/// many.
-const WORTH_US: u64 = 200_000;
+/// How a latency is measured: in rounds of reads that take so long together, if they are not too
+/// many; once, where one read is long.
+const ROUNDS: u64 = 5;
+const ROUND_US: u64 = 40_000;
+const MOST_READS: u64 = 16;
+const LONG_US: u64 = 200_000;
 
 /// What the n-th null disk of a machine, from 0, is called in it.
 pub fn null_device(n: u8) -> String {
@@ -87,30 +90,32 @@ pub fn set_latency(
 }
 
 /// What a read of 4 KiB takes there that no cache of the machine's answers: the latency that was
-/// asked for, rounded up to the ticks of its kernel, and what is there without any.
+/// asked for, rounded up to the ticks of its kernel, and what is there without any. The best of some
+/// rounds: what else this machine has to do comes on top of that.
 pub fn measure_latency(
     host: &dyn Reach,
     name: &str,
     latency: Option<Delay>,
 ) -> Result<Delay, Failure> {
-    let reads = (WORTH_US / latency.map_or(1, |latency| latency.0.max(1))).clamp(2, 32);
+    let asked_us = latency.map_or(1, |latency| latency.0.max(1));
+    let reads = (ROUND_US / asked_us).clamp(1, MOST_READS);
+    let rounds = if asked_us > LONG_US { 1 } else { ROUNDS };
+    // dd's own word for how long it read; the start of a program takes longer than a read.
     let text = format!(
-        "reads() {{
-            begin=$(date +%s%N)
-            dd if=/dev/mapper/{} of=/dev/null bs=4096 count=$1 iflag=direct 2>/dev/null
-            echo $(($(date +%s%N) - begin))
-        }}
-        begun=$(reads 0)
-        echo $((($(reads {reads}) - begun) / {reads} / 1000))",
+        "for round in $(seq {rounds}); do
+            dd if=/dev/mapper/{} of=/dev/null bs=4096 count={reads} iflag=direct 2>&1 || exit 1
+        done | awk '
+            / copied, / {{ for (i = 2; i <= NF; i++) if ($i == \"s,\") t = $(i - 1)
+                if (!n++ || t < best) best = t }}
+            END {{ if (!n) exit 1; printf \"%d\", best * 1e6 / {reads} }}'",
         mapped(name)
     );
     let tried = format!("measure the latency of the disk {name}");
     let said = script(host, &tried, &text)?;
-    // Less than nothing where something else kept the machine busy.
-    let microseconds = said.trim().parse::<i64>().map_err(|_| {
+    let microseconds = said.trim().parse().map_err(|_| {
         Failure::new(Cause::Unreachable, &tried, host.name(), "it says no number", "")
     })?;
-    Ok(Delay(u64::try_from(microseconds).unwrap_or(0)))
+    Ok(Delay(microseconds))
 }
 
 fn mapped(name: &str) -> String {
