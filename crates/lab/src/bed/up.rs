@@ -13,9 +13,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What takes a moment takes no longer, or is broken.
-pub(super) const MOMENT: Duration = Duration::from_secs(10);
-
 /// A machine that is emulated boots in seconds, on a machine that is busy in more.
 const BOOT: Duration = Duration::from_secs(120);
 

@@ -2,6 +2,7 @@
 
 mod inside;
 mod show;
+mod terminal;
 
 use crate::output::{self, Progress};
 use crate::signals::Signals;

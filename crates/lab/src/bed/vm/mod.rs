@@ -11,6 +11,7 @@ mod qemu;
 pub use crate::bed::plan::Image;
 #[doc(hidden)]
 pub use agent::fuzzing;
+pub use agent::{Door, Heard, Visit, Window};
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
