@@ -20,7 +20,7 @@ endif
 
 .PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
 	probe probes check-probe setup-probe runner check-machines \
-	setup-demo setup-lint setup-fuzz setup-bench setup-test
+	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
 help:
 	@echo "make demo             build, then compare a small NFS server and a directory; no root, under a minute"
@@ -82,7 +82,7 @@ runner: setup-demo
 	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/plimsoll-runner
 
 # Virtual machines are slow where they are emulated, so these tests are not part of the others.
-check-machines: setup-test
+check-machines: setup-machines
 	cargo test --workspace --locked --test machines -- --ignored
 
 lint-advisories: setup-lint
@@ -120,5 +120,5 @@ install: probe runner
 	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll
 	$(TARGET)/release/plimsoll completions fish >$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 
-setup-demo setup-lint setup-fuzz setup-bench setup-test setup-probe: setup-%:
+setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe: setup-%:
 	@scripts/setup.sh $*

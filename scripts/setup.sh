@@ -47,6 +47,12 @@ test=(
     dpkg-deb:dpkg
     /usr/lib/python3/dist-packages/impacket/smbserver.py:python3-impacket
 )
+machines=(
+    "${test[@]}"
+    qemu-system-mipsel:qemu-system-mips
+    mipsel-linux-gnu-gcc:gcc-mipsel-linux-gnu
+    /usr/mipsel-linux-gnu/include/stdlib.h:libc6-dev-mipsel-cross
+)
 
 stop() {
     printf '%s\n' "$@" >&2
@@ -153,9 +159,9 @@ zig_tools() {
 
 purpose=${1:-}
 case "$purpose" in
-    demo | lint | fuzz | bench | test) rust ;;
+    demo | lint | fuzz | bench | test | machines) rust ;;
     probe) ;;
-    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|probe" ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|probe" ;;
 esac
 case "$purpose" in
     demo | lint) packages "${demo[@]}" ;;
@@ -163,6 +169,7 @@ case "$purpose" in
     bench) packages "${bench[@]}" ;;
     probe) packages "${probe[@]}" ;;
     test) packages "${test[@]}" ;;
+    machines) packages "${machines[@]}" ;;
 esac
 case "$purpose" in lint | test) lint_tools ;; esac
 case "$purpose" in fuzz | test) fuzz_tools ;; esac

@@ -32,10 +32,13 @@
 static char *memory;
 static uint64_t memory_bytes;
 
-/* STREAM asks for arrays of at least four times the last cache. */
+/* STREAM asks for arrays of at least four times the last cache. An emulated MIPS core has 2 KiB. */
 static uint64_t past_caches_bytes(uint64_t largest_cache_bytes)
 {
-    return largest_cache_bytes == 0 ? UNKNOWN_CACHES_BYTES : 12 * largest_cache_bytes;
+    if (largest_cache_bytes == 0)
+        return UNKNOWN_CACHES_BYTES;
+    uint64_t bytes = 12 * largest_cache_bytes;
+    return bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
 }
 
 static uint64_t free_bytes(void)

@@ -17,6 +17,8 @@
  *     K           kill it                       X value how it has ended: how = 1 exit code,
  *     A stream count[4]  bytes of O or R                    2 signal, 3 not started (errno)
  *                 that have been read
+ *     T rows[2] columns[2]  before it is started: it gets a terminal of this size, for all three
+ *                 streams; later: the terminal has this size now
  *
  * In each stream at most WINDOW bytes are under way that the reader has not acknowledged. So both
  * sides can always take what comes, and neither waits for the other while that waits for it. */
@@ -30,6 +32,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +67,8 @@ static uint8_t input[WINDOW];
 static size_t waiting; /* bytes of input that the command has not taken */
 static size_t untold;  /* bytes that it has, which the other side does not know */
 static int input_ends;
+static int on_terminal;
+static struct winsize size; /* of the terminal */
 static int over, status; /* it has ended, and how */
 
 static void *put32(uint8_t *to, uint32_t value) {
@@ -107,7 +112,7 @@ static void drop_command(void) {
         kill(-pid, SIGKILL);
     pid = 0;
     shut(&in), shut(&out[0]), shut(&out[1]);
-    waiting = 0, untold = 0, input_ends = 0, command_length = 0, over = 0;
+    waiting = 0, untold = 0, input_ends = 0, command_length = 0, over = 0, on_terminal = 0;
 }
 
 static void ended(uint8_t value, uint8_t how) {
@@ -116,9 +121,26 @@ static void ended(uint8_t value, uint8_t how) {
     shut(&in), shut(&out[0]), shut(&out[1]);
 }
 
+/* A terminal for all that the command reads and writes, instead of pipes. Closing it hangs up. */
+static int open_terminal(int pipes[3][2]) {
+    int unlock = 0, master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (master < 0)
+        return -1;
+    pipes[0][1] = master;
+    if (ioctl(master, TIOCSPTLCK, &unlock) < 0 || ioctl(master, TIOCSWINSZ, &size) < 0)
+        return -1;
+    pipes[0][0] = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    pipes[1][0] = fcntl(master, F_DUPFD_CLOEXEC, 0);
+    pipes[1][1] = fcntl(pipes[0][0], F_DUPFD_CLOEXEC, 0);
+    pipes[2][1] = fcntl(pipes[0][0], F_DUPFD_CLOEXEC, 0);
+    return pipes[1][0] < 0 || pipes[2][1] < 0 ? -1 : 0;
+}
+
 static void start_command(void) {
     int pipes[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}};
-    for (int i = 0; i < 3; i++)
+    if (on_terminal && open_terminal(pipes) < 0)
+        goto failed;
+    for (int i = 0; i < 3 && !on_terminal; i++)
         if (pipe2(pipes[i], O_CLOEXEC) < 0)
             goto failed;
     command[command_length] = 0;
@@ -127,6 +149,8 @@ static void start_command(void) {
         goto failed;
     if (pid == 0) {
         setsid();
+        if (on_terminal)
+            ioctl(pipes[0][0], TIOCSCTTY, 0);
         dup2(pipes[0][0], 0), dup2(pipes[1][1], 1), dup2(pipes[2][1], 2);
         sigset_t none;
         sigemptyset(&none);
@@ -137,8 +161,8 @@ static void start_command(void) {
     }
     shut(&pipes[0][0]), shut(&pipes[1][1]), shut(&pipes[2][1]);
     in = pipes[0][1], out[0] = pipes[1][0], out[1] = pipes[2][0];
-    fcntl(in, F_SETFL, O_NONBLOCK);
-    fcntl(out[0], F_SETFL, O_NONBLOCK), fcntl(out[1], F_SETFL, O_NONBLOCK);
+    fcntl(in, F_SETFL, O_NONBLOCK), fcntl(out[0], F_SETFL, O_NONBLOCK);
+    fcntl(out[1], F_SETFL, O_NONBLOCK); /* a terminal has no such */
     window[0] = window[1] = WINDOW;
     return;
 failed:;
@@ -146,6 +170,15 @@ failed:;
     for (int i = 0; i < 3; i++)
         shut(&pipes[i][0]), shut(&pipes[i][1]);
     ended((uint8_t)why, 3);
+}
+
+static void take_size(const uint8_t *bytes) {
+    size.ws_row = (unsigned short)(bytes[0] << 8 | bytes[1]);
+    size.ws_col = (unsigned short)(bytes[2] << 8 | bytes[3]);
+    if (!pid)
+        on_terminal = 1;
+    else if (on_terminal && out[0] >= 0)
+        ioctl(out[0], TIOCSWINSZ, &size);
 }
 
 static void no_more_input(void) {
@@ -207,6 +240,8 @@ static void take_frame(char type, const uint8_t *bytes, size_t length) {
             memcpy(input + waiting, bytes, length);
             waiting += length;
         }
+    } else if (type == 'T' && length == 4) {
+        take_size(bytes);
     } else if (type == 'E') {
         input_ends = 1;
     } else if (type == 'K') {

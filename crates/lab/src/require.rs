@@ -52,11 +52,17 @@ pub enum Need {
     OddShells,
     /// Virtual machines, and what their images are made with.
     Machines,
+    /// The same with a MIPS processor.
+    Mips,
+    /// `python3`, for programs that tests run on hosts of labs.
+    Python,
+    /// `ping`.
+    Ping,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 21] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -75,6 +81,9 @@ impl Need {
         Self::Busybox,
         Self::OddShells,
         Self::Machines,
+        Self::Mips,
+        Self::Python,
+        Self::Ping,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -98,6 +107,9 @@ impl Need {
             Self::Busybox => "busybox",
             Self::OddShells => "odd-shells",
             Self::Machines => "machines",
+            Self::Mips => "mips",
+            Self::Python => "python",
+            Self::Ping => "ping",
         }
     }
 
@@ -122,6 +134,9 @@ impl Need {
             Self::Busybox => "busybox-static",
             Self::OddShells => "tcsh fish",
             Self::Machines => "qemu-system-x86 dpkg apt tar gcc libc6-dev util-linux",
+            Self::Mips => "qemu-system-mips gcc-mipsel-linux-gnu libc6-dev-mipsel-cross",
+            Self::Python => "python3",
+            Self::Ping => "iputils-ping",
         }
     }
 
@@ -147,6 +162,9 @@ impl Need {
             Self::Busybox => &["busybox"],
             Self::OddShells => &["tcsh", "fish"],
             Self::Machines => &["qemu-system-x86_64", "apt-get", "dpkg-deb", "tar", "cc", "setsid"],
+            Self::Mips => &["qemu-system-mipsel", "mipsel-linux-gnu-gcc"],
+            Self::Python => &["python3"],
+            Self::Ping => &["ping"],
         }
     }
 

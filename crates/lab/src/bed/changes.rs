@@ -3,12 +3,12 @@
 use super::netns::group;
 use super::plan::{self, Kind, Percent};
 use super::state::{self, Bed, Directory};
-use super::{host_of, machines, services, setup};
+use super::{host_of, machines, services, setup, vm};
 use model::{Cause, Failure};
 use std::str::FromStr;
 
 /// Sets what is asked for, as `key=value`, of a link (`rate`, `delay`, `loss`), a host (`cpu`) or
-/// a disk, named as `host/disk` (`latency`);
+/// a disk, named as `host/disk` (`latency`, `rate`);
 /// `none` takes it away. A name that both have means the link.
 ///
 /// # Errors
@@ -81,7 +81,7 @@ fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
     Ok(())
 }
 
-/// The latency of a disk of a machine.
+/// Latency and rate of a disk of a machine.
 fn set_disk(
     directory: &Directory,
     bed: &mut Bed,
@@ -90,28 +90,46 @@ fn set_disk(
     changes: &[String],
 ) -> Result<(), Failure> {
     let is_vm = |host: &plan::Host| host.kind == Kind::Vm;
-    let Some(device) = machines::device(&bed.plan, host, name) else {
+    let shown = format!("{host}/{name}");
+    let (Some(device), Some(place)) =
+        (machines::device(&bed.plan, host, name), machines::place(&bed.plan, host, name))
+    else {
         let next = "plimsoll lab status shows the hosts; the lab file has their disks.".to_owned();
-        return Err(usage(&format!("{host}/{name}"), "there is no such disk", next));
+        return Err(usage(&shown, "there is no such disk", next));
     };
     if !bed.plan.hosts.get(host).is_some_and(is_vm) {
-        let next = "Only disks of virtual machines have a latency.".to_owned();
-        return Err(usage(&format!("{host}/{name}"), "this disk is memory", next));
+        let next = "Only disks of virtual machines have a latency and a rate.".to_owned();
+        return Err(usage(&shown, "this disk is memory", next));
     }
+    let mut wanted = bed.clone();
+    let disk = wanted.plan.hosts.get_mut(host).and_then(|host| host.disks.get_mut(name));
+    let Some(disk) = disk else { return Ok(()) };
+    let before = disk.clone();
     for change in changes {
-        let (key, value) = parted(change)?;
-        if key != "latency" {
-            let next = plan::nearest(key, &["latency"]);
-            return Err(usage(change, "a disk has no such key", next));
-        }
-        let latency = quantity(change, value)?;
-        let reach = host_of(directory, bed, host)?;
-        services::disk::set_latency(&*reach, name, &device, latency)?;
-        let disk = bed.plan.hosts.get_mut(host).and_then(|host| host.disks.get_mut(name));
-        if let Some(disk) = disk {
-            disk.latency = latency;
+        match parted(change)? {
+            ("latency", value) => disk.latency = quantity(change, value)?,
+            ("rate", value) => disk.rate = quantity(change, value)?,
+            (key, _) => {
+                let next = plan::nearest(key, &["latency", "rate"]);
+                return Err(usage(change, "a disk has no such key", next));
+            }
         }
     }
+    let disk = disk.clone();
+    checked(&wanted)?;
+    let reach = host_of(directory, bed, host)?;
+    if disk.rate != before.rate {
+        vm::set_disk_rate(directory.path(), host, place, disk.rate.map(|rate| rate.0))?;
+    }
+    if disk.latency != before.latency {
+        services::disk::set_latency(&*reach, name, &device, disk.latency)?;
+        wanted.latencies.remove(&shown);
+        if disk.latency.is_some() {
+            let measured = services::disk::measure_latency(&*reach, name, disk.latency)?;
+            wanted.latencies.insert(shown, measured);
+        }
+    }
+    *bed = wanted;
     Ok(())
 }
 

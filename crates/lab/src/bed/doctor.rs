@@ -32,7 +32,7 @@ impl Finding {
 }
 
 /// Programs, what they are for, and the Debian package that brings them.
-const PROGRAMS: [(&str, &str, &str); 13] = [
+const PROGRAMS: [(&str, &str, &str); 14] = [
     ("ip", "addresses and links", "iproute2"),
     ("tc", "rates of links", "iproute2"),
     ("unshare", "namespaces", "util-linux"),
@@ -46,6 +46,11 @@ const PROGRAMS: [(&str, &str, &str); 13] = [
     ("apt-get", "packages for images of virtual machines", "apt"),
     ("dpkg-deb", "images of virtual machines", "dpkg"),
     ("cc", "the agent in virtual machines", "gcc libc6-dev"),
+    (
+        "mipsel-linux-gnu-gcc",
+        "the agent in virtual machines with a MIPS processor",
+        "gcc-mipsel-linux-gnu libc6-dev-mipsel-cross",
+    ),
 ];
 
 /// Looks at all of it; takes a second or two. Nothing is changed.

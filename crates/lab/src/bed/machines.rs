@@ -1,6 +1,7 @@
 //! From the plan of a lab to the machines that QEMU is told of.
 
-use super::plan::{Image, Kind, Plan};
+use super::plan::{Disk, DiskKind, Kind, Plan};
+use super::services;
 use super::vm::{DiskFile, Machine, Nic};
 use std::path::Path;
 
@@ -18,10 +19,7 @@ pub(super) fn machines(plan: &Plan, directory: &Path) -> Vec<Machine> {
             disks: host
                 .disks
                 .iter()
-                .map(|(disk, what)| DiskFile {
-                    path: directory.join(format!("{name}.{disk}.disk")),
-                    bytes: what.size.0,
-                })
+                .filter_map(|(disk, what)| file(name, disk, what, directory))
                 .collect(),
             directory: directory.to_owned(),
         })
@@ -43,10 +41,64 @@ fn nics(plan: &Plan, name: &str, directory: &Path) -> Vec<Nic> {
     .collect()
 }
 
+/// The file of a disk, if it has one.
+fn file(host: &str, name: &str, disk: &Disk, directory: &Path) -> Option<DiskFile> {
+    (disk.kind == DiskKind::File).then(|| DiskFile {
+        path: directory.join(format!("{host}.{name}.disk")),
+        bytes: disk.size.0,
+        rate: disk.rate.map(|rate| rate.0),
+        discards: disk.discards,
+    })
+}
+
+/// The place of a disk among those of its host that are of the same kind, from 0.
+pub(super) fn place(plan: &Plan, host: &str, disk: &str) -> Option<u8> {
+    let disks = &plan.hosts.get(host)?.disks;
+    let kind = disks.get(disk)?.kind;
+    let place = disks.iter().filter(|(_, d)| d.kind == kind).position(|(name, _)| name == disk)?;
+    u8::try_from(place).ok()
+}
+
 /// What a disk of a host is called in it.
 pub(super) fn device(plan: &Plan, host: &str, disk: &str) -> Option<String> {
+    let place = place(plan, host, disk)?;
     let host = plan.hosts.get(host)?;
-    let place = host.disks.keys().position(|name| name == disk)?;
-    let image = host.image.unwrap_or(Image::Debian);
-    Some(DiskFile::device(image, u8::try_from(place).ok()?))
+    Some(match host.disks.get(disk)?.kind {
+        DiskKind::File => DiskFile::device(host.image.unwrap_or_default(), place),
+        DiskKind::Null => services::disk::null_device(place),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LAB: &str = r#"
+        [host.a]
+        kind = "vm"
+        [host.a.disk]
+        b-null = { kind = "null", size = "16MiB", at = "/b", discards = false }
+        c-file = { size = "32MiB", at = "/c", rate = "20MB/s" }
+        d-null = { kind = "null", size = "16MiB", at = "/d" }
+        e-file = { size = "64MiB", at = "/e", discards = false }
+    "#;
+
+    #[test]
+    fn disks_are_files_or_memory_with_names_of_their_own() {
+        let plan = Plan::read(LAB, "lab.toml").unwrap();
+        let devices =
+            ["b-null", "c-file", "d-null", "e-file"].map(|d| device(&plan, "a", d).unwrap());
+        assert_eq!(devices, ["/dev/nullb0", "/dev/vdb", "/dev/nullb1", "/dev/vdc"]);
+        assert_eq!(device(&plan, "a", "f"), None);
+        let machines = machines(&plan, Path::new("/run/lab"));
+        let file = |name: &str, mib: u64, rate, discards| {
+            let path = Path::new("/run/lab").join(name);
+            DiskFile { path, bytes: mib << 20, rate, discards }
+        };
+        let files = [
+            file("a.c-file.disk", 32, Some(20_000_000), true),
+            file("a.e-file.disk", 64, None, false),
+        ];
+        assert_eq!(machines[0].disks, files);
+    }
 }

@@ -25,8 +25,9 @@ pub use plan::Plan;
 pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
-pub use status::{HostStatus, LabStatus, LinkStatus, State, status, status_of};
+pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
 pub use up::{Watch, up};
+pub use vm::{Door, Heard, Visit, Window};
 
 use host::reach::Reach;
 use model::{Cause, Failure};
@@ -62,8 +63,8 @@ pub fn reach(lab: &str, host: &str) -> Result<Arc<dyn Reach>, Failure> {
 pub enum Entrance {
     /// These words before a command: they become it, with its terminal, signals and exit code.
     Words(Vec<String>),
-    /// By messages.
-    Reach(Arc<dyn Reach>),
+    /// The door of a machine.
+    Door(Door),
 }
 
 /// The entrance of a host of a lab that is up.
@@ -76,8 +77,8 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
             let group = bed.groups.get(host).map(|path| path.as_path());
             Ok(Entrance::Words(netns::entrance(holder, group)))
         }
-        (Some(Kind::Netns), _) => reach.run(":", b"", up::MOMENT).map(|_| Entrance::Reach(reach)),
-        _ => Ok(Entrance::Reach(reach)),
+        (Some(Kind::Vm), _) => Ok(Entrance::Door(Door::of(directory.path(), host, reach.name()))),
+        _ => Err(died(reach.name())),
     }
 }
 

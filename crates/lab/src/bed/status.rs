@@ -1,6 +1,6 @@
 //! What is up, and how it is.
 
-use super::plan::{Delay, Kind, Link, Percent, Rate};
+use super::plan::{Delay, Disk, Kind, Link, Percent, Rate};
 use super::state::{self, Bed};
 use model::Failure;
 use serde::Serialize;
@@ -56,6 +56,20 @@ pub struct HostStatus {
     /// Its share of a core, where that is limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Percent>,
+    /// Its disks by name.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks: BTreeMap<String, DiskStatus>,
+}
+
+/// A disk of a host.
+#[derive(Clone, Debug, Serialize)]
+pub struct DiskStatus {
+    /// What was asked for.
+    #[serde(flatten)]
+    pub asked: Disk,
+    /// What a read of 4 KiB took when its latency was set; absent where none is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured_latency: Option<Delay>,
 }
 
 /// A link of a lab.
@@ -138,7 +152,17 @@ fn of(bed: &Bed) -> LabStatus {
     let host = |(name, host): (&String, &super::plan::Host)| {
         let nics = bed.plan.nics(name).into_iter();
         let addresses = nics.map(|nic| (nic.link, nic.address)).collect();
-        let status = HostStatus { kind: host.kind, alive: alive(name), addresses, cpu: host.cpu };
+        let disk = |(disk, what): (&String, &Disk)| {
+            let measured_latency = bed.latencies.get(&format!("{name}/{disk}")).copied();
+            (disk.clone(), DiskStatus { asked: what.clone(), measured_latency })
+        };
+        let status = HostStatus {
+            kind: host.kind,
+            alive: alive(name),
+            addresses,
+            cpu: host.cpu,
+            disks: host.disks.iter().map(disk).collect(),
+        };
         (name.clone(), status)
     };
     let link = |(name, link): (&String, &Link)| {

@@ -1,6 +1,6 @@
 //! Machines of other images.
 
-use super::pair::{LIMIT, kill, machine, said};
+use super::pair::{LIMIT, data, kill, machine, said};
 use host::reach::Reach;
 use lab::bed::plan::{Nfsd, NfsdExport};
 use lab::bed::services::{disk, nfsd};
@@ -34,7 +34,7 @@ impl Drop for Killed {
 
 pub fn version_2() {
     with(Image::DebianOld, |host| {
-        disk::attach(host, "data", "/dev/vdb", "/srv/data", None).unwrap();
+        disk::attach(host, "data", "/dev/vdb", &data()).unwrap();
         let export =
             NfsdExport { path: "/srv/data".to_owned(), options: "rw,no_root_squash".to_owned() };
         let versions = ["2", "3", "4.1"].map(str::to_owned).to_vec();
@@ -51,7 +51,7 @@ pub fn mips() {
         assert!(said(host, "cat /proc/cpuinfo").contains("24Kc"));
         assert_eq!(host.run("cat; exit 3", b"both ways", LIMIT).unwrap().output, b"both ways");
         let device = DiskFile::device(Image::Mips, 0);
-        disk::attach(host, "data", &device, "/srv/data", None).unwrap();
+        disk::attach(host, "data", &device, &data()).unwrap();
         said(host, "echo kept >/srv/data/file; sync /srv/data/file");
     });
 }

@@ -1,7 +1,7 @@
 //! Two machines, `server` with a disk and `client`, and a cable between them.
 
 use host::reach::{Output, Reach};
-use lab::bed::plan::Delay;
+use lab::bed::plan::{Delay, Disk};
 use lab::bed::services::disk;
 use lab::bed::vm::{self, DiskFile, Image, Images, Machine, Nic};
 use lab::{Need, available};
@@ -14,6 +14,11 @@ pub const LIMIT: Duration = Duration::from_secs(100);
 
 pub const DISK: &str = "data";
 pub const DEVICE: &str = "/dev/vdb";
+
+/// A plain disk at /srv/data.
+pub fn data() -> Disk {
+    toml::from_str("size = \"128MiB\"\nat = \"/srv/data\"").unwrap()
+}
 
 pub struct Pair {
     pub server: Machine,
@@ -64,7 +69,7 @@ impl Pair {
         vm::ready(&self.client, LIMIT).unwrap();
         self.server_network();
         said(&*self.to_client, "ip addr add 10.77.1.2/24 dev eth0; ip link set eth0 up");
-        disk::attach(&*self.to_server, DISK, DEVICE, "/srv/data", None).unwrap();
+        disk::attach(&*self.to_server, DISK, DEVICE, &data()).unwrap();
     }
 
     pub fn server_network(&self) {
@@ -93,7 +98,8 @@ pub fn kill(pid: u32) {
 pub fn machine(name: &str, directory: &Path, server: bool) -> Machine {
     let mac = if server { "02:00:0a:4d:01:01" } else { "02:00:0a:4d:01:02" };
     let nic = Nic { mac: mac.to_owned(), socket: directory.join("lan"), listens: server };
-    let disk = DiskFile { path: directory.join("disk"), bytes: 128 << 20 };
+    let disk =
+        DiskFile { path: directory.join("disk"), bytes: 128 << 20, rate: None, discards: true };
     Machine {
         name: name.to_owned(),
         image: Image::Debian,

@@ -1,6 +1,6 @@
 //! What one machine serves, the other mounts.
 
-use super::pair::{LIMIT, Pair, eventually, run, said};
+use super::pair::{LIMIT, Pair, data, eventually, run, said};
 use lab::bed::plan::{FileSystem, Mount, Nfsd, NfsdExport, Samba, SambaShare};
 use lab::bed::services::{disk, mount, nfsd, samba};
 use lab::bed::vm;
@@ -105,7 +105,7 @@ pub fn power_cut(pair: &Pair) {
     });
     vm::ready(&pair.server, LIMIT).unwrap();
     assert_eq!(said(host, "ls /srv"), "", "it is as it was at first");
-    disk::attach(host, super::pair::DISK, super::pair::DEVICE, "/srv/data", None).unwrap();
+    disk::attach(host, super::pair::DISK, super::pair::DEVICE, &data()).unwrap();
     assert_eq!(said(host, "sha256sum </srv/data/kept"), sum);
     assert_eq!(run(host, "cat /srv/data/unsynced", b"").output, b"", "not written to the disk");
 }

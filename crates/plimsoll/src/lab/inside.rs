@@ -1,41 +1,49 @@
 //! Commands and shells on hosts of labs.
 
+use super::terminal::Terminal;
 use crate::output;
-use host::reach::{Reach, quote};
-use lab::bed::{self, Entrance};
+use crate::signals::Signals;
+use host::reach::quote;
+use lab::bed::{self, Door, Entrance, Heard};
 use model::{Cause, Failure, HostName};
-use std::io::{ErrorKind, Read, Write, stdin, stdout};
+use std::io::{Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// What a shell is on a host: the better one where it is there.
 const SHELL: &str = "command -v bash >/dev/null && exec bash; exec sh";
 
-/// A command may take as long as it likes: a year.
-const LONG: Duration = Duration::from_secs(365 * 24 * 3600);
-
 /// How often is looked at both what comes in and what goes out.
-const TURN: Duration = Duration::from_millis(20);
+const TURN: Duration = Duration::from_millis(10);
+
+/// The exit code of a program whose output nobody reads (SIGPIPE), as shells have it.
+const BROKEN_PIPE: u8 = 128 + 13;
 
 /// Runs a command there with this program's input and output; its exit code.
 pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
     match entrance(name)? {
         Entrance::Words(words) => become_it(words, command),
-        Entrance::Reach(reach) => {
+        Entrance::Door(door) => {
             let quoted: Vec<String> = command.iter().map(|word| quote(word)).collect();
-            relay(&*reach, &quoted.join(" "))
+            relay(&door, &quoted.join(" "), None)
         }
     }
 }
 
-/// A shell there.
+/// A shell there, with a terminal if this program has one.
 pub fn shell(name: &str) -> Result<u8, Failure> {
     match entrance(name)? {
         Entrance::Words(words) => become_it(words, &["/bin/sh", "-c", SHELL].map(str::to_owned)),
-        // No terminal leads there, so the shell is told that it talks with a person.
-        Entrance::Reach(reach) => relay(&*reach, "exec sh -i 2>&1"),
+        Entrance::Door(door) => match Terminal::of_this_program()? {
+            Some(terminal) => {
+                let kind = quote(&std::env::var("TERM").unwrap_or_else(|_| "dumb".to_owned()));
+                relay(&door, &format!("cd; export TERM={kind}; {SHELL}"), Some(terminal))
+            }
+            None => relay(&door, &format!("cd; {SHELL}"), None),
+        },
     }
 }
 
@@ -71,36 +79,39 @@ fn become_it(words: Vec<String>, command: &[String]) -> Result<u8, Failure> {
 }
 
 /// Passes input and output on until the command ends.
-fn relay(reach: &dyn Reach, command: &str) -> Result<u8, Failure> {
-    let mut channel = reach.open(command)?;
+fn relay(door: &Door, command: &str, terminal: Option<Terminal>) -> Result<u8, Failure> {
+    let signals = terminal.is_some().then(Signals::listen).transpose()?;
+    let mut visit = door.open(command, terminal.as_ref().map(Terminal::window))?;
     let input = read_input();
-    let mut buffer = vec![0; 64 << 10];
+    let mut pending = Vec::new();
     loop {
-        let failed = |error| {
-            Failure::new(Cause::Unreachable, "talk with a command", reach.name(), error, "")
-        };
-        match input.try_recv() {
-            // Over there it may have ended, which reading tells.
-            Ok(bytes) => drop(channel.write(&bytes, Instant::now() + LONG)),
-            Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => break,
+        if pending.is_empty() {
+            match input.try_recv() {
+                Ok(bytes) => pending = bytes,
+                Err(TryRecvError::Empty) => {}
+                Err(TryRecvError::Disconnected) => visit.close_input(),
+            }
         }
-        match channel.read(&mut buffer, Instant::now() + TURN) {
-            Ok(0) => break,
-            Ok(count) => pass_on(&buffer[..count]),
-            Err(error) if error.kind() == ErrorKind::TimedOut => {}
-            Err(error) => return Err(failed(error)),
+        if let Some(window) = terminal.as_ref().and_then(Terminal::resized) {
+            visit.resize(window);
+        }
+        match visit.hear(&mut pending, TURN)? {
+            Heard::Output(bytes) => {
+                let mut out = stdout().lock();
+                if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {
+                    return Ok(BROKEN_PIPE);
+                }
+            }
+            Heard::Errors(bytes) => output::complain_bytes(&bytes),
+            Heard::Nothing => {}
+            Heard::Ended(code) => return Ok(code),
+        }
+        // The terminal is to be left as it was.
+        if let Some(signals) = signals.as_ref().filter(|s| s.stop.load(Ordering::Relaxed)) {
+            let cause = signals.cause().unwrap_or(Cause::Terminated);
+            return Err(Failure::new(cause, "talk with a shell", "the terminal", "a signal", ""));
         }
     }
-    let output = channel.finish(LONG)?;
-    pass_on(&output.output);
-    output::complain_bytes(&output.errors);
-    Ok(output.status.and_then(|code| u8::try_from(code).ok()).unwrap_or(137))
-}
-
-fn pass_on(bytes: &[u8]) {
-    let mut out = stdout().lock();
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
 }
 
 /// Standard input in pieces, until it ends.

@@ -2,6 +2,7 @@
 
 mod inside;
 mod show;
+mod terminal;
 
 use crate::output::{self, Progress};
 use crate::signals::Signals;
@@ -65,7 +66,7 @@ enum LabCommand {
         /// The link, the host, or a disk as HOST/DISK
         #[arg(value_name = "LINK|HOST|DISK")]
         item: String,
-        /// Of a link: rate, delay, loss; of a host: cpu; of a disk: latency. 'none' takes it away
+        /// Of a link: rate, delay, loss; of a host: cpu; of a disk: latency, rate. 'none' takes it away
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },

@@ -1,8 +1,8 @@
 //! Labs and findings in words, and as JSON.
 
 use lab::bed::doctor::Finding;
-use lab::bed::plan::Kind;
-use lab::bed::{LabStatus, State};
+use lab::bed::plan::{DiskKind, Kind};
+use lab::bed::{DiskStatus, LabStatus, State};
 use model::{Cause, Failure};
 use serde::Serialize;
 use std::fmt::Write;
@@ -38,6 +38,11 @@ pub fn lab(lab: &LabStatus) -> String {
             addresses.join(", ")
         );
     }
+    for (name, host) in &lab.hosts {
+        for (disk, what) in &host.disks {
+            let _ = writeln!(text, "  {name}/{disk}: {}", self::disk(what));
+        }
+    }
     for (name, link) in &lab.links {
         let _ = write!(text, "  {name}: {}", link.between.join(" - "));
         if let Some(rate) = link.rate {
@@ -56,6 +61,28 @@ pub fn lab(lab: &LabStatus) -> String {
     }
     for note in &lab.notes {
         let _ = writeln!(text, "  note: {note}");
+    }
+    text
+}
+
+/// A disk in some words.
+fn disk(disk: &DiskStatus) -> String {
+    let asked = &disk.asked;
+    let mut text = format!("{} at {}", asked.size, asked.at);
+    if asked.kind == DiskKind::Null {
+        text.push_str("  memory");
+    }
+    if asked.encrypted {
+        text.push_str("  encrypted");
+    }
+    if let Some(rate) = asked.rate {
+        let _ = write!(text, "  {rate}");
+    }
+    if let Some(latency) = asked.latency {
+        let _ = write!(text, "  +{latency}");
+    }
+    if let Some(measured) = disk.measured_latency {
+        let _ = write!(text, " (a read takes {measured})");
     }
     text
 }

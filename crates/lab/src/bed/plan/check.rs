@@ -1,7 +1,7 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
 use super::read::{Problem, nearest};
-use super::{Disk, Host, Image, Kind, Link, Plan};
+use super::{Host, Image, Kind, Link, Plan};
 use model::is_lab_name;
 
 type Checked = Result<(), Problem>;
@@ -114,7 +114,7 @@ impl Plan {
         }
         for (i, (disk, what)) in host.disks.iter().enumerate() {
             named(&["host", name, "disk", disk], disk)?;
-            check_disk(name, disk, what, host.kind)?;
+            super::disk::check(name, disk, what, host)?;
             if host.disks.values().take(i).any(|other| other.at == what.at) {
                 let at = ["host", name, "disk", disk, "at"];
                 return Err(Problem::new(&at, "two disks are there", "Take another place."));
@@ -254,29 +254,6 @@ fn only_in_namespaces(name: &str, host: &Host) -> Checked {
     Ok(())
 }
 
-fn check_disk(host: &str, name: &str, disk: &Disk, kind: Kind) -> Checked {
-    let at = |key| ["host", host, "disk", name, key];
-    a_path(&at("at"), &disk.at)?;
-    if !(1 << 20..=1 << 40).contains(&disk.size.0) {
-        return Err(Problem::new(&at("size"), "no disk is so large", "Take 1MiB to 1TiB."));
-    }
-    if kind == Kind::Vm {
-        if disk.size.0 < 16 << 20 {
-            return Err(Problem::new(&at("size"), "too small to be formatted", "Take 16MiB."));
-        }
-        return Ok(());
-    }
-    if disk.latency.is_some() {
-        let happened = "a disk of a namespace is memory, which is given no latency";
-        return Err(Problem::new(&at("latency"), happened, "Leave it out, or set kind = \"vm\"."));
-    }
-    if !OWN_PLACES.iter().any(|place| disk.at.starts_with(place)) {
-        let happened = "a namespace has places of its own below /srv, /mnt and /media alone";
-        return Err(Problem::new(&at("at"), happened, "Put it there, as /srv/data."));
-    }
-    Ok(())
-}
-
 fn named(at: &[&str], name: &str) -> Checked {
     if is_lab_name(name) {
         return Ok(());
@@ -286,7 +263,7 @@ fn named(at: &[&str], name: &str) -> Checked {
 }
 
 /// Paths stand in scripts and configuration files as they are.
-fn a_path(at: &[&str], path: &str) -> Checked {
+pub(super) fn a_path(at: &[&str], path: &str) -> Checked {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
     let parts = || path.split('/').skip(1);
     if path.starts_with('/')

@@ -6,13 +6,15 @@
 //! join known hosts, and nothing is asked of a kind of host that it cannot do.
 
 mod check;
+mod disk;
 mod network;
 mod quantity;
 mod read;
 mod serves;
 
+pub use disk::{Disk, DiskKind};
 pub use network::{Nic, PREFIX_BITS};
-pub use quantity::{Delay, Percent, Rate, Size};
+pub use quantity::{Delay, Percent, Rate, Size, Throughput};
 pub use read::{LONGEST_FILE, nearest};
 
 use serde::{Deserialize, Serialize};
@@ -99,19 +101,6 @@ pub enum Image {
     DebianOld,
     /// A little-endian MIPS 24Kc with Debian's kernel for it.
     Mips,
-}
-
-/// A disk: formatted as ext4 in a machine, a tmpfs in a namespace.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Disk {
-    /// Its size.
-    pub size: Size,
-    /// Where it is mounted.
-    pub at: String,
-    /// Added to each of its operations; machines only (dm-delay).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency: Option<Delay>,
 }
 
 /// The kernel's NFS server.

@@ -15,6 +15,11 @@ pub struct Size(pub u64);
 #[serde(try_from = "String", into = "String")]
 pub struct Rate(pub u64);
 
+/// What a disk reads and writes in bytes per second: `20MB/s`, `1GB/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Throughput(pub u64);
+
 /// A time in microseconds: `2ms`, `500us`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -31,6 +36,8 @@ type Units = [(&'static str, u64)];
 
 const RATES: &Units =
     &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1000), ("bit/s", 1)];
+const THROUGHPUTS: &Units =
+    &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1000), ("B/s", 1)];
 const DELAYS: &Units = &[("s", 1_000_000), ("ms", 1000), ("us", 1)];
 const PERCENTS: &Units = &[("%", 1000)];
 
@@ -88,6 +95,21 @@ impl fmt::Display for Rate {
     }
 }
 
+impl FromStr for Throughput {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        parse(text, THROUGHPUTS)
+            .map(Throughput)
+            .ok_or_else(|| format!("`{text}` is no rate of a disk; write it as 20MB/s or 1GB/s"))
+    }
+}
+
+impl fmt::Display for Throughput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        print(f, self.0, THROUGHPUTS)
+    }
+}
+
 impl FromStr for Delay {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
@@ -136,7 +158,7 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(Size, Rate, Delay, Percent);
+as_text!(Size, Rate, Throughput, Delay, Percent);
 
 #[cfg(test)]
 mod tests {
@@ -147,6 +169,8 @@ mod tests {
     fn quantities_read_and_print() {
         assert_eq!("100Mbit/s".parse(), Ok(Rate(100_000_000)));
         assert_eq!("2.5 Gbit/s".parse(), Ok(Rate(2_500_000_000)));
+        assert_eq!("20MB/s".parse(), Ok(Throughput(20_000_000)));
+        assert!("20Mbit/s".parse::<Throughput>().is_err() && "20MB/s".parse::<Rate>().is_err());
         assert_eq!("1.5ms".parse(), Ok(Delay(1500)));
         assert_eq!("0.1%".parse(), Ok(Percent(100)));
         assert_eq!("384MiB".parse(), Ok(Size(384 << 20)));
@@ -163,6 +187,7 @@ mod tests {
         #[test]
         fn what_is_printed_is_read_back(n in any::<u64>(), p in any::<u32>()) {
             prop_assert_eq!(Rate(n).to_string().parse(), Ok(Rate(n)));
+            prop_assert_eq!(Throughput(n).to_string().parse(), Ok(Throughput(n)));
             prop_assert_eq!(Delay(n).to_string().parse(), Ok(Delay(n)));
             prop_assert_eq!(Size(n).to_string().parse(), Ok(Size(n)));
             prop_assert_eq!(Percent(p).to_string().parse(), Ok(Percent(p)));

@@ -7,7 +7,7 @@ mod remains;
 pub(crate) use process::{ProcessId, kill_all};
 pub(crate) use remains::remove;
 
-use super::plan::Plan;
+use super::plan::{Delay, Plan};
 use model::{Cause, Failure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +43,9 @@ pub(crate) struct Bed {
     pub holders: BTreeMap<String, Holder>,
     /// Control groups.
     pub groups: BTreeMap<String, PathBuf>,
+    /// What a read of a disk takes that was asked for a latency, by `host/disk`.
+    #[serde(default)]
+    pub latencies: BTreeMap<String, Delay>,
     /// Whether machines have KVM; `None` where there is no machine.
     pub kvm: Option<bool>,
 }

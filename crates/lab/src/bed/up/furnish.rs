@@ -2,7 +2,7 @@
 //! mounts. All hosts at the same time.
 
 use super::Watch;
-use crate::bed::plan::Kind;
+use crate::bed::plan::{Delay, Kind};
 use crate::bed::state::{Bed, Directory};
 use crate::bed::{host_of, machines, services, setup};
 use host::reach::Reach;
@@ -26,6 +26,26 @@ pub(super) fn all(directory: &Directory, bed: &Bed, watch: &mut Watch) -> Result
     at_once(&insides, watch, Inside::network)?;
     at_once(&insides, watch, Inside::serve)?;
     at_once(&insides, watch, Inside::mount)
+}
+
+/// What a read takes of the disks that were asked for a latency, by `host/disk`: measured when all
+/// else is done, one after the other.
+pub(super) fn latencies(
+    directory: &Directory,
+    bed: &Bed,
+    watch: &mut Watch,
+) -> Result<BTreeMap<String, Delay>, Failure> {
+    let mut measured = BTreeMap::new();
+    for (name, host) in bed.plan.hosts.iter().filter(|(_, host)| host.kind == Kind::Vm) {
+        for (disk, what) in host.disks.iter().filter(|(_, disk)| disk.latency.is_some()) {
+            let shown = format!("{name}/{disk}");
+            watch.step(&format!("{shown}: measuring its latency"))?;
+            let reach = host_of(directory, bed, name)?;
+            let latency = services::disk::measure_latency(&*reach, disk, what.latency)?;
+            measured.insert(shown, latency);
+        }
+    }
+    Ok(measured)
 }
 
 /// Furnishes one host again: a machine that was started again, while its lab is up.
@@ -112,7 +132,7 @@ impl Inside<'_> {
                 for (disk, what) in &host.disks {
                     steps.step(format!("{name}: the disk {disk}"))?;
                     let device = machines::device(plan, name, disk).unwrap_or_default();
-                    services::disk::attach(reach, disk, &device, &what.at, what.latency)?;
+                    services::disk::attach(reach, disk, &device, what)?;
                 }
             }
         }

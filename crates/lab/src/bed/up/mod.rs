@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What takes a moment takes no longer, or is broken.
-pub(super) const MOMENT: Duration = Duration::from_secs(10);
-
 /// A machine that is emulated boots in seconds, on a machine that is busy in more.
 pub(super) const BOOT: Duration = Duration::from_secs(120);
 
@@ -79,6 +76,7 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
         plan: plan.clone(),
         holders: BTreeMap::new(),
         groups: BTreeMap::new(),
+        latencies: BTreeMap::new(),
         kvm: None,
     };
     let mut rising = Rising { directory, bed, watch };
@@ -148,6 +146,7 @@ impl Rising<'_, '_> {
                 }
             }
         }
+        self.bed.latencies = furnish::latencies(&self.directory, &self.bed, self.watch)?;
         self.bed.up = true;
         self.directory.write(&self.bed)
     }

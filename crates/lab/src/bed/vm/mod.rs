@@ -12,6 +12,7 @@ mod state;
 pub use crate::bed::plan::Image;
 #[doc(hidden)]
 pub use agent::fuzzing;
+pub use agent::{Door, Heard, Visit, Window};
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
@@ -21,7 +22,7 @@ pub use state::{go_on, pause, save, taken};
 use host::reach::Reach;
 use model::{Cause, Failure};
 use monitor::Monitor;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -60,12 +61,16 @@ pub struct Nic {
 }
 
 /// A disk, kept in a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiskFile {
     /// The file; made if it is not there, and takes room as it is written to.
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
+    /// What is read and written together at most, in bytes per second.
+    pub rate: Option<u64>,
+    /// Whether it takes discards.
+    pub discards: bool,
 }
 
 impl Machine {
@@ -180,14 +185,35 @@ pub fn reach(directory: &Path, machine: &str) -> Arc<dyn Reach> {
 /// Takes a machine's power away and gives it back: what it had not written to a disk is lost.
 /// [`ready`] tells when it is back; nothing of what was set up in it is.
 pub fn reset(machine: &Machine) -> Result<(), Failure> {
-    let failed = |error: std::io::Error| {
-        Failure::new(Cause::Unreachable, "reset a machine", &machine.name, error, "")
-    };
     // What is in there now would be taken for the new one's.
-    console::forget(&machine.directory, &machine.name).map_err(failed)?;
-    let socket = monitor::socket(&machine.directory, &machine.name);
-    let mut monitor = Monitor::connect(&socket, Duration::from_secs(10)).map_err(failed)?;
-    monitor.execute("system_reset", &json!({})).map(drop).map_err(failed)
+    console::forget(&machine.directory, &machine.name)
+        .and_then(|()| tell(&machine.directory, &machine.name, "system_reset", &json!({})))
+        .map_err(|e| Failure::new(Cause::Unreachable, "reset a machine", &machine.name, e, ""))
+}
+
+/// Changes what the n-th disk of a machine, from 0, reads and writes at most, in bytes per second.
+pub fn set_disk_rate(
+    directory: &Path,
+    machine: &str,
+    n: u8,
+    rate: Option<u64>,
+) -> Result<(), Failure> {
+    // 0 is no limit.
+    let limits = json!({
+        "device": format!("disk{n}"), "bps": rate.unwrap_or(0), "bps_rd": 0, "bps_wr": 0,
+        "iops": 0, "iops_rd": 0, "iops_wr": 0,
+    });
+    tell(directory, machine, "block_set_io_throttle", &limits).map_err(|error| {
+        let tried = "change the rate of a disk";
+        Failure::new(Cause::Unreachable, tried, machine, error, "")
+    })
+}
+
+/// Tells QEMU something while a machine runs.
+fn tell(directory: &Path, machine: &str, command: &str, arguments: &Value) -> std::io::Result<()> {
+    let socket = monitor::socket(directory, machine);
+    let mut monitor = Monitor::connect(&socket, Duration::from_secs(10))?;
+    monitor.execute(command, arguments).map(drop)
 }
 
 /// Refuses so much memory for machines, in MiB with that of `count` QEMUs, if it is not there.

@@ -128,12 +128,28 @@ fn path(path: &Path) -> String {
     path.display().to_string().replace(',', ",,")
 }
 
-/// The command line. Devices have fixed places on the bus, so that the kernel finds them in this
-/// order.
+/// Where a device is on the bus: fixed, so that the kernel finds them in this order. The malta board
+/// leads interrupts to the slots 18 to 21 alone, so there devices are functions of those.
+fn place(mips: bool, slot: usize) -> String {
+    let (on_malta, function) = match slot {
+        0..=3 => (18, 0),
+        4..=7 => (19, slot - 4),
+        8..=15 => (20, slot - 8),
+        _ => (21, slot - 16),
+    };
+    if mips {
+        format!("addr={on_malta:#x}.{function},multifunction=on")
+    } else {
+        format!("addr={slot:#x}")
+    }
+}
+
+/// The command line.
 fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut add = |option: &str, value: String| all.extend([option.to_owned(), value]);
     let mips = machine.image == Image::Mips;
+    let place = |slot| place(mips, slot);
     let (kind, cpu, accelerator) = match (mips, acceleration) {
         (true, _) => ("malta", "24Kc", "tcg"),
         (_, Acceleration::Kvm) => ("q35", "host", "kvm"),
@@ -160,20 +176,24 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     if let Some(root) = &files.root {
         let options = "if=none,id=root,format=raw,readonly=on";
         add("-drive", format!("{options},file={}", path(root)));
-        add("-device", "virtio-blk-pci,drive=root,addr=0x3".to_owned());
+        add("-device", format!("virtio-blk-pci,drive=root,{}", place(3)));
     }
-    add("-device", "virtio-serial-pci,max_ports=31,addr=0x4".to_owned());
+    add("-device", format!("virtio-serial-pci,max_ports=31,{}", place(4)));
     for port in 0..agent::PORTS {
         let socket = path(&agent::socket(&machine.directory, &machine.name, port));
         add("-chardev", format!("socket,id=port{port},server=on,wait=off,path={socket}"));
         let name = agent::PORT_NAME;
         add("-device", format!("virtserialport,chardev=port{port},name={name}{port}"));
     }
-    add("-device", "virtio-rng-pci,addr=0x5".to_owned());
+    add("-device", format!("virtio-rng-pci,{}", place(5)));
     for (n, disk) in machine.disks.iter().enumerate() {
         let options = "if=none,format=raw,cache=writeback,discard=unmap";
-        add("-drive", format!("{options},id=disk{n},file={}", path(&disk.path)));
-        add("-device", format!("virtio-blk-pci,drive=disk{n},addr={:#x}", 8 + n));
+        let rate = disk.rate.map(|rate| format!(",throttling.bps-total={rate}"));
+        let rate = rate.unwrap_or_default();
+        add("-drive", format!("{options}{rate},id=disk{n},file={}", path(&disk.path)));
+        let discards = if disk.discards { "on" } else { "off" };
+        let discards = format!("discard={discards},write-zeroes={discards}");
+        add("-device", format!("virtio-blk-pci,drive=disk{n},{discards},{}", place(8 + n)));
     }
     for (n, nic) in machine.nics.iter().enumerate() {
         let server = if nic.listens { "on" } else { "off" };
@@ -182,8 +202,8 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
             "-netdev",
             format!("stream,id=nic{n},server={server},addr.type=unix,addr.path={socket}"),
         );
-        let (mac, place) = (&nic.mac, 16 + n);
-        let device = format!("virtio-net-pci,netdev=nic{n},mac={mac},romfile=,addr={place:#x}");
+        let (mac, place) = (&nic.mac, place(16 + n));
+        let device = format!("virtio-net-pci,netdev=nic{n},mac={mac},romfile=,{place}");
         add("-device", device);
     }
     all.extend(["-nodefaults", "-no-user-config"].map(str::to_owned));

@@ -5,16 +5,19 @@ mod frame;
 pub mod fuzzing;
 mod line;
 mod session;
+mod visit;
 
 use host::reach::{Channel, Output, Reach};
 use line::Line;
 pub(super) use line::socket;
 use model::{Cause, Failure};
+pub use session::Heard;
 use session::Session;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+pub use visit::{Door, Visit, Window};
 
 /// Serial ports for commands, which is how many can run at once.
 pub(super) const PORTS: usize = 16;
@@ -40,7 +43,8 @@ struct Machine {
 }
 
 impl Machine {
-    fn start(&self, command: &str) -> Result<Session, Failure> {
+    /// Starts a command; `prepare` has the session before that.
+    fn start(&self, command: &str, prepare: impl FnOnce(&mut Session)) -> Result<Session, Failure> {
         let refuse = |happened: &str| {
             Err(Failure::new(Cause::Usage, "run a command in a machine", &self.name, happened, ""))
         };
@@ -51,6 +55,7 @@ impl Machine {
             return refuse("the command is longer than 128 KiB; put it into a file over there");
         }
         let mut session = self.line.begin(&self.name)?;
+        prepare(&mut session);
         session.start(command);
         Ok(session)
     }
@@ -62,12 +67,12 @@ impl Reach for Machine {
     }
 
     fn run(&self, command: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
-        let mut session = self.start(command)?;
+        let mut session = self.start(command, |_| {})?;
         end(&mut session, input, limit)
     }
 
     fn open(&self, command: &str) -> Result<Box<dyn Channel>, Failure> {
-        Ok(Box::new(Talk(self.start(command)?)))
+        Ok(Box::new(Talk(self.start(command, |_| {})?)))
     }
 }
 

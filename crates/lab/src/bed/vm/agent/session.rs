@@ -34,6 +34,19 @@ enum Loss {
     TooMuch,
 }
 
+/// What a command said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// This, to its standard output.
+    Output(Vec<u8>),
+    /// This, to its standard error.
+    Errors(Vec<u8>),
+    /// Nothing in all that time.
+    Nothing,
+    /// It has ended, with this exit code.
+    Ended(u8),
+}
+
 pub(super) struct Session {
     stream: UnixStream,
     /// The port, as long as this is open.
@@ -48,6 +61,8 @@ pub(super) struct Session {
     /// Bytes of output that were read and not yet acknowledged.
     read: usize,
     errors: Vec<u8>,
+    /// Errors wait over there until they are heard, as output does; else the last are kept.
+    apart: bool,
     cut: bool,
     deaf: bool,
     ended: Option<Ending>,
@@ -67,6 +82,7 @@ impl Session {
             output: VecDeque::new(),
             read: 0,
             errors: Vec::new(),
+            apart: false,
             cut: false,
             deaf: false,
             ended: None,
@@ -136,6 +152,64 @@ impl Session {
         let count = self.output.read(buffer)?;
         self.acknowledge(count);
         Ok(count)
+    }
+
+    /// Tells the agent that the command talks with a terminal of this size. Before it is started:
+    /// that it shall have one; later: that its size is another.
+    pub(super) fn terminal(&mut self, rows: u16, columns: u16) {
+        self.send(b'T', &[rows.to_be_bytes(), columns.to_be_bytes()].concat());
+        self.flush();
+    }
+
+    /// Its standard error is heard as its output is, from now on.
+    pub(super) fn hear_errors(&mut self) {
+        self.apart = true;
+    }
+
+    /// There will be no more input.
+    pub(super) fn close_input(&mut self) {
+        self.send(b'E', &[]);
+        self.flush();
+    }
+
+    /// Gives it of this input what it takes, and waits for the next that it says; what was given is
+    /// taken from the front.
+    pub(super) fn hear(&mut self, input: &mut Vec<u8>, until: Instant) -> io::Result<Heard> {
+        loop {
+            if self.deaf {
+                input.clear();
+            }
+            let mut rest = &input[..];
+            self.feed(&mut rest);
+            let given = input.len() - rest.len();
+            input.drain(..given);
+            if !self.output.is_empty() {
+                let bytes: Vec<u8> = self.output.drain(..).collect();
+                self.acknowledge(bytes.len());
+                return Ok(Heard::Output(bytes));
+            }
+            if !self.errors.is_empty() {
+                let bytes = std::mem::take(&mut self.errors);
+                self.grant(1, u32::try_from(bytes.len()).unwrap_or(u32::MAX));
+                return Ok(Heard::Errors(bytes));
+            }
+            match self.ended {
+                Some(Ending::Code(code)) => return Ok(Heard::Ended(code)),
+                // As shells say it.
+                Some(Ending::Signal(signal)) => {
+                    return Ok(Heard::Ended(signal.saturating_add(128)));
+                }
+                Some(Ending::NotStarted(error)) => {
+                    return Err(io::Error::from_raw_os_error(i32::from(error)));
+                }
+                None if self.lost.is_some() => return Err(ErrorKind::ConnectionAborted.into()),
+                None => {}
+            }
+            match self.turn(until) {
+                Err(error) if error.kind() == ErrorKind::TimedOut => return Ok(Heard::Nothing),
+                turned => turned?,
+            }
+        }
     }
 
     /// Gives it the rest of its input, closes that, and takes all it writes until it ends.
@@ -284,6 +358,12 @@ impl Session {
             Frame::Output(bytes) => {
                 self.output.extend(bytes);
                 if self.output.len() + self.read > 2 * WINDOW {
+                    self.lost = Some(Loss::TooMuch);
+                }
+            }
+            Frame::Errors(bytes) if self.apart => {
+                self.errors.extend(bytes);
+                if self.errors.len() > WINDOW {
                     self.lost = Some(Loss::TooMuch);
                 }
             }

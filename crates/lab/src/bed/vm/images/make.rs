@@ -10,9 +10,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// What the root of a machine is made of.
-const PACKAGES: &str = "busybox-static cifs-utils conntrack coreutils cryptsetup-bin dash dmsetup \
+const PACKAGES: &str = "bash busybox-static cifs-utils conntrack coreutils cryptsetup-bin dash dmsetup \
     e2fsprogs ethtool findutils grep gzip iperf3 iproute2 iputils-ping kmod libc-bin mawk mount \
-    netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed tar util-linux";
+    ncurses-base netbase nfs-common nfs-kernel-server nftables procps rpcbind rsync samba sed tar \
+    util-linux";
 
 /// What goes to the script, by name.
 const GUEST: [(&str, &str); 5] = [
