@@ -7,10 +7,10 @@ use model::{Outcome, Study};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use support::beds::{Beds, of_this_machine};
 use support::carried::runner;
-use support::{Plimsoll, ended, signal, wait_until};
+use support::{Plimsoll, ended, signal};
 
 /// A server with a disk of which one half is exported with `async`, and a client that mounts both.
 const CUT: &str = r#"
@@ -92,6 +92,16 @@ impl Machines {
         let named =
             |entry: &fs::DirEntry| entry.file_name().to_string_lossy().starts_with("saved-");
         entries.filter(named).map(|entry| entry.path()).collect()
+    }
+}
+
+/// Machines are slow where they are emulated, and slower where others work.
+#[track_caller]
+fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(200));
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Connection {
     pub stop: Arc<AtomicBool>,
     /// Set when nobody is there any more.
     gone: Arc<AtomicBool>,
+    /// Set when that is so because nothing was heard for too long.
+    silent: AtomicBool,
 }
 
 impl Connection {
@@ -49,14 +51,21 @@ impl Connection {
         let heard = Arc::new(Mutex::new(Instant::now()));
         let reader = Reader { asked, heard: heard.clone(), stop: stop.clone(), gone: gone.clone() };
         thread::Builder::new().name("receive".into()).spawn(move || reader.run())?;
-        let connection =
-            Arc::new(Connection { requests: Mutex::new(requests), replies, waiting, stop, gone });
+        let connection = Arc::new(Connection {
+            requests: Mutex::new(requests),
+            replies,
+            waiting,
+            stop,
+            gone,
+            silent: AtomicBool::new(false),
+        });
         let pulse = connection.clone();
         thread::Builder::new().name("pulse".into()).spawn(move || {
             loop {
                 thread::sleep(PULSE);
                 pulse.say(&Reply::Alive);
                 if heard.lock().unwrap_or_else(PoisonError::into_inner).elapsed() > SILENCE {
+                    pulse.silent.store(true, Ordering::Relaxed);
                     pulse.gone.store(true, Ordering::Relaxed);
                     pulse.stop.store(true, Ordering::Relaxed);
                 }
@@ -81,6 +90,11 @@ impl Connection {
     /// Whether nobody is there any more.
     fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Whether the connection may still be there, and nobody at its other end.
+    pub fn is_silent(&self) -> bool {
+        self.silent.load(Ordering::Relaxed)
     }
 
     /// Says something that is waited for.

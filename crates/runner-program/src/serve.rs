@@ -36,7 +36,23 @@ pub fn serve(connection: Arc<Connection>) -> ExitCode {
         runner.close();
     }
     connection.flush(FAREWELL);
+    if connection.is_silent() {
+        remove_this_program();
+    }
     ExitCode::SUCCESS
+}
+
+/// Whoever carried it here removes it when the connection ends; one that falls silent may end in
+/// hours. What was not carried here lies elsewhere and stays.
+fn remove_this_program() {
+    let Ok(program) = std::env::current_exe() else { return };
+    let Some(place) = program.parent() else { return };
+    let carried = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("plimsoll-");
+    if place.file_name().is_some_and(carried) {
+        let _ = std::fs::remove_file(&program);
+        // Only if nothing else is in it.
+        let _ = std::fs::remove_dir(place);
+    }
 }
 
 struct Served {
