@@ -27,8 +27,7 @@ pub struct Watch<'a> {
 impl Watch<'_> {
     fn step(&mut self, what: &str) -> Result<(), Failure> {
         if self.stop.load(Ordering::Relaxed) {
-            let happened = "it was interrupted";
-            return Err(Failure::new(Cause::Interrupted, "bring the lab up", what, happened, ""));
+            return Err(interrupted(what));
         }
         (self.say)(what);
         Ok(())
@@ -68,9 +67,20 @@ pub fn up(name: &str, plan: &Plan, watch: &mut Watch) -> Result<(), Failure> {
         latencies: BTreeMap::new(),
         kvm: None,
     };
+    directory.write_mark(&bed.mark)?;
+    let (done, stop) = (AtomicBool::new(false), watch.stop);
     let mut rising = Rising { directory, bed, watch };
-    let risen = rising.all();
+    let risen = std::thread::scope(|scope| {
+        let directory = rising.directory.clone();
+        let done = &done;
+        let guard = scope.spawn(move || interrupt(&directory, stop, done));
+        let risen = rising.all();
+        done.store(true, Ordering::Relaxed);
+        guard.thread().unpark();
+        risen
+    });
     if let Err(failure) = risen {
+        let failure = if stop.load(Ordering::Relaxed) { interrupted(name) } else { failure };
         let removed = state::remove(&rising.directory, Some(&rising.bed));
         drop(lock);
         return Err(match removed {
@@ -79,6 +89,21 @@ pub fn up(name: &str, plan: &Plan, watch: &mut Watch) -> Result<(), Failure> {
         });
     }
     Ok(())
+}
+
+/// Waits until all is done. Where it shall not go on, hosts are killed, so that nobody waits for
+/// what they are doing: a boot, a mount.
+fn interrupt(directory: &Directory, stop: &AtomicBool, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            state::kill_holders(directory);
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+fn interrupted(on: &str) -> Failure {
+    Failure::new(Cause::Interrupted, "bring the lab up", on, "it was interrupted", "")
 }
 
 fn make_and_lock(directory: &Directory) -> Result<Option<state::Lock>, Failure> {
@@ -184,7 +209,7 @@ impl Rising<'_, '_> {
         }
         let memory = machines.iter().map(|machine| u64::from(machine.memory_mib)).sum();
         vm::fits(memory, machines.len() as u64)?;
-        let images = Images::from_environment();
+        let images = Images::from_environment().until(self.watch.stop);
         let mut wanted: Vec<Image> = machines.iter().map(|machine| machine.image).collect();
         wanted.sort();
         wanted.dedup();
