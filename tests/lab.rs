@@ -319,6 +319,87 @@ fn a_number_that_another_process_has_now_is_spared() {
     stranger.wait().unwrap();
 }
 
+/// It may be lost where the machine crashed or its disk was full, or be of another version.
+#[test]
+fn a_lab_goes_down_whatever_is_written_of_it() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let file = beds.file("pair", PAIR);
+    beds.lab(&["up", &file, "--name", "other"]).expect(0);
+    let other = beds.traces("other");
+    let written = beds.directory("pair").join("bed.json");
+    let mark = beds.directory("pair").join("mark");
+    let newer = |bed: &str| bed.replacen("\"kind\"", "\"invented\": 1, \"kind\"", 1);
+    let half = |bed: &str| bed[..bed.len() / 2].to_owned();
+    let garbage = |_: &str| "\0\u{1}{{{".to_owned();
+    let spoilt: [(&dyn Fn(&str) -> String, bool); 4] =
+        [(&newer, true), (&half, true), (&garbage, true), (&half, false)];
+    for (spoil, has_mark) in spoilt {
+        beds.lab(&["up", &file]).expect(0);
+        let traces = beds.traces("pair");
+        assert!(!traces.processes.is_empty() && !traces.groups.is_empty());
+        fs::write(&written, spoil(&fs::read_to_string(&written).unwrap())).unwrap();
+        if !has_mark {
+            fs::remove_file(&mark).unwrap();
+        }
+        let status = beds.lab(&["status", "pair"]).expect(2);
+        assert!(status.err.contains("plimsoll lab down pair"), "{}", status.err);
+        beds.lab(&["down", "pair"]).expect(0);
+        traces.are_gone();
+    }
+
+    // Where nothing tells what is its, nothing is touched, and what may be its is named.
+    beds.lab(&["up", &file]).expect(0);
+    let traces = beds.traces("pair");
+    fs::write(&written, "{").unwrap();
+    fs::write(&mark, "****************").unwrap();
+    let ran = beds.lab(&["down", "pair"]).expect(1);
+    let words: Vec<&str> = ran.err.split([' ', '.', ';', '\n']).collect();
+    for pid in &traces.processes {
+        assert!(words.contains(&pid.to_string().as_str()), "{pid} in {}", ran.err);
+        let mut kill = Command::new("kill");
+        // Some are gone with others before their turn comes.
+        kill.args(["-KILL", &pid.to_string()]).stderr(Stdio::null()).status().unwrap();
+    }
+    assert!(!other.processes.iter().any(|pid| words.contains(&pid.to_string().as_str())));
+    for group in &traces.groups {
+        assert!(ran.err.contains(group.to_str().unwrap()), "{group:?} in {}", ran.err);
+        wait_until("the group is empty", || fs::remove_dir(group).is_ok());
+    }
+    let last = format!("rm -r {}", beds.directory("pair").display());
+    assert!(ran.err.contains(&last), "{}", ran.err);
+    fs::remove_dir_all(beds.directory("pair")).unwrap();
+    traces.are_gone();
+    assert_eq!(beds.traces("other").processes, other.processes, "another lab is untouched");
+}
+
+/// Packages that never come are not waited for.
+#[test]
+fn ctrl_c_ends_the_making_of_an_image() {
+    if !namespaces() || !lab::available(Need::Machines) {
+        return;
+    }
+    let beds = Beds::new();
+    let cache = beds.program.home().join("cache");
+    let deaf = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let file = beds.file("slow", "[host.a]\nkind = \"vm\"\n");
+    let mut up = beds.program.command(&["lab", "up", &file, "--quiet"]);
+    up.env("PLIMSOLL_LAB_CACHE", &cache);
+    up.env("PLIMSOLL_LAB_MIRROR", format!("http://{}", deaf.local_addr().unwrap()));
+    let mut up = up.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // apt has come to ask for packages.
+    let (_never_answered, _) = deaf.accept().unwrap();
+    signal(&up, "-INT");
+    wait_until("it ends", || up.try_wait().unwrap().is_some());
+    let ran = ended(up).expect(130);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
+    assert!(!beds.directory("slow").exists());
+    let lock = fs::File::create(cache.join("lock")).unwrap();
+    wait_until("nobody makes it any more", || lock.try_lock().is_ok());
+}
+
 #[test]
 fn ctrl_c_takes_down_what_is_there_of_it() {
     if !namespaces() {

@@ -11,7 +11,10 @@ mod machines {
 
 use lab::Need;
 use machines::{disks, inside};
-use support::beds::Beds;
+use std::fs;
+use std::process::Command;
+use support::beds::{Beds, machines_in};
+use support::{ended, signal, wait_until};
 
 /// One machine, and all that is asked of it.
 #[test]
@@ -30,6 +33,32 @@ fn a_machine_has_disks_and_a_terminal() {
     inside::streams(&beds);
     inside::a_shell_has_a_terminal(&beds);
     inside::a_closed_terminal_ends_its_shell(&beds);
+    // Also where nothing is left of what was written down.
+    fs::write(beds.directory("disks").join("bed.json"), "").unwrap();
+    fs::remove_file(beds.directory("disks").join("mark")).unwrap();
+    assert_eq!(machines_in(&beds.directory("disks")).len(), 1);
     beds.lab(&["down", "disks"]).expect(0);
+    traces.are_gone();
+}
+
+/// One that stands still never comes up.
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn ctrl_c_is_obeyed_while_machines_boot() {
+    if !lab::available(Need::Machines) {
+        return;
+    }
+    let beds = Beds::new();
+    let directory = beds.directory("n750");
+    let mut up = beds.program.start(&["lab", "up", "n750", "--quiet"]);
+    wait_until("its second machine runs", || machines_in(&directory).len() == 2);
+    let traces = beds.traces("n750");
+    for pid in machines_in(&directory) {
+        Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();
+    }
+    signal(&up, "-INT");
+    wait_until("it ends", || up.try_wait().unwrap().is_some());
+    let ran = ended(up).expect(130);
+    assert!(ran.err.contains("interrupted"), "{}", ran.err);
     traces.are_gone();
 }

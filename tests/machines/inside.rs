@@ -6,7 +6,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::pty::{Winsize, openpty};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::process::{Command, Stdio};
 
 /// What a command says is there before it ends, output and errors apart, and none of it is lost.
@@ -45,6 +45,11 @@ struct Keys {
 }
 
 impl Keys {
+    /// A copy, which no program inherits.
+    fn of(master: OwnedFd) -> Keys {
+        Keys { master: File::from(master.try_clone().unwrap()), seen: String::new() }
+    }
+
     fn press(&mut self, keys: &str) {
         self.seen.clear();
         self.master.write_all(keys.as_bytes()).unwrap();
@@ -69,7 +74,7 @@ impl Keys {
 pub fn a_shell_has_a_terminal(beds: &Beds) {
     let size = Winsize { ws_row: 33, ws_col: 101, ws_xpixel: 0, ws_ypixel: 0 };
     let terminal = openpty(Some(&size), None).unwrap();
-    let slave = File::from(terminal.slave);
+    let (slave, mut keys) = (File::from(terminal.slave), Keys::of(terminal.master));
     let settings = || {
         let said = Command::new("stty").arg("-g").stdin(slave.try_clone().unwrap()).output();
         said.unwrap().stdout
@@ -82,7 +87,6 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
     let end = || slave.try_clone().unwrap();
     let mut child =
         shell.env("TERM", "xterm").stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
-    let mut keys = Keys { master: File::from(terminal.master), seen: String::new() };
     keys.see("# ");
     assert_ne!(settings(), before, "every key is passed on");
     keys.press("stty size; tty; echo $TERM\r");
@@ -111,14 +115,13 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
 /// A terminal that is closed takes along what runs in it.
 pub fn a_closed_terminal_ends_its_shell(beds: &Beds) {
     let terminal = openpty(None, None).unwrap();
-    let slave = File::from(terminal.slave);
+    let (slave, mut keys) = (File::from(terminal.slave), Keys::of(terminal.master));
     let mut first = Command::new("setsid");
     first.args(["--ctty", "--wait"]);
     let mut shell = beds.program.command_under(first, &["lab", "shell", "disks/a"]);
     let end = || slave.try_clone().unwrap();
     let mut child = shell.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
     drop((shell, slave));
-    let mut keys = Keys { master: File::from(terminal.master), seen: String::new() };
     keys.see("# ");
     keys.press("echo beg''un; sleep 600.75\r");
     keys.see("begun");

@@ -4,7 +4,7 @@ use super::{Plimsoll, Ran};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The program with a place for labs of its own.
@@ -96,6 +96,7 @@ impl Traces {
     pub fn are_gone(&self) {
         assert!(!self.directory.exists(), "{}", self.directory.display());
         assert_eq!(marked(&self.mark), Vec::<u32>::new(), "processes are left");
+        assert_eq!(machines_in(&self.directory), Vec::<u32>::new(), "machines are left");
         let left: Vec<u32> = processes()
             .filter(|pid| namespace(*pid).is_some_and(|space| self.namespaces.contains(&space)))
             .collect();
@@ -121,6 +122,18 @@ fn marked(mark: &str) -> Vec<u32> {
     let has = |pid: &u32| {
         let all = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         all.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes())
+    };
+    processes().filter(has).collect()
+}
+
+/// Machines whose files lie there.
+pub fn machines_in(directory: &Path) -> Vec<u32> {
+    let sign = format!("path={}/", directory.display());
+    let has = |pid: &u32| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        let program = line.split('\0').next().unwrap_or_default();
+        program.contains("qemu-system-") && line.contains(&sign)
     };
     processes().filter(has).collect()
 }

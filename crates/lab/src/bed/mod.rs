@@ -35,7 +35,8 @@ use plan::Kind;
 use state::{Bed, Directory};
 use std::sync::Arc;
 
-/// Takes a lab down: removes all that it has made, after any crash too, and nothing else.
+/// Takes a lab down: removes all that it has made, after any crash too, and nothing else. Where what
+/// is written down of it cannot be read, what can be found.
 ///
 /// # Errors
 /// [`Cause::Usage`] where there is no such lab, or another command is at work on it.
@@ -45,7 +46,10 @@ pub fn down(name: &str) -> Result<(), Failure> {
     let Some(lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(name));
     };
-    let removed = state::remove(&directory, directory.read()?.as_ref());
+    let removed = match directory.read() {
+        Ok(bed) => state::remove(&directory, bed.as_ref()),
+        Err(_) => state::salvage(&directory),
+    };
     drop(lock);
     removed
 }

@@ -42,7 +42,7 @@ impl Cache {
         self.0.path()
     }
 
-    fn images(&self) -> Images {
+    fn images(&self) -> Images<'static> {
         Images::at(self.at()).with_mirror(NOWHERE)
     }
 

@@ -3,9 +3,11 @@
 
 mod process;
 mod remains;
+mod salvage;
 
 pub(crate) use process::{ProcessId, kill_all};
-pub(crate) use remains::remove;
+pub(crate) use remains::{kill_holders, remove};
+pub(crate) use salvage::salvage;
 
 use super::plan::{Delay, Plan};
 use model::{Cause, Failure};
@@ -164,7 +166,7 @@ impl Directory {
     pub fn read(&self) -> Result<Option<Bed>, Failure> {
         let path = self.path.join("bed.json");
         let failed = |happened: String| {
-            let next = "Remove the lab: plimsoll lab down.";
+            let next = format!("Remove the lab: plimsoll lab down {}.", self.name);
             Failure::new(Cause::Usage, "read what the lab has made", path.display(), happened, next)
         };
         let file = match File::open(&path) {
@@ -175,6 +177,15 @@ impl Directory {
         let mut text = String::new();
         file.take(LONGEST).read_to_string(&mut text).map_err(|error| failed(error.to_string()))?;
         serde_json::from_str(&text).map(Some).map_err(|error| failed(error.to_string()))
+    }
+
+    /// Writes the mark down apart, for the day on which `bed.json` cannot be read.
+    pub fn write_mark(&self, mark: &str) -> Result<(), Failure> {
+        let path = self.path.join("mark");
+        fs::write(&path, format!("{mark}\n")).map_err(|error| {
+            let tried = "write down what the lab makes";
+            Failure::new(cause(&error), tried, path.display(), error, "Make room there.")
+        })
     }
 
     /// Writes it down, whole or not at all.

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Killed processes are waited for so long; a machine with much memory takes a while.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(super) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Removes a lab with all that it has made. Namespaces, interfaces and mounts go with the processes
 /// that hold them.
@@ -16,16 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// # Errors
 /// What could not be removed. The rest is; what is written down stays, to try again.
 pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Failure> {
-    let failed = |happened: String| {
-        let next = "Try again in a while: plimsoll lab down.";
-        Err(Failure::new(
-            Cause::Trial,
-            "take the lab down",
-            directory.path().display(),
-            happened,
-            next,
-        ))
-    };
     if let Some(bed) = bed {
         let mut processes: Vec<ProcessId> = bed
             .holders
@@ -35,23 +25,38 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
         processes.extend(marked(MARK_VARIABLE, &bed.mark));
         if !kill_all(&processes, PATIENCE) {
             let left: Vec<u32> = processes.iter().filter(|p| p.alive()).map(|p| p.pid).collect();
-            return failed(format!("these processes do not end: {left:?}"));
+            return Err(failed(directory, format!("these processes do not end: {left:?}")));
         }
         for group in bed.groups.values() {
             if let Err(error) = remove_group(group) {
-                return failed(format!("the control group {} stays: {error}", group.display()));
+                let stays = format!("the control group {} stays: {error}", group.display());
+                return Err(failed(directory, stays));
             }
         }
     }
     match std::fs::remove_dir_all(directory.path()) {
-        Err(error) if error.kind() != ErrorKind::NotFound => failed(error.to_string()),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(failed(directory, error)),
         _ => Ok(()),
     }
 }
 
+pub(super) fn failed(directory: &Directory, happened: impl std::fmt::Display) -> Failure {
+    let next = "Try again in a while: plimsoll lab down.";
+    Failure::new(Cause::Trial, "take the lab down", directory.path().display(), happened, next)
+}
+
+/// Kills all that is written down of a lab: who waits for any of it waits no longer.
+pub(crate) fn kill_holders(directory: &Directory) {
+    let holders = directory.read().ok().flatten().map(|bed| bed.holders).unwrap_or_default();
+    holders
+        .values()
+        .flat_map(|h| h.processes.iter().copied().chain(h.inside))
+        .for_each(ProcessId::kill);
+}
+
 /// A control group can be removed once the last process in it is gone: those that were led into
 /// namespaces go with them, a moment later.
-fn remove_group(path: &Path) -> std::io::Result<()> {
+pub(super) fn remove_group(path: &Path) -> std::io::Result<()> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match std::fs::remove_dir(path) {

@@ -6,13 +6,15 @@ use crate::bed::saved::Saved;
 use crate::bed::state::{self, Holder, ProcessId};
 use crate::bed::vm::{self, Acceleration, Images, Machine};
 use model::{Cause, Failure};
+use std::sync::atomic::AtomicBool;
 
-impl Rising<'_, '_> {
+impl<'w> Rising<'_, 'w> {
     /// The images of machines that there is memory for.
-    pub(super) fn images(&mut self, machines: &[Machine]) -> Result<Images, Failure> {
+    pub(super) fn images(&mut self, machines: &[Machine]) -> Result<Images<'w>, Failure> {
         let memory = machines.iter().map(|machine| u64::from(machine.memory_mib)).sum();
         vm::fits(memory, machines.len() as u64)?;
-        let images = Images::from_environment();
+        let stop: &'w AtomicBool = self.watch.stop;
+        let images = Images::from_environment().until(stop);
         let mut wanted: Vec<Image> = machines.iter().map(|machine| machine.image).collect();
         wanted.sort();
         wanted.dedup();

@@ -38,8 +38,7 @@ impl Watch<'_> {
 /// Refuses the next step where it shall stop.
 fn go_on(stop: &AtomicBool, what: &str) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
-        let happened = "it was interrupted";
-        return Err(Failure::new(Cause::Interrupted, "bring the lab up", what, happened, ""));
+        return Err(interrupted(what));
     }
     Ok(())
 }
@@ -79,9 +78,20 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
         latencies: BTreeMap::new(),
         kvm: None,
     };
+    directory.write_mark(&bed.mark)?;
+    let (done, stop) = (AtomicBool::new(false), watch.stop);
     let mut rising = Rising { directory, bed, watch };
-    let risen = rising.all(afresh);
+    let risen = std::thread::scope(|scope| {
+        let directory = rising.directory.clone();
+        let done = &done;
+        let guard = scope.spawn(move || interrupt(&directory, stop, done));
+        let risen = rising.all(afresh);
+        done.store(true, Ordering::Relaxed);
+        guard.thread().unpark();
+        risen
+    });
     if let Err(failure) = risen {
+        let failure = if stop.load(Ordering::Relaxed) { interrupted(name) } else { failure };
         let removed = state::remove(&rising.directory, Some(&rising.bed));
         drop(lock);
         return Err(match removed {
@@ -90,6 +100,21 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
         });
     }
     Ok(())
+}
+
+/// Waits until all is done. Where it shall not go on, hosts are killed, so that nobody waits for
+/// what they are doing: a boot, a mount.
+fn interrupt(directory: &Directory, stop: &AtomicBool, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) {
+            state::kill_holders(directory);
+        }
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+}
+
+fn interrupted(on: &str) -> Failure {
+    Failure::new(Cause::Interrupted, "bring the lab up", on, "it was interrupted", "")
 }
 
 fn make_and_lock(directory: &Directory) -> Result<Option<state::Lock>, Failure> {

@@ -4,7 +4,7 @@
 //! a machine is booted with it once after each boot of this one, and the answer kept.
 
 use super::{Image, Images, Machine, qemu};
-use model::Failure;
+use model::{Cause, Failure};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub enum Acceleration {
     Emulated,
 }
 
-pub(super) fn acceleration(images: &Images) -> Result<Acceleration, Failure> {
+pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure> {
     let device = Path::new("/dev/kvm");
     if OpenOptions::new().read(true).write(true).open(device).is_err() {
         return Ok(Acceleration::Emulated);
@@ -73,10 +73,13 @@ fn boots(images: &Images) -> Result<bool, Failure> {
         Ok(())
     };
     let up = qemu::start(&machine, &files, None, Acceleration::Kvm, &mut journal)
-        .and_then(|()| super::ready(&machine, PATIENCE));
+        .and_then(|()| super::ready_unless(&machine, PATIENCE, images.stop()));
     if let Some(pid) = pid {
         qemu::kill(pid);
     }
     let _ = std::fs::remove_dir_all(&directory);
-    Ok(up.is_ok())
+    match up {
+        Err(failure) if failure.cause == Cause::Interrupted => Err(failure),
+        up => Ok(up.is_ok()),
+    }
 }

@@ -25,6 +25,7 @@ use monitor::Monitor;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What QEMU itself takes beside the memory of its machine, MiB.
@@ -133,8 +134,20 @@ pub fn acceleration(image: Image, images: &Images) -> Result<Acceleration, Failu
     }
 }
 
+/// Whether a word of a command line makes QEMU's monitor in this directory.
+pub(in crate::bed) fn is_monitor_in(word: &str, directory: &Path) -> bool {
+    qemu::monitor_option(directory, "").rsplit_once('/').is_some_and(|(start, _)| {
+        word.strip_prefix(start)
+            .is_some_and(|rest| rest.starts_with('/') && !rest[1..].contains('/'))
+    })
+}
+
 /// Waits until a machine takes commands. In a failure: the last lines of its console.
 pub fn ready(machine: &Machine, patience: Duration) -> Result<(), Failure> {
+    ready_unless(machine, patience, &AtomicBool::new(false))
+}
+
+fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Result<(), Failure> {
     let until = Instant::now() + patience;
     let failed = |happened: String| {
         let said = console::last_lines(&machine.directory, &machine.name);
@@ -143,6 +156,9 @@ pub fn ready(machine: &Machine, patience: Duration) -> Result<(), Failure> {
         Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
     };
     loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(interrupted(&machine.name));
+        }
         if !qemu::answers(machine) {
             return failed("QEMU has ended".to_owned());
         }
@@ -170,6 +186,10 @@ pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
     }
     let happened = String::from_utf8_lossy(&set.errors).trim().to_owned();
     Err(Failure::new(Cause::Trial, "tell a machine the time", &machine.name, happened, ""))
+}
+
+fn interrupted(on: &str) -> Failure {
+    Failure::new(Cause::Interrupted, "boot a machine", on, "it was interrupted", "")
 }
 
 /// Reaches a machine by its files; `name` is what the user calls it in this module's failures.

@@ -23,6 +23,12 @@ const TRIED: &str = "start a virtual machine";
 const DETACH: &str =
     r#"exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
 
+/// The option that makes it, by which a machine is found whatever else is lost.
+pub(super) fn monitor_option(directory: &Path, machine: &str) -> String {
+    let monitor = monitor(directory, machine);
+    format!("socket,id=monitor,server=on,wait=off,path={}", path(&monitor))
+}
+
 /// What QEMU complains of.
 fn complaints(directory: &Path, machine: &str) -> PathBuf {
     directory.join(format!("{machine}.qemu"))
@@ -170,8 +176,7 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     let console = console(&machine.directory, &machine.name);
     add("-chardev", format!("file,id=console,append=on,path={}", path(&console)));
     add("-serial", "chardev:console".to_owned());
-    let monitor = monitor(&machine.directory, &machine.name);
-    add("-chardev", format!("socket,id=monitor,server=on,wait=off,path={}", path(&monitor)));
+    add("-chardev", monitor_option(&machine.directory, &machine.name));
     add("-mon", "chardev=monitor,mode=control".to_owned());
     if let Some(root) = &files.root {
         let options = "if=none,id=root,format=raw,readonly=on";

@@ -4,10 +4,14 @@ use super::{MIRROR_VARIABLE, fingerprint};
 use crate::bed::plan::Image;
 use crate::program;
 use model::{Cause, Failure};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the root of a machine is made of.
 const PACKAGES: &str = "bash busybox-static cifs-utils conntrack coreutils cryptsetup-bin dash dmsetup \
@@ -73,7 +77,12 @@ impl Recipe {
     }
 
     /// Which packages it is made of, as the mirror has them now.
-    pub(super) fn versions(&self, cache: &Path, lock: &File) -> Result<String, Failure> {
+    pub(super) fn versions(
+        &self,
+        cache: &Path,
+        lock: &File,
+        stop: &AtomicBool,
+    ) -> Result<String, Failure> {
         let compiler = if self.name == "mips" { MIPS_COMPILER } else { COMPILER };
         if let Some((program, package)) = PROGRAMS
             .into_iter()
@@ -86,8 +95,8 @@ impl Recipe {
             ));
         }
         self.write_guest(cache)?;
-        self.step("update", cache, None, lock)?;
-        let versions = self.step("versions", cache, None, lock)?;
+        self.step("update", cache, None, lock, stop)?;
+        let versions = self.step("versions", cache, None, lock, stop)?;
         if versions.lines().count() < 2 {
             let next = "Look at the mirror, and try again.";
             return Err(self.cannot(format!("{} has no such packages", self.mirror), next));
@@ -96,8 +105,14 @@ impl Recipe {
     }
 
     /// Makes it in an empty directory.
-    pub(super) fn make(&self, cache: &Path, out: &Path, lock: &File) -> Result<(), Failure> {
-        self.step("make", cache, Some(out), lock).map(drop)
+    pub(super) fn make(
+        &self,
+        cache: &Path,
+        out: &Path,
+        lock: &File,
+        stop: &AtomicBool,
+    ) -> Result<(), Failure> {
+        self.step("make", cache, Some(out), lock, stop).map(drop)
     }
 
     fn write_guest(&self, cache: &Path) -> Result<(), Failure> {
@@ -117,10 +132,12 @@ impl Recipe {
         cache: &Path,
         out: Option<&Path>,
         lock: &File,
+        stop: &AtomicBool,
     ) -> Result<String, Failure> {
         let guest = cache.join("guest");
         let run = || {
-            Command::new("/bin/sh")
+            let mut command = Command::new("/bin/sh");
+            command
                 .arg(guest.join("build.sh"))
                 .arg(step)
                 .arg(cache.join("apt"))
@@ -132,10 +149,12 @@ impl Recipe {
                 .env("SUITE", self.suite)
                 .env("PACKAGES", PACKAGES)
                 .env("GUEST", &guest)
-                .stdin(Stdio::from(lock.try_clone()?))
-                .output()
+                .stdin(Stdio::from(lock.try_clone()?));
+            output_unless(command, stop)
         };
-        let done = run().map_err(|error| self.cannot(error, ""))?;
+        let Some(done) = run().map_err(|error| self.cannot(error, ""))? else {
+            return Err(super::super::interrupted("its image"));
+        };
         let log = [&done.stdout[..], &done.stderr].concat();
         let _ = fs::write(cache.join(format!("{step}-{}.log", self.name)), &log);
         if done.status.success() {
@@ -159,6 +178,41 @@ impl Recipe {
         let tried = "make the image of a virtual machine";
         Failure::new(Cause::Unreachable, tried, self.name, happened, next)
     }
+}
+
+/// What a program leaves that is ended with all that it has started once `stop` is set; `None` then.
+fn output_unless(mut command: Command, stop: &AtomicBool) -> io::Result<Option<Output>> {
+    let mut child =
+        command.process_group(0).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let group = Pid::from_raw(child.id().cast_signed());
+    let (out, err) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let out = scope.spawn(|| read(out));
+        let err = scope.spawn(|| read(err));
+        let status = loop {
+            if let Some(status) = child.try_wait()? {
+                break Some(status);
+            }
+            if stop.load(Ordering::Relaxed) {
+                // Whoever has ended meanwhile is not there any more.
+                let _ = killpg(group, Signal::SIGKILL);
+                child.wait()?;
+                break None;
+            }
+            std::thread::sleep(super::TURN);
+        };
+        let joined = |thread: std::thread::ScopedJoinHandle<'_, io::Result<Vec<u8>>>| {
+            thread.join().unwrap_or_else(|_| Ok(Vec::new()))
+        };
+        let (stdout, stderr) = (joined(out)?, joined(err)?);
+        Ok(status.map(|status| Output { status, stdout, stderr }))
+    })
+}
+
+fn read(from: Option<impl Read>) -> io::Result<Vec<u8>> {
+    let mut all = Vec::new();
+    from.map(|mut from| from.read_to_end(&mut all)).transpose()?;
+    Ok(all)
 }
 
 fn elsewhere(cache: &Path) -> String {

@@ -11,11 +11,12 @@ use crate::bed::plan::Image;
 use make::Recipe;
 use model::{Cause, Failure};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -31,9 +32,10 @@ const FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// The images of this user.
 #[derive(Debug)]
-pub struct Images {
+pub struct Images<'a> {
     cache: PathBuf,
     mirror: String,
+    stop: &'a AtomicBool,
     /// Those that were looked through already.
     known: Mutex<BTreeMap<Image, Files>>,
 }
@@ -49,10 +51,16 @@ pub struct Files {
     pub root: Option<PathBuf>,
 }
 
-impl Images {
+/// Nobody stops it.
+static NEVER: AtomicBool = AtomicBool::new(false);
+
+/// How often is looked whether it shall stop.
+const TURN: Duration = Duration::from_millis(20);
+
+impl Images<'_> {
     /// Those in `$PLIMSOLL_LAB_CACHE`, else in `$XDG_CACHE_HOME/plimsoll/lab` or
     /// `~/.cache/plimsoll/lab`.
-    pub fn from_environment() -> Images {
+    pub fn from_environment() -> Images<'static> {
         let of = |name: &str| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
         let cache = of(CACHE_VARIABLE).unwrap_or_else(|| {
             let home = || of("HOME").unwrap_or_else(|| "/root".into()).join(".cache");
@@ -64,13 +72,23 @@ impl Images {
     }
 
     /// Those in a directory, which is made when it is needed.
-    pub fn at(cache: impl Into<PathBuf>) -> Images {
-        Images { cache: cache.into(), mirror: MIRROR.to_owned(), known: Mutex::default() }
+    pub fn at(cache: impl Into<PathBuf>) -> Images<'static> {
+        let mirror = MIRROR.to_owned();
+        Images { cache: cache.into(), mirror, stop: &NEVER, known: Mutex::default() }
     }
 
     /// The same with packages of another mirror.
-    pub fn with_mirror(self, mirror: &str) -> Images {
+    pub fn with_mirror(self, mirror: &str) -> Self {
         Images { mirror: mirror.to_owned(), ..self }
+    }
+
+    /// The same, but what takes long is given up once this is set.
+    pub fn until(self, stop: &AtomicBool) -> Images<'_> {
+        Images { cache: self.cache, mirror: self.mirror, stop, known: self.known }
+    }
+
+    pub(super) fn stop(&self) -> &AtomicBool {
+        self.stop
     }
 
     /// Where they lie.
@@ -102,7 +120,15 @@ impl Images {
         let lock = File::create(self.cache.join("lock")).map_err(failed)?;
         if lock.try_lock().is_err() {
             progress("waiting for another lab that makes images");
-            lock.lock().map_err(failed)?;
+            while let Err(error) = lock.try_lock() {
+                if let TryLockError::Error(error) = error {
+                    return Err(failed(error));
+                }
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(super::interrupted("its image"));
+                }
+                std::thread::sleep(TURN);
+            }
         }
         let current = Current { path: self.cache.join(format!("{}.current", recipe.name())) };
         let kept = current.read().map(|name| self.cache.join(name));
@@ -114,8 +140,9 @@ impl Images {
             return Ok(kept.clone());
         }
         progress("asking for the newest packages");
-        let versions = match recipe.versions(&self.cache, &lock) {
+        let versions = match recipe.versions(&self.cache, &lock, self.stop) {
             Ok(versions) => versions,
+            Err(failure) if failure.cause == Cause::Interrupted => return Err(failure),
             Err(failure) => {
                 let Some(kept) = kept else { return Err(failure) };
                 progress("the packages are out of reach; taking the image that is here");
@@ -139,7 +166,11 @@ impl Images {
         // Nobody else makes one now: left by somebody who was killed.
         remove(&making).map_err(failed)?;
         fs::create_dir_all(&making).map_err(failed)?;
-        recipe.make(&self.cache, &making, lock)?;
+        if let Err(failure) = recipe.make(&self.cache, &making, lock, self.stop) {
+            // Made anew another time, whatever is left of it.
+            let _ = remove(&making);
+            return Err(failure);
+        }
         fs::write(making.join(recipe.stamp()), "").map_err(failed)?;
         remove(place).map_err(failed)?;
         fs::rename(&making, place).map_err(failed)
