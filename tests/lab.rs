@@ -368,6 +368,8 @@ fn a_lab_goes_down_whatever_is_written_of_it() {
         assert!(ran.err.contains(group.to_str().unwrap()), "{group:?} in {}", ran.err);
         wait_until("the group is empty", || fs::remove_dir(group).is_ok());
     }
+    let alive = |pid: &u32| std::path::Path::new(&format!("/proc/{pid}")).exists();
+    wait_until("all are gone", || !traces.processes.iter().any(alive));
     let last = format!("rm -r {}", beds.directory("pair").display());
     assert!(ran.err.contains(&last), "{}", ran.err);
     fs::remove_dir_all(beds.directory("pair")).unwrap();
