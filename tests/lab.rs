@@ -333,10 +333,12 @@ fn a_lab_goes_down_whatever_is_written_of_it() {
     let mark = beds.directory("pair").join("mark");
     let newer = |bed: &str| bed.replacen("\"kind\"", "\"invented\": 1, \"kind\"", 1);
     let half = |bed: &str| bed[..bed.len() / 2].to_owned();
-    let garbage = |_: &str| "\0\u{1}{{{".to_owned();
-    let spoilt: [(&dyn Fn(&str) -> String, bool); 4] =
-        [(&newer, true), (&half, true), (&garbage, true), (&half, false)];
-    for (spoil, has_mark) in spoilt {
+    for (what, has_mark) in [("newer", true), ("half", true), ("garbage", true), ("half", false)] {
+        let spoil = |bed: &str| match what {
+            "newer" => newer(bed),
+            "half" => half(bed),
+            _ => "\0\u{1}{{{".to_owned(),
+        };
         beds.lab(&["up", &file]).expect(0);
         let traces = beds.traces("pair");
         assert!(!traces.processes.is_empty() && !traces.groups.is_empty());

@@ -108,8 +108,9 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
     keys.press("echo =hallo\u{1b}[D\u{1b}[D\u{7f}X=\r");
     keys.see("\r=haX=lo\r\n");
     keys.see("# ");
-    keys.press("echo beg''un; sleep 600\r");
-    keys.see("begun");
+    keys.press("sleep 600.25\r");
+    // Before that, Ctrl-C is the shell's own.
+    wait_until("it sleeps", || beds.on("disks/a", "pgrep -cx sleep || :").trim() == "1");
     keys.press("\u{3}");
     keys.see("# ");
     keys.press("echo code=$?\r");
@@ -132,10 +133,10 @@ pub fn a_closed_terminal_ends_its_shell(beds: &Beds) {
     let mut child = shell.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
     drop((shell, slave));
     keys.see("# ");
-    keys.press("echo beg''un; sleep 600.75\r");
-    keys.see("begun");
+    keys.press("sleep 600.75\r");
+    let sleepers = || beds.on("disks/a", "pgrep -cx sleep || :");
+    wait_until("it sleeps", || sleepers().trim() == "1");
     drop(keys);
     wait_until("it has ended", || child.try_wait().unwrap().is_some());
-    let sleepers = || beds.on("disks/a", "pgrep -fc '[s]leep 600.75' || :");
     wait_until("so has what ran in it", || sleepers().trim() == "0");
 }
