@@ -55,11 +55,15 @@ impl Keys {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits until this is on the screen since the last keys.
+    /// Waits until this is on the screen, after what was seen before.
     #[track_caller]
     fn see(&mut self, what: &str) {
         let mut bytes = [0; 4096];
-        while !self.seen.contains(what) {
+        loop {
+            if let Some((_, rest)) = self.seen.split_once(what) {
+                self.seen = rest.to_owned();
+                return;
+            }
             let mut fds = [PollFd::new(self.master.as_fd(), PollFlags::POLLIN)];
             let ready = poll(&mut fds, PollTimeout::from(60_000_u16)).unwrap();
             assert!(ready > 0, "no {what:?} in {:?}", self.seen);
@@ -92,20 +96,26 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
     keys.press("stty size; tty; echo $TERM\r");
     keys.see("\r33 101\r\n/dev/pts/");
     keys.see("xterm\r\n");
+    // What is typed before its prompt is there, it does not edit.
+    keys.see("# ");
     let stty = ["rows", "44", "cols", "111"];
     assert!(Command::new("stty").args(stty).stdin(end()).status().unwrap().success());
     // The shell there hears of it by a signal.
     keys.press("until [ \"$(stty size)\" = '44 111' ]; do sleep 0.1; done; echo it is larg''er\r");
     keys.see("it is larger");
+    keys.see("# ");
     // The cursor goes left over an o and an l; the l before it is taken away.
     keys.press("echo =hallo\u{1b}[D\u{1b}[D\u{7f}X=\r");
     keys.see("\r=haX=lo\r\n");
-    keys.press("echo beg''un; sleep 600\r");
-    keys.see("begun");
+    keys.see("# ");
+    keys.press("sleep 600.25\r");
+    // Before that, Ctrl-C is the shell's own.
+    wait_until("it sleeps", || beds.on("disks/a", "pgrep -cx sleep || :").trim() == "1");
     keys.press("\u{3}");
     keys.see("# ");
     keys.press("echo code=$?\r");
     keys.see("code=130");
+    keys.see("# ");
     keys.press("exit 7\r");
     wait_until("the shell has ended", || child.try_wait().unwrap().is_some());
     assert_eq!(child.wait().unwrap().code(), Some(7));
@@ -123,10 +133,10 @@ pub fn a_closed_terminal_ends_its_shell(beds: &Beds) {
     let mut child = shell.stdin(end()).stdout(end()).stderr(end()).spawn().unwrap();
     drop((shell, slave));
     keys.see("# ");
-    keys.press("echo beg''un; sleep 600.75\r");
-    keys.see("begun");
+    keys.press("sleep 600.75\r");
+    let sleepers = || beds.on("disks/a", "pgrep -cx sleep || :");
+    wait_until("it sleeps", || sleepers().trim() == "1");
     drop(keys);
     wait_until("it has ended", || child.try_wait().unwrap().is_some());
-    let sleepers = || beds.on("disks/a", "pgrep -fc '[s]leep 600.75' || :");
     wait_until("so has what ran in it", || sleepers().trim() == "0");
 }

@@ -109,9 +109,9 @@ fn mounted(
     for wanted in mount.options.split(',') {
         assert!(options.split(',').any(|option| option == wanted), "{wanted} in {listed}");
     }
-    let shares = server.samba.iter().flat_map(|samba| &samba.shares);
-    let share = shares.filter(|share| share.name == mount.from.path).map(|share| &share.path);
-    let there = share.last().unwrap_or(&mount.from.path);
+    let mut shares = server.samba.iter().flat_map(|samba| &samba.shares);
+    let share = shares.find(|share| share.name == mount.from.path).map(|share| &share.path);
+    let there = share.unwrap_or(&mount.from.path);
     let file = at.replace('/', "-");
     let sum = inside(&format!(
         "head -c 300000 /dev/urandom >{at}/{file}; sync {at}/{file}; sha256sum <{at}/{file}"

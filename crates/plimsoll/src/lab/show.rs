@@ -82,7 +82,8 @@ fn disk(disk: &DiskStatus) -> String {
         let _ = write!(text, "  +{latency}");
     }
     if let Some(measured) = disk.measured_latency {
-        let _ = write!(text, " (a read takes {measured})");
+        // The rest is chance.
+        let _ = write!(text, " (a read takes {:.1} ms)", measured.0 as f64 / 1000.0);
     }
     text
 }

@@ -1,6 +1,6 @@
 //! The process that holds a host.
 
-use crate::bed::state::{Holder, MARK_VARIABLE, ProcessId};
+use crate::bed::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE, ProcessId};
 use crate::program;
 use model::{Cause, Failure};
 use std::io::{Read, Write};
@@ -49,7 +49,7 @@ impl Starting {
     ///
     /// # Errors
     /// Where namespaces cannot be had: [`Cause::NotPermitted`].
-    pub fn spawn(name: &str, mark: &str) -> Result<Starting, Failure> {
+    pub fn spawn(name: &str, mark: &str, lab: &Directory) -> Result<Starting, Failure> {
         let mut child = Command::new(find("setsid")?)
             .arg(find("unshare")?)
             .args(["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"])
@@ -57,6 +57,7 @@ impl Starting {
             .env_clear()
             .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
             .env(MARK_VARIABLE, mark)
+            .env(DIRECTORY_VARIABLE, lab.path())
             .current_dir("/")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

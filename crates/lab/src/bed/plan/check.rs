@@ -1,13 +1,16 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
 use super::read::{Problem, nearest};
-use super::{Host, Image, Kind, Link, Plan};
+use super::{DiskKind, Host, Image, Kind, Link, Plan};
 use model::is_lab_name;
 
 type Checked = Result<(), Problem>;
 
 /// Interfaces are called after their links, and Linux gives their names so many bytes.
 const LONGEST_INTERFACE: usize = 15;
+
+/// Disks of a machine that are files, and links: each kind has so many places on its bus.
+const MOST_DEVICES: usize = 8;
 
 /// Places in a namespace that are its own, where disks can be put without a trace on this machine.
 pub(crate) const OWN_PLACES: [&str; 3] = ["/srv/", "/mnt/", "/media/"];
@@ -118,6 +121,16 @@ impl Plan {
             if host.disks.values().take(i).any(|other| other.at == what.at) {
                 let at = ["host", name, "disk", disk, "at"];
                 return Err(Problem::new(&at, "two disks are there", "Take another place."));
+            }
+        }
+        if host.kind == Kind::Vm {
+            let files = host.disks.values().filter(|disk| disk.kind == DiskKind::File).count();
+            for (key, count) in [("disk", files), ("link", self.nics(name).len())] {
+                if count > MOST_DEVICES {
+                    let happened = format!("it has {count} of {key}, more than fit into a machine");
+                    let next = format!("Take {MOST_DEVICES} at most.");
+                    return Err(Problem::new(&at(key), happened, next));
+                }
             }
         }
         self.check_services(name, host)?;

@@ -161,6 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn more_than_fit_into_a_machine_are_refused() {
+        let lab = |files: usize, nulls: usize| {
+            let disk = |n, kind| {
+                format!(
+                    "[host.a.disk.{kind}{n}]\nat = \"/{kind}{n}\"\nsize = \"16MiB\"\nkind = \"{kind}\"\n"
+                )
+            };
+            let disks: String = (0..files)
+                .map(|n| disk(n, "file"))
+                .chain((0..nulls).map(|n| disk(n, "null")))
+                .collect();
+            Plan::read(&format!("[host.a]\nkind = \"vm\"\n{disks}"), "lab.toml")
+        };
+        assert!(lab(8, 3).is_ok());
+        let failure = lab(9, 0).unwrap_err();
+        assert!(failure.happened.contains("9 of disk"), "{failure}");
+    }
+
+    #[test]
     fn what_no_disk_can_do_is_told_with_its_line() {
         let size = "size = \"64MiB\"";
         for (vm, lines, line, happened) in [

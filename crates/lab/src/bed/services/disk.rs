@@ -162,14 +162,14 @@ mod tests {
         let delay = |device: &str, milliseconds: u64| {
             format!(
                 "/sbin/modprobe dm-delay\n\
-                 dmsetup create plimsoll-data --table \
+                 dmsetup create 'plimsoll-data' --table \
                  \"0 $(blockdev --getsz {device}) delay {device} 0 {milliseconds}\"\n\
-                 top=/dev/mapper/plimsoll-data\n"
+                 top=/dev/mapper/'plimsoll-data'\n"
             )
         };
-        let last = "mkdir -p /srv/data\n\
+        let last = "mkdir -p '/srv/data'\n\
              blkid $top >/dev/null || mke2fs -q -t ext4 -m 0 $top\n\
-             mount -t ext4 -o noinit_itable $top /srv/data\n";
+             mount -t ext4 -o noinit_itable $top '/srv/data'\n";
         let told = commands("data", "/dev/vdb", &disk, 2);
         assert_eq!(plain(&told), [first, &delay("/dev/vdb", 2), last].concat());
 
@@ -177,7 +177,7 @@ mod tests {
         let crypt = "/sbin/modprobe dm-crypt\n\
              key=$(od -A n -v -N 64 -t x1 /dev/urandom | tr -d ' \\n')\n\
              echo \"0 $(blockdev --getsz $top) crypt aes-xts-plain64 $key 0 $top 0 1 allow_discards\" |\n\
-             dmsetup create plimsoll-data.clear\n\
+             dmsetup create 'plimsoll-data'.clear\n\
              top=$top.clear\n";
         let told = commands("data", "/dev/vdb", &disk, 2);
         assert_eq!(plain(&told), [first, &delay("/dev/vdb", 2), crypt, last].concat());

@@ -28,6 +28,9 @@ pub const PARENT: &str = "/run/plimsoll/lab";
 /// What every process of a lab has in its environment, with [`Bed::mark`] as its value.
 pub(crate) const MARK_VARIABLE: &str = "PLIMSOLL_LAB_MARK";
 
+/// The same with the lab's directory.
+pub(crate) const DIRECTORY_VARIABLE: &str = "PLIMSOLL_LAB_DIRECTORY";
+
 /// `bed.json`: a lab and all that it has made.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Bed {

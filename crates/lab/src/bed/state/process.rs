@@ -3,7 +3,6 @@
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// A process by its number and the moment it was started.
@@ -66,12 +65,18 @@ pub(super) fn all() -> impl Iterator<Item = u32> {
 /// Every process that has this variable in the environment it was started with: also one that was
 /// started in the moment before it could be written down.
 pub(crate) fn marked(name: &str, value: &str) -> Vec<ProcessId> {
-    let wanted = format!("{name}={value}");
-    let has = |pid: &u32| {
-        let environment = std::fs::read(PathBuf::from(format!("/proc/{pid}/environ")));
-        environment.is_ok_and(|all| all.split(|b| *b == 0).any(|one| one == wanted.as_bytes()))
-    };
+    let has = |pid: &u32| variable(*pid, name).is_some_and(|found| found == value);
     all().filter(has).filter_map(ProcessId::of).collect()
+}
+
+/// What a variable had in the environment that a process was started with.
+pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+    let of = |one: &[u8]| {
+        let value = one.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
+        String::from_utf8(value.to_vec()).ok()
+    };
+    environment.split(|byte| *byte == 0).find_map(of)
 }
 
 /// Kills processes and waits until they are gone; whether they are.

@@ -1,9 +1,9 @@
 //! Taking away a lab whose `bed.json` cannot be read: cut off, damaged, or of another version of this
-//! program. What is certainly its is found by its mark and by its directory.
+//! program. What is its is found by its directory and its mark.
 
-use super::process::{ProcessId, all, kill_all, marked};
+use super::process::{ProcessId, all, kill_all, marked, variable};
 use super::remains::{PATIENCE, failed, remove_group};
-use super::{Directory, MARK_VARIABLE, names};
+use super::{DIRECTORY_VARIABLE, Directory, MARK_VARIABLE};
 use crate::bed::{netns::group, vm};
 use model::Failure;
 use std::fs;
@@ -15,19 +15,15 @@ const MARK_LENGTH: usize = 16;
 /// Removes what can be found of it.
 ///
 /// # Errors
-/// Where nothing tells which processes are its, and some belong to no lab that can be read: those
-/// are named, and nothing is removed.
+/// Where nothing tells its mark any more, and there are control groups of labs without processes:
+/// those are named.
 pub(crate) fn salvage(directory: &Directory) -> Result<(), Failure> {
-    let marks = marks(directory);
-    let mut processes: Vec<ProcessId> =
-        marks.iter().flat_map(|mark| marked(MARK_VARIABLE, mark)).collect();
+    let path = directory.path().display().to_string();
+    let mut processes = marked(DIRECTORY_VARIABLE, &path);
+    let mut marks = marks(directory);
+    marks.extend(processes.iter().filter_map(|process| variable(process.pid, MARK_VARIABLE)));
+    processes.extend(marks.iter().flat_map(|mark| marked(MARK_VARIABLE, mark)));
     processes.extend(all().filter(|pid| is_machine(*pid, directory)).filter_map(ProcessId::of));
-    if marks.is_empty() {
-        let (strays, groups) = (strays(), stray_groups());
-        if !strays.is_empty() || !groups.is_empty() {
-            return Err(nothing_is_certain(directory, &strays, &groups));
-        }
-    }
     if !kill_all(&processes, PATIENCE) {
         return Err(failed(directory, "its processes do not end"));
     }
@@ -35,6 +31,13 @@ pub(crate) fn salvage(directory: &Directory) -> Result<(), Failure> {
         remove_group(&group).map_err(|error| {
             failed(directory, format!("the control group {} stays: {error}", group.display()))
         })?;
+    }
+    let strays = if marks.is_empty() { stray_groups() } else { Vec::new() };
+    if !strays.is_empty() {
+        let strays = strays.join(" ");
+        let happened = format!("no mark tells whether these control groups were its: {strays}");
+        let next = format!("No process is in them: rmdir {strays}; then rm -r {path}");
+        return Err(Failure { next, ..failed(directory, happened) });
     }
     fs::remove_dir_all(directory.path()).map_err(|error| failed(directory, error))
 }
@@ -70,45 +73,6 @@ fn is_machine(pid: u32, directory: &Directory) -> bool {
     line.split('\0').any(|word| vm::is_monitor_in(word, directory.path()))
 }
 
-fn nothing_is_certain(directory: &Directory, strays: &[String], groups: &[String]) -> Failure {
-    let mut happened = "what it has made cannot be read".to_owned();
-    let mut orders = Vec::new();
-    for (what, order, names) in
-        [("processes", "kill -KILL", strays), ("control groups", "rmdir", groups)]
-    {
-        if !names.is_empty() {
-            let names = names.join(" ");
-            happened.push_str(&format!("; these {what} of labs may be its: {names}"));
-            orders.push(format!("{order} {names}"));
-        }
-    }
-    let place = directory.path().display();
-    let next = format!(
-        "Where they are: {}. Then, and where they are another lab's: rm -r {place}",
-        orders.join("; ")
-    );
-    Failure { next, ..failed(directory, happened) }
-}
-
-/// The marks of labs here that can be read.
-fn known_marks() -> Vec<String> {
-    let beds = names().into_iter().filter_map(|name| Directory::of(&name).read().ok().flatten());
-    beds.map(|bed| bed.mark).collect()
-}
-
-/// Processes of labs, of none here that can be read.
-fn strays() -> Vec<String> {
-    let known = known_marks();
-    let start = format!("{MARK_VARIABLE}=");
-    let stray = |pid: &u32| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        let environment = String::from_utf8_lossy(&environment).into_owned();
-        let mut marks = environment.split('\0').filter_map(|one| one.strip_prefix(&start));
-        marks.any(|mark| !known.iter().any(|known| known == mark))
-    };
-    all().filter(stray).map(|pid| pid.to_string()).collect()
-}
-
 /// Control groups are called after the mark.
 const GROUP: &str = "plimsoll-lab-";
 
@@ -128,8 +92,10 @@ fn groups(marks: &[String]) -> Vec<PathBuf> {
     all_groups().into_iter().filter(own).collect()
 }
 
+/// Those whose lab has no process, whoever's it was.
 fn stray_groups() -> Vec<String> {
-    let known = groups(&known_marks());
-    let stray = all_groups().into_iter().filter(|path| !known.contains(path));
+    let used: Vec<String> = all().filter_map(|pid| variable(pid, MARK_VARIABLE)).collect();
+    let used = groups(&used);
+    let stray = all_groups().into_iter().filter(|path| !used.contains(path));
     stray.map(|path| path.display().to_string()).collect()
 }

@@ -90,8 +90,9 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
         guard.thread().unpark();
         risen
     });
-    if let Err(failure) = risen {
-        let failure = if stop.load(Ordering::Relaxed) { interrupted(name) } else { failure };
+    // What failed, failed for that alone; and what is finished may have been killed meanwhile.
+    let stopped = stop.load(Ordering::Relaxed).then(|| interrupted(name));
+    if let Some(failure) = stopped.or(risen.err()) {
         let removed = state::remove(&rising.directory, Some(&rising.bed));
         drop(lock);
         return Err(match removed {

@@ -19,7 +19,7 @@ impl Rising<'_, '_> {
         let mut starting = Vec::new();
         for name in names {
             self.watch.step(&format!("{name}: namespaces"))?;
-            let one = Starting::spawn(&name, &self.bed.mark)?;
+            let one = Starting::spawn(&name, &self.bed.mark, &self.directory)?;
             self.bed.holders.insert(name.clone(), one.holder.clone());
             self.directory.write(&self.bed)?;
             self.limit(&name)?;
