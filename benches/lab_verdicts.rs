@@ -1,0 +1,161 @@
+//! Studies in one lab whose truth is known: two servers behind equal links, and one behind a link
+//! of a tenth less. How often does a verdict find a difference between the equal ones, and how often
+//! the one that is there? Every study is one of the built program with `--on`, under its stop rule.
+//!
+//!     cargo bench -p plimsoll --bench lab_verdicts -- 100
+//!
+//! The number is that of the studies of equals [100]; three tenths as many look for the difference.
+//! Each takes 12 to 30 seconds. The tests' runner is built where none is named.
+
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+use lab::Need;
+use model::Study;
+use stats::verdict::{Side, Verdict};
+use std::error::Error;
+use std::time::Instant;
+use support::Plimsoll;
+use support::beds::{Beds, goodput};
+use support::carried::runner;
+
+const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/labs/equals.toml");
+
+/// Of blocks so large that the link is the limit, and so small that one more or less in half a second
+/// is half a percent; files of no more than that, because the way to lay them out is the same link.
+const ARGUMENTS: [&str; 8] = [
+    "--pattern=sequential-read",
+    "--block=32KiB",
+    "--size=8MiB",
+    "--time=500ms",
+    "--max-time=30s",
+    "--baseline=0s",
+    "--quiet",
+    "--json=-",
+];
+
+/// Of so many studies so many found a difference, in one direction or the other.
+#[derive(Default)]
+struct Found {
+    studies: u32,
+    first_faster: u32,
+    second_faster: u32,
+    /// No difference of more than the margin.
+    equal: u32,
+    /// With an interval that misses the true ratio.
+    missed: u32,
+    half_widths: Vec<f64>,
+    ratios: Vec<f64>,
+    blocks: Vec<f64>,
+    seconds: f64,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for need in [Need::Namespaces, Need::Ganesha] {
+        if let Some(missing) = need.missing() {
+            println!("studies in a lab: not measured, because {missing}");
+            return Ok(());
+        }
+    }
+    let studies: u32 = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(100);
+    let mut beds = Beds::new();
+    if std::env::var_os("PLIMSOLL_RUNNER").is_none() {
+        let built = runner().to_str().ok_or("a path that is no text")?.to_owned();
+        beds.program =
+            std::mem::replace(&mut beds.program, Plimsoll::new()).with("PLIMSOLL_RUNNER", &built);
+    }
+    beds.lab(&["up", LAB, "--name=equals"]).expect(0);
+    for (server, rate) in [("a", 100e6), ("b", 100e6), ("c", 90e6)] {
+        let carried = goodput(&beds, "equals", server, "client");
+        println!("the link to {server} carries {:.1}% of its rate in TCP", carried / rate * 100.0);
+    }
+    Found::of(studies, &beds.program, "b", 1.0)?.print("equal links, of 100 Mbit/s");
+    Found::of(studies * 3 / 10, &beds.program, "c", 0.9)?.print("100 Mbit/s against 90");
+    Ok(())
+}
+
+impl Found {
+    /// Studies of `a` against another server, whose link's rate is `truth` of that of `a`.
+    fn of(
+        studies: u32,
+        program: &Plimsoll,
+        other: &str,
+        truth: f64,
+    ) -> Result<Found, Box<dyn Error>> {
+        let mut found = Found::default();
+        for seed in 1..=studies {
+            let begun = Instant::now();
+            let other = format!("nfs://{other}/srv/data");
+            let seed = format!("--seed={seed}");
+            let words = ["check", "--on=lab://equals/client", "nfs://a/srv/data", &other, &seed];
+            let ran = program.run(&[&words[..], &ARGUMENTS].concat()).expect(0);
+            found.count(&serde_json::from_str(&ran.out)?, truth)?;
+            found.seconds += begun.elapsed().as_secs_f64();
+            if found.studies.is_multiple_of(10) {
+                println!(
+                    "  after {}: {} and {} with a verdict of difference",
+                    found.studies, found.first_faster, found.second_faster
+                );
+            }
+        }
+        Ok(found)
+    }
+
+    fn count(&mut self, study: &Study, truth: f64) -> Result<(), &'static str> {
+        let findings = explain::findings(study);
+        let mut pairs = findings.workloads.iter().flat_map(|found| &found.pairs);
+        let claim = pairs.next().and_then(|pair| pair.claim).ok_or("a study without a claim")?;
+        let (Some(verdict), Some(interval)) = (claim.verdict, claim.ratio.interval) else {
+            return Err("a study without a verdict");
+        };
+        self.studies += 1;
+        match verdict.faster() {
+            Some(Side::A) => self.first_faster += 1,
+            Some(Side::B) => self.second_faster += 1,
+            None => {}
+        }
+        self.equal += u32::from(matches!(verdict, Verdict::NoPracticalDifference(_)));
+        self.missed += u32::from(!interval.contains(truth));
+        self.half_widths.push((interval.high / interval.low).sqrt() - 1.0);
+        self.ratios.push(claim.ratio.estimate);
+        self.blocks.push(claim.ratio.blocks as f64);
+        Ok(())
+    }
+
+    fn print(mut self, what: &str) {
+        let of = self.studies;
+        println!("{what}: {of} studies, {:.1} s each", self.seconds / f64::from(of.max(1)));
+        for (name, count) in [
+            ("a verdict of difference", self.first_faster + self.second_faster),
+            ("the first faster", self.first_faster),
+            ("the second faster", self.second_faster),
+            ("no practical difference", self.equal),
+            ("an interval that misses the links' ratio", self.missed),
+        ] {
+            let (low, high) = wilson(count, of);
+            println!("  {name}: {count} of {of} [{:.1}–{:.1}%]", low * 100.0, high * 100.0);
+        }
+        println!(
+            "  medians: ratio {:.3}, half-width of its interval {:.1}%, {} blocks",
+            median(&mut self.ratios),
+            median(&mut self.half_widths) * 100.0,
+            median(&mut self.blocks)
+        );
+    }
+}
+
+/// Wilson's 95% interval of a share.
+fn wilson(count: u32, of: u32) -> (f64, f64) {
+    const Z: f64 = 1.96;
+    let n = f64::from(of.max(1));
+    let share = f64::from(count) / n;
+    let centre = share + Z * Z / (2.0 * n);
+    let half = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
+    let whole = 1.0 + Z * Z / n;
+    (((centre - half) / whole).max(0.0), ((centre + half) / whole).min(1.0))
+}
+
+fn median(values: &mut [f64]) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
