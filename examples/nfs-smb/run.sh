@@ -21,4 +21,5 @@ plimsoll lab up ds218 --name nfs-smb
 trap 'plimsoll lab down nfs-smb' EXIT
 trap 'exit 130' INT TERM
 
-plimsoll check --on lab://nfs-smb/client /mnt/nfs /mnt/smb --size 16MiB --time 3s "$@"
+plimsoll check --on lab://nfs-smb/client /mnt/nfs /mnt/smb \
+    --workers 2 --size 16MiB --time 3s --max-time 8min "$@"

@@ -25,7 +25,8 @@ measure() {
     readers=$1 block=$2
     shift 2
     plimsoll check --on lab://readers/client nfs://server/srv/data --pattern sequential-read \
-        --workers "$readers" --block "$block" --size 8MiB --json "$files/$readers-$block.json" "$@"
+        --workers "$readers" --block "$block" --size 8MiB --max-time 2min \
+        --json "$files/$readers-$block.json" "$@"
 }
 
 study() {

@@ -45,7 +45,7 @@ on wan ip link set out-ruled gso_max_segs 1
 } | on ruled nft -f -
 
 plimsoll check --on lab://router-rules/lan nfs://10.77.3.2/srv/data nfs://10.77.4.2/srv/data \
-    --pattern sequential-read,random-read --size 32MiB "$@"
+    --pattern sequential-read,random-read --size 32MiB --max-time 3min "$@"
 
 echo
 echo "What the last rule of the router with rules has counted, and that of the other:"

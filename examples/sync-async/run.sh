@@ -24,8 +24,8 @@ trap 'exit 130' INT TERM
 
 mounts='/mnt/sync-16k /mnt/sync-32k /mnt/async-16k /mnt/async-32k'
 # shellcheck disable=SC2086 # a list of words
-plimsoll check --on lab://sync-async/client $mounts --workers 1 --size 8MiB \
+plimsoll check --on lab://sync-async/client $mounts --workers 1 --size 8MiB --max-time 5min \
     --pattern sequential-write --block 512KiB --time 6s "$@"
 # shellcheck disable=SC2086
-plimsoll check --on lab://sync-async/client $mounts --workers 1 --size 8MiB \
+plimsoll check --on lab://sync-async/client $mounts --workers 1 --size 8MiB --max-time 5min \
     --pattern random-write --time 3s "$@"
