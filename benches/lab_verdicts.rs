@@ -5,7 +5,8 @@
 //!     cargo bench -p plimsoll --bench lab_verdicts -- 100
 //!
 //! The number is that of the studies of equals [100]; after ten of them three look for the difference.
-//! Each takes 10 to 20 seconds. Other work on this machine costs power: `nice -n -15` before it helps. The tests' runner is built where none is named.
+//! Each takes 10 to 20 seconds. Other work on this machine costs power, which `nice -n -15` before it
+//! gives back. The tests' runner is built where none is named.
 
 #[path = "../tests/support/mod.rs"]
 mod support;
