@@ -31,7 +31,7 @@ help:
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' carries to other hosts"
-	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts; some minutes"
+	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; half an hour"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
@@ -83,7 +83,8 @@ runner: setup-demo
 
 # Virtual machines are slow where they are emulated, so these tests are not part of the others.
 check-machines: setup-machines
-	cargo test --workspace --locked --test machines -- --ignored
+	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
+	cargo test --workspace --locked --test machines --test examples -- --ignored --test-threads 1
 
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories

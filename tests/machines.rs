@@ -6,6 +6,8 @@ mod support;
 mod machines {
     pub mod disks;
     pub mod inside;
+    mod power;
+    mod saved;
     mod shipped;
 }
 

@@ -70,10 +70,14 @@ fn a_mounted_target_has_the_kernels_account() {
     for trial in study.trials.iter_mut().filter(|t| t.cell.target == 1) {
         trial.mount = Some(any_study::mount(0.007, 7));
     }
-    let said = "The kernel's client on /srv/data: 14 READ (1.00 ms from request to reply, 1.00 ms \
-                queued before), 4 failed and 14 Writes, 4 failed.";
+    for target in &mut study.targets {
+        target.mount_options = Some("rw,wsize=16384".into());
+    }
+    let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, \
+                1.00 ms queued before), 4 failed and 14 Writes, 4 failed.";
     let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
     assert_eq!(count(&terminal, said), 5, "{terminal}");
+    assert_eq!(count(&terminal, "mounted with rw,wsize=16384."), 1, "of one alone: {terminal}");
     assert_eq!(count(&html(&study), &said.replace('\'', "&#39;")), 5);
 }
 

@@ -56,13 +56,15 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         percent(plan.margin)
     ));
     let client = super::hosts::name(&plan.client().to_string());
-    for (facts, name) in study.targets.iter().zip(&shown.names) {
+    for (i, (facts, name)) in study.targets.iter().zip(&shown.names).enumerate() {
         let known = |text: &str| match text.is_empty() {
             true => "unknown".to_owned(),
             false => printable(text),
         };
+        let mounted = super::mounts::options(shown, i)
+            .map_or_else(String::new, |options| format!("; mounted with {}", printable(options)));
         said.push(format!(
-            "{name}: cache on {client}: {}; writes: {}.",
+            "{name}: cache on {client}: {}; writes: {}{mounted}.",
             known(&facts.client_cache),
             known(&facts.stability)
         ));

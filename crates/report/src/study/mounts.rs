@@ -1,7 +1,7 @@
 //! What the kernel's own client says of a mounted target.
 
 use super::Shown;
-use crate::figure::TIME;
+use crate::figure::{BYTES, TIME};
 use crate::names;
 use crate::text::{counted, listed, printable};
 use explain::WorkloadFindings;
@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 /// Operations that are worth a word, the most frequent ones.
 const MOST: usize = 3;
 
-/// "The kernel's client on nas: 12,000 READ, 1.02 ms from request to reply, 0.10 ms queued before."
+/// "The kernel's client on nas: 12000 READ of 16.1 KiB (1.02 ms from request to reply, 100 µs queued
+/// before)." The size is that of request and reply together, with their heads.
 pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
     let of_target = |target: &explain::TargetFindings| {
         let mut sums: BTreeMap<&str, MountOperation> = BTreeMap::new();
@@ -33,12 +34,21 @@ pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Strin
     found.targets.iter().filter_map(of_target).collect()
 }
 
+/// What a target is mounted with, where the kernel gave an account of it.
+pub(super) fn options<'a>(shown: &Shown<'a>, target: usize) -> Option<&'a str> {
+    let mut trials = shown.study.trials.iter().filter(|trial| trial.cell.target == target);
+    trials.any(|trial| trial.mount.is_some()).then_some(())?;
+    shown.study.targets.get(target)?.mount_options.as_deref()
+}
+
 fn add(sum: &mut MountOperation, more: &MountOperation) {
     sum.count = sum.count.saturating_add(more.count);
     sum.errors = sum.errors.saturating_add(more.errors);
     let Some(more) = more.wire else { return };
     let wire = sum.wire.get_or_insert_default();
     wire.transmissions = wire.transmissions.saturating_add(more.transmissions);
+    wire.sent_bytes = wire.sent_bytes.saturating_add(more.sent_bytes);
+    wire.received_bytes = wire.received_bytes.saturating_add(more.received_bytes);
     wire.queue_seconds += more.queue_seconds;
     wire.round_trip_seconds += more.round_trip_seconds;
 }
@@ -47,8 +57,10 @@ fn told(name: &str, sum: &MountOperation) -> String {
     let mut said = format!("{} {}", sum.count, printable(name));
     if let (Some(wire), true) = (sum.wire, sum.count > 0) {
         let each = |seconds: f64| TIME.value(seconds / sum.count as f64);
+        let bytes = wire.sent_bytes.saturating_add(wire.received_bytes) as f64 / sum.count as f64;
         said.push_str(&format!(
-            " ({} from request to reply, {} queued before",
+            " of {} ({} from request to reply, {} queued before",
+            BYTES.value(bytes),
             each(wire.round_trip_seconds),
             each(wire.queue_seconds)
         ));

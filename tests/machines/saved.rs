@@ -1,51 +1,13 @@
-//! `plimsoll lab` with virtual machines, as a user sees them. They take minutes where machines are
-//! emulated: `make check-machines`.
+//! Labs of machines that are saved, and killed at any moment.
 
-mod support;
-
-use model::{Outcome, Study};
+use super::super::support::Plimsoll;
+use super::super::support::beds::{Beds, machines_in, of_this_machine};
+use super::super::support::carried::runner;
+use lab::Need;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use support::beds::{Beds, of_this_machine};
-use support::carried::runner;
-use support::{Plimsoll, ended, signal};
-
-/// A server with a disk of which one half is exported with `async`, and a client that mounts both.
-const CUT: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.data]
-size = "256MiB"
-at = "/srv/data"
-[host.server.nfsd]
-threads = 4
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/data/sync"
-options = "rw,sync,no_root_squash"
-[[host.server.nfsd.export]]
-path = "/srv/data/async"
-options = "rw,async,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[[host.client.mount]]
-at = "/mnt/sync"
-from = "server:/srv/data/sync"
-type = "nfs"
-options = "vers=3"
-[[host.client.mount]]
-at = "/mnt/async"
-from = "server:/srv/data/async"
-type = "nfs"
-options = "vers=3"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A machine and nothing else.
 const ALONE: &str = r#"
@@ -58,13 +20,13 @@ at = "/srv/data"
 "#;
 
 /// A place for labs, with the images of this machine's user and saved labs of its own.
-struct Machines {
-    beds: Beds,
+pub struct Machines {
+    pub beds: Beds,
     cache: tempfile::TempDir,
 }
 
 impl Machines {
-    fn new() -> Machines {
+    pub fn new() -> Machines {
         let cache = tempfile::tempdir().unwrap();
         let images = lab::bed::vm::Images::from_environment();
         let mut made = |_: &str| ();
@@ -95,37 +57,17 @@ impl Machines {
     }
 }
 
-/// Machines are slow where they are emulated, and slower where others work.
-#[track_caller]
-fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !ready() {
-        assert!(begun.elapsed() < Duration::from_secs(300), "waited in vain until {what}");
-        std::thread::sleep(Duration::from_millis(200));
-    }
-}
-
 /// Which start of a machine this is: what its kernel did has its moments by the microsecond.
 fn boot(beds: &Beds, host: &str) -> String {
     beds.on(host, "dmesg | head -n 150 | sha256sum")
 }
 
-/// Processes that were told of something in this directory.
-fn processes_of(directory: &Path) -> Vec<u32> {
-    let wanted = directory.to_str().unwrap().to_owned();
-    let all = fs::read_dir("/proc").unwrap().flatten();
-    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
-    let told = |pid: &u32| {
-        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let words = String::from_utf8_lossy(&words).into_owned();
-        words.contains(&format!("{wanted}/")) && words.contains("qemu")
-    };
-    numbers.filter(told).collect()
-}
-
 #[test]
-#[ignore = "virtual machines: make check-machines"]
+#[ignore = "machines take minutes: make check-machines"]
 fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
+    if !lab::available(Need::Machines) {
+        return;
+    }
     let machines = Machines::new();
     let beds = &machines.beds;
     let file = beds.file("alone", ALONE);
@@ -189,8 +131,11 @@ fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
 }
 
 #[test]
-#[ignore = "virtual machines: make check-machines"]
+#[ignore = "machines take minutes: make check-machines"]
 fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
+    if !lab::available(Need::Machines) {
+        return;
+    }
     let machines = Machines::new();
     let beds = &machines.beds;
     let before = of_this_machine();
@@ -204,7 +149,7 @@ fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
         std::thread::sleep(Duration::from_millis(milliseconds));
         up.kill().unwrap();
         up.wait().unwrap();
-        let running = processes_of(&directory);
+        let running = machines_in(&directory);
         seen += running.len();
         if n % 2 == 1 {
             let numbers: Vec<String> = running.iter().map(u32::to_string).collect();
@@ -219,7 +164,7 @@ fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
             beds.lab(&["down", "alone"]).expect(0);
         }
         assert!(!directory.exists());
-        assert_eq!(processes_of(&directory), Vec::<u32>::new());
+        assert_eq!(machines_in(&directory), Vec::<u32>::new());
         assert_eq!(of_this_machine(), before);
     }
     assert!(seen >= 4, "some were killed while a machine ran: {seen}");
@@ -230,70 +175,4 @@ fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
     beds.lab(&["up", &file]).expect(0);
     let up = beds.on("alone/alone", "cat /proc/mounts");
     assert!(up.contains("/srv/data"), "{up}");
-
-    // Ctrl-C while it boots.
-    let interrupted =
-        beds.program.start(&["lab", "up", &file, "--name", "c", "--afresh", "--quiet"]);
-    let its = beds.directory("c");
-    wait_until("a machine runs", || !processes_of(&its).is_empty());
-    signal(&interrupted, "-INT");
-    ended(interrupted).expect(130);
-    assert!(!its.exists());
-    assert_eq!(processes_of(&its), Vec::<u32>::new());
-}
-
-/// A verified write through a mount while the server's power is cut; what came of it.
-fn cut(beds: &Beds, what: &str) -> Study {
-    let directory = format!("/mnt/{what}");
-    let words = [
-        "check",
-        "--on=lab://cut/client",
-        &directory,
-        "--verify",
-        "--stability=filesync",
-        "--pattern=sequential-write",
-        "--block=64KiB",
-        "--size=8MiB",
-        "--workers=1",
-        "--repeats=1",
-        "--time=300s",
-        "--timeout=120s",
-        "--baseline=0s",
-        "--quiet",
-    ];
-    let checking = beds.program.start(&words);
-    // Each write of the trial is a call of the server's; the file is laid out by others before.
-    let writes = || -> u64 {
-        let line = beds.on("cut/server", "grep '^proc3 ' /proc/net/rpc/nfsd");
-        line.split(' ').nth(9).unwrap().parse().unwrap()
-    };
-    let laid_out =
-        format!("stat -c %s /srv/data/{what}/.plimsoll-*/write.data 2>/dev/null || echo 0");
-    wait_until("the file is laid out", || {
-        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(8 << 20)
-    });
-    let begun = writes();
-    wait_until("writes are acknowledged", || writes() > begun + 300);
-    beds.lab(&["reset", "cut/server"]).expect(0);
-    let begun = writes();
-    wait_until("it goes on", || writes() > begun + 20);
-    ended(checking);
-    beds.program.exported("latest").unwrap()
-}
-
-#[test]
-#[ignore = "virtual machines: make check-machines"]
-fn what_a_server_called_stable_is_there_after_a_power_cut() {
-    let machines = Machines::new();
-    let beds = &machines.beds;
-    beds.lab(&["up", &beds.file("cut", CUT)]).expect(0);
-    let study = cut(beds, "sync");
-    let result = &study.trials[0].result;
-    assert_eq!(result.outcome, Outcome::Complete, "{result:?}");
-    // A server that says stable of what lies in its memory: this is found out.
-    let study = cut(beds, "async");
-    let result = &study.trials[0].result;
-    assert!(matches!(result.outcome, Outcome::Failed { .. }), "{result:?}");
-    let said = serde_json::to_string(&result).unwrap();
-    assert!(said.contains("content"), "{said}");
 }

@@ -1,0 +1,193 @@
+//! The examples as their reader runs them: their own scripts, most with shorter trials. Those with
+//! virtual machines take minutes and are run by `make check-machines`.
+
+mod support;
+
+use lab::{Need, available};
+use model::{Measure, Metric, OpKind, Outcome, Pattern, Study};
+use stats::verdict::{Side, Verdict};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use support::Ran;
+use support::beds::Beds;
+use support::carried::runner;
+use support::sound::assert_sound;
+
+/// Two blocks: there is a verdict, whatever it is.
+const SHORT: [&str; 4] = ["--repeats=2", "--time=300ms", "--baseline=0s", "--quiet"];
+
+/// Machines that run beside others would tell of these.
+static MACHINES: Mutex<()> = Mutex::new(());
+
+/// Runs an example's script to its end, with places of its own for labs and studies.
+#[track_caller]
+fn run(beds: &Beds, name: &str, arguments: &[&str]) -> Ran {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let built = Path::new(env!("CARGO_BIN_EXE_plimsoll")).parent().unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let program = beds.program.command::<&str>(&[]);
+    let variables = program.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    let ran = Command::new(examples.join(name).join("run.sh"))
+        .args(arguments)
+        .envs(variables)
+        .env("PLIMSOLL_RUNNER", runner())
+        .env("PATH", format!("{}:{path}", built.display()))
+        .stdin(Stdio::null())
+        .output();
+    let ran = Ran::from(ran.unwrap()).expect(0);
+    assert!(!beds.directory(name).exists(), "the lab is taken down");
+    ran
+}
+
+/// Every study that the example made, the first first.
+fn studies(beds: &Beds) -> Vec<Study> {
+    let listed = beds.program.run(&["list"]).expect(0).out;
+    let begins = listed.lines().filter(|line| !line.starts_with(' '));
+    begins.map(|line| beds.program.exported(line.split(' ').next().unwrap()).unwrap()).collect()
+}
+
+/// The verdict on a target against the first.
+#[track_caller]
+fn verdict(study: &Study, pattern: Pattern, target: usize) -> Verdict {
+    let findings = explain::findings(study);
+    let found = findings.workloads.iter().find(|found| found.workload.pattern == pattern);
+    let pair = found.and_then(|found| found.pairs.iter().find(|pair| pair.b == target));
+    let verdict = pair.and_then(|pair| pair.claim).and_then(|claim| claim.verdict);
+    verdict.unwrap_or_else(|| panic!("no verdict on {target} at {pattern}"))
+}
+
+/// All trials are there and hang together, and none carried more than the link does.
+#[track_caller]
+fn assert_carried(study: &Study, host: &str, blocks: usize, most_bits_per_second: f64) {
+    assert_sound(study);
+    assert_eq!(study.plan.on.as_ref().map(ToString::to_string).as_deref(), Some(host));
+    let cells = study.targets.len() * study.plan.workloads.len();
+    assert_eq!(study.trials.len(), cells * blocks, "every variant in every block");
+    for trial in &study.trials {
+        let rate = trial.result.quantities[&Metric::all(Measure::Throughput)] * 8.0;
+        assert!(rate < most_bits_per_second, "{rate} bit/s in trial {}", trial.number);
+    }
+}
+
+/// No operation failed. Whether an emulated machine found the time to watch its own load is another
+/// matter.
+#[track_caller]
+fn assert_complete(study: &Study) {
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
+        assert!(trial.result.ops.values().all(|stats| stats.errors.is_empty()));
+        assert!(trial.result.ops.values().any(|stats| stats.count > 0));
+    }
+}
+
+#[test]
+fn readers_and_blocks_on_one_server() {
+    if !available(Need::Namespaces) || !available(Need::Ganesha) {
+        return;
+    }
+    let beds = Beds::new();
+    let out = run(&beds, "readers", &SHORT).out;
+    let studies = studies(&beds);
+    for study in &studies {
+        assert_carried(study, "lab://readers/client", 2, 100e6);
+    }
+    let of = |study: &Study| {
+        let workload = &study.trials[0].cell.workload;
+        (workload.workers.get(), workload.block.0)
+    };
+    let variants: Vec<(u16, u64)> = studies.iter().map(of).collect();
+    assert_eq!(variants, [(1, 1 << 10), (1, 8 << 10), (2, 8 << 10), (3, 8 << 10)]);
+    // What is compared with what, and each comparison has its verdict on the page.
+    for (a, b) in [(0, 1), (1, 2), (1, 3)] {
+        let (a, b) = (&studies[a], &studies[b]);
+        let (_, page) = out.split_once(&format!("A: {} of", a.id.0)).expect("the comparison");
+        assert!(page.contains(&format!("B: {} of", b.id.0)), "{out}");
+        let across = explain::across(a, b);
+        assert!(across.counterparts[0].claim.is_some_and(|claim| claim.verdict.is_some()));
+    }
+    assert_eq!(out.matches("B / A").count(), 3, "{out}");
+}
+
+#[test]
+fn a_router_with_rules_and_one_without() {
+    if ![Need::Namespaces, Need::Ganesha, Need::Nftables].into_iter().all(available) {
+        return;
+    }
+    let beds = Beds::new();
+    let out = run(&beds, "router-rules", &SHORT).out;
+    let [study] = &studies(&beds)[..] else { panic!("one study in {out}") };
+    assert_carried(study, "lab://router-rules/lan", 2, 1e9);
+    for pattern in [Pattern::SequentialRead, Pattern::RandomRead] {
+        verdict(study, pattern, 1);
+    }
+    // All that was read through the router with rules went by its last rule.
+    let (_, counted) = out.rsplit_once(" bytes ").expect("a counter");
+    let counted: u64 = counted.split(' ').next().unwrap().parse().unwrap();
+    let through = study.trials.iter().filter(|trial| trial.cell.target == 1);
+    let read: u64 = through.map(|trial| trial.result.ops[&OpKind::Read].bytes).sum();
+    assert!(counted > read, "{counted} bytes counted, {read} read");
+    assert!(out.ends_with("no rules\n"), "{out}");
+}
+
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn async_exports_and_larger_transfers() {
+    if !available(Need::Machines) {
+        return;
+    }
+    let _alone = MACHINES.lock();
+    let beds = Beds::new();
+    let out = run(&beds, "sync-async", &["--repeats=8", "--quiet"]).out;
+    println!("{out}");
+    let [sequential, random] = &studies(&beds)[..] else { panic!("two studies in {out}") };
+    for study in [sequential, random] {
+        assert_complete(study);
+        let given: Vec<&str> = study.targets.iter().map(|target| target.given.as_str()).collect();
+        assert_eq!(given, ["/mnt/sync-16k", "/mnt/sync-32k", "/mnt/async-16k", "/mnt/async-32k"]);
+    }
+    let (sync_16k, sync_32k, async_16k) = (0, 1, 2);
+    let verdict = verdict(random, Pattern::RandomWrite, async_16k);
+    assert_eq!(verdict.faster(), Some(Side::B), "async: {verdict:?}");
+    let verdict = self::verdict(sequential, Pattern::SequentialWrite, sync_32k);
+    assert_eq!(verdict.faster(), Some(Side::B), "32 KiB: {verdict:?}");
+    // Mounts are what they are called: what a WRITE carries, with its head of some 200 bytes.
+    let sent = |target| {
+        let trials = sequential.trials.iter().filter(|trial| trial.cell.target == target);
+        let writes = trials.map(|trial| trial.mount.as_ref().unwrap().operations["WRITE"]);
+        let (bytes, count) = writes.fold((0, 0), |(bytes, count), operation| {
+            (bytes + operation.wire.unwrap().sent_bytes, count + operation.count)
+        });
+        bytes / count
+    };
+    assert!((16_384..17_000).contains(&sent(sync_16k)), "{} bytes", sent(sync_16k));
+    assert!((32_768..33_400).contains(&sent(sync_32k)), "{} bytes", sent(sync_32k));
+}
+
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn nfs_and_smb_of_one_server() {
+    if !available(Need::Machines) {
+        return;
+    }
+    let _alone = MACHINES.lock();
+    let beds = Beds::new();
+    let short = ["--repeats=2", "--quiet"];
+    let out = run(&beds, "nfs-smb", &short).out;
+    println!("{out}");
+    let [study] = &studies(&beds)[..] else { panic!("one study in {out}") };
+    assert_complete(study);
+    let patterns: BTreeSet<String> =
+        study.trials.iter().map(|t| t.cell.workload.pattern.to_string()).collect();
+    assert_eq!(patterns.len(), 5, "{patterns:?}");
+    for (target, system) in [(0, "nfs"), (1, "smb")] {
+        let mut trials = study.trials.iter().filter(|trial| trial.cell.target == target);
+        assert!(
+            trials.all(|t| t.mount.as_ref().is_some_and(|m| m.file_system.starts_with(system)))
+        );
+    }
+    for found in explain::findings(study).workloads {
+        verdict(study, found.workload.pattern, 1);
+    }
+}

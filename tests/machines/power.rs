@@ -1,0 +1,112 @@
+//! Power cuts in the middle of verified writes.
+
+use super::super::support::beds::Beds;
+use super::super::support::ended;
+use super::saved::Machines;
+use lab::Need;
+use model::{Outcome, Study};
+use std::time::{Duration, Instant};
+
+/// A server with a disk of which one half is exported with `async`, and a client that mounts both.
+const CUT: &str = r#"
+[host.server]
+kind = "vm"
+memory = "256MiB"
+[host.server.disk.data]
+size = "256MiB"
+at = "/srv/data"
+[host.server.nfsd]
+threads = 4
+versions = ["3"]
+[[host.server.nfsd.export]]
+path = "/srv/data/sync"
+options = "rw,sync,no_root_squash"
+[[host.server.nfsd.export]]
+path = "/srv/data/async"
+options = "rw,async,no_root_squash"
+[host.client]
+kind = "vm"
+memory = "256MiB"
+[[host.client.mount]]
+at = "/mnt/sync"
+from = "server:/srv/data/sync"
+type = "nfs"
+options = "vers=3"
+[[host.client.mount]]
+at = "/mnt/async"
+from = "server:/srv/data/async"
+type = "nfs"
+options = "vers=3"
+[link.lan]
+between = ["server", "client"]
+rate = "1Gbit/s"
+"#;
+
+/// Machines are slow where they are emulated, and slower where others work.
+#[track_caller]
+fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !ready() {
+        assert!(begun.elapsed() < Duration::from_secs(300), "waited in vain until {what}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// A verified write through a mount while the server's power is cut; what came of it.
+fn cut(beds: &Beds, what: &str) -> Study {
+    let directory = format!("/mnt/{what}");
+    let words = [
+        "check",
+        "--on=lab://cut/client",
+        &directory,
+        "--verify",
+        "--stability=filesync",
+        "--pattern=sequential-write",
+        "--block=64KiB",
+        "--size=8MiB",
+        "--workers=1",
+        "--repeats=1",
+        "--time=300s",
+        "--timeout=120s",
+        "--baseline=0s",
+        "--quiet",
+    ];
+    let checking = beds.program.start(&words);
+    // Each write of the trial is a call of the server's; the file is laid out by others before.
+    let writes = || -> u64 {
+        let line = beds.on("cut/server", "grep '^proc3 ' /proc/net/rpc/nfsd");
+        line.split(' ').nth(9).unwrap().parse().unwrap()
+    };
+    let laid_out =
+        format!("stat -c %s /srv/data/{what}/.plimsoll-*/write.data 2>/dev/null || echo 0");
+    wait_until("the file is laid out", || {
+        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(8 << 20)
+    });
+    let begun = writes();
+    wait_until("writes are acknowledged", || writes() > begun + 300);
+    beds.lab(&["reset", "cut/server"]).expect(0);
+    let begun = writes();
+    wait_until("it goes on", || writes() > begun + 20);
+    ended(checking);
+    beds.program.exported("latest").unwrap()
+}
+
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn what_a_server_called_stable_is_there_after_a_power_cut() {
+    if !lab::available(Need::Machines) {
+        return;
+    }
+    let machines = Machines::new();
+    let beds = &machines.beds;
+    beds.lab(&["up", &beds.file("cut", CUT)]).expect(0);
+    let study = cut(beds, "sync");
+    let result = &study.trials[0].result;
+    assert_eq!(result.outcome, Outcome::Complete, "{result:?}");
+    // A server that says stable of what lies in its memory: this is found out.
+    let study = cut(beds, "async");
+    let result = &study.trials[0].result;
+    assert!(matches!(result.outcome, Outcome::Failed { .. }), "{result:?}");
+    let said = serde_json::to_string(&result).unwrap();
+    assert!(said.contains("content"), "{said}");
+}
