@@ -16,6 +16,8 @@ STUDIES ?= 2000
 # skipped. On other machines it says what it lacks.
 ifeq ($(CI),true)
 export PLIMSOLL_REQUIRE ?= all
+# What is built once needs no notes for the next time.
+export CARGO_INCREMENTAL ?= 0
 endif
 
 .PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
