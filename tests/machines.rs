@@ -53,7 +53,10 @@ fn ctrl_c_is_obeyed_while_machines_boot() {
     let beds = Beds::new();
     let directory = beds.directory("n750");
     let mut up = beds.program.start(&["lab", "up", "n750", "--quiet"]);
-    wait_until("its second machine runs", || machines_in(&directory).len() == 2);
+    let speaks = |host: &str| {
+        fs::metadata(directory.join(format!("{host}.console"))).is_ok_and(|file| file.len() > 0)
+    };
+    wait_until("both machines boot", || speaks("client") && speaks("router"));
     let traces = beds.traces("n750");
     for pid in machines_in(&directory) {
         Command::new("kill").args(["-STOP", &pid.to_string()]).status().unwrap();
