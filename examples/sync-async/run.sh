@@ -23,7 +23,7 @@ plimsoll lab up lab.toml --name sync-async
 trap 'plimsoll lab down sync-async' EXIT
 trap 'exit 130' INT TERM
 
-# A sync export's COMMIT after each write would hide some of what larger transfers do.
+# Larger transfers on the async export alone: what a sync one's COMMIT takes is not theirs to save.
 # shellcheck disable=SC2086,SC2048 # words
 plimsoll check --on lab://sync-async/client /mnt/async-16k /mnt/async-32k \
     --workers 1 --size 8MiB --baseline 1s \
