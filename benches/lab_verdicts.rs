@@ -4,7 +4,7 @@
 //!
 //!     cargo bench -p plimsoll --bench lab_verdicts -- 100
 //!
-//! The number is that of the studies of equals [100]; after ten of them three look for the difference.
+//! The number is that of the studies of equals [20]; after ten of them three look for the difference.
 //! Each takes 10 to 20 seconds. Other work on this machine costs power, which `nice -n -15` before it
 //! gives back. The tests' runner is built where none is named.
 
@@ -59,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
     }
-    let studies: u32 = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(100);
+    let studies: u32 = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(20);
     let mut beds = Beds::new();
     if std::env::var_os("PLIMSOLL_RUNNER").is_none() {
         let built = runner().to_str().ok_or("a path that is no text")?.to_owned();

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and this machine lacks:
-#   scripts/setup.sh demo|lint|fuzz|bench|test|probe
+#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines
 #
 # Debian packages come by apt if this is root; otherwise they are named and the script stops.
 # Cargo's own tools go to target/tools, so nothing of the user's is changed.
