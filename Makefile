@@ -49,17 +49,18 @@ test: setup-test
 	$(MAKE) --no-print-directory check-tests
 	scripts/fuzz.sh 5
 
+# cargo-deny takes minutes to build, so the tests look at licences and sources by themselves.
+# Advisories need the advisory database from the network: see lint-advisories.
 lint: setup-lint
 	$(MAKE) --no-print-directory check-style
+	cargo deny --locked check --hide-inclusion-graph licenses bans sources
 
-# Advisories need the advisory database from the network, so they are not part of the tests: see
-# lint-advisories.
 check-style:
 	cargo fmt --all --check
 	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --locked --quiet
-	cargo deny --locked check --hide-inclusion-graph licenses bans sources
+	scripts/licences.py
 
 # Of the machines that plimsoll does not run on itself one will do here: the most different one.
 check-tests:

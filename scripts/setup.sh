@@ -14,6 +14,7 @@ ziglang_version=0.17.0
 
 # What to look for, and the package that brings it. A path may be a pattern.
 demo=(cc:gcc "/usr/include/stdlib.h:libc6-dev")
+lint=("${demo[@]}" python3:python3)
 fuzz=("${demo[@]}" c++:g++) # libFuzzer
 samba=(smbd:samba smbclient:smbclient setpriv:util-linux)
 bench=("${demo[@]}" fio:fio "${samba[@]}")
@@ -137,9 +138,13 @@ tool() {
         stop "$1 $2 could not be built: see above; needs the crates registry."
 }
 
-lint_tools() {
+style_tools() {
     component fmt rustfmt
     component clippy clippy
+}
+
+lint_tools() {
+    style_tools
     tool cargo-deny "$cargo_deny_version"
 }
 
@@ -164,13 +169,14 @@ case "$purpose" in
     *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|probe" ;;
 esac
 case "$purpose" in
-    demo | lint) packages "${demo[@]}" ;;
+    demo) packages "${demo[@]}" ;;
+    lint) packages "${lint[@]}" ;;
     fuzz) packages "${fuzz[@]}" ;;
     bench) packages "${bench[@]}" ;;
     probe) packages "${probe[@]}" ;;
     test) packages "${test[@]}" ;;
     machines) packages "${machines[@]}" ;;
 esac
-case "$purpose" in lint | test) lint_tools ;; esac
+case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac
 case "$purpose" in fuzz | test) fuzz_tools ;; esac
 case "$purpose" in probe | test) zig_tools ;; esac
