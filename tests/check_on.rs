@@ -260,7 +260,7 @@ fn under_way() -> Option<UnderWay> {
     let program = program(&sshd.configuration());
     let share = tempfile::tempdir().unwrap();
     let words =
-        ["--pattern=random-read", "--size=16MiB", "--repeats=3", "--time=3s", "--baseline=0s"];
+        ["--pattern=random-read", "--size=16MiB", "--repeats=3", "--time=6s", "--baseline=0s"];
     let child = program.start(&with(&["check", path(&share), "--on", &sshd.url(), "-q"], &words));
     wait_until("a trial has ended", || {
         program.exported("latest").is_some_and(|study| !study.trials.is_empty())
@@ -324,7 +324,7 @@ fn a_killed_runner_fails_its_trial_and_another_cleans_up() {
 fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
     let Some(run) = under_way() else { return };
     // Into the middle of a trial.
-    std::thread::sleep(std::time::Duration::from_secs(1));
+    std::thread::sleep(std::time::Duration::from_secs(3));
     // The one connection that all commands share: the only ssh that is a child of the program and
     // was there first.
     let configuration = run.sshd.configuration().display().to_string();

@@ -16,7 +16,7 @@ use support::carried::runner;
 use support::sound::assert_sound;
 
 /// Two blocks: there is a verdict, whatever it is.
-const SHORT: [&str; 4] = ["--repeats=2", "--time=300ms", "--baseline=0s", "--quiet"];
+const SHORT: [&str; 4] = ["--repeats=2", "--time=1s", "--baseline=0s", "--quiet"];
 
 /// Machines that run beside others would tell of these.
 static MACHINES: Mutex<()> = Mutex::new(());

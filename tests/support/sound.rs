@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 /// Arguments of a study that takes seconds and has all that a long one has.
 pub const SHORT: [&str; 6] =
-    ["--size=16MiB", "--repeats=3", "--time=300ms", "--workers=2", "--seed=7", "--quiet"];
+    ["--size=16MiB", "--repeats=3", "--time=500ms", "--workers=2", "--seed=7", "--quiet"];
 
 /// Both, one after the other.
 pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
