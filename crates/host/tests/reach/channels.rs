@@ -115,10 +115,11 @@ fn commands_end_with_their_input() {
         let channels: Vec<_> = (0..3).map(|_| host.open("cat >/dev/null").unwrap()).collect();
         assert!(server.processes().len() >= connected + 3);
         drop(channels);
-        eventually("the commands end", || server.processes().len() == connected);
+        // Less than before, too: servers have passing processes of their own.
+        eventually("the commands end", || server.processes().len() <= connected);
         let last = host.open("cat >/dev/null").unwrap();
         drop(host);
         drop(last);
-        eventually("the connection is closed", || server.processes().len() == idle);
+        eventually("the connection is closed", || server.processes().len() <= idle);
     }
 }
