@@ -7,7 +7,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 alone=(watch wire)
-at_once=$(($(nproc) + 1))
+at_once=$(($(nproc) * 2))
 
 cargo test --workspace --locked --quiet --no-run
 
