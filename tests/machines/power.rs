@@ -4,7 +4,7 @@ use super::super::support::beds::Beds;
 use super::super::support::ended;
 use super::saved::Machines;
 use lab::Need;
-use model::{Outcome, Study};
+use model::{OpKind, Outcome, Study};
 use std::time::{Duration, Instant};
 
 /// A server with a disk of which one half is exported with `async`, and a client that mounts both.
@@ -13,7 +13,7 @@ const CUT: &str = r#"
 kind = "vm"
 memory = "256MiB"
 [host.server.disk.data]
-size = "256MiB"
+size = "512MiB"
 at = "/srv/data"
 [host.server.nfsd]
 threads = 4
@@ -62,11 +62,12 @@ fn cut(beds: &Beds, what: &str) -> Study {
         "--verify",
         "--stability=filesync",
         "--pattern=sequential-write",
-        "--block=64KiB",
-        "--size=8MiB",
+        // So slow, and so much room, that nothing is written twice: what was lost stays lost.
+        "--block=4KiB",
+        "--size=192MiB",
         "--workers=1",
         "--repeats=1",
-        "--time=300s",
+        "--time=180s",
         "--timeout=120s",
         "--baseline=0s",
         "--quiet",
@@ -80,7 +81,7 @@ fn cut(beds: &Beds, what: &str) -> Study {
     let laid_out =
         format!("stat -c %s /srv/data/{what}/.plimsoll-*/write.data 2>/dev/null || echo 0");
     wait_until("the file is laid out", || {
-        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(8 << 20)
+        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(192 << 20)
     });
     let begun = writes();
     wait_until("writes are acknowledged", || writes() > begun + 300);
@@ -88,7 +89,10 @@ fn cut(beds: &Beds, what: &str) -> Study {
     let begun = writes();
     wait_until("it goes on", || writes() > begun + 20);
     ended(checking);
-    beds.program.exported("latest").unwrap()
+    let study = beds.program.exported("latest").unwrap();
+    let written = study.trials[0].result.ops.get(&OpKind::Write).map_or(0, |stats| stats.bytes);
+    assert!(written < 192 << 20, "some was written twice: {written} bytes");
+    study
 }
 
 #[test]
