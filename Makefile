@@ -33,7 +33,7 @@ help:
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' carries to other hosts"
-	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; half an hour"
+	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
