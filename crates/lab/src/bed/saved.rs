@@ -93,7 +93,10 @@ impl Saved {
         let make = || -> Result<(), Failure> {
             fs::create_dir_all(&saving.place).map_err(failed)?;
             for machine in machines {
-                vm::save(machine, &saving.state(machine))?;
+                vm::save(machine, &saving.state(machine)).map_err(|failure| {
+                    let next = format!("See whether there is room in {}.", self.cache.display());
+                    Failure { next, ..failure }
+                })?;
                 for file in files(machine) {
                     copy(&file, &saving.kept(&file)).map_err(failed)?;
                 }

@@ -113,7 +113,7 @@ fn up(what: &str, name: Option<&str>, afresh: bool, quiet: bool) -> Result<u8, F
     let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
     let risen = bed::up(name, &plan, afresh, &mut watch);
     progress.show("");
-    risen.map_err(|failure| match signals.cause() {
+    let unsaved = risen.map_err(|failure| match signals.cause() {
         // What was killed by the same Ctrl-C failed for that alone.
         Some(cause) => Failure { cause, ..failure },
         None => failure,
@@ -121,6 +121,9 @@ fn up(what: &str, name: Option<&str>, afresh: bool, quiet: bool) -> Result<u8, F
     let seconds = begin.elapsed().as_secs_f64();
     output::print(&show::lab(&bed::status_of(name)?))?;
     output::complain(&format!("{name} is up after {seconds:.1} s"));
+    if let Some(failure) = unsaved {
+        output::complain(&format!("next time it boots again: {failure}"));
+    }
     Ok(0)
 }
 

@@ -122,6 +122,22 @@ fn in_namespace<'a>(at: &impl Fn(&'a str) -> [&'a str; 5], disk: &Disk) -> Resul
 }
 
 #[cfg(test)]
+impl Disk {
+    /// 64 MiB in a file, at `/srv/data`, and nothing else that was asked for.
+    pub(in crate::bed) fn plain() -> Disk {
+        Disk {
+            size: Size(64 << 20),
+            at: "/srv/data".to_owned(),
+            kind: DiskKind::File,
+            latency: None,
+            rate: None,
+            discards: true,
+            encrypted: false,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::bed::Plan;
@@ -137,15 +153,7 @@ mod tests {
 
     #[test]
     fn disks_are_what_the_file_says() {
-        let plain = Disk {
-            size: Size(64 << 20),
-            at: "/srv/data".to_owned(),
-            kind: DiskKind::File,
-            latency: None,
-            rate: None,
-            discards: true,
-            encrypted: false,
-        };
+        let plain = Disk::plain();
         let size = "size = \"64MiB\"\n";
         assert_eq!(disk(size), plain);
         let slow = Disk {

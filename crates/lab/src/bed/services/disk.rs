@@ -140,7 +140,6 @@ fn milliseconds(host: &dyn Reach, latency: Option<Delay>) -> Result<u64, Failure
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bed::plan::Size;
 
     /// Without the spaces before lines.
     fn plain(text: &str) -> String {
@@ -149,15 +148,7 @@ mod tests {
 
     #[test]
     fn what_a_machine_is_told_of_its_disks() {
-        let mut disk = Disk {
-            size: Size(64 << 20),
-            at: "/srv/data".to_owned(),
-            kind: DiskKind::File,
-            latency: None,
-            rate: None,
-            discards: true,
-            encrypted: false,
-        };
+        let mut disk = Disk::plain();
         let first = "export DM_DISABLE_UDEV=1\n";
         let delay = |device: &str, milliseconds: u64| {
             format!(

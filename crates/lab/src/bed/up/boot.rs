@@ -111,9 +111,7 @@ impl<'w> Rising<'_, 'w> {
                 return self.resume(saved, machines, images);
             }
             Ok(false) => {}
-            Err(failure) => {
-                self.watch.step(&format!("its machines could not be saved: {failure}"))?;
-            }
+            Err(failure) => self.unsaved = Some(failure),
         }
         machines.iter().try_for_each(vm::go_on)?;
         Ok(true)

@@ -47,10 +47,17 @@ fn go_on(stop: &AtomicBool, what: &str) -> Result<(), Failure> {
 /// when it is up for the first time, and is there at once from then on, unless its machines shall
 /// boot `afresh`.
 ///
+/// Returns why it could not be saved, if that is so: it is up all the same.
+///
 /// # Errors
 /// [`Cause::Usage`] where the name is in use; [`Cause::Interrupted`]; and what could not be made.
 /// Nothing is left then.
-pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<(), Failure> {
+pub fn up(
+    name: &str,
+    plan: &Plan,
+    afresh: bool,
+    watch: &mut Watch,
+) -> Result<Option<Failure>, Failure> {
     if !model::is_lab_name(name) {
         let next = "Take a-z, 0-9 and '-', at most 24, a letter first: --name NAME.";
         return Err(Failure::new(Cause::Usage, "name the lab", name, "no lab is called so", next));
@@ -80,7 +87,7 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
     };
     directory.write_mark(&bed.mark)?;
     let (done, stop) = (AtomicBool::new(false), watch.stop);
-    let mut rising = Rising { directory, bed, watch };
+    let mut rising = Rising { directory, bed, watch, unsaved: None };
     let risen = std::thread::scope(|scope| {
         let directory = rising.directory.clone();
         let done = &done;
@@ -100,7 +107,7 @@ pub fn up(name: &str, plan: &Plan, afresh: bool, watch: &mut Watch) -> Result<()
             Err(more) => Failure { next: format!("{} And {more}", failure.next), ..failure },
         });
     }
-    Ok(())
+    Ok(rising.unsaved)
 }
 
 /// Waits until all is done. Where it shall not go on, hosts are killed, so that nobody waits for
@@ -143,6 +150,8 @@ struct Rising<'a, 'w> {
     directory: Directory,
     bed: Bed,
     watch: &'a mut Watch<'w>,
+    /// Why its machines could not be saved.
+    unsaved: Option<Failure>,
 }
 
 impl Rising<'_, '_> {
