@@ -43,8 +43,9 @@ the store stay here";
 
 #[derive(Args)]
 pub struct StoreArguments {
-    /// The store of results [default: plimsoll/studies.db in the user's data directory]
-    #[arg(long, global = true, value_name = "FILE", env = "PLIMSOLL_DB", hide_env_values = true)]
+    /// The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the user's data
+    /// directory]
+    #[arg(long, global = true, value_name = "FILE")]
     pub db: Option<PathBuf>,
 }
 

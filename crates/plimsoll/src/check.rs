@@ -36,7 +36,7 @@ pub fn measure(
         output::check_writable(path)?;
     }
     let page = output.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
-    let mut store = store::open(store)?;
+    let mut store = store::open_to_keep(store)?;
     let signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let options = OpenOptions {

@@ -54,7 +54,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
         output::check_writable(path)?;
     }
     let page = arguments.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
-    let store = store::open(kept)?;
+    let store = store::open_to_keep(kept)?;
     let signals = Signals::listen()?;
     let progress = Progress::new(arguments.quiet);
     progress.show("reaching the host");

@@ -23,7 +23,7 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
         true => Vec::new(),
         false => record::import(&of_studies, &options)?,
     };
-    store::open(arguments)?.import_all(&studies, &devices)?;
+    store::open_to_keep(arguments)?.import_all(&studies, &devices)?;
     let mut text = String::new();
     for study in &studies {
         let _ = writeln!(text, "{}", imported(study));

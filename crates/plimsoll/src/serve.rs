@@ -1,7 +1,7 @@
 //! `plimsoll serve`: the local page.
 
 use crate::arguments::{ServeArguments, StoreArguments};
-use crate::output;
+use crate::{output, store};
 use crate::signals::Signals;
 use live::serve::{Server, Settings};
 use model::Failure;
@@ -9,10 +9,7 @@ use model::Failure;
 /// Serves until a signal comes, and returns the exit code that belongs to it.
 pub fn run(serve: &ServeArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let signals = Signals::listen()?;
-    let store = match &store.db {
-        Some(path) => path.clone(),
-        None => record::default_path()?,
-    };
+    let store = store::path(store)?;
     let runs = live::feed::runtime_directory()?;
     let server = Server::open(Settings { port: serve.port, store, runs })?;
     output::print(&format!("{}\n", server.url()))?;

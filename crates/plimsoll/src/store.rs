@@ -4,17 +4,32 @@ use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreAr
 use crate::output;
 use model::Failure;
 use record::{Kept, Store};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Columns of the terminal in a picture of it.
 const PICTURE_COLUMNS: usize = 96;
 
-/// Opens the store that the arguments name, or the user's own.
+/// Holds the store's place where `--db` does not name it; empty is as good as not set.
+const VARIABLE: &str = "PLIMSOLL_DB";
+
+/// Where the store is: as the arguments name it, else the environment, or the user's own.
+pub fn path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
+    // Not by clap: its usage lines would show what is set there as if it had to be given.
+    let named = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
+    arguments.db.clone().or_else(named).map_or_else(record::default_path, Ok)
+}
+
+/// Opens the store to keep results in: makes it where there is none, and fails before work is
+/// done where it could not keep them.
+pub fn open_to_keep(arguments: &StoreArguments) -> Result<Store, Failure> {
+    let store = Store::open(path(arguments)?)?;
+    store.expect_room()?;
+    Ok(store)
+}
+
+/// Opens the store to show what it has; makes none.
 pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
-    match &arguments.db {
-        Some(path) => Store::open(path),
-        None => Store::open(&record::default_path()?),
-    }
+    Store::open_to_read(path(arguments)?)
 }
 
 /// Prints what is kept.

@@ -2,11 +2,15 @@
 
 use crate::trouble;
 use model::{Cause, Failure};
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use rusqlite_migration::{M, Migrations};
+use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs::DirBuilder;
-use std::os::unix::fs::DirBuilderExt;
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -49,8 +53,16 @@ fn below(data_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf,
         })
 }
 
-/// Opens or makes the store at `path`, up to date and checked; directories that are missing are
-/// made for the owner alone. A file that is anything else is left as it is.
+/// Longest text in bytes that a row may hold.
+const LONGEST: i32 = 256 << 20;
+/// Steps of SQLite's machine that a statement may take: a row is over 100 bytes in the file and
+/// takes some ten steps to be read or counted.
+const LEAST_STEPS: u64 = 10_000_000;
+/// Room that the file system must have for results before they are measured.
+const ROOM_BYTES: u32 = 1 << 20;
+
+/// Opens or makes the store at `path`, up to date and checked; it, and directories that are missing,
+/// are made for the owner alone. A file that is anything else is left as it is.
 pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
@@ -63,49 +75,125 @@ pub(crate) fn open(path: &Path) -> Result<Connection, Failure> {
             )
         })?;
     }
+    let length = make(path)?;
     let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
     // No SQLITE_OPEN_URI: a file name is a file name, whatever letters it has.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut store = Connection::open_with_flags(path, flags).map_err(told)?;
     store.busy_timeout(BUSY).map_err(told)?;
+    bound(&store, length).map_err(told)?;
     check(&store, path)?;
     settle(&store).map_err(told)?;
     migrate(&mut store, path)?;
     Ok(store)
 }
 
-/// Refuses a file that is not a store of plimsoll or is a newer one, before anything is written.
+/// What a store that is not there would be.
+pub(crate) fn empty(path: &Path) -> Result<Connection, Failure> {
+    let opened = Connection::open_in_memory();
+    let mut store = opened.map_err(|e: rusqlite::Error| trouble::sqlite(TRIED, path, &e))?;
+    migrate(&mut store, path)?;
+    Ok(store)
+}
+
+/// Makes the file where there is none, and tells its length. SQLite gives its journal the same
+/// permissions.
+fn make(path: &Path) -> Result<u64, Failure> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let failed = |error: &dyn std::fmt::Display| {
+        let next = "Name a file with --db FILE, in a directory that you may read and write.";
+        Failure::new(Cause::NotPermitted, TRIED, path.display(), error, next)
+    };
+    match made.and_then(|file: File| file.metadata()).or_else(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => path.metadata(),
+        _ => Err(error),
+    }) {
+        Ok(found) if found.is_file() => Ok(found.len()),
+        Ok(_) => Err(failed(&"it is not a regular file")),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+/// A file from elsewhere is data and no program: nothing in its schema is trusted, and no statement
+/// on a file of this length goes on for ever.
+fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
+    store.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    store.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    store.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    store.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST)?;
+    store.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    let steps = length.saturating_add(LEAST_STEPS).min(i32::MAX as u64);
+    // Called for the first time when that many were taken, and then the statement ends.
+    store.progress_handler(i32::try_from(steps).unwrap_or(i32::MAX), Some(|| true))
+}
+
+/// Refuses a file that is not a store of plimsoll, is a newer one, holds anything else or is
+/// damaged, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
+    let refused = |why: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next))
+    };
     // All as of one moment: another program may be making the store just now.
     let moment = store.unchecked_transaction().map_err(told)?;
     let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(told);
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let owner = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
-    moment.finish().map_err(told)?;
+    let elsewhere = "It was left as it is; name another with --db FILE.";
     let fresh = tables == 0 && owner == 0 && version == 0;
     if !fresh && owner != i64::from(APPLICATION_ID) {
-        return Err(Failure::new(
-            Cause::Usage,
-            TRIED,
-            path.display(),
-            "it is a SQLite file of another program",
-            "It was left as it is; name another with --db FILE.",
-        ));
+        return refused("it is a SQLite file of another program", elsewhere);
     }
-    if version > MIGRATIONS.len() as i64 {
-        return Err(Failure::new(
-            Cause::Usage,
-            TRIED,
-            path.display(),
-            format!("it has version {version}; this plimsoll knows up to {}", MIGRATIONS.len()),
+    let known = usize::try_from(version).ok().filter(|version| *version <= MIGRATIONS.len());
+    let Some(known) = known else {
+        return refused(
+            &format!("it has version {version}; this plimsoll knows up to {}", MIGRATIONS.len()),
             "Use the newer plimsoll that wrote it, or another store with --db FILE.",
-        ));
+        );
+    };
+    let (found, ours) = (schema(&moment).map_err(told)?, schema_of(known).map_err(told)?);
+    if !fresh && let Some((kind, name, _)) = found.symmetric_difference(&ours).next() {
+        let why = format!("its {kind} '{}' is not as plimsoll makes it", name.escape_debug());
+        return refused(&why, elsewhere);
     }
-    Ok(())
+    // Pages that are lost, used twice or in disorder; one line a complaint.
+    let sound: String =
+        moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(told)?;
+    if sound != "ok" {
+        return Err(trouble::damaged(TRIED, path, sound.trim().replace('\n', " ")));
+    }
+    moment.finish().map_err(told)
+}
+
+/// Kind, name and definition of everything in a database.
+type Schema = BTreeSet<(String, String, Option<String>)>;
+
+fn schema(store: &Connection) -> rusqlite::Result<Schema> {
+    let mut query = store.prepare("SELECT type, name, sql FROM sqlite_schema")?;
+    let rows = query.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    rows.collect()
+}
+
+/// What the migrations up to a version make.
+fn schema_of(version: usize) -> rusqlite::Result<Schema> {
+    let mut model = Connection::open_in_memory()?;
+    match Migrations::from_slice(MIGRATIONS).to_version(&mut model, version) {
+        Err(rusqlite_migration::Error::RusqliteError { err, .. }) => Err(err),
+        _ => schema(&model),
+    }
+}
+
+/// Makes sure that results can be kept before work is done for them: takes room for some of them,
+/// as a trial's end does, and gives it back.
+pub(crate) fn try_to_write(store: &Connection) -> rusqlite::Result<()> {
+    let attempt = Transaction::new_unchecked(store, TransactionBehavior::Immediate)?;
+    attempt.execute_batch(&format!(
+        "CREATE TABLE room (taken BLOB) STRICT; INSERT INTO room VALUES (zeroblob({ROOM_BYTES}));"
+    ))?;
+    // Written to the file, not to memory alone.
+    store.cache_flush()?;
+    attempt.rollback()
 }
 
 /// A rollback journal and not a write-ahead log: home directories are often on network file

@@ -34,6 +34,22 @@ impl Store {
         Ok(Store { connection: open::open(&path)?, path })
     }
 
+    /// The same for reading what is kept: a store that is not there is not made, but is empty.
+    pub fn open_to_read(path: impl AsRef<Path>) -> Result<Store, Failure> {
+        let path = path.as_ref().to_owned();
+        match path.try_exists() {
+            Ok(false) => Ok(Store { connection: open::empty(&path)?, path }),
+            _ => Store::open(path),
+        }
+    }
+
+    /// Fails where results could not be kept: on a full disk, or where the file or its directory is
+    /// not to be written to. To be asked before work is done for them.
+    pub fn expect_room(&self) -> Result<(), Failure> {
+        let tried = "make sure that the store can keep results";
+        open::try_to_write(&self.connection).map_err(|e| trouble::sqlite(tried, &self.path, &e))
+    }
+
     pub(crate) fn connection(&self) -> &Connection {
         &self.connection
     }
@@ -302,6 +318,27 @@ mod tests {
         assert!(failure.next.contains("--db"), "{failure}");
         assert!(kept > 0);
         assert_eq!(Store::open(&store.path).unwrap().trials(&id.0).unwrap().len(), kept as usize);
+    }
+
+    #[test]
+    fn room_for_results_is_asked_for_before_they_are_measured() {
+        let (_directory, store) = store();
+        let before = std::fs::read(&store.path).unwrap();
+        store.expect_room().unwrap();
+        assert_eq!(std::fs::read(&store.path).unwrap(), before, "it was given back");
+        store.connection.pragma_update(None, "max_page_count", 40).unwrap();
+        assert_eq!(store.expect_room().unwrap_err().cause, Cause::NoSpace);
+        store.connection.pragma_update(None, "query_only", true).unwrap();
+        assert_eq!(store.expect_room().unwrap_err().cause, Cause::NotPermitted);
+    }
+
+    #[test]
+    fn a_statement_that_never_ends_is_ended() {
+        let (_directory, store) = store();
+        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
+                       SELECT 'x', 'study' FROM n WHERE i < 0";
+        let failure = store.ids(endless, []).unwrap_err();
+        assert!(failure.happened.contains("more steps"), "{failure}");
     }
 
     #[test]

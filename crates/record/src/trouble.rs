@@ -19,10 +19,10 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
             Cause::Usage,
             "It is not a store of plimsoll and was left as it is; name another with --db FILE.",
         ),
-        Some(ErrorCode::DatabaseCorrupt) => (
-            Cause::Trial,
-            "Keep a copy; `sqlite3 FILE .recover` may save what is left. Use another with --db FILE.",
-        ),
+        Some(ErrorCode::DatabaseCorrupt) => return damaged(tried, path, error),
+        Some(ErrorCode::OperationInterrupted) => {
+            return damaged(tried, path, "it takes more steps than a store of its length can need");
+        }
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
             Cause::Trial,
             "Another program holds the store; wait for it, or use another with --db FILE.",
@@ -30,6 +30,14 @@ pub(crate) fn sqlite(tried: &str, path: &Path, error: &rusqlite::Error) -> Failu
         _ => (Cause::Trial, "Check the disk it is on, or keep the store elsewhere with --db FILE."),
     };
     Failure::new(cause, tried, path.display(), error, next)
+}
+
+/// A failure for a store that is found to be damaged.
+pub(crate) fn damaged(tried: &str, path: &Path, how: impl fmt::Display) -> Failure {
+    let happened = format!("the store is damaged: {how}");
+    let next = "Keep a copy; 'sqlite3 FILE .recover' may save what is left. Nothing was changed; use \
+                another with --db FILE.";
+    Failure::new(Cause::Trial, tried, path.display(), happened, next)
 }
 
 /// A failure for a row or a document whose content cannot be read.

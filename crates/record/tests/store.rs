@@ -143,6 +143,95 @@ fn an_empty_file_becomes_a_store() {
 }
 
 #[test]
+fn a_store_and_its_journal_are_for_their_owner_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("shared.db");
+    let store = Store::open(&path).unwrap();
+    store.begin(&full()).unwrap();
+    let raw = Connection::open(&path).unwrap();
+    raw.execute_batch("BEGIN IMMEDIATE; DELETE FROM trials").unwrap();
+    let files: Vec<_> = fs::read_dir(directory.path()).unwrap().map(Result::unwrap).collect();
+    assert_eq!(files.len(), 2, "the store and its journal: {files:?}");
+    for file in files {
+        let mode = file.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{}: {mode:o}", file.path().display());
+    }
+}
+
+/// A file from elsewhere is a store only if everything in it is what plimsoll makes.
+#[test]
+fn a_store_with_views_triggers_or_tables_of_others_is_refused() {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT";
+    for (what, sql) in [
+        (
+            "view 'records'",
+            format!(
+                "DROP VIEW records; CREATE VIEW records AS {endless} 'x' || i AS id, 'study' AS \
+                 kind, 0 AS started_unix_seconds, i AS sequence FROM n"
+            ),
+        ),
+        (
+            "table 'trials'",
+            "ALTER TABLE trials RENAME TO kept; CREATE VIEW trials AS SELECT * FROM kept".into(),
+        ),
+        (
+            "trigger 'copy'",
+            "CREATE TRIGGER copy AFTER INSERT ON trials BEGIN DELETE FROM studies; END".into(),
+        ),
+        ("index 'dear'", "CREATE INDEX dear ON trials (length(document))".into()),
+        ("table 'other'", "CREATE TABLE other (x)".into()),
+        ("table 'devices'", "DROP VIEW records; DROP TABLE devices".into()),
+    ] {
+        let (_directory, path) = fresh();
+        Store::open(&path).unwrap().begin(&full()).unwrap();
+        Connection::open(&path).unwrap().execute_batch(&sql).unwrap();
+        let before = fs::read(&path).unwrap();
+        let failure = Store::open(&path).unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage, "{failure}");
+        assert!(failure.happened.contains("not as plimsoll makes it"), "{what}: {failure}");
+        assert_eq!(fs::read(&path).unwrap(), before, "{what}");
+    }
+}
+
+/// Not after ten minutes, when the first trial is to be kept.
+#[test]
+fn a_damaged_store_is_found_when_it_is_opened() {
+    let (_directory, path) = fresh();
+    let store = Store::open(&path).unwrap();
+    store.begin(&Study { trials: (0..40).map(trial).collect(), ..full() }).unwrap();
+    drop(store);
+    let whole = fs::read(&path).unwrap();
+    let page = 4096;
+    assert!(whole.len() > 8 * page, "{}", whole.len());
+    // A page in the middle is lost; the file is cut; two pages have changed places.
+    let mut lost = whole.clone();
+    lost[whole.len() / page / 2 * page..][..page].fill(0);
+    let cut = whole[..whole.len() - 2 * page].to_vec();
+    let mut swapped = whole.clone();
+    swapped.copy_within(page..2 * page, 2 * page);
+    swapped[page..2 * page].copy_from_slice(&whole[2 * page..3 * page]);
+    for (what, bytes) in [("lost", lost), ("cut", cut), ("swapped", swapped)] {
+        fs::write(&path, &bytes).unwrap();
+        let failure = Store::open(&path).unwrap_err();
+        assert_eq!(failure.cause, Cause::Trial, "{what}: {failure}");
+        assert!(failure.happened.starts_with("the store is damaged: "), "{what}: {failure}");
+        assert!(failure.next.contains(".recover"), "{what}: {failure}");
+        assert_eq!(fs::read(&path).unwrap(), bytes, "{what}: it was left as it is");
+    }
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(Store::open(&path).unwrap().load("latest").unwrap().trials.len(), 40);
+}
+
+#[test]
+fn a_store_that_is_not_there_is_not_made_for_reading() {
+    let (_directory, path) = fresh();
+    let store = Store::open_to_read(&path).unwrap();
+    assert_eq!((store.list().unwrap().len(), store.devices().unwrap().len()), (0, 0));
+    assert!(store.load("latest").unwrap_err().happened.contains("the store is empty"));
+    assert!(!path.parent().unwrap().exists());
+}
+
+#[test]
 fn a_row_that_cannot_be_read_is_named() {
     let (_directory, path) = fresh();
     let store = Store::open(&path).unwrap();

@@ -17,7 +17,7 @@ pub(super) fn load(store: &Path, reference: &str) -> Result<Option<Study>, Failu
 
 /// The list, the latest first, with a box to tick for each.
 pub(super) fn list(store: &Path) -> Result<String, Failure> {
-    let studies = if store.exists() { Store::open(store)?.list()? } else { Vec::new() };
+    let studies = Store::open_to_read(store)?.list()?;
     if studies.is_empty() {
         return Ok("<p>No studies yet; <code>plimsoll check</code> makes one.</p>".to_owned());
     }
