@@ -17,6 +17,7 @@ mod support;
 mod text;
 mod words;
 
+pub use line::Paced;
 pub use news::{FORMAT, Header, News, Told};
 pub use observers::{Observers, Show};
 pub use run::{CellNow, Doing, HostNow, LoadNow, Point, Run, TrialNow};

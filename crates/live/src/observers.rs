@@ -4,7 +4,7 @@ use crate::dashboard::Dashboard;
 use crate::feed::{Feed, runtime_directory};
 use crate::line::Line;
 use crate::news::{Header, News, Told};
-use model::Failure;
+use model::{Failure, printable_lines};
 use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -38,7 +38,7 @@ impl Observers {
         let begun = Instant::now();
         let say = |text: &str| {
             if show != Show::Nothing {
-                let _ = writeln!(stderr().lock(), "{text}");
+                let _ = writeln!(stderr().lock(), "{}", printable_lines(text));
             }
         };
         let without = |what: &str, failure: &Failure| {

@@ -74,5 +74,5 @@ pub(crate) fn done(cell: &CellNow) -> String {
 /// A target as the user wrote it, safe to print.
 pub(crate) fn target(run: &Run, index: usize) -> String {
     let name = run.header.plan.targets.get(index).map(ToString::to_string);
-    report::printable(&name.unwrap_or_default())
+    model::printable(&name.unwrap_or_default())
 }

@@ -1,6 +1,7 @@
 //! One shape for everything that can go wrong outside: what was tried, on what, what happened,
 //! what to do next.
 
+use crate::printable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -78,8 +79,11 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "could not {}\n   on: {}\n  why: {}", self.tried, self.on, self.happened)?;
-        if self.next.is_empty() { Ok(()) } else { write!(f, "\n next: {}", self.next) }
+        // Each part stays within its line, so that nothing passes for another part.
+        let parts = [&self.tried, &self.on, &self.happened, &self.next].map(|part| printable(part));
+        let [tried, on, happened, next] = parts;
+        write!(f, "could not {tried}\n   on: {on}\n  why: {happened}")?;
+        if next.is_empty() { Ok(()) } else { write!(f, "\n next: {next}") }
     }
 }
 

@@ -17,6 +17,7 @@ mod metric;
 mod mount;
 mod op;
 mod plan;
+mod printable;
 mod series;
 mod study;
 mod target;
@@ -41,6 +42,7 @@ pub use metric::{Measure, Metric, Side};
 pub use mount::{MountAccount, MountOperation, MountWire};
 pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Plan, Rule};
+pub use printable::{printable, printable_json, printable_lines};
 pub use series::{Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use target::{

@@ -185,9 +185,12 @@ pub struct OutputArguments {
     /// Also write the study as JSON to a file, or to standard output with '-' (then nothing else)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also write the report, an HTML page, to this new file
+    /// Also write the report, an HTML page, to this file
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// Replace the report's file if it is there
+    #[arg(long)]
+    pub force: bool,
     /// A dashboard of the whole terminal instead of the line of progress
     #[arg(long)]
     pub live: bool,

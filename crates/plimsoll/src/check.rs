@@ -32,10 +32,9 @@ pub fn measure(
     store: &StoreArguments,
     quick: bool,
 ) -> Result<(Study, Option<Cause>), Failure> {
-    if let Some(path) = &output.json {
-        output::check_writable(path)?;
-    }
-    let page = output.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
+    let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
+    let page = output.report.as_deref();
+    let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
     let mut store = store::open_to_keep(store)?;
     let signals = Signals::listen()?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
@@ -79,7 +78,7 @@ pub fn measure(
     drop(observers);
     study.flags.extend(hindsight(&study, quick));
     let kept = store.update(&study);
-    show(&study, output)?;
+    show(&study, json)?;
     if let Some(page) = page {
         report::write_page(&study, page)?;
     }
@@ -125,10 +124,11 @@ fn resolvable(study: &Study) -> Option<f64> {
     ratios.filter_map(|r| Some(r.interval?.high / r.estimate)).reduce(f64::max)
 }
 
-fn show(study: &Study, output: &OutputArguments) -> Result<(), Failure> {
-    if let Some(path) = &output.json {
-        output::write(path, &record::to_json(study)?)?;
-        if path.as_os_str() == "-" {
+fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
+    if let Some(file) = json {
+        let alone = file.is_standard_output();
+        file.write(&record::to_json(study)?)?;
+        if alone {
             return Ok(());
         }
     }

@@ -4,7 +4,7 @@ use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
 use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{Cause, Failure, StudyId};
+use model::{Cause, Failure, StudyId, printable};
 use runner::RunnerOptions;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -20,6 +20,7 @@ pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
     let mut far = clean.on.as_deref().map(|host| start(host, &signals)).transpose()?;
     let mut code = 0;
     for (number, (target, given)) in targets.iter().zip(&clean.targets).enumerate() {
+        let given = printable(given);
         if let Some(cause) = signals.cause() {
             return Ok(cause.exit_code());
         }
@@ -35,13 +36,13 @@ pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
         };
         let mut text = String::new();
         for name in &cleaned.removed {
-            let _ = writeln!(text, "removed {name} from {given}");
+            let _ = writeln!(text, "removed {} from {given}", printable(name));
         }
         for name in &cleaned.live {
-            let _ = writeln!(text, "left {name}: its run is alive");
+            let _ = writeln!(text, "left {}: its run is alive", printable(name));
         }
         for (name, why) in &cleaned.left {
-            let _ = writeln!(text, "could not remove {name}: {why}");
+            let _ = writeln!(text, "could not remove {}: {}", printable(name), printable(why));
             code = Cause::Trial.exit_code();
         }
         if text.is_empty() {

@@ -9,7 +9,7 @@ use host::device::{Asked, Measure, Verbs, measure};
 use host::probe::{Placed, Programs};
 use model::device::{DEVICE_SCHEMA, Part};
 use model::{Cause, Device, DeviceId, Ended, Failure, HostName};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh";
@@ -37,9 +37,12 @@ pub struct DeviceArguments {
     /// Also write the record as JSON to a file, or to standard output with '-' (then nothing else)
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub json: Option<PathBuf>,
-    /// Also write the report, an HTML page, to this new file
+    /// Also write the report, an HTML page, to this file
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     pub report: Option<PathBuf>,
+    /// Replace the report's file if it is there
+    #[arg(long, help_heading = "Output")]
+    pub force: bool,
     /// No progress, only the result
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
@@ -50,10 +53,9 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
     let host: HostName = arguments.host.parse()?;
     let asked = asked(arguments, &host)?;
-    if let Some(path) = &arguments.json {
-        output::check_writable(path)?;
-    }
-    let page = arguments.report.as_deref().map(|path| NewFile::create(path, false)).transpose()?;
+    let json = arguments.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
+    let page = arguments.report.as_deref();
+    let page = page.map(|path| NewFile::create(path, arguments.force)).transpose()?;
     let store = store::open_to_keep(kept)?;
     let signals = Signals::listen()?;
     let progress = Progress::new(arguments.quiet);
@@ -83,7 +85,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     );
     progress.show("");
     let device = measured?;
-    show(&device, arguments.json.as_deref())?;
+    show(&device, json)?;
     if let Some(page) = page {
         report::write_device_page(&device, page)?;
     }
@@ -158,10 +160,11 @@ fn begin(arguments: &DeviceArguments, host: HostName) -> Device {
     }
 }
 
-fn show(device: &Device, json: Option<&Path>) -> Result<(), Failure> {
-    if let Some(path) = json {
-        output::write(path, &record::device_to_json(device)?)?;
-        if path.as_os_str() == "-" {
+fn show(device: &Device, json: Option<NewFile>) -> Result<(), Failure> {
+    if let Some(file) = json {
+        let alone = file.is_standard_output();
+        file.write(&record::device_to_json(device)?)?;
+        if alone {
             return Ok(());
         }
     }

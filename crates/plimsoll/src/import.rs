@@ -2,7 +2,7 @@
 
 use crate::arguments::{ImportArguments, StoreArguments};
 use crate::{output, plan, store};
-use model::{Device, Failure, Origin, Study};
+use model::{Device, Failure, Origin, Study, printable};
 use record::{ImportFile, ImportOptions};
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
     }
     for Device { id, host, .. } in &devices {
         let line = format!("imported {id}: the device {host}; to see it: plimsoll show {id}");
-        let _ = writeln!(text, "{}", report::printable(&line));
+        let _ = writeln!(text, "{}", printable(&line));
     }
     output::print(&text)?;
     Ok(0)
@@ -49,7 +49,7 @@ fn imported(study: &Study) -> String {
         Origin::Measured { version } => (format!("plimsoll {version}"), "trial"),
     };
     let targets = study.targets.len().max(study.plan.targets.len());
-    report::printable(&format!(
+    printable(&format!(
         "imported {}: {} on {}, {origin}; to see it: plimsoll show {0}",
         study.id,
         counted(study.trials.len(), noun),

@@ -21,11 +21,20 @@ mod store;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use model::Failure;
+use model::{Cause, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    output::complain_of_panics();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            // It repeats what it was given, which may come from a directory's names.
+            output::complain(error.to_string().trim_end());
+            return ExitCode::from(Cause::Usage.exit_code());
+        }
+        Err(help) => help.exit(),
+    };
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),

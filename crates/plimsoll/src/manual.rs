@@ -4,12 +4,13 @@ use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
 use crate::output;
 use clap::CommandFactory;
 use model::{Cause, Failure};
+use std::path::Path;
 
 /// Prints the completions for a shell.
 pub fn completions(completions: &CompletionsArguments) -> Result<u8, Failure> {
     let mut text = Vec::new();
     clap_complete::generate(completions.shell, &mut Arguments::command(), "plimsoll", &mut text);
-    output::print(&String::from_utf8_lossy(&text))?;
+    output::write(Path::new("-"), &String::from_utf8_lossy(&text))?;
     Ok(0)
 }
 
@@ -20,7 +21,7 @@ pub fn man(man: &ManArguments) -> Result<u8, Failure> {
         let mut text = Vec::new();
         let page = clap_mangen::Man::new(Arguments::command());
         page.render(&mut text).map_err(|e| failed("standard output", &e))?;
-        output::print(&String::from_utf8_lossy(&text))?;
+        output::write(Path::new("-"), &String::from_utf8_lossy(&text))?;
         return Ok(0);
     };
     std::fs::create_dir_all(directory)

@@ -1,12 +1,24 @@
-//! Standard output and error. A reader that goes away is no error of ours.
+//! Standard output and error, and files. A reader that goes away is no error of ours.
+//!
+//! All that the program says for people leaves it here, and here it is escaped: what steers a
+//! terminal never gets there, wherever it came from. What [`write`] and [`NewFile`] write was
+//! escaped by its format.
 
-use model::{Cause, Failure};
+use live::Paced;
+use model::{Cause, Failure, printable, printable_lines};
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 /// Prints to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
+    put(&report::for_terminal(text, style().colour))
+}
+
+fn put(text: &str) -> Result<(), Failure> {
     let mut out = stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != ErrorKind::BrokenPipe => {
@@ -16,12 +28,23 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Prints a line to standard error, whatever becomes of it.
+/// Prints a line, or several, to standard error, whatever becomes of it.
 pub fn complain(line: &str) {
-    let _ = writeln!(stderr().lock(), "{line}");
+    let _ = writeln!(stderr().lock(), "{}", printable_lines(line));
 }
 
-/// The same for what another program said, as it is.
+/// The same for panics, which can have anything in their message.
+pub fn complain_of_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let trace = Backtrace::capture();
+        complain(&match trace.status() {
+            BacktraceStatus::Captured => format!("{panic}\n{trace}"),
+            _ => panic.to_string(),
+        });
+    }));
+}
+
+/// What a command in a lab said, as it is: its terminal is this one.
 pub fn complain_bytes(bytes: &[u8]) {
     let _ = stderr().lock().write_all(bytes);
 }
@@ -34,22 +57,42 @@ pub fn read_text(path: &Path, longest: usize) -> Result<String, String> {
     read.map(|_| text).map_err(|error| error.to_string())
 }
 
-/// One line on the terminal that says what is being done, and is gone afterwards.
+/// One line on the terminal that says what is being done, and is gone afterwards; without a
+/// terminal a line from time to time.
 pub struct Progress {
-    shown: bool,
+    shown: Shown,
+}
+
+enum Shown {
+    Never,
+    Line,
+    Paced(RefCell<Paced>),
 }
 
 impl Progress {
     /// Shown on a terminal, unless this is to be quiet.
     pub fn new(quiet: bool) -> Progress {
-        Progress { shown: !quiet && stderr().is_terminal() }
+        let shown = match (quiet, stderr().is_terminal()) {
+            (true, _) => Shown::Never,
+            (false, true) => Shown::Line,
+            (false, false) => Shown::Paced(RefCell::new(Paced::from(Instant::now()))),
+        };
+        Progress { shown }
     }
 
     /// Says it instead of what was said before.
     pub fn show(&self, what: &str) {
-        if self.shown {
-            let what: String = report::printable(what).chars().take(72).collect();
-            let _ = write!(stderr().lock(), "\r\u{1b}[K{what}");
+        match &self.shown {
+            Shown::Line => {
+                let what: String = printable(what).chars().take(72).collect();
+                let _ = write!(stderr().lock(), "\r\u{1b}[K{what}");
+            }
+            Shown::Paced(paced)
+                if !what.is_empty() && paced.borrow_mut().is_due(Instant::now()) =>
+            {
+                complain(&printable(what));
+            }
+            Shown::Paced(_) | Shown::Never => {}
         }
     }
 }
@@ -72,22 +115,9 @@ pub fn style() -> report::Style {
 /// Writes to a file, or to standard output for '-'.
 pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
     if path == Path::new("-") {
-        return print(text);
+        return put(text);
     }
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
-}
-
-/// Makes sure that a file can be written before the work starts.
-pub fn check_writable(path: &Path) -> Result<(), Failure> {
-    if path == Path::new("-") {
-        return Ok(());
-    }
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)
-        .map(drop)
-        .map_err(|e| cannot_write(path, &e))
 }
 
 /// A file that is opened before the work starts and written when it is done. What is there already
@@ -120,7 +150,7 @@ impl NewFile {
                 "write the output",
                 path.display(),
                 "it is there already",
-                "Name another file, or remove it; plimsoll report takes --force to replace it.",
+                "Name another file, or replace it with --force.",
             )),
             Err(e) => Err(cannot_write(&path, &e)),
         }
@@ -131,9 +161,14 @@ impl NewFile {
         &self.path
     }
 
+    /// Whether it is standard output.
+    pub fn is_standard_output(&self) -> bool {
+        self.file.is_none()
+    }
+
     /// Writes the text, instead of what was there.
     pub fn write(mut self, text: &str) -> Result<(), Failure> {
-        let Some(file) = &mut self.file else { return print(text) };
+        let Some(file) = &mut self.file else { return put(text) };
         let regular = file.metadata().is_ok_and(|m| m.is_file());
         // A device or a pipe has no length to set.
         let emptied = if regular { file.set_len(0) } else { Ok(()) };

@@ -1,8 +1,8 @@
 //! `plimsoll serve`: the local page.
 
 use crate::arguments::{ServeArguments, StoreArguments};
-use crate::{output, store};
 use crate::signals::Signals;
+use crate::{output, store};
 use live::serve::{Server, Settings};
 use model::Failure;
 

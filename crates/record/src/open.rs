@@ -131,9 +131,8 @@ fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
 /// damaged, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
-    let refused = |why: &str, next: &str| {
-        Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next))
-    };
+    let refused =
+        |why: &str, next: &str| Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next));
     // All as of one moment: another program may be making the store just now.
     let moment = store.unchecked_transaction().map_err(told)?;
     let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(told);

@@ -2,8 +2,9 @@
 //! ([`Paper`]: HTML, Markdown, charts as SVG): tables, verdicts, sentences, pictures. Pure functions
 //! of the record, so that an old study can be shown again at any time.
 //!
-//! Text that came from outside (targets, messages of servers) never reaches the terminal as it is:
-//! see [`printable`].
+//! Text that came from outside (targets, messages of servers) never gets out as it is: names go
+//! through [`model::printable`] where they are put into a line, and whole pages once more at their
+//! end ([`for_terminal`] and what [`Paper`] writes).
 #![forbid(unsafe_code)]
 
 pub mod chart;
@@ -34,5 +35,4 @@ pub use paper::Paper;
 pub use picture::picture;
 pub use redact::{redact, redact_device};
 pub use study::study;
-pub use style::Style;
-pub use text::printable;
+pub use style::{Style, for_terminal};

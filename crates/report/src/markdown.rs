@@ -3,6 +3,7 @@
 
 use crate::chart::Table;
 use crate::content::{Content, Part};
+use model::printable_lines;
 use std::fmt::Write;
 
 /// The text of this content; with `charts`, the folder that the charts' files are in.
@@ -41,7 +42,7 @@ pub(crate) fn markdown(content: &Content, charts: Option<&str>) -> String {
         // Indented, so that no backtick in it can end the block.
         line(format!("    {}", command.replace('\n', " ")));
     }
-    out
+    printable_lines(&out)
 }
 
 fn part(part: &Part, charts: Option<&str>) -> String {

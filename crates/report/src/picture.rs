@@ -1,6 +1,7 @@
 //! Text for the terminal as a picture, for pages that cannot show a terminal.
 
 use crate::chart::STYLE;
+use crate::style::{Role, for_terminal};
 use std::fmt::Write;
 
 /// Size of a letter's cell in user units, and the room around the text.
@@ -15,9 +16,8 @@ const OWN_STYLE: &str = "svg{background:var(--paper)}text{font:13px ui-monospace
 /// What a [`Style`](crate::Style) with colours made of a text, as an SVG file: a line a line,
 /// headings bold, warnings in their colour, light or dark as the viewer prefers.
 pub fn picture(text: &str) -> String {
-    let plain = |line: &str| {
-        line.replace("\u{1b}[0m", "").replace("\u{1b}[1m", "").replace("\u{1b}[33m", "")
-    };
+    let text = for_terminal(text, true);
+    let plain = |line| Role::of(line).map_or(line, |(_, text)| text);
     let columns = text.lines().map(|line| plain(line).chars().count()).max().unwrap_or(0);
     let (width, height) =
         (columns as f64 * WIDTH + 2.0 * EDGE, text.lines().count() as f64 * HEIGHT + 2.0 * EDGE);
@@ -27,10 +27,10 @@ pub fn picture(text: &str) -> String {
          </title><style>{STYLE}{OWN_STYLE}</style>"
     );
     for (number, line) in text.lines().enumerate() {
-        let class = match line {
-            l if l.starts_with("\u{1b}[1m") => " class=\"b\"",
-            l if l.starts_with("\u{1b}[33m") => " class=\"w\"",
-            _ => "",
+        let class = match Role::of(line) {
+            Some((Role::Heading, _)) => " class=\"b\"",
+            Some((Role::Warning, _)) => " class=\"w\"",
+            None => "",
         };
         let y = EDGE + (number as f64 + 0.8) * HEIGHT;
         // Writing to a String does not fail.
@@ -40,7 +40,6 @@ pub fn picture(text: &str) -> String {
                 '&' => svg.push_str("&amp;"),
                 '<' => svg.push_str("&lt;"),
                 '>' => svg.push_str("&gt;"),
-                c if c.is_control() => svg.push('\u{fffd}'),
                 c => svg.push(c),
             }
         }
@@ -62,6 +61,6 @@ mod tests {
             svg.contains("class=\"w\"") && svg.contains("! &lt;b&gt; &amp; co</text>"),
             "{svg}"
         );
-        assert!(svg.contains(">  plain\u{fffd}</text>") && !svg.contains('\u{1b}'), "{svg}");
+        assert!(svg.contains(">  plain\\u{7}</text>") && !svg.contains('\u{1b}'), "{svg}");
     }
 }

@@ -1,21 +1,6 @@
-//! Text: making it safe to print, wrapping it, and joining words.
+//! Text: wrapping it, and joining words.
 
-/// Text from outside, safe to print: whatever moves the cursor, changes colours, or reorders or
-/// hides letters is shown as `\u{..}` instead, so that it cannot pass for output of plimsoll.
-pub fn printable(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        // Escapes what is not printable: controls, bidirectional and other format characters.
-        let hidden = c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1);
-        let reorders = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-        if hidden || reorders {
-            safe.extend(c.escape_unicode());
-        } else {
-            safe.push(c);
-        }
-    }
-    safe
-}
+pub(crate) use model::printable;
 
 /// At most `limit` letters, the middle left out where there are more: both ends of a path tell it
 /// from others.
@@ -94,13 +79,6 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn what_steers_a_terminal_is_shown_and_not_sent() {
-        assert_eq!(printable("\u{1b}[2Jx\r\n\u{9b}31m"), "\\u{1b}[2Jx\\u{d}\\u{a}\\u{9b}31m");
-        assert_eq!(printable("a\u{202e}b\u{200b}"), "a\\u{202e}b\\u{200b}");
-        assert_eq!(printable("/srv/Übung '\"\\ 日本"), "/srv/Übung '\"\\ 日本");
-    }
-
-    #[test]
     fn lines_are_wrapped_under_their_beginning() {
         assert_eq!(wrapped("- ", "aa bb  cc dd", 7), "- aa bb\n  cc dd\n");
         assert_eq!(wrapped("", "/a/very/long/path b", 6), "/a/very/long/path\nb\n");
@@ -119,12 +97,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn no_text_gets_controls_through(text in prop::collection::vec(any::<char>(), 0..40)) {
-            let safe = printable(&String::from_iter(text));
-            prop_assert!(!safe.chars().any(char::is_control));
-        }
-
         #[test]
         fn shortened_text_is_short(text in "\\PC{0,40}", limit in 2usize..30) {
             prop_assert!(shortened(&text, limit).chars().count() <= limit);

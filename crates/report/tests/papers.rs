@@ -2,6 +2,7 @@
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
+mod hostile;
 mod imports;
 mod support;
 

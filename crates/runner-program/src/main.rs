@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match connection::Connection::of_this_process() {
         Ok(connection) => serve::serve(connection),
         Err(error) => {
-            eprintln!("plimsoll-runner: {error}");
+            eprintln!("plimsoll-runner: {}", model::printable_lines(&error.to_string()));
             ExitCode::FAILURE
         }
     }

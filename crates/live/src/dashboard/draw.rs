@@ -40,7 +40,7 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>) {
 
 fn draw_head(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let study = format!("  study {}", report::printable(&run.header.study.0));
+    let study = format!("  study {}", model::printable(&run.header.study.0));
     let left = Line::from(vec![Span::styled("plimsoll", bold), Span::raw(study)]);
     frame.render_widget(Paragraph::new(left), area);
     frame.render_widget(Paragraph::new(words::place(run)).alignment(Alignment::Right), area);

@@ -1,12 +1,13 @@
 //! The terminal, borrowed: alternate screen, no cursor, no echo. Given back on every way out:
 //! when the borrower is dropped, and before the message of a panic in any thread.
 
-use model::{Cause, Failure};
+use model::{Cause, Failure, printable};
 use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
 use nix::unistd::{getpgrp, tcgetpgrp};
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::Show;
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
@@ -61,7 +62,20 @@ impl Screen {
 
     /// Draws a picture.
     pub(super) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(picture).map(drop)
+        let safe = |frame: &mut Frame<'_>| {
+            picture(frame);
+            escape(frame.buffer_mut());
+        };
+        self.terminal.draw(safe).map(drop)
+    }
+}
+
+/// Whatever was drawn: no cell steers the terminal.
+fn escape(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        if printable(cell.symbol()) != cell.symbol() {
+            cell.set_symbol("\u{fffd}");
+        }
     }
 }
 
@@ -94,6 +108,19 @@ impl Before {
 mod tests {
     use super::*;
     use nix::pty::openpty;
+
+    #[test]
+    fn no_cell_steers_the_terminal() {
+        let mut buffer = Buffer::with_lines(["abcd"]);
+        for (cell, symbol) in
+            buffer.content.iter_mut().zip(["a\u{202e}", "\u{1b}[2J", "─", "\u{9b}"])
+        {
+            cell.set_symbol(symbol);
+        }
+        escape(&mut buffer);
+        let shown: String = buffer.content.iter().map(|cell| cell.symbol()).collect();
+        assert_eq!(shown, "\u{fffd}\u{fffd}─\u{fffd}");
+    }
 
     #[test]
     fn a_panic_in_any_thread_gives_the_terminal_back_once() {

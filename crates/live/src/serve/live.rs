@@ -1,10 +1,11 @@
 //! Runs under way as markup: words, the plan with what is done, and charts by the report's own
 //! drawing.
 
-use super::html::Escaped;
 use crate::run::{HostNow, LoadNow, Point, Run};
 use crate::words;
-use report::chart::{Areas, Axis, BANDWIDTH, Chart, Layer, Line, Lines, SECONDS, SHARE, TIME};
+use report::chart::{
+    Areas, Axis, BANDWIDTH, Chart, Escaped, Layer, Line, Lines, SECONDS, SHARE, TIME,
+};
 use std::fmt::Write;
 
 /// Seconds that the charts reach back.
@@ -22,7 +23,7 @@ pub(super) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
 }
 
 fn run(run: &Run) -> String {
-    let id = report::printable(&run.header.study.0);
+    let id = model::printable(&run.header.study.0);
     let (done, planned) = run.trials();
     let mut markup = String::new();
     // Writing to a String does not fail.
@@ -106,7 +107,7 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
         values: recent().skip(1).map(share).collect(),
     };
     (edges.len() > 1).then(|| Areas {
-        title: format!("CPU of {}", report::printable(&host.name)),
+        title: format!("CPU of {}", model::printable(&host.name)),
         description: "Share of all cores, by what they did.".to_owned(),
         x: along(),
         y: Axis::new("CPU", SHARE),

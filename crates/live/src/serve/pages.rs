@@ -1,8 +1,9 @@
 //! The pages: what is kept and under way, one study, two studies.
 
-use super::html::{Escaped, page};
+use super::html::page;
 use super::studies;
 use model::{Cause, Failure};
+use report::chart::Escaped;
 use report::{Paper, Style};
 use std::path::Path;
 
@@ -39,7 +40,7 @@ pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, 
 
 /// Something that cannot be shown, and why.
 pub(super) fn trouble(failure: &Failure) -> String {
-    format!("<pre>{}</pre>", Escaped(&report_lines(failure)))
+    format!("<pre>{}</pre>", Escaped(&failure.to_string()))
 }
 
 /// A page that says why there is no other.
@@ -50,16 +51,11 @@ pub(super) fn refusal(title: &str, why: &str) -> String {
 /// The page of a failure.
 pub(super) fn failed(failure: &Failure) -> String {
     let title = if failure.cause == Cause::Usage { "Not found" } else { "Trouble" };
-    text_page(title, &report_lines(failure))
-}
-
-/// A failure's lines, each safe to print.
-fn report_lines(failure: &Failure) -> String {
-    failure.to_string().lines().map(|line| report::printable(line) + "\n").collect()
+    text_page(title, &failure.to_string())
 }
 
 fn text_page(title: &str, text: &str) -> String {
-    let title = report::printable(title);
+    let title = model::printable(title);
     let body = format!(
         "<header><h1>{}</h1><p><a href=\"./\">All studies</a></p></header>\
          <main><pre tabindex=\"0\">{}</pre></main>",

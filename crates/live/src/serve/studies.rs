@@ -1,9 +1,9 @@
 //! The list of studies, and reading the store for a page. The store is opened for each reading and
 //! closed again, so that a run that writes it never waits long.
 
-use super::html::Escaped;
 use model::{Ended, Failure, Study};
 use record::{Store, StudySummary};
+use report::chart::Escaped;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -35,9 +35,9 @@ pub(super) fn list(store: &Path) -> Result<String, Failure> {
 }
 
 fn row(markup: &mut String, study: &StudySummary) {
-    let id = report::printable(&study.id.0);
+    let id = model::printable(&study.id.0);
     let id = Escaped(&id);
-    let targets: Vec<String> = study.targets.iter().map(|t| report::printable(t)).collect();
+    let targets: Vec<String> = study.targets.iter().map(|t| model::printable(t)).collect();
     let patterns: Vec<&str> = study.patterns.iter().map(|p| p.name()).collect();
     let bad = match study.incomplete {
         0 => String::new(),

@@ -296,11 +296,6 @@ pub(super) fn lane_dead(error: &Error) -> LaneDead {
     LaneDead { kind: kind(error), detail: error.to_string() }
 }
 
-/// A name from a server, made harmless for a terminal.
-pub(super) fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
-}
-
 impl Step {
     /// On a share that is open.
     pub fn of(tree: &smb::Tree) -> Self {
@@ -376,10 +371,5 @@ mod tests {
             assert_eq!(cause, Cause::Authentication);
             assert!(next.contains("no guests") && next.contains("USER@"), "{next}");
         }
-    }
-
-    #[test]
-    fn names_of_servers_are_harmless_on_a_terminal() {
-        assert_eq!(printable("a\u{1b}[2J\nb"), "a\u{fffd}[2J\u{fffd}b");
     }
 }

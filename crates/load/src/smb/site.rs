@@ -134,7 +134,7 @@ fn shares(session: &mut Session) -> String {
     let mut names: Vec<String> = shares
         .iter()
         .filter(|share| share.kind == smb::ShareKind::Files)
-        .map(|share| failures::printable(&share.name))
+        .map(|share| share.name.clone())
         .collect();
     names.sort_by_key(|name| name.ends_with('$'));
     match names.len() {

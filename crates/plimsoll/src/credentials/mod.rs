@@ -6,7 +6,7 @@ mod prompt;
 
 use crate::signals::Signals;
 use load::{Password, Passwords};
-use model::{Cause, Failure, SmbTarget};
+use model::{Cause, Failure, SmbTarget, printable};
 use std::collections::HashMap;
 use std::env::{self, VarError};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ impl Sources {
         if let Some(password) = typed.get(&account) {
             return Ok(password.clone());
         }
-        let asked = prompt::ask(&format!("Password of {account}: "), &self.signals);
+        let asked = prompt::ask(&printable(&format!("Password of {account}: ")), &self.signals);
         let password = match asked.map_err(|why| interrupted_or(target, why, &self.signals))? {
             Some(password) => password,
             None => {

@@ -3,14 +3,14 @@
 use lab::bed::doctor::Finding;
 use lab::bed::plan::{DiskKind, Kind};
 use lab::bed::{DiskStatus, LabStatus, State};
-use model::{Cause, Failure};
+use model::{Cause, Failure, printable_json};
 use serde::Serialize;
 use std::fmt::Write;
 
 /// As JSON, with a line break at the end.
 pub fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
     serde_json::to_string_pretty(value)
-        .map(|text| text + "\n")
+        .map(|text| printable_json(&text) + "\n")
         .map_err(|e| Failure::new(Cause::Trial, "write JSON", "standard output", e, ""))
 }
 

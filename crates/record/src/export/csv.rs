@@ -1,13 +1,14 @@
-//! CSV (RFC 4180): a row a trial, units in the names of the columns.
+//! CSV (RFC 4180): a row a trial, units in the names of the columns. Text is escaped on its way
+//! into a cell: nothing in it steers a terminal or is a formula to a spreadsheet.
 
 use crate::document;
 use csv::{Terminator, WriterBuilder};
-use model::{Failure, Metric, OpKind, Outcome, Study, Trial};
+use model::{Failure, Metric, OpKind, Outcome, Study, Trial, printable};
 
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Flush];
 
 /// The trials of the study as CSV with a header, lines ended by CR LF. Columns are the same for
-/// every study; what was not measured is empty. Text is as recorded, so it may hold any character.
+/// every study; what was not measured is empty.
 pub fn to_csv(study: &Study) -> Result<String, Failure> {
     let told = |e: csv::Error| document::refused("CSV", e);
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
@@ -60,17 +61,21 @@ fn row(study: &Study, trial: &Trial) -> Vec<String> {
     let (outcome, phase, failure) = match &trial.result.outcome {
         Outcome::Complete => ("complete", String::new(), String::new()),
         Outcome::Stopped => ("stopped", String::new(), String::new()),
-        Outcome::Failed { phase, failure } => ("failed", phase.clone(), failure.to_string()),
+        Outcome::Failed { phase, failure } => {
+            // In lines of its own.
+            let lines: Vec<String> = failure.to_string().lines().map(text).collect();
+            ("failed", text(phase), lines.join("\n"))
+        }
     };
     let mut fields = vec![
-        study.id.to_string(),
+        text(&study.id.0),
         study.started_unix_seconds.to_string(),
         trial.number.to_string(),
         trial.block.map(|b| b.to_string()).unwrap_or_default(),
         cell.target.to_string(),
-        of_target(|t| &t.label).unwrap_or_default(),
-        of_target(|t| &t.given).or(given).unwrap_or_default(),
-        of_target(|t| &t.protocol).unwrap_or_default(),
+        text(&of_target(|t| &t.label).unwrap_or_default()),
+        text(&of_target(|t| &t.given).or(given).unwrap_or_default()),
+        text(&of_target(|t| &t.protocol).unwrap_or_default()),
         work.pattern.to_string(),
         work.block.0.to_string(),
         work.size.0.to_string(),
@@ -99,8 +104,15 @@ fn row(study: &Study, trial: &Trial) -> Vec<String> {
         ]);
     }
     let flags: Vec<String> = trial.result.flags.iter().map(model::Flag::message).collect();
-    fields.push(flags.join("; "));
+    fields.push(text(&flags.join("; ")));
     fields
+}
+
+/// A cell of text. A spreadsheet takes what begins so for a formula and may run it (CWE-1236): a
+/// quotation mark before it says that it is text. Cells of numbers are left alone.
+pub(super) fn text(cell: &str) -> String {
+    let formula = cell.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
+    format!("{}{}", if formula { "'" } else { "" }, printable(cell))
 }
 
 /// The word that stands for a plain value in JSON, without its quotes.

@@ -1,6 +1,7 @@
 //! Records of devices for other programs: JSON in the schema `plimsoll-device/1`, which reads back,
 //! and CSV, a row a figure.
 
+use super::csv::text;
 use super::json::{is_major, read, write};
 use crate::document;
 use csv::{Terminator, WriterBuilder};
@@ -24,7 +25,7 @@ pub fn is_device_json(text: &str) -> bool {
 }
 
 /// The figures of these records as CSV with a header, lines ended by CR LF: a row a figure, its unit
-/// beside it. Text is as recorded, so it may hold any character.
+/// beside it.
 pub fn devices_to_csv(devices: &[Device]) -> Result<String, Failure> {
     let told = |e: csv::Error| document::refused("CSV", e);
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
@@ -43,11 +44,11 @@ pub fn devices_to_csv(devices: &[Device]) -> Result<String, Failure> {
         for figure in device.measured() {
             table
                 .write_record([
-                    device.id.to_string(),
+                    text(&device.id.0),
                     device.started_unix_seconds.to_string(),
-                    device.host.to_string(),
+                    text(&device.host.to_string()),
                     figure.part.to_string(),
-                    figure.figure,
+                    text(&figure.figure),
                     figure.value.to_string(),
                     figure.quantity.unit().to_owned(),
                     figure.by.to_owned(),

@@ -2,7 +2,7 @@
 
 use super::layout::ObjectLines;
 use crate::document;
-use model::{Cause, Failure, SCHEMA, Study};
+use model::{Cause, Failure, SCHEMA, Study, printable_json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -32,7 +32,8 @@ pub(super) fn write<T: Serialize + DeserializeOwned>(
         .serialize(&mut Serializer::with_formatter(&mut bytes, ObjectLines::default()))
         .map_err(|e| document::refused(what, e))?;
     bytes.push(b'\n');
-    String::from_utf8(bytes).map_err(|e| document::refused(what, e))
+    let text = String::from_utf8(bytes).map_err(|e| document::refused(what, e))?;
+    Ok(printable_json(&text))
 }
 
 #[derive(Deserialize)]

@@ -34,10 +34,9 @@ pub use lines::{Line, Lines, Point};
 pub use quantiles::{Curve, Quantiles};
 pub use ratios::{Dot, Ratios};
 pub use staircase::{Stair, Staircase};
+pub use svg::Escaped;
 pub use table::Table;
 pub use theme::STYLE;
-
-pub(crate) use svg::Escaped;
 
 /// What every kind of chart can do.
 pub trait Chart {

@@ -1,5 +1,6 @@
 //! Writing SVG: text escaped, numbers short and finite. Nothing else in this room writes markup.
 
+use model::printable_lines;
 use std::fmt::{self, Write};
 
 /// An SVG picture that is drawn from the back to the front.
@@ -29,21 +30,19 @@ impl Number {
     }
 }
 
-/// Text as it may stand in XML 1.0: markup escaped, characters it forbids replaced.
-pub(crate) struct Escaped<'a>(pub(crate) &'a str);
+/// Text as it may stand in XML 1.0 and in HTML: markup is escaped, and so are characters that they
+/// forbid or that reorder or hide letters ([`model::printable_lines`]).
+pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in self.0.chars() {
+        for c in printable_lines(self.0).chars() {
             match c {
                 '&' => f.write_str("&amp;")?,
                 '<' => f.write_str("&lt;")?,
                 '>' => f.write_str("&gt;")?,
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
-                '\n' | '\t' => f.write_char(c)?,
-                '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}')?,
-                c if c.is_control() => f.write_char('\u{fffd}')?,
                 c => f.write_char(c)?,
             }
         }
@@ -251,7 +250,7 @@ mod tests {
     fn markup_and_forbidden_characters_are_not_passed_on() {
         assert_eq!(
             Escaped("<a b='\"'>&\u{1}\u{ffff}ü").to_string(),
-            "&lt;a b=&#39;&quot;&#39;&gt;&amp;\u{fffd}\u{fffd}ü"
+            "&lt;a b=&#39;&quot;&#39;&gt;&amp;\\u{1}\\u{ffff}ü"
         );
     }
 }

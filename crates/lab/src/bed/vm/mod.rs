@@ -151,7 +151,8 @@ fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Res
     let until = Instant::now() + patience;
     let failed = |happened: String| {
         let said = console::last_lines(&machine.directory, &machine.name);
-        let happened = format!("{happened}; the last lines of its console:\n{said}");
+        let said = said.lines().collect::<Vec<_>>().join(" | ");
+        let happened = format!("{happened}; the last lines of its console: {said}");
         let next = "Try again; if it is slow, give it time, if it stops, other memory or image.";
         Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
     };

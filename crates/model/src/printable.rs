@@ -1,0 +1,94 @@
+//! Text from outside on its way out of the program. A server, a file system or a file can put
+//! anything into a name: what steers a terminal, and what reorders or hides letters, is shown as
+//! what it is (`\u{1b}`) and never sent. Whatever writes for people or for other programs ends with
+//! one of these functions; applied twice they change nothing more.
+
+/// Whether a character does something else than to stand for itself: controls (C0, DEL, C1),
+/// bidirectional and other format characters, separators of lines, letters without width.
+fn steers(c: char) -> bool {
+    let reorders = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    reorders || c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1)
+}
+
+/// Text within a line: line breaks in it are escaped, too.
+pub fn printable(text: &str) -> String {
+    escaped(text, |safe, c| safe.extend(c.escape_unicode()))
+}
+
+/// Lines of text: their breaks (LF) alone pass.
+pub fn printable_lines(text: &str) -> String {
+    escaped(text, |safe, c| match c {
+        '\n' => safe.push(c),
+        _ => safe.extend(c.escape_unicode()),
+    })
+}
+
+/// JSON text, which means the same afterwards (RFC 8259, section 7): what its writer has escaped
+/// already and the line breaks of its layout are left alone.
+pub fn printable_json(text: &str) -> String {
+    escaped(text, |safe, c| match c {
+        '\n' => safe.push(c),
+        _ => c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| *safe += &format!("\\u{unit:04x}")),
+    })
+}
+
+fn escaped(text: &str, mut escape: impl FnMut(&mut String, char)) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if steers(c) { escape(&mut safe, c) } else { safe.push(c) }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// What must never get out.
+    const STEERING: [std::ops::RangeInclusive<char>; 11] = [
+        '\0'..='\u{1f}',
+        '\u{7f}'..='\u{9f}',
+        '\u{ad}'..='\u{ad}',
+        '\u{61c}'..='\u{61c}',
+        '\u{180e}'..='\u{180e}',
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}',
+        '\u{feff}'..='\u{feff}',
+        '\u{fff9}'..='\u{fffb}',
+        '\u{e0000}'..='\u{e007f}',
+    ];
+
+    #[test]
+    fn what_steers_a_terminal_is_shown_and_not_sent() {
+        assert_eq!(printable("\u{1b}[2Jx\r\n\u{9b}31m"), "\\u{1b}[2Jx\\u{d}\\u{a}\\u{9b}31m");
+        assert_eq!(printable("a\u{202e}b\u{200b}"), "a\\u{202e}b\\u{200b}");
+        assert_eq!(printable("/srv/Übung '\"\\ 日本"), "/srv/Übung '\"\\ 日本");
+        assert_eq!(printable_lines("a\r\n\u{7}b\n"), "a\\u{d}\n\\u{7}b\n");
+        for c in STEERING.into_iter().flatten() {
+            let text = String::from(c);
+            assert!(printable(&text).is_ascii() && printable(&text).len() > 4, "{c:?}");
+            assert_eq!(printable_lines(&text) == text, c == '\n', "{c:?}");
+            assert_eq!(printable_json(&text) == text, c == '\n', "{c:?}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn twice_is_as_good_as_once(text in prop::collection::vec(any::<char>(), 0..40)) {
+            let text = String::from_iter(text);
+            for safe in [printable, printable_lines, printable_json] {
+                prop_assert_eq!(safe(&safe(&text)), safe(&text));
+                prop_assert!(!safe(&text).chars().any(|c| c != '\n' && steers(c)));
+            }
+        }
+
+        #[test]
+        fn json_means_the_same(text in prop::collection::vec(any::<char>(), 0..40)) {
+            let text = String::from_iter(text);
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(serde_json::from_str::<String>(&printable_json(&json)).unwrap(), text);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Nothing that comes from outside steers what it is shown on: hostile text in every field of a
+//! record, in every form that a record leaves the program in.
+
+use crate::support::{self, TWO, measured, plain};
+use crate::{any_study, imports};
+use model::{Device, Study, StudyId};
+use record::StudySummary;
+use report::{Paper, Style};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const NARROW: Style = Style { width: 80, colour: false };
+const DEVICE: &str = include_str!("../../../record/tests/golden/plimsoll-device-1.json");
+const SHELL: &str = include_str!("../../../record/tests/golden/device-shell.json");
+
+/// Begins what passes for a line of its own where a line break gets through.
+const HOSTILE: &str = "=\u{1b}[33mx\u{1b}[0m\u{9b}2J\u{7f}\0\r\u{85}\u{ad}\u{61c}\u{180e}\u{200b}\
+    \u{200d}\u{200e}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{feff}\u{e0041}\nFAKE";
+
+/// The record with hostile text wherever it takes text: strings of one kind, told by their path,
+/// are replaced together, and names are added to its maps, as far as it can be read afterwards.
+fn poisoned<T: Serialize + DeserializeOwned>(record: &T) -> (T, usize) {
+    fn leaves(value: &Value, path: String, found: &mut BTreeSet<String>) {
+        match value {
+            Value::String(_) => drop(found.insert(path)),
+            Value::Array(all) => all.iter().for_each(|v| leaves(v, format!("{path}/*"), found)),
+            Value::Object(all) => {
+                found.insert(format!("{path}/+"));
+                all.iter().for_each(|(k, v)| leaves(v, format!("{path}/{k}"), found));
+            }
+            _ => {}
+        }
+    }
+    fn poison(value: &mut Value, path: &str) {
+        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
+        match value {
+            Value::String(text) if path.is_empty() => *text = HOSTILE.into(),
+            Value::Array(all) if first == "*" => all.iter_mut().for_each(|v| poison(v, rest)),
+            Value::Object(all) if first == "+" => {
+                let copied = all.values().next().cloned();
+                all.extend(copied.map(|v| (HOSTILE.to_owned(), v)));
+            }
+            Value::Object(all) => all.get_mut(first).into_iter().for_each(|v| poison(v, rest)),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(record).unwrap();
+    let mut paths = BTreeSet::new();
+    leaves(&value, String::new(), &mut paths);
+    let mut taken = 0;
+    for path in paths {
+        let mut other = value.clone();
+        poison(&mut other, path.trim_start_matches('/'));
+        if let Ok(read) = T::deserialize(&other) {
+            let read = serde_json::to_value(read).unwrap();
+            taken += usize::from(read != value);
+            value = read;
+        }
+    }
+    (T::deserialize(&value).unwrap(), taken)
+}
+
+fn assert_harmless(what: &str, text: &str) {
+    let steers = |c: &char| model::printable(&c.to_string()) != c.to_string();
+    let through: Vec<char> = text.chars().filter(|c| *c != '\n' && steers(c)).collect();
+    assert!(through.is_empty(), "{what}: {through:?} in\n{text}");
+    for (at, _) in text.match_indices("FAKE") {
+        let before = text[..at].chars().next_back();
+        assert!(before.is_some_and(|c| !c.is_whitespace()), "{what}:\n{}", &text[at - 200..at + 4]);
+    }
+}
+
+fn csv_is_harmless(what: &str, text: &str) {
+    assert_harmless(what, &text.replace("\r\n", "\n"));
+    let mut cells = csv::Reader::from_reader(text.as_bytes());
+    for row in cells.records().map(Result::unwrap) {
+        for cell in row.iter().filter(|cell| cell.parse::<f64>().is_err()) {
+            assert!(!cell.starts_with(['=', '+', '-', '@', '\t', '\r']), "{what}: {cell}");
+        }
+    }
+}
+
+/// Whatever the field, whatever the form.
+#[test]
+fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
+    let mut rich = measured(&TWO, 2);
+    support::watch(&mut rich, "ssh://jane@nas");
+    rich.flags.extend(any_study::any::flags_of(0.5, 7, "x"));
+    rich.flags.extend(any_study::any::flags_of_hosts(0.5, "x"));
+    rich.trials[1].result.flags = any_study::any::flags_of(0.5, 7, "x");
+    plain::fail(&mut rich.trials[0]);
+    let of_fio = imports::study(&TWO, &imports::PUBLISHED);
+    let colour = Style { colour: true, ..NARROW };
+    for (study, least) in [(&rich, 36), (&of_fio, 15)] {
+        let (bad, taken) = poisoned(study);
+        assert!(taken >= least, "only {taken} kinds of field were replaced");
+        let texts = |style: &Style| {
+            [
+                report::study(&bad, style),
+                report::compare(&bad, study, style),
+                report::compare(study, &bad, style),
+            ]
+        };
+        for text in texts(&NARROW) {
+            assert_harmless("the terminal", &text);
+        }
+        for text in texts(&colour) {
+            let lines: Vec<&str> = text.lines().collect();
+            let own = |l: &&str| l.starts_with('\u{1b}') && l.ends_with("\u{1b}[0m");
+            assert!(lines.iter().all(|l| l.matches('\u{1b}').count() == 2 * usize::from(own(l))));
+            assert_harmless("a picture", &report::picture(&text));
+        }
+        for paper in [Paper::new(&[bad.clone()]), Paper::new(&[study.clone(), bad.clone()])] {
+            assert_harmless("HTML", &paper.html());
+            assert_harmless("Markdown", &paper.markdown(Some("charts")));
+            paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+        }
+        csv_is_harmless("CSV", &record::to_csv(&bad).unwrap());
+        let json = record::to_json(&bad).unwrap();
+        assert_harmless("JSON", &json);
+        assert_eq!(serde_json::from_str::<Study>(&json).unwrap(), bad, "and it means the same");
+        let name = || HOSTILE.to_owned();
+        let summary = StudySummary {
+            id: StudyId(name()),
+            started_unix_seconds: 1,
+            targets: vec![name()],
+            patterns: Vec::new(),
+            blocks: 1,
+            complete: 1,
+            incomplete: 1,
+            ended: bad.ended.clone(),
+            origin: model::Origin::Imported { tool: name() },
+        };
+        assert_harmless("the list", &report::list(&[summary], &[], &NARROW));
+    }
+    for text in [DEVICE, SHELL] {
+        let device = record::device_from_json(text).unwrap();
+        let (bad, taken) = poisoned(&device);
+        assert!(taken >= 20, "only {taken} kinds of field were replaced");
+        assert_harmless("the terminal", &report::device(&bad, &NARROW));
+        for (a, b) in [(&bad, &device), (&device, &bad)] {
+            assert_harmless("two devices", &report::compare_devices(a, b, &NARROW));
+        }
+        let paper = Paper::of_device(&bad);
+        assert_harmless("HTML", &paper.html());
+        assert_harmless("Markdown", &paper.markdown(Some("charts")));
+        paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+        csv_is_harmless("CSV", &record::devices_to_csv(std::slice::from_ref(&bad)).unwrap());
+        let json = record::device_to_json(&bad).unwrap();
+        assert_harmless("JSON", &json);
+        assert_eq!(serde_json::from_str::<Device>(&json).unwrap(), bad, "and it means the same");
+        assert_harmless("the list", &report::list(&[], &[bad.into()], &NARROW));
+    }
+}
