@@ -119,17 +119,27 @@ fn a_check_ends_with_its_page() {
     let page = page.to_str().unwrap();
     let short =
         ["--size=4MiB", "--repeats=1", "--time=200ms", "--pattern=random-read", "--baseline=0s"];
-    let check = |report: &str| {
+    let check = |report: &str, more: &[&str]| {
         let mut words =
             vec!["check", target.path().to_str().unwrap(), "--quiet", "--report", report];
         words.extend(short);
+        words.extend(more);
         program.run(&words)
     };
-    let said = check(page).expect(0);
+    let said = check(page, &[]).expect(0);
     assert!(said.out.contains("Summary") && said.err.contains("wrote "), "{said:?}");
     assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>"));
     // A page that is there is refused before anything is measured.
-    let refused = check(page).expect(2);
-    assert!(refused.err.contains("it is there already"));
+    let refused = check(page, &[]).expect(2);
+    assert!(refused.err.contains("it is there already") && refused.err.contains("--force"));
+    std::fs::write(page, "mine").unwrap();
+    assert_eq!(
+        program.run(&["report", "-o", page]).expect(2).err,
+        refused.err,
+        "report does alike"
+    );
+    assert_eq!(std::fs::read_to_string(page).unwrap(), "mine");
     assert_eq!(program.run(&["list"]).expect(0).out.matches("random-read").count(), 1);
+    check(page, &["--force"]).expect(0);
+    assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>"));
 }

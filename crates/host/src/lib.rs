@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod carry;
+pub mod child;
 pub mod device;
 pub mod mounts;
 pub mod probe;

@@ -1,8 +1,8 @@
 //! Finding and running other programs.
 
 use crate::Error;
+use host::child;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// Where daemons live; not in the search path of ordinary users.
 const SYSTEM_DIRECTORIES: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/sbin"];
@@ -29,7 +29,7 @@ pub(crate) fn locate(name: &str) -> Result<PathBuf, Error> {
 /// Runs a program to its end and returns what it wrote to standard output.
 pub(crate) fn run(name: &str, arguments: &[&str]) -> Result<String, Error> {
     let shown = format!("{name} {}", arguments.join(" "));
-    let output = Command::new(locate(name)?)
+    let output = child::command(locate(name)?)
         .args(arguments)
         .output()
         .map_err(Error::when(format_args!("cannot start `{shown}`")))?;

@@ -6,13 +6,14 @@
 //! parallel.
 
 use crate::{Error, Need, program};
+use host::child;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
 use std::fs::{self, File};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// An address of the stage that is not loopback (TEST-NET-2, RFC 5737); servers that insist on
@@ -199,7 +200,7 @@ impl Portmapper {
     fn start() -> Result<Self, Error> {
         let log = File::create(Self::LOG)
             .map_err(Error::when(format_args!("cannot create {}", Self::LOG)))?;
-        let guard = Command::new("/bin/sh")
+        let guard = child::command("/bin/sh")
             .args(["-c", r#""$0" -w -f & read -r nothing; kill -KILL $!; wait"#])
             .arg(program::locate("rpcbind")?)
             .stdin(Stdio::piped())

@@ -6,6 +6,7 @@
 
 use live::Paced;
 use model::{Cause, Failure, printable, printable_lines};
+use record::open_regular;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -53,7 +54,7 @@ pub fn complain_bytes(bytes: &[u8]) {
 pub fn read_text(path: &Path, longest: usize) -> Result<String, String> {
     let mut text = String::new();
     let limit = longest as u64 + 1;
-    let read = File::open(path).and_then(|file| file.take(limit).read_to_string(&mut text));
+    let read = open_regular(path).and_then(|file| file.take(limit).read_to_string(&mut text));
     read.map(|_| text).map_err(|error| error.to_string())
 }
 

@@ -5,7 +5,10 @@
 mod device;
 mod document;
 mod export;
+#[doc(hidden)]
+pub mod fuzzing;
 mod import;
+mod input;
 mod open;
 mod row;
 mod store;
@@ -20,6 +23,7 @@ pub use export::{
     device_from_json, device_to_json, devices_to_csv, from_json, is_device_json, to_csv, to_json,
 };
 pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
+pub use input::open_regular;
 pub use open::default_path;
 pub use store::{Kept, Store};
 pub use summary::StudySummary;

@@ -38,7 +38,7 @@ impl Store {
     pub fn open_to_read(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
         match path.try_exists() {
-            Ok(false) => Ok(Store { connection: open::empty(&path)?, path }),
+            Ok(false) => Ok(Store::of(open::empty(&path)?, &path)),
             _ => Store::open(path),
         }
     }
@@ -48,6 +48,10 @@ impl Store {
     pub fn expect_room(&self) -> Result<(), Failure> {
         let tried = "make sure that the store can keep results";
         open::try_to_write(&self.connection).map_err(|e| trouble::sqlite(tried, &self.path, &e))
+    }
+
+    pub(crate) fn of(connection: Connection, path: &Path) -> Store {
+        Store { connection, path: path.to_owned() }
     }
 
     pub(crate) fn connection(&self) -> &Connection {

@@ -6,6 +6,7 @@ use crate::keep::Keep;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::size;
+use crate::stability;
 use host::Watch;
 use model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, Nanos, Origin, Outcome, Phase, Plan, Rule,
@@ -131,7 +132,9 @@ impl Conductor<'_> {
         label(&mut self.study.targets);
         self.study.hosts = self.hosts.facts();
         self.same_machine();
-        self.stability_differs();
+        self.study
+            .flags
+            .extend(stability::difference(&self.study.targets, &self.study.plan.workloads));
         let seconds = self.study.plan.baseline_seconds;
         if seconds > 0.0 {
             (self.observer)(Progress::Baseline { seconds });
@@ -143,17 +146,6 @@ impl Conductor<'_> {
             return Err(interrupted());
         }
         self.keep.begin(&self.study)
-    }
-
-    fn stability_differs(&mut self) {
-        let targets = &self.study.targets;
-        let writes = self.study.plan.workloads.iter().any(|w| w.pattern.writes());
-        let commits = |t: &model::TargetFacts| t.commits_each_write;
-        if writes && targets.iter().any(|t| commits(t) != commits(&targets[0])) {
-            let detail: Vec<_> =
-                targets.iter().map(|t| format!("{}: {}", t.label, t.stability)).collect();
-            self.study.flags.push(Flag::StabilityDiffers { detail: detail.join("; ") });
-        }
     }
 
     /// A server's host may be the one that drives the trials, under another name too.

@@ -14,6 +14,7 @@ mod keep;
 mod progress;
 mod schedule;
 mod size;
+mod stability;
 
 pub use conduct::{Conduct, conduct};
 pub use keep::{InMemory, Keep};

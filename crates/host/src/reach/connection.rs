@@ -7,11 +7,11 @@
 use super::process::{Group, Process};
 use super::socket::Place;
 use super::{Settings, complaint, shell};
+use crate::child;
 use model::{Cause, Failure, HostName};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -47,7 +47,7 @@ impl Connection {
             Failure::new(Cause::NotPermitted, tried, host, error, next)
         })?;
         let arguments = arguments(host, settings, place.socket())?;
-        let mut command = Command::new("/bin/sh");
+        let mut command = child::command("/bin/sh");
         let batch = if settings.may_ask { "no" } else { "yes" };
         command
             .args(["-c", DEAF])
@@ -84,7 +84,7 @@ impl Connection {
         if let Some(failure) = self.lost(Duration::ZERO) {
             return Err(failure);
         }
-        let mut command = Command::new(&self.program);
+        let mut command = child::command(&self.program);
         command
             .args(["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR"])
             .args(&self.arguments)

@@ -2,10 +2,10 @@
 
 use super::process::{Group, Process};
 use super::{Channel, Output, Reach, complaint};
+use crate::child;
 use model::{Cause, Failure};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// This machine.
@@ -68,7 +68,7 @@ fn start(name: &str, before: &[OsString], command: &str) -> Result<Process, Fail
     let shell = ["/bin/sh", "-c", command].map(OsString::from);
     let mut words = before.iter().chain(&shell);
     let program = words.next().map_or(OsStr::new("/bin/sh"), OsString::as_os_str);
-    Process::start(Command::new(program).args(words), Group::Own).map_err(|error| {
+    Process::start(child::command(program).args(words), Group::Own).map_err(|error| {
         let (tried, next) = if before.is_empty() {
             ("start /bin/sh".to_owned(), "Give a system with a POSIX shell at /bin/sh.".to_owned())
         } else {

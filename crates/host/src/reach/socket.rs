@@ -1,10 +1,10 @@
 //! Where the socket of a connection lies.
 
 use super::process::{Group, Process};
+use crate::child;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// A directory for one socket, which nobody else can enter. Dropping this removes it. Where this
 /// program is killed, a shell does that stands by until its own input ends.
@@ -19,7 +19,7 @@ impl Place {
             .prefix("plimsoll-")
             .permissions(std::fs::Permissions::from_mode(0o700))
             .tempdir_in(below(&std::env::temp_dir()))?;
-        let mut shell = Command::new("/bin/sh");
+        let mut shell = child::command("/bin/sh");
         shell.args(["-c", r#"read -r end; rm -rf "$0""#]).arg(directory.path());
         let janitor = Process::start(&mut shell, Group::Own)?;
         Ok(Place { socket: directory.keep().join("s"), _janitor: janitor })

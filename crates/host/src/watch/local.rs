@@ -1,6 +1,7 @@
 //! This machine.
 
 use super::{Ask, Asked, Watch};
+use crate::child;
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_memory,
 };
@@ -133,7 +134,7 @@ fn facts() -> HostFacts {
 
 /// The configuration that a kernel carries, where there is a program to unpack it.
 fn running_config() -> String {
-    let unpacked = std::process::Command::new("zcat").arg("/proc/config.gz").output();
+    let unpacked = child::command("zcat").arg("/proc/config.gz").output();
     unpacked.map(|o| String::from_utf8_lossy(&o.stdout).into_owned()).unwrap_or_default()
 }
 

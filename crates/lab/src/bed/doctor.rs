@@ -3,8 +3,9 @@
 use super::netns::group;
 use super::vm;
 use crate::program;
+use host::child;
 use serde::Serialize;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 /// One thing that a lab may need.
 #[derive(Clone, Debug, Serialize)]
@@ -87,7 +88,7 @@ fn root() -> Finding {
 
 /// Runs a line of shell in namespaces of its own, which are gone afterwards; what it complained of.
 fn tried(line: &str) -> Result<(), String> {
-    let output = Command::new("unshare")
+    let output = child::command("unshare")
         .args(["--net", "--mount", "--pid", "--fork", "--kill-child", "--", "/bin/sh", "-c"])
         .arg(format!("PATH=$PATH:/usr/sbin:/sbin; {line}"))
         .stdin(Stdio::null())

@@ -8,13 +8,14 @@ use super::plan::{Kind, Plan};
 use super::vm::images::fingerprint;
 use super::vm::{self, Acceleration, Images, Machine};
 use crate::program;
+use host::child;
 use model::{Cause, Failure};
 use std::fmt::Write;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::SystemTime;
 
 /// So many are kept, those that were used last.
@@ -140,7 +141,7 @@ fn files(machine: &Machine) -> Vec<PathBuf> {
 
 /// Copies a file of which most was never written to.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
-    let copied = Command::new("cp")
+    let copied = child::command("cp")
         .args(["--sparse=always", "--reflink=auto", "--"])
         .args([from, to])
         .stdin(Stdio::null())

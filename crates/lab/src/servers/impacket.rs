@@ -4,6 +4,7 @@
 use super::samba::smbclient;
 use crate::stage::Stage;
 use crate::{Error, program};
+use host::child;
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};
@@ -47,7 +48,7 @@ impl ImpacketServer {
         let log = File::create(&log)
             .map_err(Error::when(format_args!("cannot create {}", log.display())))?;
         let errors = log.try_clone().map_err(Error::when("cannot share a log"))?;
-        let child = Command::new(program::locate("setpriv")?)
+        let child = child::command(program::locate("setpriv")?)
             .args(["--pdeathsig", "KILL", PYTHON, "-c", SCRIPT])
             .args([&port.to_string(), share])
             .arg(&shared)

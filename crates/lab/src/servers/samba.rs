@@ -11,6 +11,7 @@ use accounts::Accounts;
 pub use config::{
     Dialect, Encryption, PASSWORD, Place, SambaConfig, SambaShare, Signing, USER, User,
 };
+use host::child;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use process::Process;
 use std::fs;
@@ -201,7 +202,7 @@ impl Samba {
 /// `smbclient` on a share of this port's server; the password is taken from the environment
 /// variable `PASSWD`.
 pub(super) fn smbclient(port: u16, share: &str) -> Result<Command, Error> {
-    let mut command = Command::new(program::locate("smbclient")?);
+    let mut command = child::command(program::locate("smbclient")?);
     command.arg(format!("//127.0.0.1/{share}")).arg("-p").arg(port.to_string());
     Ok(command)
 }

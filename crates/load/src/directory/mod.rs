@@ -124,15 +124,20 @@ impl Share for DirectoryShare {
             Choice::Forced(Engine::Psync) | Choice::NoRing(_) => "psync",
             Choice::ByDepth => "psync at depth 1, io_uring above",
         };
+        // The kernel's NFS client sends O_DIRECT writes as FILE_SYNC, or commits them at once.
+        let commits_each_write = self.direct.is_some() && self.file_system.starts_with("nfs");
+        let stability = match commits_each_write {
+            true => "pwrite with O_DIRECT on NFS: each is committed when it completes",
+            false => "pwrite, then fdatasync; O_DSYNC for filesync",
+        };
         TargetFacts {
             label: String::new(),
             given: self.given.clone(),
             protocol: format!("directory on {}", self.file_system),
             engine: engine.to_owned(),
             client_cache,
-            stability: "pwrite, then fdatasync; O_DSYNC for filesync".to_owned(),
-            // The kernel's NFS client sends O_DIRECT writes as FILE_SYNC, or commits them at once.
-            commits_each_write: self.direct.is_some() && self.file_system.starts_with("nfs"),
+            stability: stability.to_owned(),
+            commits_each_write,
             // O_DIRECT passes this machine's memory, but not that of a server.
             memory_below: tmpfs || self.direct.is_none() || is_remote(&self.file_system),
             space_bytes: (self.space.total, self.space.available),

@@ -15,9 +15,8 @@
 
 use load::Password;
 use model::{Cause, Failure, SmbTarget};
-use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Longest file that is read, in bytes.
@@ -33,13 +32,11 @@ pub fn password(
     let failure = |cause, happened: String, next: &str| {
         Failure::new(cause, "read the credentials file", path.display(), happened, next)
     };
-    // Not to wait for ever for the other end of a FIFO: it is refused below.
-    let opened = File::options().read(true).custom_flags(nix::libc::O_NONBLOCK).open(path);
-    let mut file = match opened {
+    let mut file = match record::open_regular(path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
         Err(e) => {
-            let next = "Name a file that exists and that you may read.";
+            let next = "Name a regular file that you may read.";
             return Err(failure(Cause::Usage, e.to_string(), next));
         }
     };
@@ -47,10 +44,6 @@ pub fn password(
     let status = file
         .metadata()
         .map_err(|e| failure(Cause::Authentication, e.to_string(), "Look at the file."))?;
-    if !status.is_file() {
-        let next = "Name a regular file.";
-        return Err(failure(Cause::Usage, "it is not a regular file".into(), next));
-    }
     let user = nix::unistd::geteuid().as_raw();
     if status.uid() != user {
         let happened = format!("it belongs to user {}, not to {user}", status.uid());
@@ -61,6 +54,12 @@ pub fn password(
     if mode & 0o077 != 0 {
         let happened = format!("others can read or change it (mode {mode:03o})");
         let next = format!("Run 'chmod 600 {}', and change the passwords in it.", path.display());
+        return Err(failure(Cause::Authentication, happened, &next));
+    }
+    if let Some((directory, why)) = unsafe_directory(path, user) {
+        let happened = format!("others can put another file in its place: {directory} {why}");
+        let next =
+            format!("Run 'chmod go-w {directory}', or keep the file in a directory of yours.");
         return Err(failure(Cause::Authentication, happened, &next));
     }
     let mut text = zeroize::Zeroizing::new(String::new());
@@ -77,6 +76,28 @@ pub fn password(
         let next = "Write a line '[user@host]' and below it 'password = …'; see 'plimsoll check \
                     --help'.";
         failure(Cause::Usage, happened, next)
+    })
+}
+
+/// A directory above the file that somebody else than its reader and root may change, as ssh looks
+/// for them (StrictModes): of the path as it is written and as it is without links. In a sticky
+/// directory nobody moves the files of others.
+fn unsafe_directory(path: &Path, user: u32) -> Option<(String, String)> {
+    let written = std::path::absolute(path).ok();
+    let resolved = path.canonicalize().ok();
+    let paths = [written, resolved].into_iter().flatten().collect::<Vec<_>>();
+    paths.iter().flat_map(|path| path.ancestors().skip(1)).find_map(|directory| {
+        let told = |why: String| Some((directory.display().to_string(), why));
+        let status = match directory.metadata() {
+            Ok(status) => status,
+            Err(error) => return told(format!("cannot be looked at: {error}")),
+        };
+        let mode = status.mode() & 0o7777;
+        if ![0, user].contains(&status.uid()) {
+            return told(format!("belongs to user {}", status.uid()));
+        }
+        let open = mode & 0o022 != 0 && mode & 0o1000 == 0;
+        if open { told(format!("can be written to by others (mode {mode:03o})")) } else { None }
     })
 }
 
@@ -186,6 +207,40 @@ mod tests {
         ] {
             let (at, _) = find(text, &target("smb://me@nas/x")).unwrap_err();
             assert_eq!(at, line, "{text}");
+        }
+    }
+
+    /// Who may change a directory above it decides which file it is.
+    #[test]
+    fn a_file_that_others_can_replace_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let inner = home.path().join("a/b");
+        std::fs::create_dir_all(&inner).unwrap();
+        let path = inner.join("credentials");
+        std::fs::write(&path, "[me@nas]\npassword = hunter2\n").unwrap();
+        let set = |at: &Path, mode| {
+            std::fs::set_permissions(at, std::fs::Permissions::from_mode(mode)).unwrap();
+        };
+        set(&path, 0o600);
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(&inner, &link).unwrap();
+        let me = target("smb://me@nas/x");
+        for at in [inner.clone(), home.path().join("a")] {
+            for (mode, good) in
+                [(0o755, true), (0o777, false), (0o775, false), (0o757, false), (0o1777, true)]
+            {
+                set(&at, mode);
+                for path in [&path, &link.join("credentials")] {
+                    let Err(failure) = password(path, &me, true) else {
+                        assert!(good, "{mode:o} of {}", at.display());
+                        continue;
+                    };
+                    assert!(!good, "{mode:o}: {failure}");
+                    assert_eq!(failure.cause, Cause::Authentication);
+                    assert!(failure.next.contains("chmod go-w"), "{failure}");
+                }
+                set(&at, 0o755);
+            }
         }
     }
 

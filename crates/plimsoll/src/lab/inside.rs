@@ -3,12 +3,12 @@
 use super::terminal::Terminal;
 use crate::output;
 use crate::signals::Signals;
+use host::child;
 use host::reach::quote;
 use lab::bed::{self, Door, Entrance, Heard};
 use model::{Cause, Failure, HostName};
 use std::io::{Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
-use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
 use std::time::Duration;
@@ -74,7 +74,7 @@ fn parted(name: &str) -> Result<(String, String), Failure> {
 fn become_it(words: Vec<String>, command: &[String]) -> Result<u8, Failure> {
     let mut all = words.iter().chain(command);
     let program = all.next().map_or("/bin/sh", String::as_str);
-    let error = Command::new(program).args(all).exec();
+    let error = child::command(program).args(all).exec();
     Err(Failure::new(Cause::Trial, "run a command", program, error, ""))
 }
 

@@ -1,11 +1,12 @@
 //! The terminal of this program, lent to a program elsewhere.
 
+use host::child;
 use lab::bed::Window;
 use model::{Cause, Failure};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use signal_hook::consts::SIGWINCH;
 use std::io::{IsTerminal, stdin, stdout};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -58,7 +59,7 @@ impl Drop for Terminal {
 
 /// As stty(1) says it: "24 80".
 fn size() -> Option<Window> {
-    let mut stty = Command::new("stty");
+    let mut stty = child::command("stty");
     let said = stty.arg("size").stdin(Stdio::inherit()).stderr(Stdio::null()).output().ok()?;
     let said = String::from_utf8(said.stdout).ok()?;
     let (rows, columns) = said.trim().split_once(' ')?;

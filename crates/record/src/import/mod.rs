@@ -15,10 +15,10 @@ mod trouble;
 mod units;
 mod version;
 
+use crate::input::open_regular;
 use model::{Cause, Failure, Pattern, Study, StudyId};
 use scan::Found;
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
 use std::num::NonZeroU16;
 use std::path::Path;
@@ -64,8 +64,8 @@ impl ImportFile {
         let failed = |happened: &dyn std::fmt::Display, next: &str| {
             Failure::new(Cause::Usage, "read a file to import", path.display(), happened, next)
         };
-        let unreadable = |e: std::io::Error| failed(&e, "Name a file that you may read.");
-        let file = File::open(path).map_err(unreadable)?;
+        let unreadable = |e: std::io::Error| failed(&e, "Name a regular file that you may read.");
+        let file = open_regular(path).map_err(unreadable)?;
         let facts = file.metadata().map_err(unreadable)?;
         let mut bytes = Vec::new();
         // One byte more than the limit tells a file that is too large.

@@ -4,9 +4,9 @@
 use super::holder::find;
 use crate::bed::plan::{Link, Plan};
 use crate::bed::state::Holder;
+use host::child;
 use model::{Cause, Failure};
 use std::collections::BTreeMap;
-use std::process::Command;
 
 /// The name among holders of the switch that a link with more than two hosts needs.
 pub(in crate::bed) fn switch_of(link: &str) -> String {
@@ -80,9 +80,9 @@ fn inside(holders: &BTreeMap<String, Holder>, name: &str) -> u32 {
 fn ip(link: &str, inside: Option<u32>, words: &[String]) -> Result<(), Failure> {
     let ip = find("ip")?;
     let mut command = match inside {
-        None => Command::new(ip),
+        None => child::command(ip),
         Some(pid) => {
-            let mut command = Command::new(find("nsenter")?);
+            let mut command = child::command(find("nsenter")?);
             command.args(["-n", "-t", &pid.to_string(), "--"]).arg(ip);
             command
         }

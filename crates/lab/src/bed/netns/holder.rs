@@ -2,9 +2,10 @@
 
 use crate::bed::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE, ProcessId};
 use crate::program;
+use host::child;
 use model::{Cause, Failure};
 use std::io::{Read, Write};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// What the first process inside does. It waits for a word first: until it is written down it is
@@ -50,7 +51,7 @@ impl Starting {
     /// # Errors
     /// Where namespaces cannot be had: [`Cause::NotPermitted`].
     pub fn spawn(name: &str, mark: &str, lab: &Directory) -> Result<Starting, Failure> {
-        let mut child = Command::new(find("setsid")?)
+        let mut child = child::command(find("setsid")?)
             .arg(find("unshare")?)
             .args(["--net", "--mount", "--uts", "--ipc", "--pid", "--fork", "--kill-child"])
             .args(["--mount-proc", "--", "/bin/sh", "-c", SCRIPT, "plimsoll-lab", name])

@@ -4,6 +4,7 @@ use super::images::Files;
 use super::monitor::{Monitor, socket as monitor};
 use super::{Acceleration, Image, Machine, agent, console, state};
 use crate::program;
+use host::child;
 use model::{Cause, Failure};
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
@@ -11,7 +12,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// How long QEMU may take to make its sockets, and the other end of a cable to be there.
@@ -69,7 +70,7 @@ pub(super) fn start(
     File::create(console(&machine.directory, &machine.name)).map_err(failed)?;
     let log = complaints(&machine.directory, &machine.name);
     let complaints = File::create(&log).map_err(failed)?;
-    let mut shell = Command::new("/bin/sh")
+    let mut shell = child::command("/bin/sh")
         .args(["-c", DETACH, "plimsoll"])
         .arg(program)
         .args(arguments(machine, files, acceleration))

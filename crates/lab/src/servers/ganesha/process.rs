@@ -1,12 +1,13 @@
 //! One run of the server's program.
 
 use crate::{Error, program};
+use host::child;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// A started server; dropping it kills it.
@@ -23,7 +24,7 @@ impl Process {
         let _ = fs::remove_file(log_path(directory));
         // `setpriv` becomes the server and has the kernel kill it if the thread that started it
         // ends without having done so, as it does when a test is killed.
-        let child = Command::new(program::locate("setpriv")?)
+        let child = child::command(program::locate("setpriv")?)
             .args(["--pdeathsig", "KILL"])
             .arg(program)
             .args(["-F", "-N", "EVENT", "-f"])

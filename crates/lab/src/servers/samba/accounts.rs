@@ -2,12 +2,13 @@
 
 use super::config::User;
 use crate::{Error, program};
+use host::child;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 const PASSWD: &str = "/etc/passwd";
 /// The user ID of the first account made; above what Debian gives to people.
@@ -51,7 +52,7 @@ impl Drop for Accounts {
 /// Sets a user's password in the database that `smb.conf` of the directory names.
 pub(super) fn set_password(user: &User, directory: &Path) -> Result<(), Error> {
     let tried = format!("cannot set the password of {} with smbpasswd", user.name);
-    let mut child = Command::new(program::locate("smbpasswd")?)
+    let mut child = child::command(program::locate("smbpasswd")?)
         .arg("-c")
         .arg(directory.join("smb.conf"))
         .args(["-a", "-s", &user.name])

@@ -1,13 +1,14 @@
 //! One run of the server's program, with all it starts.
 
 use crate::{Error, program};
+use host::child;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// A started server; dropping it kills it with every process it started.
@@ -31,7 +32,7 @@ impl Process {
         let errors = output.try_clone().map_err(Error::when("cannot share a log"))?;
         // `setpriv` has the kernel kill `unshare` if the thread that started it ends without
         // having done so, as it does when a test is killed, and `--kill-child` hands that on.
-        let child = Command::new(program::locate("setpriv")?)
+        let child = child::command(program::locate("setpriv")?)
             .args(["--pdeathsig", "KILL"])
             .arg(program::locate("unshare")?)
             .args(["--pid", "--fork", "--kill-child=KILL"])

@@ -1,6 +1,7 @@
 //! One run of an ssh server, with everything its users start.
 
 use crate::{Error, program};
+use host::child;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -8,7 +9,7 @@ use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 /// How long a start may take.
@@ -47,7 +48,7 @@ impl Daemon {
         let errors = output.try_clone().map_err(Error::when("cannot share a log"))?;
         // `setpriv` has the kernel kill `unshare` if the thread that started it ends without
         // having done so, as it does when a test is killed, and `--kill-child` hands that on.
-        let child = Command::new(program::locate("setpriv")?)
+        let child = child::command(program::locate("setpriv")?)
             .args(["--pdeathsig", "KILL"])
             .arg(program::locate("unshare")?)
             .args(["--pid", "--fork", "--kill-child=KILL", "--mount", "--propagation", "slave"])

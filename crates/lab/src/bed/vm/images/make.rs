@@ -3,6 +3,7 @@
 use super::{MIRROR_VARIABLE, fingerprint};
 use crate::bed::plan::Image;
 use crate::program;
+use host::child;
 use model::{Cause, Failure};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -136,7 +137,7 @@ impl Recipe {
     ) -> Result<String, Failure> {
         let guest = cache.join("guest");
         let run = || {
-            let mut command = Command::new("/bin/sh");
+            let mut command = child::command("/bin/sh");
             command
                 .arg(guest.join("build.sh"))
                 .arg(step)

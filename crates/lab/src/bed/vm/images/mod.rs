@@ -8,6 +8,7 @@
 mod make;
 
 use crate::bed::plan::Image;
+use host::child;
 use make::Recipe;
 use model::{Cause, Failure};
 use std::collections::BTreeMap;
@@ -15,7 +16,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -234,7 +235,7 @@ fn is_whole(directory: &Path) -> bool {
     if fs::read_to_string(&kept).is_ok_and(|before| before == now) {
         return true;
     }
-    let whole = Command::new("sha256sum")
+    let whole = child::command("sha256sum")
         .args(["--check", "--status", "--strict", "sums"])
         .current_dir(directory)
         .stdin(Stdio::null())

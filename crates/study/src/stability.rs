@@ -1,0 +1,77 @@
+//! Whether the targets make writes equally safe.
+
+use model::{Flag, Stability, TargetFacts, Workload};
+
+/// A flag that says on which targets a completed write is stable and on which it is not yet, where
+/// a workload leaves that to the target. Labels are those of the study.
+pub(crate) fn difference(targets: &[TargetFacts], workloads: &[Workload]) -> Option<Flag> {
+    let open = |w: &Workload| w.pattern.writes() && w.stability == Stability::Unstable;
+    let labels = |commits: bool| {
+        let those = targets.iter().filter(|t| t.commits_each_write == commits);
+        those.map(|t| t.label.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let (at_once, at_the_end) = (labels(true), labels(false));
+    let differ = workloads.iter().any(open) && !at_once.is_empty() && !at_the_end.is_empty();
+    differ.then(|| Flag::StabilityDiffers {
+        detail: format!(
+            "on {at_once} each write is stable when it completes (O_DIRECT on an NFS mount), on \
+             {at_the_end} only after the final flush"
+        ),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{Layout, Pattern, units::Bytes};
+    use std::num::NonZeroU16;
+
+    fn facts(label: &str, commits_each_write: bool) -> TargetFacts {
+        TargetFacts {
+            label: label.into(),
+            given: label.into(),
+            protocol: "directory".into(),
+            engine: "psync".into(),
+            read_size_bytes: 0,
+            write_size_bytes: 0,
+            client_cache: "O_DIRECT".into(),
+            stability: "pwrite, then fdatasync".into(),
+            commits_each_write,
+            space_bytes: (0, 0),
+            memory_below: false,
+            reads_from: None,
+            mount_options: None,
+            notes: Vec::new(),
+        }
+    }
+
+    fn workload(pattern: Pattern, stability: Stability) -> Workload {
+        Workload {
+            pattern,
+            block: Bytes(4096),
+            size: Bytes(1 << 20),
+            workers: NonZeroU16::MIN,
+            depth: NonZeroU16::MIN,
+            layout: Layout::Disjoint,
+            stability,
+            verify: false,
+        }
+    }
+
+    #[test]
+    fn the_warning_names_which_target_is_how_safe() {
+        let targets =
+            [facts("/mnt/nfs", true), facts("/srv/data", false), facts("/mnt/other", true)];
+        let writes = [workload(Pattern::RandomWrite, Stability::Unstable)];
+        let said = difference(&targets, &writes).unwrap().message();
+        assert!(said.contains("on /mnt/nfs, /mnt/other each write is stable"), "{said}");
+        assert!(said.contains("on /srv/data only after the final flush"), "{said}");
+        assert_eq!(difference(&targets[..1], &writes), None);
+        assert_eq!(difference(&targets[1..2], &writes), None);
+        // As the warning advises: then both are asked for the same.
+        let stable = [workload(Pattern::RandomWrite, Stability::FileSync)];
+        assert_eq!(difference(&targets, &stable), None);
+        let reads = [workload(Pattern::RandomRead, Stability::Unstable)];
+        assert_eq!(difference(&targets, &reads), None);
+    }
+}

@@ -1,0 +1,38 @@
+//! A store from elsewhere, a whole file or rows of it: opened, listed and shown.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use record::{Store, fuzzing};
+use report::{Paper, Style};
+
+const STYLE: Style = Style { width: 80, colour: false };
+/// Records of each kind that are shown.
+const SHOWN: usize = 4;
+
+fuzz_target!(|data: &[u8]| {
+    if data.starts_with(b"SQLite format 3\0") {
+        let path = std::env::temp_dir().join(format!("plimsoll-fuzz-{}.db", std::process::id()));
+        if let Ok(store) = fuzzing::file(data, &path) {
+            show(&store);
+        }
+        let _ = std::fs::remove_file(path);
+    } else {
+        show(&fuzzing::rows(data));
+    }
+});
+
+fn show(store: &Store) {
+    let harmless = |text: String| assert_eq!(model::printable_lines(&text), text);
+    let studies = store.list().unwrap_or_default();
+    let devices = store.devices().unwrap_or_default();
+    harmless(report::list(&studies, &devices, &STYLE));
+    let loaded = studies.iter().take(SHOWN).filter_map(|study| store.load(&study.id.0).ok());
+    for study in loaded {
+        harmless(report::study(&study, &STYLE));
+        harmless(Paper::new(std::slice::from_ref(&study)).markdown(None));
+        harmless(record::to_csv(&study).unwrap_or_default().replace("\r\n", "\n"));
+        harmless(record::to_json(&study).unwrap_or_default());
+    }
+    let loaded = devices.iter().take(SHOWN).filter_map(|d| store.load_device(&d.id.0).ok());
+    loaded.for_each(|device| harmless(report::device(&device, &STYLE)));
+}
