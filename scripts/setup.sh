@@ -60,6 +60,19 @@ stop() {
     exit 1
 }
 
+# Tries a step three times: mirrors and registries fail for a moment, and a package's script where
+# the machine is busy.
+again() {
+    local try
+    for try in 1 2 3; do
+        "$@" && return
+        [ "$try" -lt 3 ] || break
+        echo "failed, and is tried again in 10 s: $1" >&2
+        sleep 10
+    done
+    return 1
+}
+
 present() {
     case "$1" in
         /*) compgen -G "$1" >/dev/null ;;
@@ -75,11 +88,23 @@ missing_of() {
     done
 }
 
+# What an installation that broke off has left half done is in the way of the next.
+apt_install() {
+    apt-get "${options[@]}" install --no-install-recommends -y "$@" >>"$log" 2>&1 && return
+    {
+        dpkg --configure -a || true
+        apt-get "${options[@]}" install --fix-broken -y || true
+        apt-get "${options[@]}" update || true
+    } >>"$log" 2>&1
+    return 1
+}
+
 # Some of the packages are servers. Tests start them in namespaces of their own, so the
 # installation must start none on this machine, now or at the next boot.
 install_quietly() {
-    local log policy=/usr/sbin/policy-rc.d units unit
+    local log options policy=/usr/sbin/policy-rc.d units unit
     log=$(mktemp)
+    options=(-o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 -o Acquire::Retries=3 -qq)
     if [ ! -e "$policy" ]; then
         printf '#!/bin/sh\nexit 101\n' >"$policy"
         chmod +x "$policy"
@@ -88,13 +113,12 @@ install_quietly() {
     fi
     export DEBIAN_FRONTEND=noninteractive
     echo "installing by apt: $*"
-    local options=(-o Dpkg::Use-Pty=0 -o Acquire::Retries=3 -qq)
     apt-get "${options[@]}" update >"$log" 2>&1 ||
         echo "apt-get update failed, going on with the lists at hand" >&2
-    if ! apt-get "${options[@]}" install --no-install-recommends -y "$@" >>"$log" 2>&1; then
+    if ! again apt_install "$@"; then
         tail -n 20 "$log" >&2
         stop "apt could not install: $*" \
-            "Tried: apt-get update, then apt-get install with three retries; the whole log is $log." \
+            "Tried three times, with dpkg --configure -a and apt-get --fix-broken between; the whole log is $log." \
             "Check the network and /etc/apt, or install the packages yourself, and try again."
     fi
     rm -f "$log"
@@ -125,7 +149,7 @@ rust() {
 }
 
 component() {
-    cargo "$1" --version >/dev/null 2>&1 || rustup component add "$2" ||
+    cargo "$1" --version >/dev/null 2>&1 || again rustup component add "$2" ||
         stop "cargo $1 is missing and rustup could not add it: install the component $2."
 }
 
@@ -133,7 +157,7 @@ component() {
 tool() {
     command -v "$1" >/dev/null && return
     echo "building $1 $2 into target/tools"
-    CARGO_PROFILE_DEV_DEBUG=0 cargo install --quiet --locked --debug --root target/tools \
+    CARGO_PROFILE_DEV_DEBUG=0 again cargo install --quiet --locked --debug --root target/tools \
         --version "$2" "$1" ||
         stop "$1 $2 could not be built: see above; needs the crates registry."
 }
@@ -158,7 +182,7 @@ zig_tools() {
     [ "$("$zig/bin/python" -m ziglang version 2>/dev/null)" != "$ziglang_version" ] || return 0
     echo "installing ziglang $ziglang_version into $zig"
     python3 -m venv "$zig" &&
-        "$zig/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ziglang_version" ||
+        again "$zig/bin/pip" install --quiet --disable-pip-version-check "ziglang==$ziglang_version" ||
         stop "ziglang $ziglang_version could not be installed: see above; needs PyPI (101 MB)."
 }
 

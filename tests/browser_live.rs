@@ -7,7 +7,7 @@ use lab::{Need, available};
 use serde_json::Value;
 use support::browser::Browser;
 use support::served::Served;
-use support::{Plimsoll, ended, wait_until};
+use support::{Plimsoll, ended, signal, wait_until};
 
 const LOOKS: &str = include_str!("support/looks.js");
 
@@ -37,7 +37,8 @@ fn a_run_moves_and_its_study_appears() {
         text.as_str().unwrap_or_default().to_owned()
     };
     assert!(text(&mut browser, "studies").contains("No studies yet"));
-    let more = ["--time=4s", "--repeats=2"];
+    // Without end: it is ended below when all was seen.
+    let more = ["--time=1s", "--repeats=10000"];
     let run = program.start(&[&["check", directory], &CHECK[..], &more[..]].concat());
     let mut figures = Vec::new();
     wait_until("the figures move", || {
@@ -54,7 +55,8 @@ fn a_run_moves_and_its_study_appears() {
         let wrong = browser.evaluate(&format!("{LOOKS}; {what}()"));
         assert_eq!(wrong, Value::Array(Vec::new()), "{what}");
     }
-    ended(run).expect(0);
+    signal(&run, "-INT");
+    ended(run).expect(130);
     let id = program.latest().id.0;
     wait_until("the study is listed", || text(&mut browser, "studies").contains(&id));
     wait_until("nothing is under way", || text(&mut browser, "runs").contains("No run under way"));

@@ -237,7 +237,8 @@ fn a_quick_look_says_what_it_cannot_resolve() {
     assert!(ran.out.contains("are not resolved"), "{}", ran.out);
 }
 
-/// The stop rule ends the study, or the cap does and says so.
+/// The stop rule ends the study, or the cap does and says so: which of them is for the machine to
+/// decide. That the cap ends it at a whole block is tested on a clock of its own (`conduct`).
 #[test]
 fn the_stop_rule_and_the_cap() {
     let plain = tempfile::tempdir().unwrap();
@@ -262,6 +263,5 @@ fn the_stop_rule_and_the_cap() {
         model::Ended::CapReached => assert!(ran.out.contains("cap reached"), "{}", ran.out),
         ended => panic!("{ended:?}"),
     }
-    let last = study.trials.last().unwrap();
-    assert!(last.started_seconds < 12.0, "no block begins after the cap");
+    assert!(blocks >= 1, "a study without a figure helps nobody");
 }

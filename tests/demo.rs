@@ -2,7 +2,7 @@
 
 mod support;
 
-use model::{Outcome, Study};
+use model::{Ended, Outcome, Study};
 use support::{Plimsoll, listing};
 
 #[test]
@@ -16,7 +16,9 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
         .unwrap();
     let ran = support::Ran::from(output).expect(0);
     let study: Study = serde_json::from_str(&ran.out).unwrap();
-    assert_eq!(study.trials.len(), 2 * 5 * 3);
+    // Whole blocks: three, or as many as a busy machine has time for.
+    assert!((1..=3).contains(&(study.trials.len() / 10)) && study.trials.len() % 10 == 0);
+    assert_eq!(study.trials.len() == 30, study.ended == Ended::Done, "{:?}", study.ended);
     assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
     assert!(study.targets[0].protocol.starts_with("NFSv3"));
     assert!(study.targets[1].protocol.starts_with("directory"));

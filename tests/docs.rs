@@ -4,6 +4,7 @@
 mod support;
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use support::Plimsoll;
 
@@ -130,4 +131,60 @@ fn with_outputs(program: &Plimsoll, page: &str) -> String {
         }
     }
     fresh
+}
+
+/// Mirrors fail for a moment, and packages half-way: then what is there is mended and tried again.
+#[test]
+fn the_installation_of_packages_survives_a_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let bin = place.path().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    let program = |name: &str, script: &str| {
+        let path = bin.join(name);
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    };
+    // What the script itself needs, and nothing else: so packages are missing.
+    for name in ["bash", "cat", "chmod", "dirname", "id", "mktemp", "rm", "sed", "tail", "touch"] {
+        let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
+        let found = found.into_iter().find(|path| path.exists()).unwrap();
+        std::os::unix::fs::symlink(found, bin.join(name)).unwrap();
+    }
+    let scripts = place.path().join("scripts");
+    std::fs::create_dir(&scripts).unwrap();
+    std::fs::copy(docs().join("../scripts/setup.sh"), scripts.join("setup.sh")).unwrap();
+    program("cargo", "exit 0");
+    program("sleep", "echo sleep $1 >>log");
+    program("dpkg", "echo dpkg $* >>log; [ -e half ] && rm half; exit 0");
+    // It fails so many times, and each time leaves a package half configured.
+    program(
+        "apt-get",
+        "echo apt-get $* >>log; case $* in *--fix-broken*) exit 0;; *' install '*) ;; *) exit 0;; esac\n\
+         [ ! -e half ] || { echo 'dpkg was interrupted'; exit 100; }\n\
+         read -r left <failures\n\
+         [ \"$left\" -eq 0 ] || { echo $((left - 1)) >failures; touch half; echo broke; exit 100; }\n\
+         for name in cc fio smbd smbclient setpriv; do\n\
+         printf '#!/bin/sh\\n' >bin/$name; chmod +x bin/$name; done",
+    );
+    let run = |failures: u32| {
+        std::fs::write(place.path().join("failures"), format!("{failures}\n")).unwrap();
+        // The machine's own programs and its policy for services are not to be seen or changed.
+        let hidden = "mount -t tmpfs none /usr/sbin && PATH=$0 exec bash scripts/setup.sh bench";
+        let namespace = if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" };
+        let mut command = std::process::Command::new("unshare");
+        command.args([namespace, "/bin/sh", "-c", hidden]).arg(&bin).current_dir(place.path());
+        command.env("HOME", place.path()).output().unwrap()
+    };
+    let log = || std::fs::read_to_string(place.path().join("log")).unwrap();
+    let hopeless = run(3);
+    let said = String::from_utf8_lossy(&hopeless.stderr);
+    assert_eq!(hopeless.status.code(), Some(1), "{said}");
+    assert!(said.contains("apt could not install") && said.contains("broke"), "{said}");
+    assert_eq!(log().matches("sleep 10").count(), 2, "{}", log());
+    std::fs::remove_file(place.path().join("log")).unwrap();
+    let done = run(1);
+    assert!(done.status.success(), "{}\n{}", String::from_utf8_lossy(&done.stderr), log());
+    assert_eq!(log().matches("sleep 10").count(), 1, "{}", log());
+    assert!(log().contains("dpkg --configure -a"), "{}", log());
+    assert!(bin.join("fio").exists());
 }

@@ -98,7 +98,8 @@ fn a_run_is_seen_while_it_goes_on_and_its_study_when_it_is_over() {
     let mut events = served.events();
     events.next();
     let directory = plain.path().to_str().unwrap();
-    let more = ["--size=16MiB", "--repeats=2", "--time=4s", "--pattern=random-read", "--quiet"];
+    // Without end: it is ended below when all was seen.
+    let more = ["--size=16MiB", "--repeats=10000", "--time=1s", "--pattern=random-read", "--quiet"];
     let run = program.start(&[&["check", directory], &more[..]].concat());
     let seen = events.wait_for("runs", |data| data.matches("<svg").count() >= 3);
     assert!(seen.contains(directory) && seen.contains("op/s"), "{seen}");
@@ -107,8 +108,9 @@ fn a_run_is_seen_while_it_goes_on_and_its_study_when_it_is_over() {
     events.wait_for("runs", |data| {
         figures(data).is_some_and(|f| !f.is_empty()) && figures(data) != before
     });
-    let listed = events.wait_for("studies", |data| data.contains("done"));
-    ended(run).expect(0);
+    signal(&run, "-INT");
+    let listed = events.wait_for("studies", |data| data.contains("interrupted"));
+    ended(run).expect(130);
     assert!(listed.contains(&program.latest().id.0), "{listed}");
     // Which of the two parts comes first is chance: both are on a fresh page.
     assert!(served.get("").body.contains("No run under way"));

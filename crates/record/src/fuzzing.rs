@@ -23,11 +23,7 @@ const TABLES: [(&[u8], &str, &[&str]); 3] = [
             "ended",
         ],
     ),
-    (
-        b"trial",
-        "trials",
-        &["study", "number", "block", "target", "pattern", "outcome", "document"],
-    ),
+    (b"trial", "trials", &["study", "number", "block", "target", "pattern", "outcome", "document"]),
     (b"device", "devices", &["id", "started_unix_seconds", "schema", "host", "document"]),
 ];
 const NUMBERS: [&str; 4] = ["started_unix_seconds", "number", "block", "target"];
