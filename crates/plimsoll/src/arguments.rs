@@ -41,11 +41,12 @@ ssh://[user@]host[:port], by the system's own ssh. Directories are its own, serv
 from there. A program is carried there for the time of the run (x86_64); results, passwords and \
 the store stay here";
 
+const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
+user's data directory]";
+
 #[derive(Args)]
 pub struct StoreArguments {
-    /// The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the user's data
-    /// directory]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", help = DB_HELP)]
     pub db: Option<PathBuf>,
 }
 

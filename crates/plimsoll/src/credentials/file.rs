@@ -266,5 +266,9 @@ mod tests {
             }
         }
         assert_eq!(password(home.path(), &me, true).unwrap_err().cause, Cause::Usage);
+        // Nobody writes to it, and that is not waited for.
+        let fifo = home.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        assert_eq!(password(&fifo, &me, true).unwrap_err().cause, Cause::Usage);
     }
 }
