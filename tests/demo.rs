@@ -17,7 +17,7 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
     let ran = support::Ran::from(output).expect(0);
     let study: Study = serde_json::from_str(&ran.out).unwrap();
     // Whole blocks: three, or as many as a busy machine has time for.
-    assert!((1..=3).contains(&(study.trials.len() / 10)) && study.trials.len() % 10 == 0);
+    assert!((1..=3).contains(&(study.trials.len() / 10)) && study.trials.len().is_multiple_of(10));
     assert_eq!(study.trials.len() == 30, study.ended == Ended::Done, "{:?}", study.ended);
     assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
     assert!(study.targets[0].protocol.starts_with("NFSv3"));

@@ -1,7 +1,7 @@
 //! Standard output and error, and files. A reader that goes away is no error of ours.
 //!
 //! All that the program says for people leaves it here, and here it is escaped: what steers a
-//! terminal never gets there, wherever it came from. What [`write`] and [`NewFile`] write was
+//! terminal never gets there, wherever it came from. What [`write()`] and [`NewFile`] write was
 //! escaped by its format.
 
 use live::Paced;
