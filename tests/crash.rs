@@ -352,9 +352,11 @@ fn store_paths(program: &Plimsoll, _target: &Path) -> Vec<PathBuf> {
     vec![store.parent().unwrap().to_owned(), store, journal]
 }
 
-/// Names below the target are looked up from its own descriptor.
+/// Names are looked up from the target's own descriptor, and from that of the run directory, whose
+/// name is not known before: by their last names.
 fn target_paths(_: &Plimsoll, target: &Path) -> Vec<PathBuf> {
-    vec![target.to_owned()]
+    let files = ["lease.json", "read.data", "write.data"].map(PathBuf::from);
+    [target.to_owned()].into_iter().chain(files).collect()
 }
 
 fn every_path(_: &Plimsoll, _: &Path) -> Vec<PathBuf> {

@@ -8,6 +8,7 @@ pub mod carried;
 pub mod rows;
 pub mod served;
 pub mod sound;
+pub mod stepped;
 pub mod strace;
 
 use std::path::{Path, PathBuf};

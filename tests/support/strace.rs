@@ -79,7 +79,7 @@ impl Log {
 
     /// How often a file of this name was opened to be made or written anew.
     pub fn written(&self, name: &str) -> usize {
-        let name = format!("/{name}\", ");
+        let name = format!("\"{name}\", ");
         let opened = |line: &&str| line.contains("openat(") && line.contains(&name);
         let made = |line: &&str| line.contains("O_CREAT") && !line.ends_with('?');
         self.0.lines().filter(opened).filter(made).count()

@@ -4,7 +4,7 @@
 //! them only files of the few names below. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
-use load::{EntryKind, FileId, Namespace};
+use load::{Entry, EntryKind, FileId, Namespace};
 use model::{Cause, Failure, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -151,10 +151,7 @@ pub fn clean(
         }
         match state {
             LeaseState::Live => cleaned.live.push(name),
-            LeaseState::Unknown => {
-                let why = "its lease cannot be read: its run may be alive".to_owned();
-                cleaned.left.push((name, why));
-            }
+            LeaseState::Unknown(why) => cleaned.left.push((name, why)),
             LeaseState::Dead => match remove_one(namespace, &name) {
                 Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
                 Ok(foreign) => {
@@ -169,15 +166,29 @@ pub fn clean(
     Ok(cleaned)
 }
 
-/// What the lease of a run directory says; `None` where there is none, or a torn one.
+/// What a run directory says of its run; `None` where its lease is torn or not there yet.
 fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
-    let Ok(entries) = namespace.list(name) else { return Some(LeaseState::Unknown) };
+    let unknown = |happened: &str| {
+        let why = format!("its lease cannot be read ({happened}): its run may be alive");
+        Some(LeaseState::Unknown(why))
+    };
+    let entries = match namespace.list(name) {
+        Ok(entries) => entries,
+        Err(failure) => return unknown(&failure.happened),
+    };
     if !entries.iter().any(|e| e.name == LEASE_FILE) {
-        return None;
+        // The lease is the first file made and the last one removed.
+        let holds = |e: &Entry| OWN_FILES.contains(&e.name.as_str());
+        let files = || LeaseState::Unknown("it holds files of a run, but no lease".to_owned());
+        return entries.iter().any(holds).then(files);
     }
     match namespace.read_small(&format!("{name}/{LEASE_FILE}"), LEASE_LIMIT) {
-        Ok(bytes) => Lease::from_bytes(&bytes).map(|l| l.state()),
-        Err(_) => Some(LeaseState::Unknown),
+        Ok(bytes) => match Lease::from_bytes(&bytes) {
+            Some(lease) => Some(lease.state()),
+            None if Lease::is_torn(&bytes, study_of(name)) => None,
+            None => Some(LeaseState::Unknown(format!("its {LEASE_FILE} is not a run's lease"))),
+        },
+        Err(failure) => unknown(&failure.happened),
     }
 }
 
@@ -221,6 +232,12 @@ fn names_of(study: &StudyId) -> String {
 /// Whether a run directory is of this study.
 pub(crate) fn belongs_to(name: &str, study: &StudyId) -> bool {
     name.starts_with(&names_of(study))
+}
+
+/// The study in the name of a run directory.
+fn study_of(name: &str) -> &str {
+    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
+    rest.split_once('-').map_or(rest, |(study, _)| study)
 }
 
 /// Whether a name is exactly `.plimsoll-<8 hex digits>-<8 hex digits>`.

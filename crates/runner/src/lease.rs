@@ -32,14 +32,14 @@ pub struct Lease {
 }
 
 /// Whether a run is alive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeaseState {
     /// Its process runs, or it was heard of lately.
     Live,
     /// Its process is gone, or it was silent for too long.
     Dead,
-    /// Its lease cannot be read: whoever cannot tell must not touch it.
-    Unknown,
+    /// That cannot be known, and why: whoever cannot tell must not touch it.
+    Unknown(String),
 }
 
 impl Lease {
@@ -72,6 +72,14 @@ impl Lease {
     /// As stored.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Whether this can be what a crash left of a lease of this study: nothing, or its beginning
+    /// and then what the file held before.
+    pub fn is_torn(bytes: &[u8], study: &str) -> bool {
+        let end = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        let (found, begins) = (&bytes[..end], format!("{{\"study\":\"{study}\","));
+        found.starts_with(begins.as_bytes()) || begins.as_bytes().starts_with(found)
     }
 
     /// From what was stored; `None` if it is not a lease.
@@ -130,7 +138,14 @@ mod tests {
         let whole = Lease::of_this_process("00000000", Duration::ZERO).to_bytes();
         for length in 0..whole.len() {
             assert_eq!(Lease::from_bytes(&whole[..length]), None);
+            assert!(Lease::is_torn(&whole[..length], "00000000"));
         }
         assert!(Lease::from_bytes(&whole).is_some());
+        assert!(Lease::is_torn(&[0; 300], "00000000"));
+        assert!(Lease::is_torn(&[&whole[..], b"1}"].concat(), "00000000"));
+        // A file of the same name that is none of ours.
+        for other in [&whole[..100], b"{}", b"precious", b"\0{"] {
+            assert!(!Lease::is_torn(other, "0123abcd"), "{other:?}");
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Files as engines see them: one descriptor for each way of writing.
 
 use super::LaneFiles;
+use super::tree::{Trouble, is_regular, same};
 use crate::op::{FileId, OpError, Span};
 use model::{ErrorKind, Stability};
 use nix::errno::Errno;
@@ -32,17 +33,17 @@ struct Direct {
 }
 
 impl OpenFile {
-    /// Opens `path` below `root`; `extra` are flags for the first open alone, such as O_EXCL.
+    /// Opens a name in a directory; `extra` are flags for the first open alone, such as O_EXCL.
     /// `direct`: the multiple that O_DIRECT asks for, where it is taken.
     pub(super) fn open(
-        root: &OwnedFd,
-        path: &str,
+        directory: &OwnedFd,
+        name: &str,
         extra: OFlag,
         direct: Option<u32>,
-    ) -> nix::Result<OpenFile> {
+    ) -> Result<OpenFile, Trouble> {
         let open = |flags| {
             let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-            let file = openat(root, path, OWN | flags, mode)?;
+            let file = openat(directory, name, OWN | flags, mode)?;
             // O_NONBLOCK kept the open from waiting for a pipe's other end. Where a file system
             // knows no non-blocking reads and writes, it would now make io_uring do them one after
             // the other in the submitting thread, instead of `depth` at a time.
@@ -50,15 +51,21 @@ impl OpenFile {
             nix::Result::Ok(File::from(file))
         };
         let cached = open(extra)?;
+        is_regular(&cached)?;
+        let again = |flags| {
+            let file = open(flags)?;
+            if same(&file, &cached)? { Ok(file) } else { Err(Errno::ESTALE) }
+        };
         let direct = match direct {
             Some(alignment) => Some(Direct {
                 alignment,
-                plain: open(OFlag::O_DIRECT)?,
-                stable: open(OFlag::O_DIRECT | OFlag::O_DSYNC)?,
+                plain: again(OFlag::O_DIRECT)?,
+                stable: again(OFlag::O_DIRECT | OFlag::O_DSYNC)?,
             }),
             None => None,
         };
-        Ok(OpenFile { cached, cached_stable: open(OFlag::O_DSYNC)?, direct })
+        let cached_stable = again(OFlag::O_DSYNC)?;
+        Ok(OpenFile { cached, cached_stable, direct })
     }
 
     /// The descriptor for a span: direct where its place and length allow it.

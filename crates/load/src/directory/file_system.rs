@@ -6,7 +6,7 @@ use crate::share::Space;
 use model::{Cause, Failure};
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, fstat};
 use nix::sys::statfs::fstatfs;
 use nix::sys::statvfs::fstatvfs;
 use nix::unistd::{UnlinkatFlags, unlinkat};
@@ -17,6 +17,9 @@ use std::os::unix::fs::FileExt;
 /// What the probe found.
 pub(super) struct Found {
     pub name: String,
+    /// The user that what is made here belongs to: that of a server, or of a mount, may be another
+    /// than this process's.
+    pub owner: u32,
     pub direct: Option<u32>,
     pub space: Space,
 }
@@ -37,10 +40,11 @@ pub(super) fn probe(root: &OwnedFd, given: &str) -> Result<Found, Failure> {
     // A page of data proves that there is space; its content is of no matter.
     file.write_all_at(&[0x5a; PAGE], 0)
         .map_err(|e| write_failed(Errno::from_raw(e.raw_os_error().unwrap_or(0))))?;
+    let owner = fstat(&file).map_err(write_failed)?.st_uid;
     drop(file);
     let direct = nameless(root, OFlag::O_DIRECT).ok().and_then(|file| alignment(&file));
     let space = space(root).map_err(write_failed)?;
-    Ok(Found { name, direct, space })
+    Ok(Found { name, owner, direct, space })
 }
 
 /// The smallest logical block that can be written and read directly.

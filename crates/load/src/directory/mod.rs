@@ -6,6 +6,7 @@ mod mount;
 mod namespace;
 mod psync;
 mod ring;
+mod tree;
 mod uring;
 
 use crate::share::{Lane, LaneRequest, Namespace, Share, Space};
@@ -14,8 +15,8 @@ use model::{Cause, DirectoryTarget, Engine, Failure, TargetFacts};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use tree::Tree;
 
 /// A directory target, driven by io_uring or by pread and pwrite.
 ///
@@ -24,7 +25,7 @@ use std::sync::Arc;
 /// everything does, and clean pages are dropped before a lane begins.
 pub struct DirectoryShare {
     given: String,
-    root: Arc<OwnedFd>,
+    tree: Arc<Tree>,
     files: Arc<OpenFiles>,
     engine: Choice,
     file_system: String,
@@ -83,7 +84,7 @@ impl DirectoryShare {
         };
         Ok(DirectoryShare {
             given: given.to_owned(),
-            root: Arc::new(root),
+            tree: Arc::new(Tree::new(root, found.owner)),
             files: Arc::default(),
             engine,
             file_system: found.name,
@@ -141,7 +142,7 @@ impl Share for DirectoryShare {
             // O_DIRECT passes this machine's memory, but not that of a server.
             memory_below: tmpfs || self.direct.is_none() || is_remote(&self.file_system),
             space_bytes: (self.space.total, self.space.available),
-            mount_options: mount::options(&self.root),
+            mount_options: mount::options(self.tree.root()),
             notes,
             ..TargetFacts::default()
         }
@@ -149,7 +150,7 @@ impl Share for DirectoryShare {
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
         Ok(Box::new(namespace::DirectoryNamespace {
-            root: self.root.clone(),
+            tree: self.tree.clone(),
             given: self.given.clone(),
             files: self.files.clone(),
             direct: self.direct,

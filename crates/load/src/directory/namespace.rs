@@ -1,23 +1,24 @@
-//! Names below the directory, always relative to it and never through a link in the last name.
+//! Names below the directory: each is looked up in a directory that is held open, never through a
+//! link.
 
 use super::file::{OWN, OpenFile, OpenFiles};
 use super::file_system;
+use super::tree::{Tree, Trouble, belongs_to};
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use model::{Cause, Failure};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
-use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use nix::sys::stat::{Mode, SFlag, fstatat};
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 /// A handle on the names below a directory.
 pub(super) struct DirectoryNamespace {
-    pub root: Arc<OwnedFd>,
+    pub tree: Arc<Tree>,
     pub given: String,
     pub files: Arc<OpenFiles>,
     /// Passed on to the files opened here.
@@ -25,44 +26,53 @@ pub(super) struct DirectoryNamespace {
 }
 
 impl DirectoryNamespace {
-    fn failed(&self, tried: &str, path: &str) -> impl FnOnce(Errno) -> Failure {
+    fn failed<T: Into<Trouble>>(&self, tried: &str, path: &str) -> impl FnOnce(T) -> Failure {
         let on = match path {
             "" => self.given.clone(),
             _ => format!("{}/{path}", self.given.trim_end_matches('/')),
         };
         let tried = tried.to_owned();
-        move |errno| {
-            let (cause, next) = match errno {
-                Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Make room on it."),
-                Errno::EACCES | Errno::EPERM | Errno::EROFS => {
+        move |trouble| {
+            let trouble = trouble.into();
+            let (cause, next) = match trouble {
+                Trouble::System(Errno::ENOSPC | Errno::EDQUOT) => {
+                    (Cause::NoSpace, "Make room on it.")
+                }
+                Trouble::System(Errno::EACCES | Errno::EPERM | Errno::EROFS) => {
                     (Cause::NotPermitted, "Check who may write there.")
                 }
-                Errno::ENOENT | Errno::ESTALE => {
+                Trouble::System(Errno::ENOENT | Errno::ESTALE) => {
                     (Cause::NotPermitted, "Somebody may have removed it; run it again.")
                 }
-                _ => (Cause::Trial, "Check the file system and run it again."),
+                Trouble::System(_) => (Cause::Trial, "Check the file system and run it again."),
+                Trouble::Wrong(_) => (
+                    Cause::NotPermitted,
+                    "Somebody else changes names there: choose a directory of your own.",
+                ),
             };
-            Failure::new(cause, tried, on, errno.desc(), next)
+            Failure::new(cause, tried, on, trouble, next)
         }
     }
 
     fn open_file(&self, path: &str, tried: &str, extra: OFlag) -> Result<FileId, Failure> {
-        OpenFile::open(&self.root, path, extra, self.direct)
-            .map(|file| self.files.add(file))
-            .map_err(self.failed(tried, path))
+        let open = || {
+            let (directory, name) = self.tree.own_place(path)?;
+            OpenFile::open(&directory, name, extra, self.direct)
+        };
+        open().map(|file| self.files.add(file)).map_err(self.failed(tried, path))
     }
 }
 
 impl Namespace for DirectoryNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        mkdirat(&*self.root, path, Mode::S_IRWXU).map_err(self.failed("make a directory", path))
+        self.tree.make(path).map_err(self.failed("make a directory", path))
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let name = if path.is_empty() { "." } else { path };
-        let list = || -> nix::Result<Vec<Entry>> {
-            let mut directory = Dir::openat(&*self.root, name, flags, Mode::empty())?;
+        let list = || -> Result<Vec<Entry>, Trouble> {
+            let held = self.tree.directory(path)?;
+            let mut directory = Dir::openat(&*held, ".", flags, Mode::empty())?;
             let mut entries = Vec::new();
             for entry in directory.iter() {
                 let entry = entry?;
@@ -110,43 +120,45 @@ impl Namespace for DirectoryNamespace {
     }
 
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
-        let write = || -> std::io::Result<()> {
+        let write = || -> Result<(), Trouble> {
             let mode = Mode::S_IRUSR | Mode::S_IWUSR;
-            let mut file = File::from(openat(&*self.root, path, OWN | OFlag::O_CREAT, mode)?);
+            let (directory, name) = self.tree.own_place(path)?;
+            let mut file = File::from(openat(&*directory, name, OWN | OFlag::O_CREAT, mode)?);
+            belongs_to(&file, &directory)?;
             // Overwritten, then cut: a reader in between never sees an empty file.
             file.write_all(bytes)?;
             file.set_len(bytes.len() as u64)?;
-            file.sync_all()
+            Ok(file.sync_all()?)
         };
-        write().map_err(errno).map_err(self.failed("write a small file", path))
+        write().map_err(self.failed("write a small file", path))
     }
 
     fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
-        let read = || -> std::io::Result<Vec<u8>> {
+        let read = || -> Result<Vec<u8>, Trouble> {
             let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
-            let file = File::from(openat(&*self.root, path, flags, Mode::empty())?);
+            let (directory, name) = self.tree.place(path)?;
+            let file = File::from(openat(&*directory, name, flags, Mode::empty())?);
+            belongs_to(&file, &directory)?;
             let mut bytes = Vec::new();
             file.take(limit as u64).read_to_end(&mut bytes)?;
             Ok(bytes)
         };
-        read().map_err(errno).map_err(self.failed("read a small file", path))
+        read().map_err(self.failed("read a small file", path))
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
-        unlinkat(&*self.root, path, UnlinkatFlags::NoRemoveDir)
-            .map_err(self.failed("remove a file", path))
+        let remove = || -> Result<(), Trouble> {
+            let (directory, name) = self.tree.own_place(path)?;
+            Ok(unlinkat(&*directory, name, UnlinkatFlags::NoRemoveDir)?)
+        };
+        remove().map_err(self.failed("remove a file", path))
     }
 
     fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
-        unlinkat(&*self.root, path, UnlinkatFlags::RemoveDir)
-            .map_err(self.failed("remove a directory", path))
+        self.tree.remove(path).map_err(self.failed("remove a directory", path))
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
-        file_system::space(&self.root).map_err(self.failed("ask for the space", ""))
+        file_system::space(self.tree.root()).map_err(self.failed("ask for the space", ""))
     }
-}
-
-fn errno(error: std::io::Error) -> Errno {
-    Errno::from_raw(error.raw_os_error().unwrap_or(0))
 }

@@ -1,0 +1,337 @@
+//! Another local user puts something else in the place of a run directory, at any moment of `check`
+//! and `clean`: nothing outside is touched.
+//!
+//! The moment is forced (the program is stopped before each of its system calls) and left to chance
+//! (an attacker runs beside it). `make fuzz` has the long run of the second.
+
+mod support;
+
+use nix::fcntl::{AT_FDCWD, RenameFlags, renameat2};
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use support::stepped::{self, Call};
+use support::{Plimsoll, Ran, run_directories};
+
+/// Files of our names, which are not ours.
+const PRECIOUS: [&str; 3] = ["read.data", "write.data", "lease.json"];
+const LEFTOVER: &str = ".plimsoll-0123abcd-01234567";
+/// The lease of a run on another machine that ended long ago.
+const DEAD: &str = r#"{"study":"0123abcd","host":"x","process_space":"x","process":1,"process_start":1,"expires_unix_seconds":1}"#;
+/// The shortest check that reads and writes.
+const SHORT: [&str; 7] = [
+    "--pattern=random-read,random-write",
+    "--size=64KiB",
+    "--time=100ms",
+    "--workers=1",
+    "--repeats=1",
+    "--baseline=0s",
+    "--quiet",
+];
+
+/// What is put in the place of a run directory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Bait {
+    /// A symbolic link to a directory elsewhere.
+    Link,
+    /// A directory that lies beside it.
+    Directory,
+}
+
+/// A target, and beside it what somebody would miss.
+struct Ground {
+    base: tempfile::TempDir,
+    bait: Bait,
+}
+
+impl Ground {
+    fn new(bait: Bait) -> Self {
+        let ground = Ground { base: tempfile::tempdir().unwrap(), bait };
+        fs::create_dir(ground.target()).unwrap();
+        let precious = match bait {
+            Bait::Link => ground.base.path().join("outside"),
+            Bait::Directory => ground.bait(),
+        };
+        fs::create_dir(&precious).unwrap();
+        PRECIOUS.iter().for_each(|name| fs::write(precious.join(name), "precious").unwrap());
+        if bait == Bait::Link {
+            symlink(&precious, ground.bait()).unwrap();
+        }
+        ground
+    }
+
+    fn target(&self) -> PathBuf {
+        self.base.path().join("target")
+    }
+
+    fn bait(&self) -> PathBuf {
+        self.target().join("films")
+    }
+
+    /// What a dead run left.
+    fn leave(&self) -> PathBuf {
+        let directory = self.target().join(LEFTOVER);
+        fs::create_dir(&directory).unwrap();
+        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(directory.join("lease.json"), DEAD).unwrap();
+        for name in ["read.data", "write.data"] {
+            fs::write(directory.join(name), "left").unwrap();
+        }
+        directory
+    }
+
+    /// Exchanges the run directory and the bait, or exchanges them back.
+    fn swap(&self, directory: &Path) -> bool {
+        let flags = RenameFlags::RENAME_EXCHANGE;
+        renameat2(AT_FDCWD, directory, AT_FDCWD, &self.bait(), flags).is_ok()
+    }
+
+    /// Where the precious files are now.
+    fn precious(&self) -> PathBuf {
+        let outside = self.base.path().join("outside");
+        if self.bait == Bait::Link {
+            return outside;
+        }
+        let holds = |path: &PathBuf| {
+            let kept = fs::read(path.join(PRECIOUS[0]));
+            kept.is_ok_and(|bytes| bytes == b"precious")
+        };
+        let entries = fs::read_dir(self.target()).unwrap().map(|e| e.unwrap().path());
+        entries.into_iter().find(holds).unwrap_or(self.bait())
+    }
+
+    /// What somebody would miss now.
+    fn lost(&self) -> Vec<&'static str> {
+        let precious = self.precious();
+        let intact = |name: &&str| fs::read(precious.join(name)).is_ok_and(|b| b == b"precious");
+        let mut lost: Vec<_> = PRECIOUS.into_iter().filter(|name| !intact(name)).collect();
+        let count = fs::read_dir(&precious).map_or(0, Iterator::count);
+        if count != PRECIOUS.len() {
+            lost.push("something came or went");
+        }
+        lost
+    }
+}
+
+fn clean(ground: &Ground) -> Vec<String> {
+    vec!["clean".into(), ground.target().display().to_string()]
+}
+
+fn check(ground: &Ground) -> Vec<String> {
+    let mut words = vec!["check".to_owned(), ground.target().display().to_string()];
+    words.extend(SHORT.map(str::to_owned));
+    words
+}
+
+/// The run directory that an attacker sees.
+fn seen(ground: &Ground) -> Option<PathBuf> {
+    let mut found = run_directories(&ground.target());
+    found.retain(|path| !path.to_string_lossy().contains("-probe-"));
+    found.pop()
+}
+
+/// It ends by itself and in order, whatever was done to it.
+#[track_caller]
+fn in_order(ran: &Ran, what: &str) {
+    assert!(ran.code.is_some_and(|code| code <= 6), "{what}: {ran:?}");
+}
+
+/// Attacks the nth call of those that `counts`, and with `back` undoes it before the next one.
+/// Returns the number of such calls, and what was lost.
+fn attack(
+    ground: &Ground,
+    command: &std::process::Command,
+    counts: &dyn Fn(&Call) -> bool,
+    nth: usize,
+    back: bool,
+) -> (usize, Vec<&'static str>, Ran) {
+    let (mut number, mut swapped) = (0, None);
+    let ran = stepped::run(command, &mut |call| {
+        if !counts(call) {
+            return;
+        }
+        if number == nth {
+            swapped = seen(ground).filter(|directory| ground.swap(directory));
+        } else if let (true, Some(directory)) = (back, swapped.take()) {
+            ground.swap(&directory);
+        }
+        number += 1;
+    });
+    (number, ground.lost(), ran)
+}
+
+/// Every call is attacked once in each way. Returns how many calls there are.
+fn attack_each(
+    program: &Plimsoll,
+    arguments: fn(&Ground) -> Vec<String>,
+    leave: bool,
+    counts: &dyn Fn(&Call) -> bool,
+    ways: &[(Bait, bool)],
+) -> usize {
+    let mut most = 0;
+    for (bait, back) in ways {
+        let mut nth = 0;
+        loop {
+            let ground = Ground::new(*bait);
+            if leave {
+                ground.leave();
+            }
+            let command = program.command(&arguments(&ground));
+            let (calls, lost, ran) = attack(&ground, &command, counts, nth, *back);
+            let what = format!("{bait:?} before call {nth} of {calls}, undone: {back}");
+            in_order(&ran, &what);
+            assert!(lost.is_empty(), "{what}: lost {lost:?}\n{}{}", ran.out, ran.err);
+            most = most.max(calls);
+            nth += 1;
+            if nth >= calls {
+                break;
+            }
+        }
+    }
+    most
+}
+
+const ALL_WAYS: [(Bait, bool); 4] =
+    [(Bait::Link, false), (Bait::Link, true), (Bait::Directory, false), (Bait::Directory, true)];
+
+#[test]
+fn a_swap_between_any_two_calls_of_clean() {
+    let calls = attack_each(&Plimsoll::new(), clean, true, &Call::looks_up, &ALL_WAYS);
+    println!("clean looks up {calls} names, each attacked in {} ways", ALL_WAYS.len());
+    assert!(calls >= 8, "a whole clean: {calls}");
+}
+
+#[test]
+fn a_swap_between_any_two_calls_of_check() {
+    let calls = attack_each(&Plimsoll::new(), check, false, &Call::looks_up, &ALL_WAYS);
+    println!("check looks up {calls} names, each attacked in {} ways", ALL_WAYS.len());
+    assert!(calls >= 15, "a whole check: {calls}");
+}
+
+/// What the two tests above find in a program that goes by names.
+#[test]
+fn a_swap_between_two_calls_of_a_program_that_goes_by_names() {
+    let by_name = format!("[ -d {LEFTOVER} ] && [ ! -h {LEFTOVER} ] && rm -f {LEFTOVER}/read.data");
+    for bait in [Bait::Link, Bait::Directory] {
+        let mut losses = 0;
+        for nth in 0..20 {
+            let ground = Ground::new(bait);
+            ground.leave();
+            let mut command = std::process::Command::new("sh");
+            command.args(["-c", &by_name]).current_dir(ground.target());
+            let (_, lost, _) = attack(&ground, &command, &Call::looks_up, nth, false);
+            losses += usize::from(!lost.is_empty());
+        }
+        assert!(losses > 0, "{bait:?}: the attack is none");
+    }
+}
+
+/// Swaps for as long as it lives.
+struct Attacker<'a> {
+    ground: &'a Ground,
+    swaps: AtomicUsize,
+    stop: AtomicBool,
+}
+
+impl<'a> Attacker<'a> {
+    /// Attacks while something is done. Returns what that gave, and the number of swaps.
+    fn beside<T>(ground: &'a Ground, work: impl FnOnce(&AtomicUsize) -> T) -> (T, usize) {
+        let attacker =
+            Attacker { ground, swaps: AtomicUsize::new(0), stop: AtomicBool::new(false) };
+        let done = std::thread::scope(|scope| {
+            scope.spawn(|| attacker.run());
+            let done = work(&attacker.swaps);
+            attacker.stop.store(true, Ordering::Relaxed);
+            done
+        });
+        (done, attacker.swaps.into_inner())
+    }
+
+    fn run(&self) {
+        let mut directory: Option<PathBuf> = None;
+        while !self.stop.load(Ordering::Relaxed) {
+            match &directory {
+                Some(known) if self.ground.swap(known) => {
+                    self.swaps.fetch_add(1, Ordering::Relaxed);
+                }
+                _ => directory = seen(self.ground),
+            }
+        }
+    }
+}
+
+fn bait(round: usize) -> Bait {
+    if round.is_multiple_of(2) { Bait::Link } else { Bait::Directory }
+}
+
+/// So many rounds of the program beside an attacker. Returns the swaps made meanwhile, and how many
+/// rounds ended as if nothing had happened.
+fn rounds(count: usize, arguments: fn(&Ground) -> Vec<String>, leave: bool) -> (usize, usize) {
+    let program = Plimsoll::new();
+    let (mut swaps, mut whole) = (0, 0);
+    for round in 0..count {
+        let ground = Ground::new(bait(round));
+        if leave {
+            ground.leave();
+        }
+        let (ran, swapped) = Attacker::beside(&ground, |swaps| {
+            while leave && swaps.load(Ordering::Relaxed) == 0 {
+                std::thread::yield_now();
+            }
+            program.run(&arguments(&ground))
+        });
+        in_order(&ran, &format!("round {round}"));
+        let lost = ground.lost();
+        assert!(lost.is_empty(), "round {round}: lost {lost:?}\n{}{}", ran.out, ran.err);
+        swaps += swapped;
+        whole += usize::from(ran.code == Some(0));
+    }
+    println!("{count} rounds: {swaps} swaps, {whole} ended with 0");
+    (swaps, whole)
+}
+
+#[test]
+fn a_hundred_cleans_beside_an_attacker() {
+    let (swaps, _) = rounds(100, clean, true);
+    assert!(swaps > 100, "{swaps} swaps are no attack");
+}
+
+#[test]
+fn five_checks_beside_an_attacker() {
+    let (swaps, _) = rounds(5, check, false);
+    assert!(swaps > 5, "{swaps} swaps are no attack");
+}
+
+/// `make fuzz` runs it: half an hour's luck for an attacker.
+#[test]
+#[ignore = "minutes; make fuzz runs it"]
+fn a_thousand_rounds_beside_an_attacker() {
+    let (swaps, _) = rounds(1000, clean, true);
+    assert!(swaps > 1000, "{swaps} swaps are no attack");
+    rounds(50, check, false);
+}
+
+/// The attacker of the tests above takes files from a program that goes by names.
+#[test]
+fn the_attacker_succeeds_where_names_are_gone_by() {
+    for bait in [Bait::Link, Bait::Directory] {
+        let begin = Instant::now();
+        let lost = || {
+            let ground = Ground::new(bait);
+            let directory = ground.leave();
+            Attacker::beside(&ground, |_| {
+                for _ in 0..1000 {
+                    if fs::symlink_metadata(&directory).is_ok_and(|m| m.is_dir()) {
+                        let _ = fs::remove_file(directory.join("read.data"));
+                    }
+                }
+            });
+            !ground.lost().is_empty()
+        };
+        while !lost() {
+            assert!(begin.elapsed() < Duration::from_secs(60), "{bait:?}: the attack is none");
+        }
+    }
+}
