@@ -11,7 +11,7 @@ use load::{
 use model::units::{Bytes, KIB, MIB};
 use model::{Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, Stability, Workload};
 use std::fs;
-use std::os::unix::fs::{FileExt, symlink};
+use std::os::unix::fs::{FileExt, chown, symlink};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -292,6 +292,84 @@ fn names_are_kept_to_and_links_are_not_followed() {
     assert!(names.list("").unwrap().is_empty());
     let space = names.space().unwrap();
     assert!(0 < space.available && space.available <= space.total);
+}
+
+/// Whatever lies under the names of a run's files.
+#[test]
+fn what_is_planted_under_a_name_is_not_written_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let precious = directory.path().join("precious");
+    fs::write(&precious, b"precious").unwrap();
+    let share = open(directory.path(), None).unwrap();
+    let mut names = share.namespace().unwrap();
+    names.make_directory("run").unwrap();
+    let lease = directory.path().join("run/lease");
+    let link = || fs::hard_link(&precious, &lease).unwrap();
+    let symlink = || symlink(&precious, &lease).unwrap();
+    let pipe = || nix::unistd::mkfifo(&lease, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let plants: [(&str, &dyn Fn()); 3] =
+        [("hard link", &link), ("link", &symlink), ("pipe", &pipe)];
+    for (what, plant) in plants {
+        plant();
+        assert!(names.write_small("run/lease", b"gone").is_err(), "{what}");
+        assert!(names.read_small("run/lease", 10).is_err(), "{what}");
+        assert!(names.create("run/lease").is_err(), "{what}");
+        assert!(what == "hard link" || names.open("run/lease").is_err(), "{what}");
+        names.remove_file("run/lease").unwrap();
+        assert_eq!(fs::read(&precious).unwrap(), b"precious", "{what}");
+    }
+    names.remove_directory("run").unwrap();
+}
+
+#[test]
+fn a_directory_stays_the_one_that_was_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = |name: &str| directory.path().join(name);
+    let share = open(directory.path(), None).unwrap();
+    let mut names = share.namespace().unwrap();
+    names.make_directory("run").unwrap();
+    fs::rename(at("run"), at("elsewhere")).unwrap();
+    fs::create_dir(at("run")).unwrap();
+    fs::write(at("run/lease"), b"precious").unwrap();
+    // Another handle of the same share knows it too: one is made anew after a failure.
+    for mut names in [names, share.namespace().unwrap()] {
+        names.write_small("run/lease", b"ours").unwrap();
+        assert_eq!(fs::read(at("elsewhere/lease")).unwrap(), b"ours");
+        names.remove_file("run/lease").unwrap();
+        fs::rename(at("run/lease"), at("kept")).unwrap();
+        let failure = names.remove_directory("run").unwrap_err();
+        assert!(failure.happened.contains("something else"), "{failure}");
+        fs::rename(at("kept"), at("run/lease")).unwrap();
+    }
+    assert_eq!(fs::read(at("run/lease")).unwrap(), b"precious");
+    assert_eq!(fs::read_dir(at("elsewhere")).unwrap().count(), 0);
+}
+
+#[test]
+fn nothing_is_changed_in_a_directory_of_another_user() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("SKIPPED: only root can make a directory of another user");
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let run = directory.path().join("run");
+    fs::create_dir(&run).unwrap();
+    fs::write(run.join("lease"), b"theirs").unwrap();
+    chown(&run, Some(1234), None).unwrap();
+    let share = open(directory.path(), None).unwrap();
+    let mut names = share.namespace().unwrap();
+    assert_eq!(names.list("run").unwrap().len(), 1);
+    let refused = [
+        names.write_small("run/lease", b"gone").unwrap_err(),
+        names.create("run/data").unwrap_err(),
+        names.make_directory("run/more").unwrap_err(),
+        names.remove_file("run/lease").unwrap_err(),
+    ];
+    assert!(refused.iter().all(|f| f.happened.contains("belongs to user 1234")), "{refused:?}");
+    // A file of somebody else in it is not its owner's word.
+    assert!(names.read_small("run/lease", 10).is_err());
+    fs::remove_file(run.join("lease")).unwrap();
+    assert!(names.remove_directory("run").unwrap_err().happened.contains("user 1234"));
 }
 
 #[test]

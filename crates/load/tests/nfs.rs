@@ -97,6 +97,48 @@ fn another_client_reads_what_was_written_and_the_other_way_round() {
     rig.run_all(&reads(&spans(theirs, 0, SIZE.into(), 65536)));
 }
 
+/// Another user of the server puts another directory in the place of a run's.
+#[test]
+fn a_directory_stays_the_one_that_was_looked_up() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("data"));
+    let disk = server.directory("data").unwrap().to_owned();
+    let precious = |at: &str| {
+        std::fs::create_dir(disk.join(at)).unwrap();
+        std::fs::write(disk.join(at).join("lease"), "precious").unwrap();
+    };
+    let swap = |a: &str, b: &str| {
+        let (a, b, between) = (disk.join(a), disk.join(b), disk.join("between"));
+        std::fs::rename(&a, &between).unwrap();
+        std::fs::rename(&b, &a).unwrap();
+        std::fs::rename(&between, &b).unwrap();
+    };
+    precious("films");
+    let share = open(&server.url("data")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    namespace.make_directory("run").unwrap();
+    swap("run", "films");
+    // Whatever connection it is done by.
+    for mut namespace in [namespace, share.namespace().unwrap()] {
+        namespace.write_small("run/lease", b"ours").unwrap();
+        assert_eq!(std::fs::read(disk.join("films/lease")).unwrap(), b"ours");
+        assert_eq!(namespace.read_small("run/lease", 100).unwrap(), b"ours");
+        namespace.remove_file("run/lease").unwrap();
+        // By the look before, or by the server, which may not have noticed yet.
+        namespace.remove_directory("run").unwrap_err();
+        assert_eq!(std::fs::read(disk.join("run/lease")).unwrap(), b"precious");
+    }
+    swap("run", "films");
+    std::fs::hard_link(disk.join("films/lease"), disk.join("run/lease")).unwrap();
+    let mut namespace = share.namespace().unwrap();
+    let failure = namespace.write_small("run/lease", b"ours").unwrap_err();
+    assert!(failure.happened.contains("another name"), "{failure}");
+    namespace.remove_file("run/lease").unwrap();
+    namespace.remove_directory("run").unwrap();
+    assert_eq!(std::fs::read(disk.join("films/lease")).unwrap(), b"precious");
+    assert_eq!(names(&mut *namespace, ""), ["films"]);
+}
+
 #[test]
 fn operations_longer_than_the_transfer_size_are_split() {
     let stage = lab::enter_or_skip!(Need::Ganesha);

@@ -11,7 +11,8 @@ use nfs::nfs3::{
     Attributes, Client, CreateHow, DirectoryEntry, FileHandle, FileType, Name, SetAttributes,
     Stability, Status,
 };
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Only the user who measures has a right to the test files.
@@ -26,10 +27,15 @@ const IDLE: Duration = Duration::from_secs(20);
 pub(super) struct NfsNamespace {
     site: Arc<Site>,
     base: FileHandle,
+    held: Arc<Held>,
     files: Arc<OpenFiles>,
     client: Option<Client>,
     used: Instant,
 }
+
+/// Handles of the directories below a target that were made or looked up, by their paths: one stays
+/// what it was, whatever its name stands for later.
+pub(super) type Held = Mutex<BTreeMap<String, FileHandle>>;
 
 /// What can go wrong inside: a failure already told, or an error still to be told.
 enum Trouble {
@@ -55,11 +61,12 @@ impl NfsNamespace {
     pub fn connect(
         site: &Arc<Site>,
         base: FileHandle,
+        held: &Arc<Held>,
         files: &Arc<OpenFiles>,
     ) -> Result<Self, Failure> {
         let client = Some(site.client()?);
-        let (site, files) = (site.clone(), files.clone());
-        Ok(NfsNamespace { site, base, files, client, used: Instant::now() })
+        let (site, held, files) = (site.clone(), held.clone(), files.clone());
+        Ok(NfsNamespace { site, base, held, files, client, used: Instant::now() })
     }
 
     /// Does something on a connection that is alive, and tells what went wrong.
@@ -78,7 +85,7 @@ impl NfsNamespace {
             Some(client) => client,
             None => self.client.insert(self.site.client()?),
         };
-        let mut names = Names { client, base: self.base };
+        let mut names = Names { client, base: self.base, held: &self.held };
         let result = work(&mut names);
         self.used = Instant::now();
         result.map_err(|trouble| self.tell(tried, path, trouble))
@@ -134,6 +141,7 @@ impl NfsNamespace {
 struct Names<'a> {
     client: &'a mut Client,
     base: FileHandle,
+    held: &'a Held,
 }
 
 impl Names<'_> {
@@ -143,8 +151,11 @@ impl Names<'_> {
         Ok((self.directory(parents)?, name(last)?))
     }
 
-    /// A directory; links are not followed.
+    /// A directory; links are not followed, and what was looked up once is not looked up again.
     fn directory(&mut self, path: &str) -> Result<FileHandle, Trouble> {
+        if let Some(held) = lock(self.held).get(path) {
+            return Ok(*held);
+        }
         let mut directory = self.base;
         for part in path.split('/').filter(|part| !part.is_empty()) {
             let (found, attributes) = self.client.lookup(directory, name(part)?)?;
@@ -153,7 +164,23 @@ impl Names<'_> {
             }
             directory = found;
         }
+        if !path.is_empty() {
+            lock(self.held).insert(path.to_owned(), directory);
+        }
         Ok(directory)
+    }
+
+    /// Sees whether a name still stands for the directory that was looked up or made.
+    fn still(&mut self, path: &str) -> Result<(), Trouble> {
+        let held = self.directory(path)?;
+        let (parent, name) = self.place(path)?;
+        let (found, attributes) = self.client.lookup(parent, name)?;
+        // A server may have several handles for one directory.
+        let file = |of: &Attributes| (of.file_system, of.file_id);
+        if found == held || file(&attributes) == file(&self.client.attributes(held)?) {
+            return Ok(());
+        }
+        Err(Trouble::Wrong("something else was put in its place".into()))
     }
 
     /// A regular file that exists.
@@ -163,6 +190,10 @@ impl Names<'_> {
         regular(&attributes)?;
         Ok((file, attributes))
     }
+}
+
+fn lock(held: &Held) -> MutexGuard<'_, BTreeMap<String, FileHandle>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn name(part: &str) -> Result<Name<'_>, Trouble> {
@@ -201,10 +232,11 @@ fn write_all(client: &mut Client, file: FileHandle, bytes: &[u8]) -> Result<(), 
 
 impl Namespace for NfsNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        self.change("make the directory", path, |client, directory, name| {
-            client.make_directory(directory, name, DIRECTORY_MODE)?;
-            Ok(())
-        })
+        let made = self.change("make the directory", path, |client, directory, name| {
+            Ok(client.make_directory(directory, name, DIRECTORY_MODE)?)
+        })?;
+        lock(&self.held).insert(path.to_owned(), made);
+        Ok(())
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
@@ -237,6 +269,9 @@ impl Namespace for NfsNamespace {
             let (file, before) = match client.lookup(directory, name) {
                 Ok((file, attributes)) => {
                     regular(&attributes)?;
+                    if attributes.links > 1 {
+                        return Err(Trouble::Wrong("it has another name elsewhere".into()));
+                    }
                     (file, attributes.size)
                 }
                 Err(Error::Nfs { status: Status::NoEntry, .. }) => {
@@ -276,9 +311,13 @@ impl Namespace for NfsNamespace {
     }
 
     fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
-        self.change("remove the directory", path, |client, directory, name| {
+        let tried = "remove the directory";
+        self.run(tried, path, |names| names.still(path))?;
+        self.change(tried, path, |client, directory, name| {
             Ok(client.remove_directory(directory, name)?)
-        })
+        })?;
+        lock(&self.held).remove(path);
+        Ok(())
     }
 
     fn space(&mut self) -> Result<Space, Failure> {

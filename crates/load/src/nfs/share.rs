@@ -3,7 +3,7 @@
 use super::failures::Service;
 use super::files::OpenFiles;
 use super::lane::NfsLane;
-use super::namespace::NfsNamespace;
+use super::namespace::{Held, NfsNamespace};
 use super::opening::{self, Opened};
 use super::site::Site;
 use crate::calls::TransferSizes;
@@ -19,6 +19,7 @@ use std::sync::Arc;
 pub struct NfsShare {
     site: Arc<Site>,
     base: FileHandle,
+    held: Arc<Held>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
 }
@@ -40,6 +41,7 @@ impl NfsShare {
         Ok(NfsShare {
             site: Arc::new(opened.site),
             base: opened.base,
+            held: Arc::default(),
             files: Arc::default(),
             facts,
         })
@@ -89,7 +91,7 @@ impl Share for NfsShare {
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
-        let namespace = NfsNamespace::connect(&self.site, self.base, &self.files)?;
+        let namespace = NfsNamespace::connect(&self.site, self.base, &self.held, &self.files)?;
         Ok(Box::new(namespace))
     }
 
