@@ -28,7 +28,7 @@ help:
 	@echo "make demo             build, then compare a small NFS server and a directory; no root, under a minute"
 	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
 	@echo "make bench            what the program itself costs, and side by side with fio"
-	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
+	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
@@ -96,6 +96,7 @@ bench: setup-bench
 	cargo bench --workspace --locked --bench '*'
 
 fuzz: setup-fuzz
+	cargo test --locked -p plimsoll --test swap -- --ignored --nocapture
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 simulate: setup-demo

@@ -3,8 +3,13 @@
 use crate::connection::Connection;
 use load::{Passwords, SystemClock};
 use model::{Cause, Event, Failure, Flag};
+use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
+use nix::sys::stat::{Mode, fstat, fstatat, stat};
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use runner::wire::{Connect, Reply, Request};
 use runner::{Drive, Runner, RunnerOptions, Share};
+use std::ffi::OsStr;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -46,13 +51,26 @@ pub fn serve(connection: Arc<Connection>) -> ExitCode {
 /// hours. What was not carried here lies elsewhere and stays.
 fn remove_this_program() {
     let Ok(program) = std::env::current_exe() else { return };
-    let Some(place) = program.parent() else { return };
+    let (Some(place), Some(name)) = (program.parent(), program.file_name()) else { return };
     let carried = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("plimsoll-");
     if place.file_name().is_some_and(carried) {
-        let _ = std::fs::remove_file(&program);
-        // Only if nothing else is in it.
-        let _ = std::fs::remove_dir(place);
+        let _ = remove(place, name);
     }
+}
+
+/// Removes this program from its place, and the place if nothing else is in it. The place is what
+/// this program lies in, and this user's: another one may have been put there meanwhile.
+fn remove(place: &Path, program: &OsStr) -> nix::Result<()> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let directory = open(place, flags, Mode::empty())?;
+    let (own, there) =
+        (stat("/proc/self/exe")?, fstatat(&directory, program, AtFlags::AT_SYMLINK_NOFOLLOW)?);
+    let owner = fstat(&directory)?.st_uid;
+    if (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino) && owner == geteuid().as_raw() {
+        unlinkat(&directory, program, UnlinkatFlags::NoRemoveDir)?;
+        unlinkat(AT_FDCWD, place, UnlinkatFlags::RemoveDir)?;
+    }
+    Ok(())
 }
 
 struct Served {
