@@ -20,6 +20,8 @@ pub struct OpenOptions {
     pub passwords: Passwords,
     /// Addresses that are known already.
     pub names: Names,
+    /// A file below each target that is only read, where it is; nothing else is done there then.
+    pub file: Option<String>,
 }
 
 /// Opens a target: connects where there is something to connect to, and finds out what it is.
@@ -27,9 +29,7 @@ pub struct OpenOptions {
 pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Failure> {
     let given = target.to_string();
     Ok(match target {
-        Target::Directory(directory) => {
-            Arc::new(DirectoryShare::open(directory, options.engine, &given)?)
-        }
+        Target::Directory(directory) => Arc::new(DirectoryShare::open(directory, &given, options)?),
         Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options)?),
         Target::Smb(share) => Arc::new(SmbShare::open(share, &given, options)?),
     })

@@ -70,7 +70,7 @@ pub trait Namespace: Send {
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure>;
     /// Creates a file that must not exist, for reading and writing, and opens it.
     fn create(&mut self, path: &str) -> Result<FileId, Failure>;
-    /// Opens an existing file for reading and writing.
+    /// Opens an existing file for reading.
     fn open(&mut self, path: &str) -> Result<FileId, Failure>;
     /// Forgets an open file; lanes that know it may go on until they end.
     fn close(&mut self, file: FileId);

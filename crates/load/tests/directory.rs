@@ -5,8 +5,8 @@ mod common;
 use common::{workers, workload};
 use lab::Need;
 use load::{
-    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, RunSpec, Share, SystemClock,
-    Written, lay_out, run, verify,
+    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, OpenOptions, RunSpec, Share,
+    SystemClock, Written, lay_out, run, verify,
 };
 use model::units::{Bytes, KIB, MIB};
 use model::{Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, Stability, Workload};
@@ -18,11 +18,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 fn open(path: &Path, engine: Option<Engine>) -> Result<DirectoryShare, model::Failure> {
-    DirectoryShare::open(
-        &DirectoryTarget { path: path.to_owned() },
-        engine,
-        &path.display().to_string(),
-    )
+    open_with(path, OpenOptions { engine, ..OpenOptions::default() })
+}
+
+fn open_with(path: &Path, options: OpenOptions) -> Result<DirectoryShare, model::Failure> {
+    let target = DirectoryTarget { path: path.to_owned() };
+    DirectoryShare::open(&target, &path.display().to_string(), &options)
 }
 
 fn means() -> Means {

@@ -46,8 +46,8 @@ pub use printable::{printable, printable_json, printable_lines};
 pub use series::{Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use target::{
-    DirectoryTarget, Engine, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target,
-    TargetFacts,
+    DirectoryTarget, Engine, InPlace, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort,
+    Target, TargetFacts, url_meant, without_password,
 };
 pub use trial::{Cell, Outcome, StoredOn, Trial, TrialResult, TrialSpec};
 pub use workload::{Layout, Pattern, Stability, Workload};

@@ -120,6 +120,10 @@ pub struct WorkloadArguments {
     /// Size of each of the two test files [default: 1GiB, or twice --server-memory]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
+    /// Read this file of each target where it is, and write nothing: for shares that are read-only;
+    /// all of it, or --size of it
+    #[arg(long, value_name = "NAME", conflicts_with = "server_memory")]
+    pub file: Option<String>,
     /// Memory of the server: the files get twice that size where they can be laid out in a minute
     #[arg(long, value_name = "SIZE")]
     pub server_memory: Option<Bytes>,

@@ -19,8 +19,18 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
-    let study = measure(plan, &check.access, &check.output, store, check.how.quick)?;
+    let more = More { file: check.what.file.clone(), quick: check.how.quick };
+    let study = measure(plan, &check.access, &check.output, store, more)?;
     Ok(exit_code(&study.0, study.1))
+}
+
+/// What is not in a plan.
+#[derive(Default)]
+pub struct More {
+    /// A file of each target that is read in place.
+    pub file: Option<String>,
+    /// Whether it was to be quick.
+    pub quick: bool,
 }
 
 /// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
@@ -30,7 +40,7 @@ pub fn measure(
     access: &AccessArguments,
     output: &OutputArguments,
     store: &StoreArguments,
-    quick: bool,
+    more: More,
 ) -> Result<(Study, Option<Cause>), Failure> {
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
@@ -45,6 +55,7 @@ pub fn measure(
             ..TimeLimits::default()
         },
         passwords: credentials::passwords(access.credentials.as_deref(), &signals),
+        file: more.file,
         ..OpenOptions::default()
     };
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
@@ -76,7 +87,7 @@ pub fn measure(
     })?;
     // The terminal is given back before anything is printed.
     drop(observers);
-    study.flags.extend(hindsight(&study, quick));
+    study.flags.extend(hindsight(&study, more.quick));
     let kept = store.update(&study);
     show(&study, json)?;
     if let Some(page) = page {

@@ -2,7 +2,8 @@
 //! program serves one temporary directory; another is measured as it is.
 
 use crate::arguments::{Arguments, Command, DemoArguments, StoreArguments};
-use crate::{check, output, plan};
+use crate::check::{self, More};
+use crate::{output, plan};
 use clap::Parser;
 use lab::servers::BuiltinServer;
 use model::{Cause, Failure};
@@ -39,6 +40,7 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let mut plan = plan::check(targets, &arguments.hosts, &arguments.what, &arguments.how)?;
     plan.baseline_seconds = 1.0;
     plan.command = "plimsoll demo".to_owned();
-    let (study, interrupted) = check::measure(plan, &arguments.access, &demo.output, store, false)?;
+    let (study, interrupted) =
+        check::measure(plan, &arguments.access, &demo.output, store, More::default())?;
     Ok(check::exit_code(&study, interrupted))
 }

@@ -33,6 +33,8 @@ pub fn check(
     let hosts = servers(&hosts.hosts, &targets)?;
     let size = match (what.size, what.server_memory) {
         (Some(size), _) => size,
+        // As much as there is: it is known when the file is open.
+        (None, _) if what.file.is_some() => Bytes(i64::MAX as u64),
         (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
         (None, None) => DEFAULT_SIZE,
     };
@@ -41,6 +43,10 @@ pub fn check(
     patterns.dedup();
     if patterns.is_empty() {
         patterns = Pattern::ALL.to_vec();
+        patterns.retain(|pattern| what.file.is_none() || !pattern.writes());
+    }
+    if let Some(file) = &what.file {
+        only_reads(file, &patterns, what.verify)?;
     }
     let layout = match what.design {
         Some(Design::Jonfk2024) => Layout::Shared,
@@ -117,9 +123,35 @@ pub fn check(
         seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         server_memory: what.server_memory,
         engine: what.engine.map(Into::into),
-        adapt_size: what.size.is_none() && what.design.is_none(),
+        adapt_size: what.size.is_none() && what.design.is_none() && what.file.is_none(),
         command: String::new(),
     })
+}
+
+/// A file that is read in place is not written, and what it holds is its owner's.
+fn only_reads(file: &str, patterns: &[Pattern], verify: bool) -> Result<(), Failure> {
+    let bad = |happened: String, next: &str| {
+        Err(Failure::new(
+            Cause::Usage,
+            "read a file in place",
+            format!("--file {file}"),
+            happened,
+            next,
+        ))
+    };
+    if let Some(pattern) = patterns.iter().find(|pattern| pattern.writes()) {
+        return bad(
+            format!("{pattern} would write, and such a file is only read"),
+            "Give --pattern sequential-read,random-read, or leave --file out.",
+        );
+    }
+    if verify {
+        return bad(
+            "what it holds is not known, so --verify has nothing to check it by".into(),
+            "Leave --verify out, or --file.",
+        );
+    }
+    Ok(())
 }
 
 /// What stands for the hosts that the targets name themselves.

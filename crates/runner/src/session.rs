@@ -7,8 +7,8 @@ use crate::{probe, reckon};
 use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
 use model::units::{Bytes, MIB};
 use model::{
-    Cause, Clock, Event, Failure, Flag, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
-    TrialSpec, Workload,
+    Cause, Clock, Event, Failure, Flag, InPlace, Outcome, Phase, StoredOn, TargetFacts,
+    TrialResult, TrialSpec, Workload,
 };
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -24,7 +24,8 @@ const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(20);
 
 pub(crate) struct Session {
     share: Arc<dyn Share>,
-    directory: RunDirectory,
+    /// `None` where a file of the user's is read in place.
+    directory: Option<RunDirectory>,
     options: RunnerOptions,
     means: Means,
     facts: TargetFacts,
@@ -52,12 +53,24 @@ impl Session {
         let mut namespace = share.namespace()?;
         let clock = options.clock.clone();
         let wait = |time: Duration| clock.sleep_until(clock.now() + time);
-        let mut found = directory::find(&mut *namespace, &wait)?;
+        let in_place = facts.in_place.as_ref();
+        let mut found = match directory::find(&mut *namespace, &wait) {
+            // What may be read is not always what may be listed.
+            Err(_) if in_place.is_some() => Vec::new(),
+            found => found?,
+        };
         // Two targets may lead to one folder: this study's other directories are no other run.
         found.retain(|f| !directory::belongs_to(&f.name, &options.study));
         let flags = other_runs(found, &facts.given);
-        let directory =
-            RunDirectory::make(namespace, &options.study, nonce, options.longest_trial)?;
+        let (directory, read) = match in_place {
+            Some(InPlace { file, .. }) => {
+                (None, Some(LaidOut { file: namespace.open(file)?, generation: 0 }))
+            }
+            None => {
+                let (study, silence) = (&options.study, options.longest_trial);
+                (Some(RunDirectory::make(namespace, study, nonce, silence)?), None)
+            }
+        };
         let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
         let means = Means {
             content: Arc::new(Content::new(study)),
@@ -70,7 +83,7 @@ impl Session {
             options: options.clone(),
             means,
             facts,
-            read: None,
+            read,
             write: None,
             write_size: 0,
             generation: 0,
@@ -90,7 +103,7 @@ impl Session {
         let begun = self.means.clock.now();
         let laid_out = self.lay_out(WRITE_FILE, bytes, events)?;
         let seconds = self.means.clock.now().since(begun).as_secs_f64();
-        self.directory.discard(WRITE_FILE, laid_out.file)?;
+        self.directory()?.discard(WRITE_FILE, laid_out.file)?;
         Ok(bytes as f64 / seconds.max(1e-9))
     }
 
@@ -104,12 +117,17 @@ impl Session {
         };
         let read_size = largest(|w| w.pattern.reads());
         self.write_size = largest(|w| w.pattern.writes());
-        self.check_space(read_size)?;
-        if read_size == 0 {
-            return Ok(Vec::new());
-        }
-        let read = self.lay_out(READ_FILE, read_size, events)?;
-        self.read = Some(read);
+        let read = match self.read {
+            Some(in_place) => in_place,
+            None => {
+                self.check_space(read_size)?;
+                if read_size == 0 {
+                    return Ok(Vec::new());
+                }
+                let laid_out = self.lay_out(READ_FILE, read_size, events)?;
+                *self.read.insert(laid_out)
+            }
+        };
         if !self.facts.memory_below {
             return Ok(Vec::new());
         }
@@ -126,8 +144,17 @@ impl Session {
         Ok(flag.into_iter().collect())
     }
 
+    /// The run's directory; nothing is written where there is none.
+    fn directory(&mut self) -> Result<&mut RunDirectory, Failure> {
+        self.directory.as_mut().ok_or_else(|| {
+            let happened = "a file there is read in place, and nothing is written";
+            let next = "Leave --file out to write, or name patterns that read.";
+            Failure::new(Cause::Usage, "write to the target", &self.facts.given, happened, next)
+        })
+    }
+
     fn check_space(&mut self, read_size: u64) -> Result<(), Failure> {
-        let space = self.directory.namespace().space()?;
+        let space = self.directory()?.namespace().space()?;
         self.facts.space_bytes = (space.total, space.available);
         let needed = read_size + self.write_size;
         if space.available >= needed + SPARE {
@@ -160,18 +187,18 @@ impl Session {
         events: &mut dyn FnMut(Event),
     ) -> Result<LaidOut, Failure> {
         events(Event::Phase { phase: Phase::LayOut, total_bytes: size });
-        let file = self.directory.create(name)?;
+        let file = self.directory()?.create(name)?;
         self.generation += 1;
         let laid_out = LaidOut { file, generation: self.generation };
         let mut renewed = self.means.clock.now();
-        let (directory, clock, silence) =
-            (&mut self.directory, self.means.clock.clone(), self.options.longest_trial);
+        let (clock, silence) = (self.means.clock.clone(), self.options.longest_trial);
+        let directory = &mut self.directory;
         let mut progress = |bytes: u64| {
             events(Event::Progress { bytes });
             if clock.now().since(renewed) > silence.max(Duration::from_secs(60)) {
                 renewed = clock.now();
                 // A lease that cannot be renewed shows soon enough in the layout itself.
-                let _ = directory.renew();
+                let _ = directory.as_mut().map(RunDirectory::renew);
             }
         };
         load::lay_out(
@@ -195,7 +222,7 @@ impl Session {
                 .is_some_and(|w| w.block == spec.generation && !spec.workload.verify);
             if !reuse {
                 if let Some(old) = self.write.take() {
-                    self.directory.discard(WRITE_FILE, old.laid_out.file)?;
+                    self.directory()?.discard(WRITE_FILE, old.laid_out.file)?;
                 }
                 let size = self.write_size.max(spec.workload.size.0);
                 let laid_out = self.lay_out(WRITE_FILE, size, events)?;
@@ -217,7 +244,8 @@ impl Session {
             },
             ..TrialResult::empty()
         };
-        let prepared = self.directory.renew().and_then(|()| self.files(spec, events));
+        let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
+        let prepared = renewed.and_then(|()| self.files(spec, events));
         let files = match prepared {
             Ok(files) => files,
             Err(failure) => return failed(Phase::LayOut, failure),
@@ -321,9 +349,10 @@ impl Session {
     /// Removes everything made. A server that was gone gets a few chances to be back.
     pub(crate) fn close(mut self) -> Option<Flag> {
         let clock: &dyn Clock = &*self.means.clock;
+        let mut directory = self.directory.take()?;
         let files = [self.read, self.write.as_ref().map(|w| w.laid_out)];
         for laid_out in files.into_iter().flatten() {
-            self.directory.namespace().close(laid_out.file);
+            directory.namespace().close(laid_out.file);
         }
         let begun = clock.now();
         for attempt in 0..CLEAN_UP_TRIES {
@@ -333,17 +362,17 @@ impl Session {
             if attempt > 0 {
                 clock.sleep_until(clock.now() + CLEAN_UP_PAUSE);
                 match self.share.namespace() {
-                    Ok(namespace) => self.directory.reconnect(namespace),
+                    Ok(namespace) => directory.reconnect(namespace),
                     Err(_) => continue,
                 }
             }
-            if self.directory.remove().is_ok() {
+            if directory.remove().is_ok() {
                 return None;
             }
         }
         Some(Flag::NotCleaned {
             target: self.facts.given.clone(),
-            directory: self.directory.name().to_owned(),
+            directory: directory.name().to_owned(),
             on: None,
         })
     }

@@ -117,8 +117,9 @@ impl Conductor<'_> {
         }
         if self.study.plan.adapt_size {
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
-            self.schedule = Schedule::new(&self.study.plan);
         }
+        size::fit(&mut self.study.plan, &self.runner.facts())?;
+        self.schedule = Schedule::new(&self.study.plan);
         for target in 0..self.study.plan.targets.len() {
             observer(Progress::Preparing { target });
             let events = &mut |e: Event| observer(Progress::Event(&e));

@@ -1,7 +1,7 @@
 //! File sizes for slow targets: laying out must leave time for measuring.
 
 use model::units::{Bytes, MIB};
-use model::{Flag, Plan};
+use model::{Cause, Failure, Flag, Layout, Plan, TargetFacts};
 
 /// Share of the time cap that laying out files may take.
 const SHARE: f64 = 0.25;
@@ -33,11 +33,37 @@ pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     Some(Flag::SizeLowered { wanted: Bytes(wanted), used: Bytes(used), bytes_per_second })
 }
 
+/// Fits the sizes of the plan's workloads to files that are read in place: to the smallest of them,
+/// in whole blocks for every worker.
+///
+/// # Errors
+/// [`Cause::Usage`] where a file has not a block for every worker.
+pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<(), Failure> {
+    let files = targets.iter().filter_map(|target| Some((target, target.in_place.as_ref()?)));
+    let Some((target, smallest)) = files.min_by_key(|(_, file)| file.size) else { return Ok(()) };
+    for workload in &mut plan.workloads {
+        let ranges = match workload.layout {
+            Layout::Disjoint => u64::from(workload.workers.get()),
+            Layout::Shared => 1,
+        };
+        let unit = workload.block.0 * ranges;
+        workload.size = Bytes(workload.size.0.min(smallest.size.0) / unit * unit);
+        if workload.size.0 == 0 {
+            let on = format!("{} of {}", smallest.file, target.given);
+            let (size, unit) = (smallest.size, Bytes(unit));
+            let happened = format!("it has {size}, and {} needs {unit}", workload.pattern);
+            let next = "Name a larger file, or give a smaller --block or fewer --workers.";
+            return Err(Failure::new(Cause::Usage, "read the file in place", on, happened, next));
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use model::units::GIB;
-    use model::{DirectoryTarget, Layout, Pattern, Rule, Stability, Target, Workload};
+    use model::{DirectoryTarget, Pattern, Rule, Stability, Target, Workload};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {

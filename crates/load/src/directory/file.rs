@@ -33,12 +33,11 @@ struct Direct {
 }
 
 impl OpenFile {
-    /// Opens a name in a directory; `extra` are flags for the first open alone, such as O_EXCL.
-    /// `direct`: the multiple that O_DIRECT asks for, where it is taken.
-    pub(super) fn open(
+    /// Makes a file in a directory. `direct`: the multiple that O_DIRECT asks for, where it is
+    /// taken.
+    pub(super) fn create(
         directory: &OwnedFd,
         name: &str,
-        extra: OFlag,
         direct: Option<u32>,
     ) -> Result<OpenFile, Trouble> {
         let open = |flags| {
@@ -50,8 +49,7 @@ impl OpenFile {
             fcntl(&file, FcntlArg::F_SETFL(flags & OFlag::O_DIRECT))?;
             nix::Result::Ok(File::from(file))
         };
-        let cached = open(extra)?;
-        is_regular(&cached)?;
+        let cached = open(OFlag::O_CREAT | OFlag::O_EXCL)?;
         let again = |flags| {
             let file = open(flags)?;
             if same(&file, &cached)? { Ok(file) } else { Err(Errno::ESTALE) }
@@ -66,6 +64,26 @@ impl OpenFile {
         };
         let cached_stable = again(OFlag::O_DSYNC)?;
         Ok(OpenFile { cached, cached_stable, direct })
+    }
+
+    /// Opens a file of somebody's, to be read only.
+    pub(super) fn open(
+        directory: &OwnedFd,
+        name: &str,
+        direct: Option<u32>,
+    ) -> Result<OpenFile, Trouble> {
+        let cached = read_only(directory, name, OFlag::empty())?;
+        let direct = match direct {
+            Some(alignment) => {
+                let plain = read_only(directory, name, OFlag::O_DIRECT)?;
+                if !same(&plain, &cached)? {
+                    return Err(Errno::ESTALE.into());
+                }
+                Some(Direct { alignment, stable: plain.try_clone()?, plain })
+            }
+            None => None,
+        };
+        Ok(OpenFile { cached_stable: cached.try_clone()?, cached, direct })
     }
 
     /// The descriptor for a span: direct where its place and length allow it.
@@ -97,6 +115,15 @@ impl OpenFile {
         let _ = self.cached.sync_data();
         let _ = posix_fadvise(&self.cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
     }
+}
+
+/// A regular file, opened for reading.
+pub(super) fn read_only(directory: &OwnedFd, name: &str, extra: OFlag) -> Result<File, Trouble> {
+    let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
+    let file = File::from(openat(directory, name, flags | extra, Mode::empty())?);
+    is_regular(&file)?;
+    fcntl(&file, FcntlArg::F_SETFL(extra & OFlag::O_DIRECT))?;
+    Ok(file)
 }
 
 fn aligned(span: &Span, alignment: u32) -> bool {
@@ -174,7 +201,7 @@ mod tests {
     fn no_open_file_is_non_blocking() {
         let there = tempfile::tempdir().unwrap();
         let root = OwnedFd::from(File::open(there.path()).unwrap());
-        let file = OpenFile::open(&root, "x", OFlag::O_CREAT, None).unwrap();
+        let file = OpenFile::create(&root, "x", None).unwrap();
         for file in [&file.cached, &file.cached_stable] {
             let flags = OFlag::from_bits_retain(fcntl(file, FcntlArg::F_GETFL).unwrap());
             assert!(!flags.contains(OFlag::O_NONBLOCK));

@@ -1,6 +1,7 @@
 //! What a directory's file system is, and whether it takes O_DIRECT.
 
-use super::file::{OWN, SMALLEST_ALIGNMENT};
+use super::file::{OWN, SMALLEST_ALIGNMENT, read_only};
+use super::tree::Trouble;
 use crate::aligned::AlignedBuffer;
 use crate::share::Space;
 use model::{Cause, Failure};
@@ -9,7 +10,7 @@ use nix::fcntl::{OFlag, openat};
 use nix::sys::stat::{Mode, fstat};
 use nix::sys::statfs::fstatfs;
 use nix::sys::statvfs::fstatvfs;
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use std::fs::File;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
@@ -28,14 +29,41 @@ pub(super) struct Found {
 const ALIGNMENTS: [u32; 2] = [SMALLEST_ALIGNMENT, 4096];
 const PAGE: usize = 4096;
 
+/// What can be known for a file that is read where it is, without writing anything. Returns its
+/// size in bytes too.
+pub(super) fn look(
+    root: &OwnedFd,
+    directory: &OwnedFd,
+    file: &str,
+) -> Result<(Found, u64), Trouble> {
+    let size = read_only(directory, file, OFlag::empty())?.metadata()?.len();
+    let direct = read_only(directory, file, OFlag::O_DIRECT).ok().and_then(|file| {
+        let mut buffer = AlignedBuffer::new(PAGE);
+        ALIGNMENTS.into_iter().find(|alignment| {
+            let (at, length) = (u64::from(*alignment), *alignment as usize);
+            file.read_exact_at(&mut buffer[..length], at).is_ok()
+        })
+    });
+    // Nothing is made there, so nobody is its owner.
+    let owner = geteuid().as_raw();
+    Ok((Found { name: name(kind(root)), owner, direct, space: space(root)? }, size))
+}
+
+/// The magic number of a directory's file system.
+fn kind(root: &OwnedFd) -> Option<u32> {
+    fstatfs(root).ok().map(|s| s.filesystem_type().0 as u32)
+}
+
 /// Asks the file system for its name and space, and writes a page to a file without a name (or
 /// with one that is removed at once, where such files are not known).
 pub(super) fn probe(root: &OwnedFd, given: &str) -> Result<Found, Failure> {
     let write_failed = |errno| cannot_write(given, errno);
-    let name = fstatfs(root).map_or_else(
-        |_| "an unknown file system".to_owned(),
-        |s| name(s.filesystem_type().0 as u32),
-    );
+    let kind = kind(root);
+    if let Some((what, next)) = kind.and_then(not_for_files) {
+        let cause = Cause::NotPermitted;
+        return Err(Failure::new(cause, "write to the directory", given, what, next));
+    }
+    let name = name(kind);
     let file = nameless(root, OFlag::empty()).map_err(write_failed)?;
     // A page of data proves that there is space; its content is of no matter.
     file.write_all_at(&[0x5a; PAGE], 0)
@@ -93,14 +121,64 @@ pub(super) fn space(root: &OwnedFd) -> nix::Result<Space> {
 fn cannot_write(given: &str, errno: Errno) -> Failure {
     let (cause, next) = match errno {
         Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Make room on it."),
-        Errno::EROFS => (Cause::NotPermitted, "It is read-only: remount it, or choose another."),
+        Errno::EROFS => (
+            Cause::NotPermitted,
+            "It is read-only: remount it, or read a file that is there with --file NAME.",
+        ),
         _ => (Cause::NotPermitted, "Choose a directory you may write to."),
     };
     Failure::new(cause, "write to the directory", given, errno.desc(), next)
 }
 
+/// File systems in which the kernel shows things of its own, by magic number.
+const OF_THE_KERNEL: [(u32, &str); 18] = [
+    (0x0000_9fa0, "proc"),
+    (0x6265_6572, "sysfs"),
+    (0x0027_e0eb, "cgroup"),
+    (0x6367_7270, "cgroup2"),
+    (0x0000_1cd1, "devpts"),
+    (0x6462_6720, "debugfs"),
+    (0x7472_6163, "tracefs"),
+    (0x7363_6673, "securityfs"),
+    (0xcafe_4a11, "bpf"),
+    (0x1980_0202, "mqueue"),
+    (0x6165_676c, "pstore"),
+    (0x6265_6570, "configfs"),
+    (0xde5e_81e4, "efivarfs"),
+    (0x6573_5543, "fusectl"),
+    (0x4249_4e4d, "binfmt_misc"),
+    (0x6759_6969, "rpc_pipefs"),
+    (0x6e66_7364, "nfsd"),
+    (0xf97c_ff8c, "selinuxfs"),
+];
+const AUTOFS: u32 = 0x0000_0187;
+const HUGETLBFS: u32 = 0x9584_58f6;
+
+/// Why a file system cannot hold a user's files, and what to do; `None`: it can.
+fn not_for_files(kind: u32) -> Option<(String, &'static str)> {
+    match kind {
+        AUTOFS => Some((
+            "nothing is mounted there yet: it is autofs, which mounts what is entered".into(),
+            "Name a directory below it, by the name that it is mounted under.",
+        )),
+        HUGETLBFS => Some((
+            "it is hugetlbfs, which holds memory pages and no files that can be written".into(),
+            "Choose a directory on a file system that stores files.",
+        )),
+        _ => OF_THE_KERNEL.iter().find(|(known, _)| *known == kind).map(|(_, name)| {
+            (
+                format!(
+                    "it is {name}, in which the kernel shows its own state: it stores no files"
+                ),
+                "Choose a directory on a file system that stores files.",
+            )
+        }),
+    }
+}
+
 /// Names of file systems by the magic numbers of statfs(2) and linux/magic.h.
-fn name(magic: u32) -> String {
+fn name(magic: Option<u32>) -> String {
+    let Some(magic) = magic else { return "an unknown file system".to_owned() };
     let known = match magic {
         0x0000_ef53 => "ext4",
         0x5846_5342 => "xfs",

@@ -9,14 +9,21 @@ mod ring;
 mod tree;
 mod uring;
 
+use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share, Space};
 use file::{OpenFile, OpenFiles};
-use model::{Cause, DirectoryTarget, Engine, Failure, TargetFacts};
+use model::units::Bytes;
+use model::{
+    Cause, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant, without_password,
+};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
+use nix::unistd::geteuid;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
 use std::sync::Arc;
-use tree::Tree;
+use tree::{Tree, Trouble};
 
 /// A directory target, driven by io_uring or by pread and pwrite.
 ///
@@ -32,6 +39,7 @@ pub struct DirectoryShare {
     /// What O_DIRECT asks offsets and lengths to be multiples of; `None`: it is not taken.
     direct: Option<u32>,
     space: Space,
+    in_place: Option<InPlace>,
 }
 
 /// Which engine drives a lane.
@@ -46,28 +54,38 @@ enum Choice {
 
 impl DirectoryShare {
     /// Opens the directory at `target`, finds out what its file system is and takes, and chooses
-    /// the engine. `given` is the target as the user wrote it.
+    /// the engine. `given` is the target as the user wrote it. With a file in the options nothing
+    /// is written.
     ///
     /// Fails with [`Cause::NotPermitted`] if there is no such directory or nothing can be written
     /// there, with [`Cause::NoSpace`] if not even a page can be written, and with
-    /// [`Cause::Usage`] if io_uring is forced but the kernel refuses it.
+    /// [`Cause::Usage`] if io_uring is forced but the kernel refuses it, or a path that is not there
+    /// is written as a share elsewhere.
     pub fn open(
         target: &DirectoryTarget,
-        engine: Option<Engine>,
         given: &str,
+        options: &OpenOptions,
     ) -> Result<DirectoryShare, Failure> {
+        let given = &*without_password(given);
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
-        let root = nix::fcntl::open(&target.path, flags, Mode::empty()).map_err(|errno| {
-            let (happened, next) = match errno {
-                Errno::ENOENT => ("there is no such directory", "Create it, or check its name."),
-                Errno::ENOTDIR => ("it is not a directory", "Give a directory."),
-                Errno::EACCES => ("not permitted", "Choose a directory you may use."),
-                other => (other.desc(), "Check the path and its file system."),
-            };
-            Failure::new(Cause::NotPermitted, "open the directory", given, happened, next)
-        })?;
-        let found = file_system::probe(&root, given)?;
-        let engine = match (engine, ring::available()) {
+        let root = nix::fcntl::open(&target.path, flags, Mode::empty())
+            .map_err(|errno| not_opened(&target.path, given, errno))?;
+        let (tree, found, in_place) = match &options.file {
+            None => {
+                let found = file_system::probe(&root, given)?;
+                (Tree::new(root, found.owner), found, None)
+            }
+            Some(file) => {
+                let tree = Tree::new(root, geteuid().as_raw());
+                let look = || {
+                    let (directory, name) = tree.place(file)?;
+                    file_system::look(tree.root(), &directory, name)
+                };
+                let (found, size) = look().map_err(|trouble| no_file(given, file, &trouble))?;
+                (tree, found, Some(InPlace { file: file.clone(), size: Bytes(size) }))
+            }
+        };
+        let engine = match (options.engine, ring::available()) {
             (Some(Engine::IoUring), Err(errno)) => {
                 return Err(Failure::new(
                     Cause::Usage,
@@ -84,12 +102,13 @@ impl DirectoryShare {
         };
         Ok(DirectoryShare {
             given: given.to_owned(),
-            tree: Arc::new(Tree::new(root, found.owner)),
+            tree: Arc::new(tree),
             files: Arc::default(),
             engine,
             file_system: found.name,
             direct: found.direct,
             space: found.space,
+            in_place,
         })
     }
 }
@@ -142,6 +161,7 @@ impl Share for DirectoryShare {
             // O_DIRECT passes this machine's memory, but not that of a server.
             memory_below: tmpfs || self.direct.is_none() || is_remote(&self.file_system),
             space_bytes: (self.space.total, self.space.available),
+            in_place: self.in_place.clone(),
             mount_options: mount::options(self.tree.root()),
             notes,
             ..TargetFacts::default()
@@ -184,6 +204,51 @@ impl Share for DirectoryShare {
             )
         })
     }
+}
+
+fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
+    let tried = "open the directory";
+    if let (Errno::ENOENT, Some(url)) = (errno, path.to_str().and_then(url_meant)) {
+        let happened = "there is no such directory; it is how other programs write a share";
+        let next = format!("For the share write {url}.");
+        return Failure::new(Cause::Usage, tried, given, happened, next);
+    }
+    let (happened, next) = match errno {
+        Errno::ENOENT => ("there is no such directory", "Create it, or check its name."),
+        Errno::ENOTDIR => match std::fs::metadata(path).map(|m| m.file_type()) {
+            Ok(kind) if kind.is_file() => (
+                "it is a file, not a directory",
+                "Give the directory that it is in; with --file NAME the file itself is read.",
+            ),
+            Ok(kind) if kind.is_fifo() => ("it is a pipe, not a directory", "Give a directory."),
+            Ok(kind) if kind.is_block_device() || kind.is_char_device() => {
+                ("it is a device, not a directory", "Give a directory on its file system.")
+            }
+            Ok(_) => ("it is not a directory", "Give a directory."),
+            Err(_) => ("a part of its path is not a directory", "Check the path."),
+        },
+        Errno::EACCES => ("not permitted", "Choose a directory you may use."),
+        Errno::ELOOP => ("its symbolic links lead in a circle", "Check the links."),
+        other => (other.desc(), "Check the path and its file system."),
+    };
+    Failure::new(Cause::NotPermitted, tried, given, happened, next)
+}
+
+fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
+    let (happened, next) = match trouble {
+        Trouble::System(Errno::ELOOP | Errno::ENOTDIR) => (
+            "it, or a part of its path, is a symbolic link or no directory",
+            "Name the file itself.",
+        ),
+        Trouble::System(Errno::ENOENT) => ("there is no such file", "Check its name."),
+        Trouble::System(Errno::EINVAL) => {
+            ("it is not a path below the directory", "Write it without '..' and a leading '/'.")
+        }
+        Trouble::System(errno) => (errno.desc(), "Name a file that you may read."),
+        Trouble::Wrong(what) => (what.as_str(), "Name a regular file."),
+    };
+    let on = format!("{}/{file}", given.trim_end_matches('/'));
+    Failure::new(Cause::NotPermitted, "open the file to be read", on, happened, next)
 }
 
 /// The files a lane knows, few enough to be searched in order.

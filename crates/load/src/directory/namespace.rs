@@ -1,7 +1,7 @@
 //! Names below the directory: each is looked up in a directory that is held open, never through a
 //! link.
 
-use super::file::{OWN, OpenFile, OpenFiles};
+use super::file::{OWN, OpenFile, OpenFiles, read_only};
 use super::file_system;
 use super::tree::{Tree, Trouble, belongs_to};
 use crate::op::FileId;
@@ -53,14 +53,6 @@ impl DirectoryNamespace {
             Failure::new(cause, tried, on, trouble, next)
         }
     }
-
-    fn open_file(&self, path: &str, tried: &str, extra: OFlag) -> Result<FileId, Failure> {
-        let open = || {
-            let (directory, name) = self.tree.own_place(path)?;
-            OpenFile::open(&directory, name, extra, self.direct)
-        };
-        open().map(|file| self.files.add(file)).map_err(self.failed(tried, path))
-    }
 }
 
 impl Namespace for DirectoryNamespace {
@@ -108,11 +100,19 @@ impl Namespace for DirectoryNamespace {
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        self.open_file(path, "create a file", OFlag::O_CREAT | OFlag::O_EXCL)
+        let create = || {
+            let (directory, name) = self.tree.own_place(path)?;
+            OpenFile::create(&directory, name, self.direct)
+        };
+        create().map(|file| self.files.add(file)).map_err(self.failed("create a file", path))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
-        self.open_file(path, "open a file", OFlag::empty())
+        let open = || {
+            let (directory, name) = self.tree.place(path)?;
+            OpenFile::open(&directory, name, self.direct)
+        };
+        open().map(|file| self.files.add(file)).map_err(self.failed("open a file", path))
     }
 
     fn close(&mut self, file: FileId) {
@@ -135,9 +135,8 @@ impl Namespace for DirectoryNamespace {
 
     fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
         let read = || -> Result<Vec<u8>, Trouble> {
-            let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
             let (directory, name) = self.tree.place(path)?;
-            let file = File::from(openat(&*directory, name, flags, Mode::empty())?);
+            let file = read_only(&directory, name, OFlag::empty())?;
             belongs_to(&file, &directory)?;
             let mut bytes = Vec::new();
             file.take(limit as u64).read_to_end(&mut bytes)?;

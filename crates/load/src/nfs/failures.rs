@@ -144,7 +144,8 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         }
         Status::ReadOnly => (
             Cause::NotPermitted,
-            "The export is read-only: export it read-write (rw) on the server, or name another."
+            "The export is read-only: export it read-write (rw) on the server, or read a file that \
+             is there with --file NAME."
                 .into(),
         ),
         Status::Access | Status::NotOwner => (Cause::NotPermitted, refused_advice(caller)),

@@ -69,6 +69,27 @@ impl NfsNamespace {
         Ok(NfsNamespace { site, base, held, files, client, used: Instant::now() })
     }
 
+    /// The size of a file that is to be read where it is, in bytes.
+    pub fn size(&mut self, path: &str) -> Result<u64, Failure> {
+        let tried = format!("open the file '{path}' to be read");
+        let on = self.site.given.clone();
+        let refused = |happened: String, next: &str| {
+            Trouble::Told(Failure::new(Cause::NotPermitted, tried.as_str(), &on, happened, next))
+        };
+        self.run(&tried, "", |names| {
+            let (file, attributes) = names.file(path).map_err(|trouble| match trouble {
+                Trouble::Wrong(what) => refused(what, "Name a regular file, and not by a link."),
+                Trouble::Nfs(error) if matches!(error.status(), Some(Status::NoEntry)) => {
+                    refused(error.to_string(), "Check its name, below what the target names.")
+                }
+                other => other,
+            })?;
+            // Whether it may be read shows when it is.
+            names.client.read(file, 0, 1)?;
+            Ok(attributes.size)
+        })
+    }
+
     /// Does something on a connection that is alive, and tells what went wrong.
     fn run<T>(
         &mut self,

@@ -10,7 +10,7 @@ use crate::calls::TransferSizes;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
-use model::{Failure, NfsTarget, TargetFacts};
+use model::{Failure, InPlace, NfsTarget, TargetFacts};
 use nfs::nfs3::FileHandle;
 use std::sync::Arc;
 
@@ -38,13 +38,22 @@ impl NfsShare {
     ) -> Result<NfsShare, Failure> {
         let mut opened = opening::open(target, given, options)?;
         let facts = facts(&mut opened)?;
-        Ok(NfsShare {
+        let mut share = NfsShare {
             site: Arc::new(opened.site),
             base: opened.base,
             held: Arc::default(),
             files: Arc::default(),
             facts,
-        })
+        };
+        if let Some(file) = &options.file {
+            let size = Bytes(share.names()?.size(file)?);
+            share.facts.in_place = Some(InPlace { file: file.clone(), size });
+        }
+        Ok(share)
+    }
+
+    fn names(&self) -> Result<NfsNamespace, Failure> {
+        NfsNamespace::connect(&self.site, self.base, &self.held, &self.files)
     }
 }
 
@@ -91,8 +100,7 @@ impl Share for NfsShare {
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
-        let namespace = NfsNamespace::connect(&self.site, self.base, &self.held, &self.files)?;
-        Ok(Box::new(namespace))
+        Ok(Box::new(self.names()?))
     }
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {

@@ -260,7 +260,7 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
 fn read_only(who: &str) -> String {
     format!(
         "The share is read-only for {who}: let them write on the server (on Samba 'read only = \
-         no'), or name another share."
+         no'), or read a file that is there with --file NAME."
     )
 }
 

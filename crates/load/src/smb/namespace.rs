@@ -152,15 +152,15 @@ impl Namespace for SmbNamespace {
             let (file, _) = tree.create(path, CreateHow::New, Access::ReadWrite)?;
             tree.close(file)
         })?;
-        Ok(self.files.open(self.site.path(path)))
+        Ok(self.files.open((self.site.path(path), Access::ReadWrite)))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
         self.run("open the file", path, |tree, path| {
-            let (file, _) = tree.create(path, CreateHow::Open, Access::ReadWrite)?;
+            let (file, _) = tree.create(path, CreateHow::Open, Access::Read)?;
             tree.close(file)
         })?;
-        Ok(self.files.open(self.site.path(path)))
+        Ok(self.files.open((self.site.path(path), Access::Read)))
     }
 
     fn close(&mut self, file: FileId) {

@@ -8,8 +8,8 @@ use crate::calls::TransferSizes;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
-use model::{Failure, SmbTarget, TargetFacts};
-use smb::{Access, CreateHow, Dialect, Error, SessionFacts, Tree, TreeFacts};
+use model::{Failure, InPlace, SmbTarget, TargetFacts};
+use smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -20,9 +20,9 @@ const MOST: u32 = 8 << 20;
 /// Enough of a directory to know that it is one.
 const A_LOOK: usize = 1;
 
-/// The open files of a share: their paths below it. A handle of SMB is valid on its own session
-/// alone, so each lane opens its own.
-pub(super) type OpenFiles = crate::open_files::OpenFiles<String>;
+/// The open files of a share: their paths below it, and what is done with them. A handle of SMB is
+/// valid on its own session alone, so each lane opens its own.
+pub(super) type OpenFiles = crate::open_files::OpenFiles<(String, Access)>;
 
 /// An opened SMB share: a directory on a server, reached without a mount. Each namespace and each
 /// lane has a session of its own.
@@ -46,6 +46,8 @@ impl SmbShare {
         let mut tree = site.tree()?;
         let using = Step::of(&tree);
         look(&site, &mut tree).map_err(|e| site.failure("find the directory", using, &e))?;
+        let in_place = options.file.as_deref().map(|file| in_place(&site, &mut tree, file));
+        let in_place = in_place.transpose()?;
         let space = tree.space().map_err(|e| site.failure("ask for the space", using, &e))?;
         let mut notes = notes(&site, &tree);
         let sizes = sizes(target, tree.facts(), &mut notes);
@@ -67,6 +69,7 @@ impl SmbShare {
                 _ => "WRITE, then FLUSH; or write-through".into(),
             },
             space_bytes: (space.total, space.available),
+            in_place,
             notes,
             memory_below: true,
             ..TargetFacts::default()
@@ -83,6 +86,23 @@ fn look(site: &Site, tree: &mut Tree) -> Result<(), Error> {
         Ok(_) | Err(Error::OverLimit(_)) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Finds a file that is read where it is.
+fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure> {
+    let using = Step::of(tree);
+    let opened = tree.create(&site.path(file), CreateHow::Open, Access::Read);
+    let found = opened.and_then(|(open, info)| tree.close(open).map(|()| info));
+    let info = found.map_err(|error| {
+        let failure = site.failure(format!("open the file '{file}' to be read"), using, &error);
+        match error.status() {
+            Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
+                Failure { next: "Check its name, below what the target names.".into(), ..failure }
+            }
+            _ => failure,
+        }
+    })?;
+    Ok(InPlace { file: file.to_owned(), size: Bytes(info.size) })
 }
 
 fn protocol(session: &SessionFacts, share: &TreeFacts) -> String {
@@ -139,8 +159,9 @@ impl Share for SmbShare {
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         let mut tree = self.site.tree()?;
         let using = Step::of(&tree);
-        let files = self.files.known().try_map(|path| {
-            let opened = tree.create(path, CreateHow::Open, Access::ReadWrite);
+        let files = self.files.known().try_map(|file| {
+            let (path, access) = &**file;
+            let opened = tree.create(path, CreateHow::Open, *access);
             opened
                 .map(|(file, _)| file)
                 .map_err(|e| self.site.failure(format!("open the file '{path}'"), using, &e))

@@ -53,11 +53,14 @@ impl fmt::Display for Host<'_> {
 /// the last '@' of what follows the scheme, and what follows an option named like one. A password
 /// may hold any character, also those that would end it, so too much is hidden rather than too
 /// little.
-pub(crate) fn without_password(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+pub fn without_password(text: &str) -> String {
+    let as_url = text.find("://").map(|at| at + 3);
+    let as_share = || (text.starts_with("//") || text.starts_with(r"\\")).then_some(2);
+    let Some(begin) = as_url.or_else(as_share) else { return text.to_owned() };
+    let (scheme, rest) = text.split_at(begin);
     let mut shown = match (rest.find(':'), rest.rfind('@')) {
         (Some(colon), Some(at)) if colon < at => {
-            format!("{scheme}://{}:***{}", &rest[..colon], &rest[at..])
+            format!("{scheme}{}:***{}", &rest[..colon], &rest[at..])
         }
         _ => text.to_owned(),
     };
@@ -80,6 +83,8 @@ mod tests {
             ("ftp://me:secret@nas", "ftp://me:***@nas"),
             ("smb://me@nas/x?password=se&cret", "smb://me@nas/x?password=***"),
             ("smb://me@nas:445/x", "smb://me@nas:445/x"),
+            ("//me:secr@et@nas/x", "//me:***@nas/x"),
+            (r"\\me:secret@nas\x", r"\\me:***@nas\x"),
             ("/srv/me:secret@nas", "/srv/me:secret@nas"),
         ] {
             assert_eq!(without_password(text), shown);

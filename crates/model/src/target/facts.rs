@@ -1,6 +1,7 @@
 //! What a target turned out to be.
 
 use crate::StoredOn;
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 /// What a target turned out to be.
@@ -39,7 +40,19 @@ pub struct TargetFacts {
     /// included; of directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount_options: Option<String>,
+    /// The file that is read, where it is the user's; then nothing is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_place: Option<InPlace>,
     /// Anything else worth knowing, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// A file of the user's that is read where it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InPlace {
+    /// Its path below the target.
+    pub file: String,
+    /// Its size when the target was opened.
+    pub size: Bytes,
 }

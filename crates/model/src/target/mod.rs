@@ -2,13 +2,16 @@
 
 pub(crate) mod authority;
 mod facts;
+mod meant;
 mod nfs;
 mod options;
 mod smb;
 #[cfg(test)]
 mod tests;
 
-pub use facts::TargetFacts;
+pub use authority::without_password;
+pub use facts::{InPlace, TargetFacts};
+pub use meant::url_meant;
 pub use nfs::{NfsTarget, SourcePort};
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};
 
@@ -69,14 +72,19 @@ impl FromStr for Target {
         let Some((scheme, rest)) = text.split_once("://") else {
             return Ok(Target::Directory(DirectoryTarget { path: PathBuf::from(text) }));
         };
-        match scheme {
+        match scheme.to_ascii_lowercase().as_str() {
             "nfs" => NfsTarget::parse(text, rest).map(Target::Nfs),
             "smb" => SmbTarget::parse(text, rest).map(Target::Smb),
             "file" => {
                 let path = decode(text, rest)?;
                 Ok(Target::Directory(DirectoryTarget { path: PathBuf::from(path) }))
             }
-            "cifs" => Err(usage(text, "it is written with cifs://", "Write it with smb://.")),
+            "cifs" => {
+                let url = meant::smb(rest);
+                let next =
+                    url.map_or("Write it with smb://.".into(), |u| format!("Write it as {u}."));
+                Err(usage(text, "it is written with cifs://", &next))
+            }
             other => Err(usage(text, format!("targets of kind '{other}://' are not known"), KINDS)),
         }
     }

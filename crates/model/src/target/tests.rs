@@ -53,6 +53,40 @@ fn a_share_with_everything_that_can_be_said_of_it() {
 }
 
 #[test]
+fn kinds_are_known_in_capitals_too() {
+    assert_eq!(nfs("NFS://nas/Films"), nfs("nfs://nas/Films"));
+    assert_eq!(smb("Smb://me@nas/Films"), smb("smb://me@nas/Films"));
+    let file = DirectoryTarget { path: "/srv/Films".into() };
+    assert_eq!("FILE:///srv/Films".parse::<Target>().unwrap(), Target::Directory(file));
+}
+
+#[test]
+fn shares_as_other_programs_write_them() {
+    for (written, url) in [
+        ("nas:/volume1/my films", "nfs://nas/volume1/my%20films"),
+        ("me@nas:/export", "nfs://nas/export"),
+        ("[2001:db8::1]:/export", "nfs://[2001:db8::1]/export"),
+        ("192.0.2.7:/", "nfs://192.0.2.7/"),
+        ("nfs:/nas/export", "nfs://nas/export"),
+        ("//nas/films", "smb://nas/films"),
+        ("//HOME;me@nas/films/new/", "smb://HOME;me@nas/films/new"),
+        ("//me:hunter2@nas/films", "smb://me@nas/films"),
+        (r"\\nas\my films\new", "smb://nas/my%20films/new"),
+        ("smb:/me@nas/films", "smb://me@nas/films"),
+    ] {
+        assert_eq!(url_meant(written).as_deref(), Some(url), "{written}");
+        // What is recommended is what is meant again.
+        assert!(url.parse::<Target>().is_ok());
+    }
+    for path in ["/srv/films", "films", "./nas:/x", "C:/films", "//nas", "nas:films", "a/b:/c", ""]
+    {
+        assert_eq!(url_meant(path), None, "{path}");
+    }
+    let failure = "cifs://me@nas/films".parse::<Target>().unwrap_err();
+    assert!(failure.next.contains("smb://me@nas/films"), "{failure}");
+}
+
+#[test]
 fn bad_targets_say_what_would_be_good() {
     for (text, part) in [
         ("nfs://nas/x?rsze=1", "The options are: vers=3"),
@@ -143,6 +177,7 @@ proptest! {
     #[test]
     fn any_text_is_parsed_or_refused_without_panic(text in "\\PC{0,60}") {
         let _ = text.parse::<Target>();
+        let _ = [&text, &format!("//{text}"), &format!("x:/{text}")].map(|t| url_meant(t));
         let _ = format!("nfs://{text}").parse::<Target>();
         let _ = format!("smb://{text}").parse::<Target>();
         let _ = format!("smb://me@nas/{text}").parse::<Target>();

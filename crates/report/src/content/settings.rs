@@ -40,7 +40,7 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
 /// What is known of a thing, by name; `None` where there is nothing to say.
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
-const TARGET: [Fact<TargetFacts>; 10] = [
+const TARGET: [Fact<TargetFacts>; 11] = [
     ("as given", |t| known(&t.given)),
     ("protocol", |t| known(&t.protocol)),
     ("driven by", |t| known(&t.engine)),
@@ -49,6 +49,7 @@ const TARGET: [Fact<TargetFacts>; 10] = [
     ("cache on this machine", |t| known(&t.client_cache)),
     ("writes", |t| known(&t.stability)),
     ("reads", |t| t.reads_from.map(|from| head::reads_from(from).to_owned())),
+    ("file", |t| t.in_place.as_ref().map(head::in_place)),
     ("mounted with", |t| t.mount_options.as_deref().and_then(known)),
     ("notes", |t| known(&t.notes.join("; "))),
 ];

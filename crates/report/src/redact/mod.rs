@@ -31,6 +31,9 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
             pseudonyms.learn(kind, target[key].as_str().unwrap_or_default());
         }
     }
+    for read in study.targets.iter().filter_map(|target| target.in_place.as_ref()) {
+        pseudonyms.learn(Kind::Path, &read.file);
+    }
     let servers = study.plan.hosts.iter().map(|server| server.host.to_string());
     let client = study.plan.on.iter().map(ToString::to_string);
     let watched = study.hosts.iter().map(|host| host.name.clone());

@@ -4,7 +4,7 @@ use super::Shown;
 use crate::date::utc;
 use crate::page::Page;
 use crate::text::printable;
-use model::{Ended, Origin, StoredOn, Study, TargetFacts};
+use model::{Ended, InPlace, Origin, StoredOn, Study, TargetFacts};
 
 /// "Study 5eed0001 of 2025-10-09 08:53 UTC (plimsoll 0.1.0)".
 pub(crate) fn title(study: &Study) -> String {
@@ -56,8 +56,15 @@ pub(crate) fn described(facts: &TargetFacts) -> String {
     if let Some(from) = facts.reads_from {
         text.push(reads_from(from).to_owned());
     }
+    text.extend(facts.in_place.as_ref().map(in_place));
     text.extend(facts.notes.iter().map(|note| printable(note)));
     text.join("; ")
+}
+
+/// The file that is read, in words.
+pub(crate) fn in_place(read: &InPlace) -> String {
+    let file = printable(&read.file);
+    format!("reads its file {file} ({}) in place and writes nothing", read.size)
 }
 
 /// Where reads came from, in words.

@@ -93,6 +93,9 @@ pub struct Connect {
     call_seconds: f64,
     /// Addresses of its host, where they are known.
     addresses: Vec<IpAddr>,
+    /// A file that is only read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    file: Option<String>,
 }
 
 impl Request {
@@ -158,6 +161,7 @@ impl Connect {
             connect_seconds: options.limits.connect.as_secs_f64(),
             call_seconds: options.limits.call.as_secs_f64(),
             addresses,
+            file: options.file.clone(),
         }
     }
 
@@ -174,6 +178,7 @@ impl Connect {
                 call: seconds(self.call_seconds),
             },
             names,
+            file: self.file.clone(),
             ..OpenOptions::default()
         }
     }
