@@ -77,6 +77,10 @@ fn directories_that_cannot_be_used() {
     let file = there.path().join("file");
     std::fs::write(&file, "x").unwrap();
     let missing = there.path().join("films");
+    let pipe = there.path().join("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let circle = there.path().join("circle");
+    std::os::unix::fs::symlink("circle", &circle).unwrap();
     let row = |what, target: &std::path::Path, code, words| Row {
         what,
         target: target.display().to_string(),
@@ -87,9 +91,32 @@ fn directories_that_cannot_be_used() {
         &Plimsoll::new(),
         vec![
             row("no such directory", &missing, 5, &["films"]),
-            row("a file", &file, 5, &["not a directory"]),
+            row("a file", &file, 5, &["it is a file, not a directory", "--file"]),
+            row("below a file", &file.join("x"), 5, &["a part of its path"]),
+            row("a pipe", &pipe, 5, &["it is a pipe"]),
+            row("a device", "/dev/null".as_ref(), 5, &["it is a device"]),
+            row("a circle of links", &circle, 5, &["in a circle"]),
+            row("of the kernel", "/proc".as_ref(), 5, &["it is proc", "stores no files"]),
+            row("more of the kernel", "/sys".as_ref(), 5, &["it is sysfs", "stores no files"]),
+            row("as mount has it", "nas:/my films".as_ref(), 2, &["write nfs://nas/my%20films"]),
+            row("with a user", "me@nas:/films".as_ref(), 2, &["write nfs://nas/films"]),
+            row("as mount.cifs has it", "//nas/films/new".as_ref(), 2, &["smb://nas/films/new"]),
+            row("as Windows has it", r"\\nas\films".as_ref(), 2, &["write smb://nas/films"]),
+            row("another kind", "cifs://me@nas/x".as_ref(), 2, &["Write it as smb://me@nas/x"]),
+            row("in capitals", "NFS://127.0.0.1:9/x".as_ref(), 3, &["refused", "nfs://"]),
+            row("in capitals", "Smb://127.0.0.1:9/x".as_ref(), 3, &["refused", "smb://"]),
         ],
     );
+    // A password in what is no URL is not repeated either.
+    let ran = Plimsoll::new().run(&["check", "//me:hunter2@nas/films"]).expect(2);
+    assert!(ran.err.contains("smb://me@nas/films") && !ran.err.contains("hunter2"), "{}", ran.err);
+    // A directory that is there goes before what its name may mean elsewhere.
+    std::fs::create_dir_all(there.path().join("nas:/films")).unwrap();
+    let program = Plimsoll::new();
+    let mut command = program.command(&["check", "nas:/films", "--pattern=random-read", "-q"]);
+    command.args(["--size=1MiB", "--repeats=1", "--time=100ms", "--baseline=0s"]);
+    let ran: support::Ran = command.current_dir(there.path()).output().unwrap().into();
+    ran.expect(0);
     let program = Plimsoll::new();
     let ran = program.run(&["check"]);
     assert_eq!(ran.code, Some(2));

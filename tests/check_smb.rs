@@ -53,6 +53,93 @@ fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
     assert_eq!(listing(folder), before, "the folder is as it was");
 }
 
+/// A file of the user's on shares that nobody may write to, the same one behind all three.
+#[test]
+fn a_file_is_read_in_place_where_nothing_can_be_written() {
+    let stage = enter_or_skip!(Need::Samba, Need::Ganesha);
+    let export = Export::directory("films").read_only();
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(export)).unwrap();
+    let folder = nfs.directory("films").unwrap().to_owned();
+    let smb = serve(&stage, SambaShare::existing("films", &folder).read_only());
+    let mounted = std::path::Path::new("/run/read-only");
+    std::fs::create_dir(mounted).unwrap();
+    for words in [["--bind", folder.to_str().unwrap()], ["-o", "remount,bind,ro"]] {
+        let mount = std::process::Command::new("mount").args(words).arg(mounted).status();
+        assert!(mount.unwrap().success(), "mount {words:?}");
+    }
+    // Not a whole number of blocks.
+    std::fs::create_dir(folder.join("new")).unwrap();
+    let content: Vec<u8> = (0..(9 << 20) + 12_345_u32).map(|n| (n % 251) as u8).collect();
+    std::fs::write(folder.join("new/Übung 1.mkv"), content).unwrap();
+    let before = (listing(&folder), changed(&folder));
+
+    let program = program();
+    let targets = [nfs.url("films"), smb.url("films"), mounted.to_str().unwrap().to_owned()];
+    for target in &targets {
+        let ran = program.run(&with(&["check", target], &SHORT)).expect(5);
+        assert!(ran.err.contains("read-only") && ran.err.contains("--file"), "{}", ran.err);
+        for (file, why) in [("new/missing", "new/missing"), ("new", "new"), ("../films", "films")] {
+            let ran = program.run(&["check", target, "--file", file]);
+            assert!(ran.code.is_some_and(|code| (1..=5).contains(&code)), "{file}: {ran:?}");
+            assert!(ran.err.contains(why) && ran.err.contains("next:"), "{file}: {}", ran.err);
+        }
+    }
+    let short = ["--file=new/Übung 1.mkv", "--repeats=2", "--time=300ms", "--baseline=0s", "-q"];
+    let mut arguments = vec!["check"];
+    arguments.extend(targets.iter().map(String::as_str));
+    arguments.extend(short);
+    let ran = program.run(&arguments).expect(0);
+    let study = program.latest();
+    assert_eq!(study.trials.len(), 3 * 2 * 2, "the patterns that read");
+    for trial in &study.trials {
+        let workload = &trial.cell.workload;
+        assert!(workload.pattern.reads() && !workload.pattern.writes());
+        let unit = workload.block.0 * 4;
+        assert_eq!(workload.size.0, ((9 << 20) + 12_345) / unit * unit, "as much as there is");
+        let reads = &trial.result.ops[&model::OpKind::Read];
+        assert!(reads.count > 0 && reads.errors.is_empty(), "{reads:?}");
+        assert_eq!(reads.bytes, reads.count * workload.block.0);
+    }
+    for facts in &study.targets {
+        let read = facts.in_place.as_ref().expect("the study says what was read");
+        assert_eq!((&*read.file, read.size.0), ("new/Übung 1.mkv", (9 << 20) + 12_345));
+    }
+    let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("1.mkv (9.01 MiB) in place and writes nothing"), "{}", ran.out);
+    let shared = program.run(&["report", "--redact", "--output=-"]).expect(0).out;
+    assert!(shared.contains("in place") && !shared.contains("Übung"), "a name is redacted");
+
+    for (refused, why) in [
+        (["--pattern=random-read,random-mixed", "-q"], "random-mixed would write"),
+        (["--verify", "-q"], "--verify"),
+    ] {
+        let mut arguments = vec!["check", &targets[0], "--file=new/Übung 1.mkv"];
+        arguments.extend(refused);
+        let ran = program.run(&arguments).expect(2);
+        assert!(ran.err.contains(why), "{}", ran.err);
+    }
+    assert_eq!((listing(&folder), changed(&folder)), before);
+
+    // Nor is anything made where it could be.
+    let ran = program.run(&[
+        "check",
+        folder.to_str().unwrap(),
+        "--size=8MiB",
+        short[0],
+        "--quick",
+        "--time=100ms",
+        "-q",
+    ]);
+    ran.expect(0);
+    assert_eq!(program.latest().trials[0].cell.workload.size.0, 8 << 20);
+    assert_eq!((listing(&folder), changed(&folder)), before);
+}
+
+/// When names in a directory changed last.
+fn changed(directory: &std::path::Path) -> std::time::SystemTime {
+    std::fs::metadata(directory).unwrap().modified().unwrap()
+}
+
 /// Every dialect, signed and encrypted in each way it has, with every byte checked.
 #[test]
 fn every_dialect_signed_and_encrypted() {

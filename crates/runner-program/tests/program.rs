@@ -56,7 +56,23 @@ impl Program {
 
     /// A study with one directory, prepared.
     fn prepared() -> Self {
+        let mut program = Program::begun(OpenOptions::default());
+        program.prepare();
+        assert_eq!(entries(program.share.path()), 1, "the run's directory");
+        program
+    }
+
+    fn prepare(&mut self) {
+        let prepare = Request::Prepare { target: 0, workloads: vec![workload()] };
+        assert!(matches!(self.ask(&prepare), Reply::Target { .. }));
+    }
+
+    /// A study with one directory, where a file lies.
+    fn begun(how: OpenOptions) -> Self {
         let mut program = Program::start();
+        if let Some(file) = &how.file {
+            std::fs::write(program.share.path().join(file), vec![1; 1 << 20]).unwrap();
+        }
         let options = RunnerOptions {
             study: StudyId("0123abcd".into()),
             nonce: 1,
@@ -69,12 +85,9 @@ impl Program {
         };
         assert_eq!(program.ask(&Request::Begin(Begin::from(&options))), Reply::Done);
         let target: Target = program.share.path().to_str().unwrap().parse().unwrap();
-        let connect = Connect::new(&target, &OpenOptions::default(), Vec::new());
+        let connect = Connect::new(&target, &how, Vec::new());
         assert_eq!(program.ask(&Request::Connect(Box::new(connect))), Reply::Done);
         assert!(matches!(program.ask(&Request::TakeOn { target: 0 }), Reply::Target { .. }));
-        let prepare = Request::Prepare { target: 0, workloads: vec![workload()] };
-        assert!(matches!(program.ask(&prepare), Reply::Target { .. }));
-        assert_eq!(entries(program.share.path()), 1, "the run's directory");
         program
     }
 
@@ -131,6 +144,26 @@ fn trial(seconds: f64) -> Request {
             seed: 1,
         }),
     }
+}
+
+#[test]
+fn a_file_is_read_in_place_and_nothing_written() {
+    let file = Some("film".to_owned());
+    let mut program = Program::begun(OpenOptions { file, ..OpenOptions::default() });
+    assert_eq!(entries(program.share.path()), 1, "the file alone");
+    program.prepare();
+    let Reply::Result { result } = program.ask(&trial(0.2)) else { panic!("a result") };
+    assert_eq!(result.outcome, Outcome::Complete);
+    let Request::Trial { mut spec } = trial(0.2) else { unreachable!() };
+    spec.workload.pattern = Pattern::RandomWrite;
+    let Reply::Result { result } = program.ask(&Request::Trial { spec }) else {
+        panic!("a result")
+    };
+    let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
+    assert!(failure.happened.contains("nothing is written"), "{failure}");
+    assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: Vec::new() });
+    assert_eq!(entries(program.share.path()), 1, "the file alone");
+    assert_eq!(std::fs::read(program.share.path().join("film")).unwrap(), vec![1; 1 << 20]);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
 }
 
 /// Memory and the like, in powers of 1024: "32 KiB".
-pub(super) fn binary(bytes: u64) -> String {
+pub(crate) fn binary(bytes: u64) -> String {
     let step = |power: i32| 1024_f64.powi(power);
     scaled(
         bytes as f64,

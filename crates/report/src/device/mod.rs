@@ -1,7 +1,7 @@
 //! Records of devices: for the terminal ([`device()`]), on paper, and two side by side
 //! ([`compare_devices`]). Figures stand beside published ones only where both measured the same.
 
-mod amount;
+pub(crate) mod amount;
 mod beside;
 mod compare;
 mod cpu;

@@ -2,6 +2,7 @@
 
 use super::Shown;
 use crate::date::utc;
+use crate::device::amount::binary;
 use crate::page::Page;
 use crate::text::printable;
 use model::{Ended, InPlace, Origin, StoredOn, Study, TargetFacts};
@@ -64,7 +65,7 @@ pub(crate) fn described(facts: &TargetFacts) -> String {
 /// The file that is read, in words.
 pub(crate) fn in_place(read: &InPlace) -> String {
     let file = printable(&read.file);
-    format!("reads its file {file} ({}) in place and writes nothing", read.size)
+    format!("reads its file {file} ({}) in place and writes nothing", binary(read.size.0))
 }
 
 /// Where reads came from, in words.
