@@ -1,10 +1,11 @@
 //! Servers to measure: NFS and SMB, real ones, and a small one inside the program. And hosts to
-//! reach over ssh.
+//! reach over ssh. And one that lies.
 
 pub mod builtin;
 pub mod dropbear;
 pub mod ganesha;
 pub mod impacket;
+pub mod liar;
 pub mod samba;
 pub mod sshd;
 

@@ -1,0 +1,198 @@
+//! A server that repeats what a real one has answered, changed: for clients that must not be
+//! harmed by anything a server says.
+//!
+//! A [`Recorder`] writes a session with a real server down as a [`Transcript`]. A [`Liar`] answers
+//! from it, each request with the next frame, whatever was asked. Replies get the numbers of the
+//! requests, so that changed ones come as far into the client as true ones.
+
+mod lies;
+mod recorder;
+mod transcript;
+
+pub use lies::Chance;
+pub use recorder::Recorder;
+pub use transcript::{
+    CLOSED, FIRST, LATER, MORE, PIECES, RAW, STALE, Step, TWICE, Transcript, WITHHELD, Wire,
+};
+
+use socket2::SockRef;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// Longest request taken.
+const LONGEST: usize = 4 << 20;
+/// How long a client that has been left alone may take to go.
+const FAREWELL: Duration = Duration::from_secs(60);
+
+/// A server that answers from a transcript until it is dropped.
+#[derive(Debug)]
+pub struct Liar {
+    address: SocketAddr,
+    ended: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Liar {
+    /// Serves the connections of the transcript, one after the other. A client that waits in vain
+    /// for so long is hung up on; without `patience` it has to find out by itself.
+    ///
+    /// # Errors
+    /// No port can be listened on.
+    pub fn start(
+        wire: Wire,
+        transcript: Transcript,
+        patience: Option<Duration>,
+    ) -> io::Result<Liar> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let ended = Arc::new(AtomicBool::new(false));
+        let stop = ended.clone();
+        let thread = std::thread::spawn(move || {
+            for (number, stream) in listener.incoming().map_while(Result::ok).enumerate() {
+                if stop.load(Ordering::Acquire) {
+                    return leave(&stream);
+                }
+                let mut talk = Talk { wire, stream, patience, late: Vec::new(), before: vec![0] };
+                let _ = talk.answer(transcript.connection(number));
+                talk.end();
+            }
+        });
+        Ok(Liar { address, ended, thread: Some(thread) })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for Liar {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Release);
+        let _waker = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Closes without a trace: thousands of connections would use up all ports otherwise.
+fn leave(stream: &TcpStream) {
+    let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
+}
+
+/// One connection.
+struct Talk {
+    wire: Wire,
+    stream: TcpStream,
+    patience: Option<Duration>,
+    /// What is to be sent after the next frame.
+    late: Vec<u8>,
+    /// The numbers of the request before.
+    before: Vec<u64>,
+}
+
+impl Talk {
+    /// Answers each request by the next step, until one side has enough.
+    fn answer(&mut self, steps: &[Step]) -> io::Result<()> {
+        self.stream.set_nodelay(true)?;
+        self.stream.set_read_timeout(self.patience)?;
+        self.stream.set_write_timeout(Some(FAREWELL))?;
+        let mut steps = steps.iter();
+        loop {
+            let request = match receive(self.wire, &mut self.stream) {
+                Err(error) if is_silence(&error) && !self.late.is_empty() => {
+                    let late = std::mem::take(&mut self.late);
+                    self.stream.write_all(&late)?;
+                    continue;
+                }
+                other => other?,
+            };
+            let numbers = self.wire.numbers(&request);
+            loop {
+                let Some(step) = steps.next() else { return Ok(()) };
+                self.send(step, &numbers)?;
+                if step.flags & CLOSED != 0 {
+                    return Ok(());
+                }
+                if step.flags & MORE == 0 {
+                    break;
+                }
+            }
+            self.before = numbers;
+        }
+    }
+
+    fn send(&mut self, step: &Step, numbers: &[u64]) -> io::Result<()> {
+        if step.flags & WITHHELD != 0 {
+            return Ok(());
+        }
+        let mut bytes = self.frame(step, numbers);
+        if step.flags & TWICE != 0 {
+            bytes.extend_from_within(..);
+        }
+        if step.flags & LATER != 0 {
+            self.late.extend(bytes);
+            return Ok(());
+        }
+        bytes.append(&mut self.late);
+        if step.flags & PIECES == 0 {
+            return self.stream.write_all(&bytes);
+        }
+        let (first, rest) = bytes.split_at(bytes.len().min(3));
+        [first].into_iter().chain(rest.chunks(37)).try_for_each(|part| self.stream.write_all(part))
+    }
+
+    /// The bytes of a frame.
+    fn frame(&self, step: &Step, numbers: &[u64]) -> Vec<u8> {
+        if step.flags & RAW != 0 {
+            return step.frame.clone();
+        }
+        let mut frame = step.frame.clone();
+        let stale = step.flags & STALE != 0;
+        self.wire.put_numbers(&mut frame, if stale { &self.before } else { numbers });
+        if self.wire == Wire::Rpc && step.flags & PIECES != 0 {
+            let (first, last) = frame.split_at(frame.len() / 3);
+            let parts = [(first, false), (&[][..], false), (last, true)];
+            let fragment = |(part, last): (&[u8], bool)| {
+                [&self.wire.prefix(part.len(), last)[..], part].concat()
+            };
+            return parts.into_iter().flat_map(fragment).collect();
+        }
+        [&self.wire.prefix(frame.len(), true)[..], &frame].concat()
+    }
+
+    /// Says no more, and waits until the client has gone.
+    fn end(&mut self) {
+        let _ = self.stream.shutdown(Shutdown::Write);
+        let _ = self.stream.set_read_timeout(Some(FAREWELL));
+        while matches!(self.stream.read(&mut [0; 4096]), Ok(1..)) {}
+        leave(&self.stream);
+    }
+}
+
+/// The next frame without its prefix.
+fn receive(wire: Wire, stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut prefix = [0; 4];
+    // Only between frames is silence taken for that.
+    stream.read_exact(&mut prefix[..1])?;
+    let patience = stream.read_timeout()?;
+    stream.set_read_timeout(Some(FAREWELL))?;
+    stream.read_exact(&mut prefix[1..])?;
+    let length = wire.length(prefix);
+    if length > LONGEST {
+        return Err(ErrorKind::InvalidData.into());
+    }
+    let mut frame = vec![0; length];
+    stream.read_exact(&mut frame)?;
+    stream.set_read_timeout(patience)?;
+    Ok(frame)
+}
+
+fn is_silence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
+}

@@ -1,0 +1,127 @@
+//! Whole sessions with a server that lies: what Ganesha answered in one, repeated and changed. No
+//! lie makes the client panic, hang or allocate, and none of those about order, number and time
+//! makes it take anything for an answer but the true one.
+
+#[path = "support/session.rs"]
+mod session;
+
+use lab::Need;
+use lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
+use lab::servers::{Export, Ganesha, GaneshaConfig};
+use nix::sys::resource::{Resource, setrlimit};
+use session::{Account, Server, content, run};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// Enough on any machine for what is not withheld.
+const LONG: Duration = Duration::from_secs(60);
+const EXPORT: &str = "/run/export/data";
+
+fn file() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/nfs_session/ganesha")
+}
+
+fn recorded() -> Transcript {
+    Transcript::from_bytes(&std::fs::read(file()).unwrap())
+}
+
+/// What the client makes of a transcript.
+fn told(transcript: Transcript, limit: Duration, patience: Option<Duration>) -> Account {
+    let liar = Liar::start(Wire::Rpc, transcript, patience).unwrap();
+    let begun = Instant::now();
+    let account = run(Server::at(liar.address()), EXPORT, limit);
+    assert!(begun.elapsed() < 20 * limit + LONG, "it hangs");
+    account
+}
+
+/// No session takes more memory than an honest one by far: a length that is believed would.
+fn bound_memory() {
+    setrlimit(Resource::RLIMIT_DATA, 512 << 20, 512 << 20).unwrap();
+}
+
+/// What came of the session in truth: nothing failed, and what was read is what was written.
+#[track_caller]
+fn truth(transcript: Transcript) -> Account {
+    let account = told(transcript, LONG, Some(LONG));
+    assert_eq!(account.failed(), [""; 0]);
+    for (block, bytes) in content().chunks(500).enumerate() {
+        let read = account.0[&format!("pipeline {}", 7 + block)].clone().unwrap();
+        assert!(read.contains(&format!("{bytes:?}")), "block {block}: {read}");
+    }
+    account
+}
+
+#[test]
+fn a_session_with_ganesha_is_written_down_and_repeated() {
+    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let mut recorder = Recorder::new(Wire::Rpc);
+    let mut before = |port| recorder.before(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).unwrap();
+    let way = Server {
+        portmapper: before(nfs::portmap::PORT),
+        mount: before(server.mount_port()),
+        nfs: before(server.nfs_port()),
+    };
+    let account = run(way, EXPORT, LONG);
+    assert_eq!(account.failed(), [""; 0]);
+    let transcript = recorder.transcript();
+    assert_eq!(truth(transcript.clone()).differing(&account), [""; 0]);
+    if std::env::var_os("PLIMSOLL_BLESS").is_some() {
+        std::fs::create_dir_all(file().parent().unwrap()).unwrap();
+        std::fs::write(file(), transcript.to_bytes()).unwrap();
+    }
+    // The one that is kept is of this very session.
+    let kept = truth(recorded());
+    assert!(kept.0.keys().eq(account.0.keys()));
+}
+
+#[test]
+fn replies_that_come_late_twice_in_pieces_or_never_are_answers_to_their_calls_or_none() {
+    bound_memory();
+    let truth = truth(recorded());
+    let (mut failures, mut successes) = (0, 0);
+    for seed in 0..150 {
+        let mut chance = Chance::new(seed);
+        let mut transcript = recorded();
+        for _ in 0..1 + chance.below(6) {
+            transcript.disturb(&mut chance);
+        }
+        let account = told(transcript, LONG, Some(Duration::from_millis(15)));
+        assert_eq!(account.differing(&truth), [""; 0], "seed {seed}");
+        failures += account.failed().len();
+        successes += account.0.len();
+    }
+    assert!(failures > 50 && successes > 1000, "{failures} failures, {successes} successes");
+}
+
+#[test]
+fn no_changed_reply_makes_the_client_panic_hang_or_allocate() {
+    bound_memory();
+    for seed in 0..400 {
+        let mut chance = Chance::new(seed);
+        let mut transcript = recorded();
+        for _ in 0..1 + chance.below(8) {
+            match chance.below(4) {
+                0 => transcript.disturb(&mut chance),
+                _ => transcript.distort(&mut chance),
+            }
+        }
+        told(transcript, LONG, Some(Duration::from_millis(15)));
+    }
+}
+
+#[test]
+fn a_server_that_falls_silent_anywhere_is_left_in_time() {
+    let all = truth(recorded()).0.len();
+    for at in (0..recorded().0.len()).step_by(5) {
+        let mut transcript = recorded();
+        // A length that never comes true, at every other place.
+        let step = &mut transcript.0[at];
+        step.flags |= RAW;
+        step.frame = if at.is_multiple_of(2) { vec![] } else { vec![0x80, 0, 0, 60, 1, 2, 3] };
+        let limit = Duration::from_millis(300);
+        let account = told(transcript, limit, None);
+        assert!(account.0.len() - account.failed().len() < all, "{at}");
+    }
+}
