@@ -1,6 +1,7 @@
 //! Every decoder of what servers send, by name, for fuzz targets. Not part of the interface.
 
 use crate::guard::{Cipher, Sealer};
+use crate::pipeline::FrameBuffer;
 use crate::{authenticate, connection, files, negotiate, session, shares, tree, validate};
 
 /// Replies to NEGOTIATE.
@@ -65,6 +66,31 @@ pub fn ioctl(message: &[u8]) {
 /// Lists of shares.
 pub fn shares(answer: &[u8]) {
     let _ = shares::parse(answer);
+}
+
+/// What a pipe says, read in pieces of this size: fragments of a remote procedure call, and the
+/// list of shares in them.
+pub fn pipe(said: &[u8], piece: usize) {
+    let _ = shares::from_pipe(said, piece);
+}
+
+/// A pipeline's buffer for frames of at most `limit` bytes: the frames in a stream that comes in
+/// pieces of this size. `None`: the stream was refused.
+pub fn frames(mut stream: &[u8], piece: usize, limit: usize) -> Option<Vec<Vec<u8>>> {
+    let mut buffer = FrameBuffer::new(limit);
+    let mut frames = Vec::new();
+    while !stream.is_empty() {
+        let room = buffer.room();
+        assert!(!room.is_empty(), "no room, and no frame");
+        let count = piece.max(1).min(room.len()).min(stream.len());
+        room[..count].copy_from_slice(&stream[..count]);
+        buffer.filled(count);
+        stream = &stream[count..];
+        while let Some(frame) = buffer.next_frame().ok()? {
+            frames.push(frame.to_vec());
+        }
+    }
+    Some(frames)
 }
 
 /// Whole frames: their messages, strung together.

@@ -61,20 +61,17 @@ impl Session {
 
     fn ask_pipe(&mut self, pipe: FileId) -> Result<Vec<ShareInfo>, Error> {
         self.write_pipe(pipe, &build_srvsvc_bind(1))?;
-        parse_bind_ack(&self.read_fragment(pipe, &mut Vec::new())?)?;
+        parse_bind_ack(&self.read_fragment(pipe, &mut Fragments::default())?)?;
         let question = srvsvc::build_net_share_enum_all(2, &format!("\\\\{}", self.terms.host));
         self.write_pipe(pipe, &question)?;
-        let mut ahead = Vec::new();
+        let mut fragments = Fragments::default();
         let mut answer = Vec::new();
         loop {
-            let fragment = self.read_fragment(pipe, &mut ahead)?;
+            let fragment = self.read_fragment(pipe, &mut fragments)?;
             let (stub, last) = parse_response_fragment(&fragment)?;
             answer.extend_from_slice(stub);
             if last {
                 return parse(&answer);
-            }
-            if answer.len() > MOST_BYTES {
-                return Err(Error::OverLimit("the list of shares has no end".into()));
             }
         }
     }
@@ -85,24 +82,70 @@ impl Session {
         if written == asked { Ok(()) } else { Err(Error::ShortWrite { asked, written }) }
     }
 
-    /// One whole fragment; what came after it stays in `ahead`.
-    fn read_fragment(&mut self, pipe: FileId, ahead: &mut Vec<u8>) -> Result<Vec<u8>, Error> {
+    /// One whole fragment; what came after it stays in `fragments`.
+    fn read_fragment(&mut self, pipe: FileId, fragments: &mut Fragments) -> Result<Vec<u8>, Error> {
         loop {
-            if let Some(length) = fragment_length(ahead)?
-                && ahead.len() >= length
-            {
-                let rest = ahead.split_off(length);
-                return Ok(std::mem::replace(ahead, rest));
+            if let Some(fragment) = fragments.next()? {
+                return Ok(fragment);
             }
             let reply = self.connection.exchange(read_request(pipe, 0, READ_BYTES))?;
             let reply = reply.success_or(&[NtStatus::BUFFER_OVERFLOW])?;
-            let data = parse_read(&reply.message, READ_BYTES)?;
-            if data.is_empty() {
-                return Err(Error::Malformed("a pipe that says nothing".into()));
-            }
-            ahead.extend_from_slice(data);
+            fragments.add(parse_read(&reply.message, READ_BYTES)?)?;
         }
     }
+}
+
+/// What was read of a pipe, to be taken apart into fragments of a remote procedure call.
+#[derive(Default)]
+struct Fragments {
+    ahead: Vec<u8>,
+    /// Bytes added until now.
+    added: usize,
+}
+
+impl Fragments {
+    fn add(&mut self, data: &[u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return Err(Error::Malformed("a pipe that says nothing".into()));
+        }
+        // Fragments without content would never make the list too long.
+        self.added += data.len();
+        if self.added > MOST_BYTES {
+            return Err(Error::OverLimit("the list of shares has no end".into()));
+        }
+        self.ahead.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// The next one that is whole.
+    fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
+        match fragment_length(&self.ahead)? {
+            Some(length) if self.ahead.len() >= length => {
+                let rest = self.ahead.split_off(length);
+                Ok(Some(std::mem::replace(&mut self.ahead, rest)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// What a pipe says, in pieces of a size: its fragments put together and read as a list of shares.
+/// For fuzzing.
+pub(crate) fn from_pipe(said: &[u8], piece: usize) -> Result<Vec<ShareInfo>, Error> {
+    let mut fragments = Fragments::default();
+    let mut answer = Vec::new();
+    for data in said.chunks(piece.max(1)) {
+        fragments.add(data)?;
+        while let Some(fragment) = fragments.next()? {
+            let _ = parse_bind_ack(&fragment);
+            let (stub, last) = parse_response_fragment(&fragment)?;
+            answer.extend_from_slice(stub);
+            if last {
+                return parse(&answer);
+            }
+        }
+    }
+    Err(Error::Malformed("a pipe that ends too early".into()))
 }
 
 /// The length that a fragment says it has.
@@ -213,6 +256,35 @@ mod tests {
         let mut bytes = Vec::new();
         put(&mut bytes, &[1, 1, 1, u32::MAX, 1, u32::MAX]);
         assert!(parse(&bytes).is_err());
+    }
+
+    /// A fragment of an answer (C706, section 12.6.4.10).
+    fn fragment(stub: &[u8], last: bool) -> Vec<u8> {
+        let length = (24 + stub.len()) as u16;
+        let mut bytes = vec![5, 0, 2, if last { 2 } else { 0 }, 0x10, 0, 0, 0];
+        bytes.extend(length.to_le_bytes());
+        bytes.extend([0, 0, 2, 0, 0, 0]);
+        bytes.extend((stub.len() as u32).to_le_bytes());
+        bytes.extend([0; 4]);
+        bytes.extend(stub);
+        bytes
+    }
+
+    #[test]
+    fn fragments_are_put_together_from_any_pieces() {
+        let whole = answer(&[("musik", 0, "alles"), ("hp", 1, "p")]);
+        let said =
+            [fragment(&whole[..30], false), fragment(&[], false), fragment(&whole[30..], true)];
+        for piece in [1, 7, 24, 1000] {
+            assert_eq!(from_pipe(&said.concat(), piece).unwrap().len(), 2);
+        }
+        assert!(from_pipe(&said[..2].concat(), 9).is_err());
+    }
+
+    #[test]
+    fn fragments_without_content_come_to_an_end() {
+        let endless = fragment(&[], false).repeat(MOST_BYTES / 24 + 1);
+        assert!(matches!(from_pipe(&endless, 4096), Err(Error::OverLimit(_))));
     }
 
     #[test]

@@ -121,14 +121,17 @@ fn no_changed_reply_makes_the_client_panic_hang_or_allocate() {
 #[test]
 fn a_server_that_falls_silent_anywhere_is_left_in_time() {
     let name = DIALECTS[0].1;
-    let all = truth(recorded(name)).0.len();
-    for at in (0..recorded(name).0.len()).step_by(7) {
+    let mut failures = 0;
+    let calls = recorded(name).0.len();
+    for at in (0..calls).step_by(7) {
         let mut transcript = recorded(name);
         // A length that never comes true, at every other place.
         let step = &mut transcript.0[at];
         step.flags |= RAW;
         step.frame = if at.is_multiple_of(2) { vec![] } else { vec![0, 0, 0, 90, 0xfe, b'S'] };
         let account = told(transcript, Duration::from_millis(300), None);
-        assert!(account.0.len() - account.failed().len() <= all, "{at}");
+        failures += usize::from(!account.failed().is_empty());
     }
+    // What is asked when leaving, and not waited for, may fail unseen.
+    assert!(failures > calls / 14, "{failures}");
 }

@@ -15,7 +15,7 @@ const CHUNK: usize = 128 * 1024;
 const PIECE: usize = 256 * 1024;
 
 /// A buffer of fixed size that received bytes are put into and whole frames are read from.
-pub(super) struct FrameBuffer {
+pub(crate) struct FrameBuffer {
     bytes: Box<[u8]>,
     limit: usize,
     /// What is not looked at yet.

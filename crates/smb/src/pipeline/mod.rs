@@ -23,7 +23,7 @@ use crate::link::Link;
 use crate::message::{UNASKED, next_message};
 use crate::{Access, CreateHow, Error, FileId};
 use call::{Asked, Slot, Through};
-use frames::FrameBuffer;
+pub(crate) use frames::FrameBuffer;
 use ids::Guesses;
 use outgoing::Outgoing;
 use smb2::types::{Command, Dialect};

@@ -66,6 +66,34 @@ pub struct Manners {
     /// Changes each reply before it is protected, and each frame afterwards.
     pub change_reply: fn(&mut Vec<u8>),
     pub change_frame: fn(&mut Vec<u8>),
+    /// Lies of a server that does not behave at all. With any, it hangs up on a client that waits
+    /// in vain.
+    pub lies: Vec<Lie>,
+}
+
+/// A change of one reply, by its number.
+#[derive(Clone, Copy, Debug)]
+pub struct Lie {
+    pub reply: u8,
+    pub how: How,
+    pub at: u16,
+    pub value: u8,
+}
+
+/// What is changed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum How {
+    /// A byte of the message, before it is protected: a server that holds the keys lies.
+    Say,
+    /// A byte of the frame, after it was protected: somebody in between lies. The length in front
+    /// is among it.
+    Flip,
+    /// The frame ends early, its length with it.
+    Cut,
+    /// The frame comes twice.
+    Twice,
+    /// The frame never comes.
+    Withhold,
 }
 
 impl Default for Manners {
@@ -82,6 +110,7 @@ impl Default for Manners {
             refuse: Vec::new(),
             change_reply: |_| {},
             change_frame: |_| {},
+            lies: Vec::new(),
         }
     }
 }
@@ -113,6 +142,8 @@ pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinH
             seen: Seen::default(),
             nonce: 0,
             scratch: vec![],
+            said: 0,
+            sent: 0,
         };
         peer.serve();
         peer.seen
@@ -166,6 +197,9 @@ struct Peer {
     seen: Seen,
     nonce: u128,
     scratch: Vec<u8>,
+    /// Replies made, and frames sent.
+    said: u8,
+    sent: u8,
 }
 
 /// One request, taken apart.
@@ -194,10 +228,12 @@ impl Peer {
             let mut calls = Vec::new();
             while calls.len() < self.manners.gather {
                 // With some gathered already, no longer wait than a moment for more.
-                let wait = (!calls.is_empty()).then_some(Duration::from_millis(5));
+                let hurries = !calls.is_empty() || !self.manners.lies.is_empty();
+                let wait = hurries.then_some(Duration::from_millis(5));
                 self.tcp.set_read_timeout(wait).unwrap();
                 match self.frame() {
                     Ok(Some(requests)) => calls.push(requests),
+                    Ok(None) if calls.is_empty() => return,
                     Ok(None) => break,
                     Err(()) => return,
                 }
@@ -266,6 +302,7 @@ impl Peer {
         };
         self.next_id += u64::from(used);
         let left = self.credits.checked_sub(used.into());
+        let left = left.or((!self.manners.lies.is_empty()).then_some(0));
         self.credits = left.expect("the client uses no credits that it does not have");
         self.seen.requests.push(command);
         if command == WRITE {
@@ -313,6 +350,11 @@ impl Peer {
                 reply[20..24].copy_from_slice(&(length as u32).to_le_bytes());
             }
             (self.manners.change_reply)(&mut reply);
+            for lie in self.lies(self.said, |how| how == How::Say) {
+                let at = usize::from(lie.at) % reply.len();
+                reply[at] ^= lie.value;
+            }
+            self.said = self.said.wrapping_add(1);
             if let Protection::Sign(algorithm) = self.manners.protection {
                 reply[16] |= 8;
                 let signature = signature(algorithm, &reply, true);
@@ -395,7 +437,28 @@ impl Peer {
         let mut frame = (content.len() as u32).to_be_bytes().to_vec();
         frame.extend_from_slice(&content);
         (self.manners.change_frame)(&mut frame);
+        for lie in self.lies(self.sent, |how| how != How::Say) {
+            let at = usize::from(lie.at) % frame.len().max(1);
+            match lie.how {
+                How::Flip if !frame.is_empty() => frame[at] ^= lie.value,
+                How::Cut if frame.len() > 4 => {
+                    frame.truncate(at.max(4));
+                    let length = frame.len() as u32 - 4;
+                    frame[..4].copy_from_slice(&length.to_be_bytes());
+                }
+                How::Twice => frame.extend_from_within(..),
+                How::Withhold => frame.clear(),
+                _ => {}
+            }
+        }
+        self.sent = self.sent.wrapping_add(1);
         self.tcp.write_all(&frame).map_err(drop)
+    }
+
+    /// The lies about one reply.
+    fn lies(&self, reply: u8, which: fn(How) -> bool) -> Vec<Lie> {
+        let all = self.manners.lies.iter().copied();
+        all.filter(|lie| lie.reply == reply && which(lie.how)).collect()
     }
 }
 
