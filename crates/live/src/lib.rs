@@ -6,6 +6,8 @@
 
 mod dashboard;
 pub mod feed;
+#[doc(hidden)]
+pub mod fuzzing;
 mod line;
 mod news;
 mod observers;

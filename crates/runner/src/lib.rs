@@ -4,6 +4,8 @@
 
 mod directory;
 mod drive;
+#[doc(hidden)]
+pub mod fuzzing;
 mod lease;
 mod options;
 mod probe;

@@ -5,6 +5,8 @@
 
 mod changes;
 pub mod doctor;
+#[doc(hidden)]
+pub mod fuzzing;
 mod machines;
 mod netns;
 pub mod plan;

@@ -125,7 +125,13 @@ impl Following {
         if (&self.file).take(ONE_LOOK).read_to_end(&mut added).is_err() || added.is_empty() {
             return false;
         }
-        self.rest.append(&mut added);
+        self.take(&mut added);
+        true
+    }
+
+    /// Takes what was added.
+    fn take(&mut self, added: &mut Vec<u8>) {
+        self.rest.append(added);
         let whole = self.rest.iter().rposition(|b| *b == b'\n').map_or(0, |end| end + 1);
         let lines: Vec<u8> = self.rest.drain(..whole).collect();
         for line in lines.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
@@ -135,7 +141,6 @@ impl Following {
         if self.refused {
             (self.run, self.rest) = (None, Vec::new());
         }
-        true
     }
 
     fn line(&mut self, line: &[u8]) {
@@ -150,6 +155,19 @@ impl Following {
         }
         self.refused |= self.run.is_none();
     }
+}
+
+/// A run whose feed has these bytes, which come in pieces of a size, for fuzzing.
+pub(crate) fn of_bytes(bytes: &[u8], piece: usize) -> Option<Run> {
+    let file = File::open("/dev/null").ok()?;
+    let mut feed = Following { file, inode: 0, rest: Vec::new(), run: None, refused: false };
+    for piece in bytes.chunks(piece.max(1)) {
+        if feed.refused {
+            break;
+        }
+        feed.take(&mut piece.to_vec());
+    }
+    feed.run
 }
 
 fn header(line: &[u8]) -> Option<Header> {

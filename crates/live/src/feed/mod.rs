@@ -12,6 +12,7 @@ mod publish;
 
 pub use directory::runtime_directory;
 pub use follow::Follower;
+pub(crate) use follow::of_bytes;
 pub use publish::Feed;
 
 /// How a feed's file name begins and ends; the study's id stands between.

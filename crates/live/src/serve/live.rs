@@ -14,7 +14,7 @@ const REACH: f64 = 120.0;
 const TARGETS: usize = 12;
 
 /// All runs under way.
-pub(super) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
+pub(crate) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
     let markup: String = runs.map(run).collect();
     if markup.is_empty() {
         return "<p>No run under way; <code>plimsoll check</code> starts one.</p>".to_owned();

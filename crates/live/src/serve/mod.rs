@@ -11,6 +11,8 @@ mod routes;
 mod studies;
 mod watcher;
 
+pub(crate) use live::runs as page_of;
+
 use guard::Token;
 use model::{Cause, Failure};
 use std::io;

@@ -313,3 +313,25 @@ proptest! {
         }
     }
 }
+
+/// Fuzzing begins with a whole document of each form, as fio 3.33 and this program wrote them.
+#[test]
+fn the_corpora_of_fuzz_targets_are_imported() {
+    let corpora = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus");
+    let mut imported = 0;
+    for form in ["import_fio_json", "import_fio_text", "import_fio_terse", "import_own"] {
+        for entry in std::fs::read_dir(format!("{corpora}/{form}")).unwrap() {
+            let path = entry.unwrap().path();
+            let text = std::fs::read_to_string(&path).unwrap();
+            if crate::is_device_json(&text) {
+                crate::device_from_json(&text).unwrap();
+            } else {
+                let options = ImportOptions { jobs: NonZeroU16::new(1), ..Default::default() };
+                let studies = import(&[file("f", &text)], &options);
+                assert!(!studies.unwrap()[0].trials.is_empty(), "{}", path.display());
+            }
+            imported += 1;
+        }
+    }
+    assert!(imported > 10, "{imported}");
+}

@@ -21,7 +21,7 @@ pub use state::{go_on, pause, save, taken};
 
 use host::reach::Reach;
 use model::{Cause, Failure};
-use monitor::Monitor;
+pub(in crate::bed) use monitor::Monitor;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

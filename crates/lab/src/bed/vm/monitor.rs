@@ -18,14 +18,18 @@ pub(super) fn socket(directory: &Path, machine: &str) -> PathBuf {
     directory.join(format!("{machine}.monitor"))
 }
 
-pub(super) struct Monitor {
+pub(in crate::bed) struct Monitor {
     lines: BufReader<UnixStream>,
 }
 
 impl Monitor {
     /// Connects, and waits so long for the greeting and for each answer.
     pub(super) fn connect(socket: &Path, patience: Duration) -> io::Result<Monitor> {
-        let stream = UnixStream::connect(socket)?;
+        Monitor::on(UnixStream::connect(socket)?, patience)
+    }
+
+    /// The same on a connection.
+    pub(in crate::bed) fn on(stream: UnixStream, patience: Duration) -> io::Result<Monitor> {
         stream.set_read_timeout(Some(patience))?;
         let mut monitor = Monitor { lines: BufReader::new(stream) };
         monitor.message()?;
@@ -34,7 +38,11 @@ impl Monitor {
     }
 
     /// Gives a command and waits for what it returns.
-    pub(super) fn execute(&mut self, command: &str, arguments: &Value) -> io::Result<Value> {
+    pub(in crate::bed) fn execute(
+        &mut self,
+        command: &str,
+        arguments: &Value,
+    ) -> io::Result<Value> {
         let line = json!({"execute": command, "arguments": arguments}).to_string();
         self.lines.get_mut().write_all(format!("{line}\n").as_bytes())?;
         for _ in 0..MOST_EVENTS {

@@ -1,0 +1,6 @@
+//! Lab files, perhaps a stranger's.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| lab::bed::fuzzing::plan(&String::from_utf8_lossy(data)));

@@ -1,0 +1,25 @@
+//! A study or a device from somebody else's document, imported and shown: page, tables, charts.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use report::Paper;
+
+fuzz_target!(|data: &[u8]| {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(study) = record::from_json(&text) {
+        let studies = [study];
+        show(&Paper::new(&studies));
+        let [study] = studies;
+        let _ = report::redact(&study, &["secret".into()]);
+        let _ = record::to_csv(&study);
+    }
+    if let Ok(device) = record::device_from_json(&text) {
+        show(&Paper::of_device(&device));
+        let _ = report::redact_device(&device, &["secret".into()]);
+        let _ = record::devices_to_csv(&[device]);
+    }
+});
+
+fn show(paper: &Paper) {
+    let _ = (paper.html(), paper.markdown(None), paper.charts().count());
+}

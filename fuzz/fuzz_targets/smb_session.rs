@@ -1,0 +1,21 @@
+//! Whole sessions with an SMB server that lies: the input is the transcript that it answers from.
+#![no_main]
+
+#[allow(dead_code, reason = "tests use the rest")]
+#[path = "../../crates/smb/tests/support/session.rs"]
+mod session;
+
+use lab::servers::liar::{Liar, Transcript, Wire};
+use libfuzzer_sys::fuzz_target;
+use std::time::Duration;
+
+/// How long a client waits in vain before it is hung up on.
+const PATIENCE: Duration = Duration::from_millis(3);
+const LIMIT: Duration = Duration::from_secs(2);
+
+fuzz_target!(|data: &[u8]| {
+    let transcript = Transcript::from_bytes(data);
+    let liar = Liar::start(Wire::Smb, transcript, Some(PATIENCE)).expect("a port");
+    let options = smb::Options { call_timeout: LIMIT, ..smb::Options::default() };
+    session::run(liar.address(), &options);
+});
