@@ -185,32 +185,34 @@ fn listings_cannot_be_abused() {
         let error = listing(offset, length, data);
         assert!(matches!(error, Error::Malformed(_)), "{shown}: {error:?}");
     }
-    // The same page for ever: ended by the limit of names.
-    let (mut tree, thread) = tree_with(fake::QUERY_DIRECTORY, |first, peer| {
-        let mut request = Some(first);
-        while let Some(asked) = request {
-            if asked.command() == fake::QUERY_DIRECTORY {
-                let page = entry(0, 2, b"a\0");
-                let body = fake::buffer_body(72, page.len() as u32, &page);
-                let rest: Vec<_> =
-                    std::iter::successors(asked.more.then(|| peer.next()).flatten(), |r| {
-                        r.more.then(|| peer.next()).flatten()
-                    })
-                    .collect();
-                let answers: Vec<_> = std::iter::once(asked.response(0, &body))
-                    .chain(rest.iter().map(Request::honest))
-                    .collect();
-                peer.send(&frame(&fake::compound(&answers)));
-            } else {
-                peer.answer_honestly(asked);
+    // The same page for ever: ended by the limit of names, or by its having none.
+    for page in [entry(0, 2, b"a\0"), entry(0, 2, b".\0"), entry(0, 4, b".\0.\0"), vec![]] {
+        let shown = format!("{page:?}");
+        let (mut tree, thread) = tree_with(fake::QUERY_DIRECTORY, move |first, peer| {
+            let mut request = Some(first);
+            while let Some(asked) = request {
+                if asked.command() == fake::QUERY_DIRECTORY {
+                    let body = fake::buffer_body(72, page.len() as u32, &page);
+                    let rest: Vec<_> =
+                        std::iter::successors(asked.more.then(|| peer.next()).flatten(), |r| {
+                            r.more.then(|| peer.next()).flatten()
+                        })
+                        .collect();
+                    let answers: Vec<_> = std::iter::once(asked.response(0, &body))
+                        .chain(rest.iter().map(Request::honest))
+                        .collect();
+                    peer.send(&frame(&fake::compound(&answers)));
+                } else {
+                    peer.answer_honestly(asked);
+                }
+                request = peer.next();
             }
-            request = peer.next();
-        }
-    });
-    let error = in_time(|| list(&mut tree)).unwrap_err();
-    assert!(!matches!(error, Error::Tcp(_)), "{error:?}");
-    tree.disconnect();
-    thread.join().unwrap();
+        });
+        let error = in_time(|| list(&mut tree)).unwrap_err();
+        assert!(!matches!(error, Error::Tcp(_)), "{shown}: {error:?}");
+        tree.disconnect();
+        thread.join().unwrap();
+    }
     // A name that would lead elsewhere is not believed.
     let (mut tree, thread) = tree_with(fake::QUERY_DIRECTORY, |request, peer| {
         let page = entry(0, 6, b"a\0/\0b\0");

@@ -90,6 +90,8 @@ impl Tree {
     ) -> Result<Vec<Entry>, Error> {
         let buffer = BUFFER_BYTES.min(self.facts().transact_most);
         let mut entries = Vec::new();
+        // `.` and `..` may come by themselves; what the limit does not count must not go on.
+        let mut barren = 0;
         loop {
             let reply = self.connection.exchange(request(directory, buffer))?;
             let reply = reply.success_or(&[NtStatus::NO_MORE_FILES])?;
@@ -100,6 +102,10 @@ impl Tree {
             if entries.len() + more.len() > limit {
                 let why = format!("'{path}': more than {limit} names in one directory");
                 return Err(Error::OverLimit(why));
+            }
+            barren += u32::from(more.is_empty());
+            if barren > 2 {
+                return Err(Error::OverLimit(format!("'{path}': its listing has no end")));
             }
             entries.extend(more);
         }
