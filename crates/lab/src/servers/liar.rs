@@ -132,14 +132,19 @@ impl Talk {
             return Ok(());
         }
         let mut bytes = self.frame(step, numbers);
-        if step.flags & TWICE != 0 {
-            bytes.extend_from_within(..);
+        let late = match step.flags & (TWICE | LATER) {
+            0 => Vec::new(),
+            LATER => std::mem::take(&mut bytes),
+            TWICE => {
+                bytes.extend_from_within(..);
+                Vec::new()
+            }
+            _ => bytes.clone(),
+        };
+        if !bytes.is_empty() {
+            bytes.append(&mut self.late);
         }
-        if step.flags & LATER != 0 {
-            self.late.extend(bytes);
-            return Ok(());
-        }
-        bytes.append(&mut self.late);
+        self.late.extend(late);
         if step.flags & PIECES == 0 {
             return self.stream.write_all(&bytes);
         }

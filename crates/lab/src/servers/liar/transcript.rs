@@ -17,7 +17,8 @@ pub const MORE: u16 = 0x2;
 pub const TWICE: u16 = 0x4;
 /// The frame never comes.
 pub const WITHHELD: u16 = 0x8;
-/// The frame comes after the next one, or when the client has fallen silent.
+/// The frame comes after the next one, or when the client has fallen silent. With [`TWICE`] it
+/// comes now and then.
 pub const LATER: u16 = 0x10;
 /// The server sends nothing after this frame.
 pub const CLOSED: u16 = 0x20;
