@@ -3,8 +3,10 @@
 
 mod device_support;
 
+use device_support::shells::ByShell;
 use device_support::{Canned, Script, fresh, lost, measured};
 use host::device::{Asked, Measure, measure};
+use lab::Need;
 use model::device::{Algorithm, CryptoMeans, Part, ReadBy};
 use model::{Cause, Device, Ended, Failure};
 use std::path::Path;
@@ -125,6 +127,64 @@ fn without_a_probe_the_shell_tells_what_it_can_and_the_rest_is_said_to_be_missin
     );
     assert!(!device.is_complete());
     assert_eq!(device.parts[2].failures, [no_probe()]);
+}
+
+/// What the kernel's own file says, read at once; the shell's words in one line.
+fn of_kernel(path: &str) -> Option<String> {
+    let text = std::fs::read(path).ok()?;
+    Some(String::from_utf8_lossy(&text).trim().to_owned())
+}
+
+/// The shells of small systems got the first digit of each number of /proc/sys.
+#[test]
+fn every_shell_reads_the_numbers_of_the_kernels_own_files() {
+    let mut shells = vec!["/bin/sh"];
+    shells.extend(lab::available(Need::Busybox).then_some("busybox ash"));
+    let there = |shell: &&str| std::path::Path::new(shell).exists();
+    shells.extend(["/bin/dash", "/bin/bash"].iter().filter(|shell| there(shell)));
+    for shell in shells {
+        let (host, stop) = (ByShell::new(shell), AtomicBool::new(false));
+        let device = measure(
+            Measure {
+                reach: &host,
+                verbs: Err(no_probe()),
+                asked: Asked { parts: vec![Part::Inventory], ..Asked::default() },
+                stop: &stop,
+                say: &mut |_, _| {},
+                keep: &mut |_| Ok(()),
+            },
+            fresh("local"),
+        );
+        let inventory = device.unwrap().inventory.unwrap();
+        let network = inventory.network.unwrap();
+        // Tabs are spaces in a record.
+        let [receive, send] = ["tcp_rmem", "tcp_wmem"].map(|name| {
+            let said = of_kernel(&format!("/proc/sys/net/ipv4/{name}")).unwrap();
+            let numbers: Vec<&str> = said.split_whitespace().collect();
+            assert_eq!(numbers.len(), 3, "{said}");
+            Some(numbers.join(" "))
+        });
+        assert_eq!(network.tcp_receive_memory_bytes, receive, "{shell}");
+        assert_eq!(network.tcp_send_memory_bytes, send, "{shell}");
+        let most = of_kernel("/proc/sys/net/netfilter/nf_conntrack_max");
+        let most = most.map(|most| most.parse::<u64>().unwrap());
+        let netfilter = inventory.netfilter.unwrap_or_default();
+        assert_eq!(netfilter.most_conntrack_entries_count, most, "{shell}");
+
+        // Every file of /proc/sys that it printed, not those three alone.
+        let printed = host.printed.into_inner().unwrap();
+        let mut lines = printed.lines();
+        let mut files = 0;
+        while let Some(line) = lines.next() {
+            let Some(path) = line.strip_prefix("@@plimsoll ") else { continue };
+            // How many connections are tracked changes from one look to the next.
+            if path.starts_with("/proc/sys/") && !path.ends_with("nf_conntrack_count") {
+                assert_eq!(lines.next().map(str::to_owned), of_kernel(path), "{shell}: {path}");
+                files += 1;
+            }
+        }
+        assert!(files >= 8, "{shell}: {files} files of /proc/sys in\n{printed}");
+    }
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Hosts that answer from a script: commands by what stands in them, verbs by canned sections.
 #![allow(dead_code)]
 
+pub mod shells;
+
 use host::device::{Asked, Measure, Verbs, measure};
 use host::probe::Request;
 use host::reach::{Channel, Output, Reach};

@@ -1,11 +1,15 @@
 # Prints files of this host, each after a line with its name. Reads; changes nothing. POSIX shell,
 # cat, grep, readlink, tr and uname; nearly all is done without starting a program.
 
-# The first line of each file.
+# The first line of each file. The shells of small systems read a byte at a time, and a number of
+# /proc/sys has nothing more after its first byte: cat reads those at once.
 v() {
     for i; do
         x=
-        { read -r x <"$i"; } 2>/dev/null
+        case $i in
+        /proc/sys/*) x=$(cat "$i") ;;
+        *) read -r x <"$i" ;;
+        esac 2>/dev/null
         [ -n "$x" ] && printf '@@plimsoll %s\n%s\n' "$i" "$x"
     done
 }
