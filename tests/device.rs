@@ -64,6 +64,10 @@ fn this_machine_is_measured_kept_and_shown_again() {
     let algorithms: Vec<Algorithm> = crypto.algorithms.iter().map(|f| f.algorithm).collect();
     assert_eq!(algorithms, Algorithm::ALL);
     assert_eq!(device.disk.as_ref().unwrap().phases.len(), 5);
+    // How much of a core each had depends on what else runs here; that it is known does not.
+    for figure in device.measured().iter().filter(|figure| figure.part != Part::Disk) {
+        assert!(figure.cpu_share.is_some_and(|share| share > 0.0), "{figure:?}");
+    }
 
     let id = &device.id.0;
     let list = program.run(&["list"]).expect(0).out;
@@ -72,6 +76,9 @@ fn this_machine_is_measured_kept_and_shown_again() {
     for heading in ["Beside published platforms", "What it is", "CPU", "Memory", "Cryptography"] {
         assert!(shown.lines().any(|line| line == heading), "{heading} in\n{shown}");
     }
+    let of_cores = device.cpu.iter().flat_map(|cpu| cpu.other_cores());
+    let disturbed = device.measured().into_iter().chain(of_cores).any(|m| m.is_disturbed());
+    assert_eq!(shown.contains(" disturbed: "), disturbed, "{shown}");
     let exported = program.run(&["export", id]).expect(0);
     assert_eq!(record(&exported), device);
     let elsewhere = self::program();
@@ -99,6 +106,58 @@ fn this_machine_is_measured_kept_and_shown_again() {
     assert!(page.contains("<h2>Beside published platforms</h2>") && page.contains("<svg"));
     assert!(!page.contains(path), "redacted");
     assert!(std::fs::read_dir(charts).unwrap().count() >= 4);
+}
+
+/// Loops that share one core with whatever is bound to it; they end when dropped.
+struct Burners(Vec<std::process::Child>);
+
+impl Burners {
+    fn on(core: &str, count: usize) -> Burners {
+        let burn = ["-c", core, "sh", "-c", "while :; do :; done"];
+        let start = |_| Command::new("taskset").args(burn).spawn().expect("taskset starts");
+        Burners((0..count).map(start).collect())
+    }
+}
+
+impl Drop for Burners {
+    fn drop(&mut self) {
+        for burner in &mut self.0 {
+            burner.kill().expect("a burner runs until it is killed");
+            burner.wait().expect("it was killed");
+        }
+    }
+}
+
+/// The first core that this process may use.
+fn own_core() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let cores = status.lines().find_map(|line| line.strip_prefix("Cpus_allowed_list:")).unwrap();
+    cores.trim().split(['-', ',']).next().unwrap().to_owned()
+}
+
+/// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
+#[test]
+fn what_is_measured_beside_other_work_is_flagged() {
+    let program = program();
+    let core = own_core();
+    let burners = Burners::on(&core, 3);
+    let mut bound = Command::new("taskset");
+    bound.args(["-c", &core]);
+    let words = ["device", "local", "--quick", "--only", "memory,crypto", "--json=-"];
+    let ran = Ran::from(program.command_under(bound, &words).output().unwrap());
+    drop(burners);
+    let device = record(&ran.expect(0));
+    for figure in device.measured() {
+        assert!(figure.is_disturbed(), "{figure:?}");
+        assert!(figure.cpu_share.is_some_and(|share| share < 0.8), "{figure:?}");
+    }
+    let shown = program.run(&["show", &device.id.0]).expect(0).out;
+    let algorithms = Algorithm::ALL.len();
+    let flagged = format!("! {algorithms} of {algorithms} figures were disturbed: as little as ");
+    assert!(shown.contains(&flagged), "{shown}");
+    let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(shown.matches("No ceiling follows from").count(), 2, "{shown}");
+    assert!(!shown.contains("a core at most") && !shown.contains("at most on one"), "{shown}");
 }
 
 #[test]

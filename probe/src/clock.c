@@ -13,6 +13,12 @@ uint64_t clock_monotonic_ns(void) { return read_clock(CLOCK_MONOTONIC); }
 
 uint64_t clock_process_cpu_ns(void) { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
 
+struct clock_spent clock_spent(struct clock_spent start)
+{
+    uint64_t cpu_ns = clock_process_cpu_ns() - start.cpu_ns;
+    return (struct clock_spent){clock_monotonic_ns() - start.elapsed_ns, cpu_ns};
+}
+
 void clock_sleep_until(uint64_t until_ns)
 {
     for (uint64_t now = clock_monotonic_ns(); now < until_ns; now = clock_monotonic_ns()) {

@@ -11,6 +11,14 @@
 uint64_t clock_monotonic_ns(void);
 /* User and system time of this process. */
 uint64_t clock_process_cpu_ns(void);
+/* Time that passed, and for how much of it this process had a processor. Where the second is well
+ * below the first, something else had it meanwhile. */
+struct clock_spent {
+    uint64_t elapsed_ns;
+    uint64_t cpu_ns;
+};
+/* What has passed since `start`; since the clocks' own beginning where that is zero. */
+struct clock_spent clock_spent(struct clock_spent start);
 /* Waits until CLOCK_MONOTONIC shows `until_ns`. */
 void clock_sleep_until(uint64_t until_ns);
 /* `count` things in `duration_ns` as a rate per second; 0 for no time. Whole numbers, so that a

@@ -127,6 +127,7 @@ static void stream(uint64_t level, uint64_t total_bytes, uint64_t largest_cache_
     stream_start(&arrays);
     unsigned passes = passes_needed(&arrays);
     uint64_t best_ns[STREAM_KERNELS];
+    struct clock_spent start = clock_spent((struct clock_spent){0});
     for (unsigned repeat = 0; repeat < OPTION_STREAM_REPEATS; repeat++) {
         for (int kernel = 0; kernel < STREAM_KERNELS; kernel++) {
             uint64_t start_ns = clock_monotonic_ns();
@@ -137,6 +138,7 @@ static void stream(uint64_t level, uint64_t total_bytes, uint64_t largest_cache_
                 best_ns[kernel] = elapsed_ns;
         }
     }
+    struct clock_spent spent = clock_spent(start);
     struct json *json = report_begin("memory_stream");
     tell_place(json, level, total_bytes);
     json_u64(json, "array_bytes", arrays.elements * sizeof(double));
@@ -147,7 +149,7 @@ static void stream(uint64_t level, uint64_t total_bytes, uint64_t largest_cache_
         json_u64(json, keys[kernel],
                  clock_rate_per_second(passes * stream_bytes(&arrays, (enum stream_kernel)kernel),
                                        best_ns[kernel]));
-    json_u64(json, "passes_per_timing_count", passes);
+    report_spent(json, spent);
     json_bool(json, "verified", stream_holds(&arrays, OPTION_STREAM_REPEATS));
     report_end();
 }
@@ -157,7 +159,8 @@ static void latency(uint64_t level, uint64_t total_bytes, uint64_t line_bytes)
     size_t lines = chase_prepare(memory, (size_t)total_bytes, (size_t)line_bytes);
     void **at = chase((void **)(void *)memory, lines); /* once round, to fill the cache */
     bool verified = at == (void **)(void *)memory;
-    uint64_t all_loads = 0, best_ps = UINT64_MAX;
+    uint64_t best_ps = UINT64_MAX;
+    struct clock_spent start = clock_spent((struct clock_spent){0});
     for (unsigned stretch = 0; stretch < CHASE_STRETCHES; stretch++) {
         uint64_t loads = 0, start_ns = clock_monotonic_ns(), elapsed_ns;
         do {
@@ -165,15 +168,15 @@ static void latency(uint64_t level, uint64_t total_bytes, uint64_t line_bytes)
             loads += CHASE_LOADS;
             elapsed_ns = clock_monotonic_ns() - start_ns;
         } while (elapsed_ns < CHASE_NS);
-        all_loads += loads;
         if (elapsed_ns * 1000 / loads < best_ps)
             best_ps = elapsed_ns * 1000 / loads;
     }
+    struct clock_spent spent = clock_spent(start);
     struct json *json = report_begin("memory_latency");
     tell_place(json, level, total_bytes);
     json_u64(json, "line_bytes", line_bytes);
     json_u64(json, "latency_ps", best_ps);
-    json_u64(json, "loads_count", all_loads);
+    report_spent(json, spent);
     json_bool(json, "verified", verified && at != NULL);
     report_end();
 }

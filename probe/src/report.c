@@ -76,6 +76,12 @@ struct json *report_begin(const char *section)
     return &report_json;
 }
 
+void report_spent(struct json *json, struct clock_spent spent)
+{
+    json_u64(json, "elapsed_ns", spent.elapsed_ns);
+    json_u64(json, "cpu_ns", spent.cpu_ns);
+}
+
 void report_end(void)
 {
     if (report_json.full)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "clock.h"
 #include "json.h"
 #include "request.h"
 
@@ -25,6 +26,8 @@ size_t failure_write(const struct failure *failure, char *buffer, size_t capacit
 void report_to(int fd);
 /* Starts a result. All but `report_end` is done on the writer that it returns. */
 struct json *report_begin(const char *section);
+/* Adds what the figure took: cpu_ns well below elapsed_ns says that it was disturbed. */
+void report_spent(struct json *json, struct clock_spent spent);
 /* Sends it. If nobody reads any more, the process ends. */
 void report_end(void);
 /* Sends the failure and ends the process. */

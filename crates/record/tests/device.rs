@@ -203,18 +203,18 @@ fn figures_as_rows() {
     assert_eq!(
         rows[..4],
         [
-            "device,started_unix_seconds,host,part,figure,value,unit,measured_by",
+            "device,started_unix_seconds,host,part,figure,value,unit,measured_by,cpu_share",
             "de000001,1760000000,ssh://root@box,cpu,\"CoreMark, one core\",1345.714843,\
-             iterations_per_second,coremark",
+             iterations_per_second,coremark,",
             "de000001,1760000000,ssh://root@box,cpu,\"integer rounds, one core\",402,\
-             rounds_per_second,probe",
+             rounds_per_second,probe,0.998",
             "de000001,1760000000,ssh://root@box,cpu,\"integer rounds, all cores\",401,\
-             rounds_per_second,probe",
+             rounds_per_second,probe,0.996",
         ]
     );
     assert_eq!(
         rows[rows.len() - 2],
-        "de000001,1760000000,ssh://root@box,disk,\"fsync, median latency\",0.0503,seconds,probe"
+        "de000001,1760000000,ssh://root@box,disk,\"fsync, median latency\",0.0503,seconds,probe,"
     );
     assert_eq!(rows.len(), 2 + 3 + 5 + 6 + 7, "{csv}");
 }

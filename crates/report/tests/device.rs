@@ -126,6 +126,48 @@ fn ceilings_say_what_they_assume_and_when_they_are_none() {
     assert_eq!(told(&portable).matches("no ceiling").count(), 2);
 }
 
+/// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
+#[test]
+fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
+    let told = |device: &Device| {
+        self::device(device, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ")
+    };
+    let mut quiet = read(NAS);
+    quiet.cpu.as_mut().unwrap().cores.iter_mut().for_each(|core| core.cpu_ns = core.elapsed_ns);
+    assert!(!told(&quiet).contains("disturbed"), "{}", told(&quiet));
+
+    let mut busy = quiet.clone();
+    for figure in &mut busy.crypto.as_mut().unwrap().algorithms {
+        (figure.elapsed_ns, figure.cpu_ns) = (Some(2_000_000_000), Some(1_880_000_000));
+    }
+    let memory = busy.memory.as_mut().unwrap();
+    let latency = &mut memory.latencies[1];
+    (latency.elapsed_ns, latency.cpu_ns) = (Some(1000), Some(200));
+    let shown = told(&busy);
+    for part in [
+        "! 6 of 6 figures were disturbed: as little as 94% of a core (",
+        "No ceiling follows from AES-256-XTS: it was disturbed.",
+        "No ceiling follows from AES-128-GCM: it was disturbed.",
+        "1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
+        "Figures of this device were disturbed",
+        ", or hardware beside it did the kernel's work",
+    ] {
+        assert!(shown.contains(part), "{part} in\n{shown}");
+    }
+    assert!(!shown.contains(" at most"), "{shown}");
+    let both = compare_devices(&quiet, &busy, &WIDE);
+    assert!(both.contains(" of B were disturbed") && !both.contains("of A were"), "{both}");
+
+    // Enough of the core, but repetitions that are far apart: no ceiling either.
+    let mut uneven = quiet.clone();
+    for figure in &mut uneven.crypto.as_mut().unwrap().algorithms {
+        figure.slowest_bytes_per_second = Some(figure.bytes_per_second / 10 * 8);
+    }
+    let shown = told(&uneven);
+    assert!(shown.contains("repetitions as low as 80% of the fastest"), "{shown}");
+    assert_eq!(shown.matches("No ceiling follows").count(), 2);
+}
+
 #[test]
 fn what_the_host_says_does_not_steer_the_terminal_or_the_page() {
     let evil = "\u{1b}[2J<script>alert(1)</script>\u{202e}".to_owned();

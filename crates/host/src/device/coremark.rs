@@ -2,6 +2,7 @@
 
 use coremark::types::{LIST_KNOWN_CRC, MATRIX_KNOWN_CRC, STATE_KNOWN_CRC};
 use model::device::{CoreMark, CoreMarkKind};
+use nix::time::{ClockId, clock_gettime};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,6 +26,8 @@ pub struct Report {
     pub compiler: String,
     /// The compiler's flags, as it tells.
     pub flags: String,
+    /// What it took from its start to its end, in nanoseconds: time, and time on a core.
+    pub spent: Option<(u64, u64)>,
 }
 
 /// Reads what CoreMark 1.0 printed. Only a validated performance run of at least 10 s counts; why
@@ -80,6 +83,7 @@ pub fn parse(text: &str) -> Result<Report, String> {
         threads,
         compiler: short(field("Compiler version")?),
         flags: short(field("Compiler flags")?),
+        spent: None,
     })
 }
 
@@ -90,6 +94,12 @@ fn short(text: &str) -> String {
 /// The reports of several processes that ran at once, as one figure; `None` where there is none.
 pub fn together(reports: &[Report], command: &str) -> Option<CoreMark> {
     let first = reports.first()?;
+    // Each of its threads has a core to itself, or would like to.
+    let spent = reports.iter().map(|report| report.spent).reduce(|a, b| {
+        let (a, b) = (a?, b?);
+        Some((a.0.saturating_add(b.0), a.1.saturating_add(b.1)))
+    });
+    let spent = spent.flatten();
     Some(CoreMark {
         kind: CoreMarkKind::Program { command: command.to_owned() },
         iterations_per_second: reports.iter().map(|r| r.iterations_per_second).sum(),
@@ -98,6 +108,8 @@ pub fn together(reports: &[Report], command: &str) -> Option<CoreMark> {
         seconds: reports.iter().map(|r| r.seconds).fold(f64::INFINITY, f64::min),
         compiler: first.compiler.clone(),
         flags: first.flags.clone(),
+        elapsed_ns: spent.map(|(elapsed, _)| elapsed.saturating_mul(first.threads)),
+        cpu_ns: spent.map(|(_, cpu)| cpu),
     })
 }
 
@@ -108,7 +120,7 @@ pub(super) fn port(
     duration: Duration,
     stop: &AtomicBool,
 ) -> Result<Option<CoreMark>, String> {
-    let rates = std::thread::scope(|scope| {
+    let ran = std::thread::scope(|scope| {
         let started: Vec<_> =
             (0..threads).map(|_| scope.spawn(|| port_thread(duration, stop))).collect();
         let ended = started.into_iter().map(|thread| {
@@ -121,20 +133,36 @@ pub(super) fn port(
     }
     Ok(Some(CoreMark {
         kind: CoreMarkKind::Port { version: PORT_VERSION.to_owned() },
-        iterations_per_second: rates.iter().map(|(rate, _)| rate).sum(),
+        iterations_per_second: ran.iter().map(|thread| thread.rate).sum(),
         processes_count: 1,
         threads_count: threads,
-        seconds: rates.iter().map(|(_, seconds)| *seconds).fold(f64::INFINITY, f64::min),
+        seconds: ran.iter().map(|t| t.elapsed.as_secs_f64()).fold(f64::INFINITY, f64::min),
         compiler: coremark::COMPILER_VERSION.to_owned(),
         flags: coremark::COMPILER_FLAGS.to_owned(),
+        elapsed_ns: Some(ran.iter().map(|thread| thread.elapsed.as_nanos() as u64).sum()),
+        cpu_ns: ran.iter().map(|thread| Some(thread.cpu?.as_nanos() as u64)).sum(),
     }))
 }
 
-/// Iterations per second and seconds of one thread. It goes on in short runs of the same data, so
-/// that it can be stopped.
-fn port_thread(duration: Duration, stop: &AtomicBool) -> Result<(f64, f64), String> {
+/// What one thread did.
+struct Thread {
+    /// Iterations per second.
+    rate: f64,
+    elapsed: Duration,
+    /// Time on a core.
+    cpu: Option<Duration>,
+}
+
+/// Time that this thread had a core.
+fn cpu_time() -> Option<Duration> {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok().map(Duration::from)
+}
+
+/// Runs the port on this thread. It goes on in short runs of the same data, so that it can be
+/// stopped.
+fn port_thread(duration: Duration, stop: &AtomicBool) -> Result<Thread, String> {
     let (mut iterations, mut run) = (0_u64, 10_u32);
-    let mut begin = Instant::now();
+    let (mut begin, mut cpu_begin) = (Instant::now(), cpu_time());
     loop {
         let started = Instant::now();
         let results = coremark::run(&coremark::Config { iterations: run, ..Default::default() });
@@ -148,14 +176,14 @@ fn port_thread(duration: Duration, stop: &AtomicBool) -> Result<(f64, f64), Stri
         if started.elapsed() < Duration::from_millis(50) && iterations == 0 {
             // Still finding how many iterations a short run has.
             run = run.saturating_mul(2);
-            begin = Instant::now();
+            (begin, cpu_begin) = (Instant::now(), cpu_time());
             continue;
         }
         iterations += u64::from(run);
         let elapsed = begin.elapsed();
         if elapsed >= duration || stop.load(Ordering::Relaxed) {
-            let seconds = elapsed.as_secs_f64();
-            return Ok((iterations as f64 / seconds, seconds));
+            let cpu = cpu_time().zip(cpu_begin).map(|(now, begin)| now.saturating_sub(begin));
+            return Ok(Thread { rate: iterations as f64 / elapsed.as_secs_f64(), elapsed, cpu });
         }
     }
 }
@@ -196,12 +224,18 @@ CoreMark 1.0 : 23837.902265 / GCC12.2.0 -O2 -DPERFORMANCE_RUN=1  -lrt / Heap
                 threads: 1,
                 compiler: "GCC12.2.0".to_owned(),
                 flags: "-O2 -DPERFORMANCE_RUN=1  -lrt".to_owned(),
+                spent: None,
             }
         );
         let threads = PRINTED.replace("Memory loc", "Parallel PThreads : 4\nMemory loc");
         assert_eq!(parse(&threads).unwrap().threads, 4);
-        let sum = together(&[report.clone(), Report { seconds: 11.0, ..report }], "coremark");
-        let sum = sum.unwrap();
+        let spent = |elapsed| Some((elapsed, elapsed / 2));
+        let pair = [Report { spent: spent(100), ..report.clone() }];
+        let pair = [&pair[..], &[Report { seconds: 11.0, spent: spent(60), ..report.clone() }]];
+        let sum = together(&pair.concat(), "coremark").unwrap();
+        assert_eq!((sum.elapsed_ns, sum.cpu_ns), (Some(160), Some(80)));
+        let unknown = together(&[pair[0], &[report]].concat(), "coremark").unwrap();
+        assert_eq!((unknown.elapsed_ns, unknown.cpu_ns), (None, None));
         assert_eq!((sum.processes_count, sum.seconds), (2, 11.0));
         assert_eq!(sum.iterations_per_second, 2.0 * 23837.902265);
         assert_eq!(together(&[], "coremark"), None);
@@ -234,6 +268,8 @@ CoreMark 1.0 : 23837.902265 / GCC12.2.0 -O2 -DPERFORMANCE_RUN=1  -lrt / Heap
         let mark = port(2, Duration::from_millis(200), &stop).unwrap().unwrap();
         assert!(mark.iterations_per_second > 1.0 && mark.seconds >= 0.2, "{mark:?}");
         assert_eq!((mark.cores(), mark.name()), (2, "Rust port of CoreMark"));
+        let (elapsed, cpu) = (mark.elapsed_ns.unwrap(), mark.cpu_ns.unwrap());
+        assert!(elapsed >= 400_000_000 && cpu > 0, "{mark:?}");
         stop.store(true, Ordering::Relaxed);
         assert_eq!(port(1, Duration::from_secs(3600), &stop), Ok(None));
     }

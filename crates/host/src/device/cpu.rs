@@ -131,7 +131,10 @@ fn program(
         return Ok(());
     };
     let report = match coremark::parse(&ran.output) {
-        Ok(report) => report,
+        Ok(report) => {
+            let spent = ran.spent.map(|spent| (spent.elapsed_ns, spent.cpu_ns));
+            Report { spent, ..report }
+        }
         Err(_) if ran.status != Some(0) => return Err(broken(ran.complaint())),
         Err(why) => return Err(broken(why)),
     };
@@ -146,7 +149,11 @@ fn program(
     let Some(ran) = tool::run(bench.reach, &command, COREMARK_LIMIT, bench.stop)? else {
         return Ok(());
     };
-    let reports = separate(&ran.output).map(|text| coremark::parse(&text));
+    let reports = separate(&ran.output).map(|mut text| {
+        let spent = tool::Spent::take(&mut text);
+        let spent = spent.map(|spent| (spent.elapsed_ns, spent.cpu_ns));
+        Ok(Report { spent, ..coremark::parse(&text)? })
+    });
     let reports = reports.collect::<Result<Vec<Report>, _>>().map_err(broken)?;
     if reports.len() as u64 != processes {
         return Err(broken(format!("{} of {processes} processes printed a result", reports.len())));

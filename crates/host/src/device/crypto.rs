@@ -11,8 +11,13 @@ use std::time::Duration;
 
 /// How long a program may take for one algorithm.
 const LIMIT: Duration = Duration::from_secs(60);
-/// Seconds that `openssl speed` measures an algorithm for.
-const SECONDS: u64 = 2;
+/// Seconds that `openssl speed` measures an algorithm for, each time.
+const SECONDS: u64 = 1;
+/// How often it does, or cryptsetup does: the fastest counts. And for a short measurement.
+const REPEATS: usize = 3;
+const REPEATS_QUICK: usize = 2;
+/// Kernels load and test a cipher when it is first asked for, which may take most of a first run.
+const WARM_UP: usize = 1;
 
 /// Measures each algorithm once: XTS by cryptsetup, which asks the kernel as disk encryption does;
 /// the others, and XTS where that does not work, by OpenSSL; what is left by the probe.
@@ -53,11 +58,14 @@ fn programs(
         for algorithm in Algorithm::ALL {
             let Some(command) = cryptsetup::command(&cryptsetup, algorithm) else { continue };
             bench.say(&format!("{algorithm} by cryptsetup"));
-            let Some(ran) = run(bench, &command)? else { return Ok(()) };
-            match cryptsetup::parse(&ran.output, algorithm) {
-                Ok(rate) => add(crypto, algorithm, CryptoMeans::Cryptsetup, rate, None),
+            let read = |printed: &str| cryptsetup::parse(printed, algorithm);
+            let Some(rates) = repeated(bench, &command, WARM_UP, read)? else { return Ok(()) };
+            match rates {
+                Ok(rates) => {
+                    crypto.algorithms.push(rates.of(algorithm, CryptoMeans::Cryptsetup, None));
+                }
                 Err(why) => {
-                    note(bench, "cryptsetup", "AES-XTS", &ran, why);
+                    bench.note(format!("cryptsetup could not measure AES-XTS: {why}"));
                     break;
                 }
             }
@@ -67,42 +75,87 @@ fn programs(
     let openssl = quote(path);
     let Some(ran) = run(bench, &format!("{openssl} version"))? else { return Ok(()) };
     let Some(version) = openssl::version(&ran.output) else {
-        note(bench, "openssl", "anything", &ran, "it does not tell its version".to_owned());
+        let why = complaint(&ran, "it does not tell its version".to_owned());
+        bench.note(format!("openssl could not measure anything: {why}"));
         return Ok(());
     };
-    let seconds = if bench.quick { 1 } else { SECONDS };
     for algorithm in missing(crypto) {
         bench.say(&format!("{algorithm} by OpenSSL"));
-        let command = openssl::command(&openssl, algorithm, seconds);
-        let Some(ran) = run(bench, &command)? else { return Ok(()) };
-        match openssl::parse(&ran.output, algorithm) {
-            Ok(rate) => {
+        let command = openssl::command(&openssl, algorithm, SECONDS);
+        let read = |printed: &str| openssl::parse(printed, algorithm);
+        let Some(rates) = repeated(bench, &command, 0, read)? else { return Ok(()) };
+        match rates {
+            Ok(rates) => {
                 let means = CryptoMeans::Openssl { version: version.clone() };
-                add(crypto, algorithm, means, rate, Some(openssl::MESSAGE_BYTES));
+                crypto.algorithms.push(rates.of(algorithm, means, Some(openssl::MESSAGE_BYTES)));
             }
-            Err(why) => note(bench, "openssl", &algorithm.to_string(), &ran, why),
+            Err(why) => bench.note(format!("openssl could not measure {algorithm}: {why}")),
         }
     }
     Ok(())
+}
+
+/// What several runs of a program gave.
+struct Rates {
+    slowest: u64,
+    fastest: u64,
+    runs: usize,
+    /// What all of them took.
+    spent: Option<tool::Spent>,
+}
+
+impl Rates {
+    fn of(
+        &self,
+        algorithm: Algorithm,
+        means: CryptoMeans,
+        message_bytes: Option<u64>,
+    ) -> CryptoFigure {
+        CryptoFigure {
+            algorithm,
+            means,
+            bytes_per_second: self.fastest,
+            slowest_bytes_per_second: (self.runs > 1).then_some(self.slowest),
+            message_bytes,
+            elapsed_ns: self.spent.map(|spent| spent.elapsed_ns),
+            cpu_ns: self.spent.map(|spent| spent.cpu_ns),
+        }
+    }
+}
+
+/// Runs a program again and again, the first `warm_up` times for nothing. Its rates, or why there
+/// are none; `None` where the user wanted an end.
+fn repeated(
+    bench: &Bench<'_>,
+    command: &str,
+    warm_up: usize,
+    read: impl Fn(&str) -> Result<u64, String>,
+) -> Result<Option<Result<Rates, String>>, Failure> {
+    let repeats = if bench.quick { REPEATS_QUICK } else { REPEATS };
+    let spent = Some(tool::Spent::default());
+    let mut rates = Rates { slowest: u64::MAX, fastest: 0, runs: 0, spent };
+    for number in 0..repeats {
+        let Some(ran) = run(bench, command)? else { return Ok(None) };
+        let rate = match read(&ran.output) {
+            Ok(rate) => rate,
+            Err(why) => return Ok(Some(Err(complaint(&ran, why)))),
+        };
+        if number >= warm_up {
+            rates.slowest = rates.slowest.min(rate);
+            rates.fastest = rates.fastest.max(rate);
+            rates.runs += 1;
+            rates.spent = rates.spent.zip(ran.spent).map(|(sum, more)| sum + more);
+        }
+    }
+    Ok(Some(Ok(rates)))
 }
 
 fn run(bench: &Bench<'_>, command: &str) -> Result<Option<tool::Ran>, Failure> {
     tool::run(bench.reach, &tool::program(command), LIMIT, bench.stop)
 }
 
-fn note(bench: &mut Bench<'_>, program: &str, what: &str, ran: &tool::Ran, why: String) {
-    let why = if ran.status == Some(0) { why } else { ran.complaint() };
-    bench.note(format!("{program} could not measure {what}: {why}"));
-}
-
-fn add(
-    crypto: &mut CryptoFigures,
-    algorithm: Algorithm,
-    means: CryptoMeans,
-    bytes_per_second: u64,
-    message_bytes: Option<u64>,
-) {
-    crypto.algorithms.push(CryptoFigure { algorithm, means, bytes_per_second, message_bytes });
+fn complaint(ran: &tool::Ran, why: String) -> String {
+    if ran.status == Some(0) { why } else { ran.complaint() }
 }
 
 /// Reads a section of the verb `crypto`; of algorithms only those that are missing.
@@ -126,14 +179,22 @@ pub fn take(
                 Some("portable") => Some(CryptoMeans::Portable),
                 _ => None,
             };
-            let (Some(algorithm), Some(means), Some(rate)) =
+            let (Some(algorithm), Some(means), Some(bytes_per_second)) =
                 (algorithm, means, number("bytes_per_second"))
             else {
                 return odd.add("crypto_algorithm: not all of it is there".to_owned());
             };
             let there = crypto.algorithms.iter().any(|figure| figure.algorithm == algorithm);
             if missing.contains(&algorithm) && !there {
-                add(crypto, algorithm, means, rate, number("message_bytes"));
+                crypto.algorithms.push(CryptoFigure {
+                    algorithm,
+                    means,
+                    bytes_per_second,
+                    slowest_bytes_per_second: number("slowest_bytes_per_second"),
+                    message_bytes: number("message_bytes"),
+                    elapsed_ns: number("elapsed_ns"),
+                    cpu_ns: number("cpu_ns"),
+                });
             }
         }
         _ => {}

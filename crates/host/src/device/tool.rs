@@ -19,11 +19,64 @@ const PID: &str = "plimsoll-pid ";
 const SURROUNDINGS: &str = "PATH=$PATH:/usr/local/bin:/usr/local/sbin:/usr/sbin:/sbin; \
                             LC_ALL=C; export PATH LC_ALL; ";
 
+/// What the shell prints after a program: uptimes before and after it, then the times of `times`.
+const UPTIMES: &str = "plimsoll-uptimes ";
+
+/// Time that a program took, and for how much of it it had the processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spent {
+    pub(super) elapsed_ns: u64,
+    pub(super) cpu_ns: u64,
+}
+
+impl std::ops::Add for Spent {
+    type Output = Spent;
+    fn add(self, o: Spent) -> Spent {
+        Spent {
+            elapsed_ns: self.elapsed_ns.saturating_add(o.elapsed_ns),
+            cpu_ns: self.cpu_ns.saturating_add(o.cpu_ns),
+        }
+    }
+}
+
+impl Spent {
+    /// Takes the shell's account out of what was printed; `None` where there is none that can be.
+    pub(super) fn take(output: &mut String) -> Option<Spent> {
+        let lines: Vec<&str> = output.lines().collect();
+        let at = lines.iter().rposition(|line| line.starts_with(UPTIMES))?;
+        // The first line of `times` is the shell's own, the second that of what it ran.
+        let spent = Spent::parse(lines[at], lines.get(at + 2)?);
+        let rest = lines[..at].iter().chain(&lines[at + 3..]);
+        *output = rest.flat_map(|line| [*line, "\n"]).collect();
+        spent
+    }
+
+    fn parse(uptimes: &str, times: &str) -> Option<Spent> {
+        const MOST_SECONDS: f64 = 1e9;
+        let seconds = |word: &str| {
+            let seconds = word.parse::<f64>().ok()?;
+            (0.0..MOST_SECONDS).contains(&seconds).then_some(seconds)
+        };
+        let mut uptimes = uptimes.strip_prefix(UPTIMES)?.split_whitespace().map(seconds);
+        let (from, to) = (uptimes.next()??, uptimes.next()??);
+        // "0m1.980s 0m0.010s": user and system.
+        let mut cpu = times.split_whitespace().map(|word| {
+            let (minutes, rest) = word.strip_suffix('s')?.split_once('m')?;
+            Some(60.0 * seconds(minutes)? + seconds(rest)?)
+        });
+        let cpu = cpu.next()?? + cpu.next()??;
+        let ns = |seconds: f64| (seconds * 1e9).round() as u64;
+        (to > from).then(|| Spent { elapsed_ns: ns(to - from), cpu_ns: ns(cpu) })
+    }
+}
+
 /// What a program left.
 #[derive(Debug, Default)]
 pub(super) struct Ran {
     /// Its exit code.
     pub(super) status: Option<i32>,
+    /// What it took, where the host's shell tells.
+    pub(super) spent: Option<Spent>,
     /// What it printed.
     pub(super) output: String,
     /// The end of what it printed to standard error.
@@ -49,19 +102,27 @@ pub(super) fn in_english(command: &str) -> String {
     format!("{SURROUNDINGS}{command}")
 }
 
-/// A single program, which [`run`] can end.
+/// A single program, which [`run`] can end. The shell stays, to tell what it took.
 pub(super) fn program(command: &str) -> String {
-    format!("echo \"{PID}$$\"; exec {command}")
+    timed(&format!("echo \"{PID}$$\"; exec {command}"))
+}
+
+fn timed(command: &str) -> String {
+    format!(
+        "read -r from rest </proc/uptime; sh -c {}; status=$?; read -r to rest </proc/uptime; \
+         echo \"{UPTIMES}$from $to\"; times; exit $status",
+        quote(command)
+    )
 }
 
 /// As many of a program at once as `count`, each line of what they print with the number of the
-/// one that printed it in front: `3|…`.
+/// one that printed it in front: `3|…`. For each it is told what it took.
 pub(super) fn programs(path: &str, count: u64) -> String {
-    let start = quote(&format!("echo \"{PID}$$\" >&3; exec \"$0\""));
+    let each = timed(&format!("echo \"{PID}$$\" >&3; exec {}", quote(path)));
     format!(
-        "exec 3>&1; i=0; while [ $i -lt {count} ]; do sh -c {start} {} 2>&1 | sed \"s/^/$i|/\" & \
+        "exec 3>&1; i=0; while [ $i -lt {count} ]; do sh -c {} 2>&1 | sed \"s/^/$i|/\" & \
          i=$((i+1)); done; wait",
-        quote(path)
+        quote(&each)
     )
 }
 
@@ -106,9 +167,11 @@ pub(super) fn run(
         return Err(failed(reach, &trouble));
     }
     let ended = channel.finish(SMALL)?;
+    let mut output = without_pids(&String::from_utf8_lossy(&output));
     Ok(Some(Ran {
         status: ended.status,
-        output: without_pids(&String::from_utf8_lossy(&output)),
+        spent: Spent::take(&mut output),
+        output,
         errors: String::from_utf8_lossy(&ended.errors).into_owned(),
     }))
 }
@@ -156,4 +219,90 @@ pub(super) fn found(reach: &dyn Reach, names: &[&str]) -> Result<Vec<(String, St
 /// The path of one of those found.
 pub(super) fn path<'a>(found: &'a [(String, String)], name: &str) -> Option<&'a str> {
     found.iter().find(|(n, _)| n == name).map(|(_, path)| path.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn spent(elapsed_ns: u64, cpu_ns: u64) -> Option<Spent> {
+        Some(Spent { elapsed_ns, cpu_ns })
+    }
+
+    #[test]
+    fn the_shells_account_is_taken_out_of_what_was_printed() {
+        for (printed, expected, rest) in [
+            (
+                "+F:1\nplimsoll-uptimes 10.50 12.50\n0m0.000000s 0m0.010000s\n0m0.950000s 0m0.05s\n",
+                spent(2_000_000_000, 1_000_000_000),
+                "+F:1\n",
+            ),
+            (
+                "plimsoll-uptimes 1 2\n0m0s 0m0s\n1m1.5s 0m0s\nx\n",
+                spent(1_000_000_000, 61_500_000_000),
+                "x\n",
+            ),
+            ("+F:1\n", None, "+F:1\n"),
+            ("plimsoll-uptimes 10.50 12.50\n", None, "plimsoll-uptimes 10.50 12.50\n"),
+            ("plimsoll-uptimes 3 2\n0m0s 0m0s\n0m1s 0m0s\n", None, ""),
+            ("plimsoll-uptimes 2\n0m0s 0m0s\n0m1s 0m0s\n", None, ""),
+            ("plimsoll-uptimes 1 2\n0m0s 0m0s\n0mNaNs 0m-1s\n", None, ""),
+        ] {
+            let mut output = printed.to_owned();
+            assert_eq!(Spent::take(&mut output), expected, "{printed}");
+            assert_eq!(output, rest);
+        }
+    }
+
+    /// By every shell of this machine, the programs' numbers and exit codes too.
+    #[test]
+    fn programs_are_timed_by_the_shell() {
+        use crate::reach::Local;
+        let stop = AtomicBool::new(false);
+        let limit = Duration::from_secs(60);
+        let burn = "sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done; exit 7'";
+        let ran = run(&Local, &program(burn), limit, &stop).unwrap().unwrap();
+        assert_eq!((ran.status, ran.output.as_str()), (Some(7), "done\n"), "{ran:?}");
+        let spent = ran.spent.unwrap();
+        assert!(spent.cpu_ns > 0 && spent.elapsed_ns > 0, "{spent:?}");
+        // One that sleeps has no processor, however busy the machine is.
+        let ran = run(&Local, &program("sleep 1"), limit, &stop).unwrap().unwrap();
+        let spent = ran.spent.unwrap();
+        assert!(spent.elapsed_ns >= 900_000_000 && spent.cpu_ns < 500_000_000, "{spent:?}");
+
+        let ran = run(&Local, &programs("/bin/pwd", 2), limit, &stop).unwrap().unwrap();
+        for number in ["0|", "1|"] {
+            let lines = ran.output.lines().filter_map(|line| line.strip_prefix(number));
+            let mut output: String = lines.flat_map(|line| [line, "\n"]).collect();
+            assert_eq!(output.lines().count(), 4, "{ran:?}");
+            // So short that the uptimes may be one.
+            Spent::take(&mut output);
+            assert!(output.starts_with('/') && output.lines().count() == 1, "{output}");
+        }
+    }
+
+    #[test]
+    fn a_stop_ends_the_program_itself() {
+        use crate::reach::Local;
+        let stop = AtomicBool::new(false);
+        let begun = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(500));
+                stop.store(true, Ordering::Relaxed);
+            });
+            let ran = run(&Local, &program("sleep 3600"), Duration::from_secs(600), &stop).unwrap();
+            assert!(ran.is_none());
+        });
+        assert!(begun.elapsed() < Duration::from_secs(120));
+    }
+
+    proptest! {
+        #[test]
+        fn any_text_is_no_panic(a in "\\PC{0,30}", b in "\\PC{0,30}", c in "\\PC{0,30}") {
+            let mut output = format!("{a}\n{UPTIMES}{b}\n{c}\n0m{a}s 0m{b}s\n");
+            let _ = Spent::take(&mut output);
+        }
+    }
 }

@@ -89,6 +89,10 @@ facts! {
         pub triad_bytes_per_second: Option<u64>,
         /// Whether the arrays held what they should.
         pub verified: Option<bool>,
+        /// How long all four took.
+        pub elapsed_ns: Option<u64>,
+        /// Time on the core; well below `elapsed_ns` where others used it too.
+        pub cpu_ns: Option<u64>,
     }
 
     /// Loads that each wait for the one before, in random order.
@@ -103,6 +107,10 @@ facts! {
         pub latency_ps: Option<u64>,
         /// Whether the loads went round the whole ring.
         pub verified: Option<bool>,
+        /// How long all stretches took.
+        pub elapsed_ns: Option<u64>,
+        /// Time on the core; well below `elapsed_ns` where others used it too.
+        pub cpu_ns: Option<u64>,
     }
 
     /// What it encrypts and hashes.
@@ -171,6 +179,12 @@ pub struct CoreMark {
     pub compiler: String,
     /// The compiler's flags, as the program tells them.
     pub flags: String,
+    /// How long its processes or threads took, of all together; missing where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ns: Option<u64>,
+    /// Time on the cores, of all together; well below `elapsed_ns` where others used them too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
 }
 
 impl CoreMark {
@@ -204,11 +218,21 @@ pub struct CryptoFigure {
     pub algorithm: Algorithm,
     /// What did it.
     pub means: CryptoMeans,
-    /// Bytes encrypted or hashed per second by one core.
+    /// Bytes encrypted or hashed per second by one core, in the fastest repetition.
     pub bytes_per_second: u64,
+    /// The same in the slowest repetition; missing where there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_bytes_per_second: Option<u64>,
     /// Bytes of a message; missing where the program does not tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_bytes: Option<u64>,
+    /// How long all repetitions took; missing where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ns: Option<u64>,
+    /// Time on the core; well below `elapsed_ns` where others used it too, or where hardware beside
+    /// the processor does the work.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
 }
 
 /// An algorithm of those that storage and its transport use.

@@ -2,6 +2,11 @@
 
 use super::{AllRounds, CoreMark, CoreMarkKind, CoreRounds, CryptoMeans, Device, Part};
 
+/// Share of its time that work on one core, or on all, has them where nothing else does.
+const UNDISTURBED: f64 = 0.95;
+/// Slowest repetition by the fastest one where nothing else disturbs.
+const STEADY: f64 = 0.9;
+
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
@@ -15,6 +20,20 @@ pub struct Measured {
     pub value: f64,
     /// Of what.
     pub quantity: Quantity,
+    /// CPU time by elapsed time, of each core that it ran on: what is missing to 1 others had, or a
+    /// quota. `None` where that is not known, or is no measure of the figure.
+    pub cpu_share: Option<f64>,
+    /// The slowest repetition by the fastest, 0 to 1; `None` where there was one, or none is told.
+    pub slowest_share: Option<f64>,
+}
+
+impl Measured {
+    /// Whether the figure tells as much of what ran beside it as of the device: it had less than
+    /// 95% of its cores, or its repetitions are more than 10% apart.
+    pub fn is_disturbed(&self) -> bool {
+        self.cpu_share.is_some_and(|share| share < UNDISTURBED)
+            || self.slowest_share.is_some_and(|share| share < STEADY)
+    }
 }
 
 /// Kinds of figures, and with that their units.
@@ -63,8 +82,9 @@ impl Device {
 
     fn add_cpu(&self, list: &mut Vec<Measured>) {
         let Some(cpu) = &self.cpu else { return };
-        let mut add = |figure: String, by, value, quantity| {
-            list.push(Measured { part: Part::Cpu, figure, by, value, quantity });
+        let mut add = |figure: String, by, value, quantity, cpu_share| {
+            let (part, slowest_share) = (Part::Cpu, None);
+            list.push(Measured { part, figure, by, value, quantity, cpu_share, slowest_share });
         };
         for mark in &cpu.coremark {
             let by = match mark.kind {
@@ -72,32 +92,44 @@ impl Device {
                 CoreMarkKind::Port { .. } => "coremark crate",
             };
             let figure = format!("{}, {}", mark.name(), cores(mark.cores()));
-            add(figure, by, mark.iterations_per_second, Quantity::Iterations);
+            let share = share(mark.cpu_ns, mark.elapsed_ns);
+            add(figure, by, mark.iterations_per_second, Quantity::Iterations, share);
         }
         let by = "probe";
-        if let Some(rounds) = cpu.fastest_core().and_then(|core| core.rounds_per_second) {
-            add("integer rounds, one core".to_owned(), by, rounds as f64, Quantity::Rounds);
+        if let Some((core, rounds)) =
+            cpu.fastest_core().and_then(|c| Some((c, c.rounds_per_second?)))
+        {
+            let name = "integer rounds, one core".to_owned();
+            let share = share(core.cpu_ns, core.elapsed_ns);
+            add(name, by, rounds as f64, Quantity::Rounds, share);
         }
-        if let Some(AllRounds { rounds_per_second: Some(rounds), .. }) = cpu.all {
-            add("integer rounds, all cores".to_owned(), by, rounds as f64, Quantity::Rounds);
+        if let Some(all @ AllRounds { rounds_per_second: Some(rounds), .. }) = &cpu.all {
+            let name = "integer rounds, all cores".to_owned();
+            let elapsed = all.elapsed_ns.zip(all.processes_count);
+            let elapsed = elapsed.map(|(each, count)| each.saturating_mul(count));
+            let share = share(all.cpu_ns, elapsed);
+            add(name, by, *rounds as f64, Quantity::Rounds, share);
         }
     }
 
     fn add_memory(&self, list: &mut Vec<Measured>) {
         let Some(memory) = &self.memory else { return };
-        let mut add = |figure: String, value: f64, quantity| {
-            list.push(Measured { part: Part::Memory, figure, by: "probe", value, quantity });
+        let mut add = |figure: String, value: f64, quantity, cpu_share| {
+            let (part, by, slowest_share) = (Part::Memory, "probe", None);
+            list.push(Measured { part, figure, by, value, quantity, cpu_share, slowest_share });
         };
         for stream in &memory.streams {
             let place = place(stream.cache_level_number);
+            let share = share(stream.cpu_ns, stream.elapsed_ns);
             for (kernel, rate) in stream.kernels() {
-                add(format!("{kernel}, {place}"), rate as f64, Quantity::Bandwidth);
+                add(format!("{kernel}, {place}"), rate as f64, Quantity::Bandwidth, share);
             }
         }
         for figure in &memory.latencies {
             if let Some(latency) = figure.latency_ps {
                 let name = format!("latency, {}", place(figure.cache_level_number));
-                add(name, latency as f64 / 1e12, Quantity::Time);
+                let share = share(figure.cpu_ns, figure.elapsed_ns);
+                add(name, latency as f64 / 1e12, Quantity::Time, share);
             }
         }
     }
@@ -110,6 +142,11 @@ impl Device {
                 by: figure.means.name(),
                 value: figure.bytes_per_second as f64,
                 quantity: Quantity::Bandwidth,
+                cpu_share: share(figure.cpu_ns, figure.elapsed_ns),
+                slowest_share: share(
+                    figure.slowest_bytes_per_second,
+                    Some(figure.bytes_per_second),
+                ),
             });
         }
     }
@@ -125,6 +162,9 @@ impl Device {
                     by: "probe",
                     value: value as f64 / divisor,
                     quantity,
+                    // The processor waits for the disk.
+                    cpu_share: None,
+                    slowest_share: None,
                 }));
             };
             match (sequential, name.as_str()) {
@@ -144,6 +184,23 @@ impl Device {
 }
 
 impl super::CpuFigures {
+    /// The rounds of the cores that are slower than the fastest, one by one.
+    pub fn other_cores(&self) -> impl Iterator<Item = Measured> {
+        let fastest = self.fastest_core();
+        let others = self.cores.iter().filter(move |core| !fastest.is_some_and(|f| f == *core));
+        others.filter_map(|core| {
+            Some(Measured {
+                part: Part::Cpu,
+                figure: format!("integer rounds, core {}", core.core_number?),
+                by: "probe",
+                value: core.rounds_per_second? as f64,
+                quantity: Quantity::Rounds,
+                cpu_share: share(core.cpu_ns, core.elapsed_ns),
+                slowest_share: None,
+            })
+        })
+    }
+
     /// The core that did most rounds; cores of one processor may differ.
     pub fn fastest_core(&self) -> Option<&CoreRounds> {
         self.cores.iter().max_by_key(|core| core.rounds_per_second)
@@ -183,6 +240,12 @@ impl CryptoMeans {
             CryptoMeans::Portable => "portable code",
         }
     }
+}
+
+/// How much of the whole, where both are known and there is a whole.
+fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
+    let (part, whole) = (part?, whole.filter(|whole| *whole > 0)?);
+    Some(part as f64 / whole as f64)
 }
 
 fn place(cache_level: Option<u64>) -> String {

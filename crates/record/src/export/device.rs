@@ -38,6 +38,7 @@ pub fn devices_to_csv(devices: &[Device]) -> Result<String, Failure> {
         "value",
         "unit",
         "measured_by",
+        "cpu_share",
     ];
     table.write_record(header).map_err(told)?;
     for device in devices {
@@ -52,6 +53,7 @@ pub fn devices_to_csv(devices: &[Device]) -> Result<String, Failure> {
                     figure.value.to_string(),
                     figure.quantity.unit().to_owned(),
                     figure.by.to_owned(),
+                    figure.cpu_share.map_or(String::new(), |share| format!("{share:.3}")),
                 ])
                 .map_err(told)?;
         }

@@ -8,7 +8,7 @@ use crate::figure::{BANDWIDTH, COUNT, RATE};
 use crate::table::Columns;
 use crate::text::printable;
 use model::Device;
-use model::device::{CoreMark, CoreMarkKind, Inventory};
+use model::device::{CoreMark, CoreMarkKind, Inventory, Measured, Part};
 use model::units::three_digits;
 
 const NOTHING: &str = "–";
@@ -43,6 +43,12 @@ pub(super) fn section(device: &Device) -> Section {
         columns: std::iter::once(("this device".to_owned(), this)).chain(published).collect(),
     };
     section.claims.push(format!("Published: {SOURCE}."));
+    let beside = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
+    if device.measured().iter().any(|m| beside(m) && m.is_disturbed()) {
+        let warning =
+            "Figures of this device were disturbed, see below: they are no measure of it.";
+        section.warnings.push(warning.to_owned());
+    }
     section.bars.extend(bars(
         &platforms,
         "coremark",

@@ -6,6 +6,7 @@ use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
 use crate::page::Page;
 use crate::style::Style;
 use crate::table::Columns;
+use crate::text::counted;
 use model::Device;
 use model::device::{Measured, Part, Quantity};
 use model::units::three_digits;
@@ -44,6 +45,19 @@ pub fn compare_devices(a: &Device, b: &Device, style: &Style) -> String {
         if !table.rows.is_empty() {
             page.heading(heading(part));
             page.lines(&table.fitted(page.style.columns()));
+        }
+    }
+    for (name, figures) in [("A", &of_a), ("B", &of_b)] {
+        let disturbed = figures.iter().filter(|figure| figure.is_disturbed()).count();
+        if disturbed > 0 {
+            page.warning(
+                "! ",
+                &format!(
+                    "{disturbed} of {} of {name} were disturbed by something else that had the \
+                 processor: `plimsoll show` tells which. Measure again before comparing.",
+                    counted(figures.len() as u64, "figure")
+                ),
+            );
         }
     }
     if !apart.is_empty() {

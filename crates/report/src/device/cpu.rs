@@ -12,8 +12,6 @@ use model::units::three_digits;
 
 /// Up to so many cores have a bar of their own.
 const MOST_BARS: usize = 32;
-/// Below this share of a core, something else used it too.
-const DISTURBED: f64 = 0.9;
 
 pub(super) fn section(device: &Device) -> Section {
     let mut section = Section::new("cpu", heading(Part::Cpu));
@@ -65,7 +63,6 @@ pub(super) fn section(device: &Device) -> Section {
         ));
     }
     section.claims.extend(mhz_from(device));
-    section.claims.extend(disturbed(cpu));
     section.bars.extend(cores(cpu));
     section
 }
@@ -104,20 +101,6 @@ fn mhz_from(device: &Device) -> Option<String> {
             format!("Clock: {}, by {from}; not watched during the measurement.", clock(hertz))
         }),
     }
-}
-
-fn disturbed(cpu: &CpuFigures) -> Option<String> {
-    let shares = cpu.cores.iter().filter_map(|core| {
-        let (cpu, elapsed) = (core.cpu_ns? as f64, core.elapsed_ns? as f64);
-        (elapsed > 0.0).then_some(cpu / elapsed)
-    });
-    let least = shares.fold(f64::INFINITY, f64::min);
-    (least < DISTURBED).then(|| {
-        format!(
-            "Something else used the processor too: the rounds had as little as {:.0}% of a core.",
-            least * 100.0
-        )
-    })
 }
 
 fn cores(cpu: &CpuFigures) -> Option<BarGroup> {

@@ -1,5 +1,6 @@
 //! What it encrypts and hashes, and what that allows.
 
+use super::disturbed::is_disturbed;
 use super::heading;
 use super::told::{BarGroup, Section, Whose};
 use crate::figure::BANDWIDTH;
@@ -17,8 +18,18 @@ pub(super) fn section(device: &Device) -> Section {
         ("one core".to_owned(), rates.collect()),
         ("by".to_owned(), figures.iter().map(means).collect()),
     ];
-    section.claims.extend(disk_ceiling(device, crypto));
-    section.claims.extend(transport_ceiling(device, crypto));
+    for (ceiling, of) in [
+        (disk_ceiling as Ceiling, [Algorithm::Aes256Xts, Algorithm::Aes128Xts]),
+        (transport_ceiling, [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm]),
+    ] {
+        let Some(figure) = first(crypto, of) else { continue };
+        section.claims.push(
+            match is_disturbed(device, Part::Crypto, &figure.algorithm.to_string()) {
+                false => ceiling(device, crypto, figure),
+                true => format!("No ceiling follows from {}: it was disturbed.", figure.algorithm),
+            },
+        );
+    }
     let bar =
         |f: &CryptoFigure| (f.algorithm.to_string(), f.bytes_per_second as f64, Whose::Device);
     if figures.len() > 1 {
@@ -46,40 +57,42 @@ fn means(figure: &CryptoFigure) -> String {
     }
 }
 
-/// Disk encryption: the first of these that has a figure.
-fn disk_ceiling(device: &Device, crypto: &CryptoFigures) -> Option<String> {
-    let figure = first(crypto, [Algorithm::Aes256Xts, Algorithm::Aes128Xts])?;
+/// What a figure allows, in a sentence.
+type Ceiling = fn(&Device, &CryptoFigures, &CryptoFigure) -> String;
+
+/// Disk encryption.
+fn disk_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
     let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
     // What asked the kernel measured the code that encrypts disks.
     let kernel = matches!(figure.means, CryptoMeans::Cryptsetup | CryptoMeans::Kernel { .. });
     let code = if kernel { "" } else { " and the kernel's code is as fast as what was measured" };
-    Some(format!(
+    format!(
         "Disk encryption ({}, LUKS): about {rate} a core at most{}, assuming that the core does \
          nothing else{code}.{}",
         figure.algorithm,
         cores(device, figure),
         doubt(device, crypto, figure)
-    ))
+    )
 }
 
 /// Encrypted transport: one connection's work is one core's.
-fn transport_ceiling(device: &Device, crypto: &CryptoFigures) -> Option<String> {
-    let figure = first(crypto, [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm])?;
+fn transport_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
     let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
     let nics = device.inventory.iter().flat_map(|i| &i.network).flat_map(|network| &network.nics);
     let link = nics.filter_map(|nic| nic.rate_bits_per_second).max();
     let link = link
         .map(|bits| format!("; its fastest link carries {}", BANDWIDTH.value(bits as f64 / 8.0)));
-    Some(format!(
+    format!(
         "Encrypted transport ({}, SMB 3 and TLS): about {rate} at most on one connection{}, assuming \
          that one core works for it, does nothing else, and the server's code is as fast as what \
          was measured.{}",
         figure.algorithm,
         link.unwrap_or_default(),
         doubt(device, crypto, figure)
-    ))
+    )
 }
 
+/// The first of these that has a figure.
 fn first(crypto: &CryptoFigures, of: [Algorithm; 2]) -> Option<&CryptoFigure> {
     of.into_iter().find_map(|a| crypto.algorithms.iter().find(|figure| figure.algorithm == a))
 }

@@ -7,6 +7,7 @@ mod compare;
 mod cpu;
 mod crypto;
 mod disk;
+mod disturbed;
 mod inventory;
 mod memory;
 mod network;
@@ -70,6 +71,7 @@ fn sections(device: &Device) -> Vec<Section> {
         (Part::Crypto, crypto::section(device)),
         (Part::Disk, disk::section(device)),
     ] {
+        section.warnings.extend(disturbed::warnings(device, part));
         for record in device.parts.iter().filter(|record| record.part == part) {
             section.remarks.extend(record.notes.iter().map(|note| printable(note)));
             section.warnings.extend(record.failures.iter().map(failure));
