@@ -2,6 +2,12 @@
 
 use crate::gather::Gathered;
 use model::{CpuTimes, HostLoad, Study, Trial, Workload};
+use stats::interval::{Interval, t_interval};
+
+/// One trial tells nothing of how the idle baseline varies. What it cost is above idle if it is more
+/// than so much of the baseline, and more than so many seconds: two ticks.
+const BASELINE_VARIES: f64 = 0.5;
+const TICKS_SECONDS: f64 = 0.02;
 
 /// What was seen of one host.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,10 +39,17 @@ pub struct HostWork {
     /// Busy share of its busiest core, the mean of the trials.
     pub busiest_core: f64,
     /// CPU seconds by class that one operation cost: busy minus idle baseline. The classes that are
-    /// not busy are 0. `None` without operations.
+    /// not busy are 0. A class may be below 0: see `above_idle`. `None` without operations.
     pub per_operation: Option<CpuTimes>,
     /// The same per payload byte.
     pub per_byte: Option<CpuTimes>,
+    /// CPU seconds that an operation cost in each trial, with the interval of their mean (Student's
+    /// t, at the study's confidence). `None` below two trials.
+    pub operation_interval: Option<Interval>,
+    /// The same per payload byte.
+    pub byte_interval: Option<Interval>,
+    /// Whether the cost can be told from what the host does anyway.
+    pub above_idle: bool,
 }
 
 /// Every host that has loads, in the order of their first appearance.
@@ -61,14 +74,17 @@ pub(crate) fn hosts(
             let targets = gathered.targets(workload).iter();
             targets.filter(|target| takes_part(**target)).map(move |target| (workload, *target))
         });
-        let work = cells.filter_map(|(w, target)| work(&gathered.complete(target, w), host));
+        let confidence = study.plan.confidence;
+        let work =
+            cells.filter_map(|(w, target)| work(&gathered.complete(target, w), host, confidence));
         let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
         HostFindings {
             host: host.to_owned(),
             work: work.collect(),
             watching: rate(loads().map(|load| (load.watcher_cpu_seconds, load.seconds))),
             seen_and_ran: rate(loads().map(|load| (load.run_seconds, load.seconds)))
-                .zip(rate(loads().map(|load| (Some(load.cpu.busy().0), load.seconds))))
+                // The scheduler may count stolen time as run.
+                .zip(rate(loads().map(|l| (Some(l.cpu.busy().0 + l.cpu.steal), l.seconds))))
                 .map(|(ran, seen)| (seen, ran)),
         }
     };
@@ -86,7 +102,7 @@ fn rate(parts: impl Iterator<Item = (Option<f64>, f64)>) -> Option<f64> {
     (seconds > 0.0).then(|| cpu / seconds).filter(|rate| rate.is_finite())
 }
 
-fn work(trials: &[&Trial], host: &str) -> Option<HostWork> {
+fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
     let loads: Vec<(&Trial, &HostLoad)> =
         trials.iter().filter_map(|trial| Some((*trial, load_of(trial, host)?))).collect();
     let (first, _) = loads.first()?;
@@ -102,6 +118,21 @@ fn work(trials: &[&Trial], host: &str) -> Option<HostWork> {
         busiest += load.cores_busy.iter().copied().fold(0.0, f64::max) / loads.len() as f64;
     }
     let per = |count: u128| caused.filter(|_| count > 0).map(|cpu| cpu * (1.0 / count as f64));
+    let interval = |count: fn(&Trial) -> u64| {
+        let costs = loads.iter().filter(|(trial, _)| count(trial) > 0);
+        let costs: Vec<f64> =
+            costs.map(|(trial, load)| load.caused().0 / count(trial) as f64).collect();
+        t_interval(&costs, confidence)
+    };
+    let operation_interval = interval(|trial| trial.result.series.totals().0);
+    let byte_interval = interval(|trial| trial.result.series.totals().1);
+    let above_idle = match operation_interval {
+        Some(interval) => interval.low > 0.0,
+        None => loads.iter().all(|(_, load)| {
+            let idle = load.cpu.busy().0 - load.caused().0;
+            load.caused().0 > TICKS_SECONDS + BASELINE_VARIES * idle
+        }),
+    };
     let total = cpu.total();
     (total > 0.0 && total.is_finite()).then(|| HostWork {
         workload: first.cell.workload.clone(),
@@ -111,6 +142,9 @@ fn work(trials: &[&Trial], host: &str) -> Option<HostWork> {
         busiest_core: busiest,
         per_operation: per(operations),
         per_byte: per(bytes),
+        operation_interval,
+        byte_interval,
+        above_idle,
     })
 }
 
@@ -130,7 +164,7 @@ fn caused_by_class(load: &HostLoad) -> Option<CpuTimes> {
         system: of(|c| c.system),
         irq: of(|c| c.irq),
         softirq: of(|c| c.softirq),
-        steal: of(|c| c.steal),
+        steal: 0.0,
         idle: 0.0,
         iowait: 0.0,
     })

@@ -6,6 +6,7 @@ mod support;
 
 use explain::{Scale, across, blocks_needed, findings};
 use model::units::Bytes;
+use model::{CpuTimes, HostLoad, Series, Window};
 use model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use proptest::prelude::*;
 use stats::stein::Stein;
@@ -152,6 +153,55 @@ fn a_single_target_is_judged_by_its_level() {
     let expected = stein.ratio_interval(&LOGS).unwrap();
     assert!((level.interval.unwrap().high / 1e8 - expected.high).abs() < 1e-9);
     assert_eq!(level.scale, Scale::Log);
+}
+
+/// A trial of 1000 operations of 4 KiB a second, and a host that is 0.5 of a core busy anyway, its
+/// classes as far from that as given.
+fn beside_other_work(study: &mut Study, block: u32, user: f64, system: f64) {
+    add(study, block, 0, READ, 1e8);
+    let trial = study.trials.last_mut().unwrap();
+    let window = Window { read_ops: 10_000, read_bytes: 40_960_000, ..Window::default() };
+    trial.result.series = Series { window_seconds: 10.0, windows: vec![window] };
+    let idle = CpuTimes { user: 0.3, system: 0.2, ..CpuTimes::default() };
+    let more = CpuTimes { user, system, steal: 7.0, idle: 8.0, ..CpuTimes::default() };
+    trial.loads = vec![HostLoad {
+        host: "local".to_owned(),
+        seconds: 10.0,
+        cpu: idle * 10.0 + more,
+        idle_baseline: 0.5,
+        idle: Some(idle),
+        ..HostLoad::default()
+    }];
+}
+
+#[test]
+fn a_cost_within_what_a_host_does_anyway_is_told_from_one_above_it() {
+    let work = |costs: &[(f64, f64)]| {
+        let mut study = empty(&["/srv/data"], &[READ]);
+        for (block, (user, system)) in (0..).zip(costs) {
+            beside_other_work(&mut study, block, *user, *system);
+        }
+        findings(&study).hosts[0].work[0].clone()
+    };
+    // Six trials around nothing; one class below its baseline on average.
+    let noise = [(0.5, -0.6), (-0.4, 0.3), (0.3, -0.5), (-0.2, 0.1), (0.4, -0.2), (-0.1, 0.2)];
+    let found = work(&noise);
+    assert!(!found.above_idle, "{found:?}");
+    let interval = found.operation_interval.unwrap();
+    assert!(interval.low < 0.0 && interval.high > 0.0 && interval.high < 1e-4, "{interval:?}");
+    assert!((found.byte_interval.unwrap().high - interval.high / 4096.0).abs() < 1e-15);
+    // As much as the baseline is off, added to each: it is told, to the digit.
+    let above = noise.map(|(user, system)| (user + 2.0, system));
+    let found = work(&above);
+    assert!(found.above_idle);
+    let (mean, per) = (12.0 - 0.2, found.per_operation.unwrap());
+    assert!((per.busy().0 - mean / 60_000.0).abs() < 1e-12, "{per:?}");
+    assert_eq!(per.steal, 0.0, "what others had is no cost of the host");
+
+    // One trial has no interval: half of the baseline more is needed.
+    assert!(!work(&[(2.4, 0.0)]).above_idle && work(&[(2.4, 0.2)]).above_idle);
+    assert_eq!(work(&[(2.4, 0.0)]).operation_interval, None);
+    assert!(!work(&[(-1.0, 0.5)]).above_idle);
 }
 
 #[test]

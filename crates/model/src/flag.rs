@@ -80,6 +80,13 @@ pub enum Flag {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         celsius: Option<f64>,
     },
+    /// A hypervisor took a part of a host's CPU time for others.
+    Stolen {
+        /// Which host.
+        host: String,
+        /// Share (0..1) of the time of all its cores.
+        share: f64,
+    },
     /// Tick accounting did not see what ran.
     HiddenFromTicks {
         /// Which host.
@@ -223,6 +230,7 @@ impl Flag {
             | Flag::BusyRaid { host, .. }
             | Flag::ServerSaturated { host, .. }
             | Flag::Throttled { host, .. }
+            | Flag::Stolen { host, .. }
             | Flag::HiddenFromTicks { host, .. }
             | Flag::NotWatched { host, .. }
             | Flag::HostLost { host, .. }

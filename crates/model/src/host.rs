@@ -85,7 +85,7 @@ pub struct CpuTimes {
     pub irq: f64,
     /// Soft interrupts: most of the network's work.
     pub softirq: f64,
-    /// Taken by the hypervisor.
+    /// Taken by the hypervisor for others: neither busy nor idle.
     pub steal: f64,
 }
 
@@ -95,14 +95,15 @@ pub struct CpuTimes {
 pub struct CpuSeconds(pub f64);
 
 impl CpuTimes {
-    /// Busy time: user, nice, system, irq, softirq, steal (method, section 2).
+    /// Busy time: user, nice, system, irq, softirq. What a hypervisor took for others (`steal`) is
+    /// no work of this host (method, section 2).
     pub fn busy(&self) -> CpuSeconds {
-        CpuSeconds(self.user + self.nice + self.system + self.irq + self.softirq + self.steal)
+        CpuSeconds(self.user + self.nice + self.system + self.irq + self.softirq)
     }
 
     /// All classes together.
     pub fn total(&self) -> f64 {
-        self.busy().0 + self.idle + self.iowait
+        self.busy().0 + self.idle + self.iowait + self.steal
     }
 
     /// The same done to every class.

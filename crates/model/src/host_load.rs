@@ -68,7 +68,15 @@ impl HostLoad {
     /// where the baseline was busier than the trial: cutting such values off, or leaving them out,
     /// would make the mean over the trials too large.
     pub fn caused(&self) -> CpuSeconds {
-        CpuSeconds(self.cpu.busy().0 - self.idle_baseline * self.seconds)
+        // By class where it is known: in older records the sum holds stolen time too.
+        let idle = self.idle.map_or(self.idle_baseline, |idle| idle.busy().0);
+        CpuSeconds(self.cpu.busy().0 - idle * self.seconds)
+    }
+
+    /// Share (0..1) of the time of its cores that a hypervisor took for others.
+    pub fn stolen(&self) -> f64 {
+        let total = self.cpu.total();
+        if total > 0.0 { self.cpu.steal / total } else { 0.0 }
     }
 }
 

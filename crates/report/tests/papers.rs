@@ -7,7 +7,7 @@ mod imports;
 mod support;
 
 use model::units::Bytes;
-use model::{Ended, Flag, NfsTarget, Outcome, Pattern, Study, StudyId, Target};
+use model::{Ended, Flag, Measure, Metric, NfsTarget, Outcome, Pattern, Study, StudyId, Target};
 use proptest::prelude::*;
 use report::{Paper, redact};
 use support::{TWO, furnish, measured, plain, rate};
@@ -16,6 +16,8 @@ use support::{TWO, furnish, measured, plain, rate};
 const CHECK_LIMIT: usize = 300_000;
 /// Whatever there is.
 const LIMIT: usize = 2_000_000;
+
+const WIDE: report::Style = report::Style { width: 120, colour: false };
 
 fn html(study: &Study) -> String {
     Paper::new(std::slice::from_ref(study)).html()
@@ -121,6 +123,58 @@ fn a_check_with_a_watched_server() {
     assert!(page.contains("ssh://root@nas was busiest at"), "in the answer");
     let terminal = report::study(&study, &report::Style { width: 100, colour: false });
     insta::assert_snapshot!(terminal.split("CPU of this machine\n").nth(1).unwrap());
+}
+
+/// The column of costs once said "-26.8 of sys".
+#[test]
+fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
+    let mut study = measured(&TWO, 6);
+    furnish(&mut study, 0.1);
+    support::watch(&mut study, "ssh://root@nas");
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = words(report::study(&study, &WIDE));
+    let page = html(&study);
+    assert!(!told.contains("distinguishable") && !page.contains("distinguishable"), "{told}");
+
+    // The same with a baseline as busy as the trials, one class of it far busier.
+    for trial in &mut study.trials {
+        let sign = if trial.block.unwrap_or(0) % 2 == 0 { 1.0 } else { -1.0 };
+        let count = trial.result.series.totals();
+        for load in &mut trial.loads {
+            let mut idle = load.cpu * (1.0 / load.seconds);
+            (idle.system, idle.user) = (2.0 * idle.system, idle.user - 0.9 * idle.system);
+            load.idle = Some(idle * (1.0 + 0.3 * sign));
+            load.idle_baseline = load.idle.unwrap().busy().0;
+            let caused = load.caused().0;
+            let (operation, byte) = match load.host.as_str() {
+                "local" => (Measure::MachineCpuPerOp, Measure::MachineCpuPerByte),
+                _ => (Measure::ServerCpuPerOp, Measure::ServerCpuPerByte),
+            };
+            for (measure, count) in [(operation, count.0), (byte, count.1)] {
+                let metric = Metric::all(measure);
+                if trial.result.quantities.contains_key(&metric) {
+                    trial.result.quantities.insert(metric, caused / count as f64);
+                }
+            }
+        }
+    }
+    let markdown = Paper::new(std::slice::from_ref(&study)).markdown(None);
+    for text in [words(report::study(&study, &WIDE)), words(html(&study)), words(markdown)] {
+        assert!(text.contains("not distinguishable from idle"), "{text}");
+        assert!(text.contains("< ") || text.contains("&lt; "), "{text}");
+        for unit in [" s/GB", " s/100k"] {
+            for (at, _) in text.match_indices(unit) {
+                let figure = text[..at].rsplit(' ').next().unwrap();
+                assert!(!figure.contains('-') && !figure.contains('\u{2212}'), "{figure}{unit}");
+            }
+        }
+        for class in ["sys -", "usr -", "sirq -", "[-"] {
+            assert!(!text.contains(class), "{class} in {text}");
+        }
+    }
+    // Raw values stay in what is exported.
+    let negative = |trial: &model::Trial| trial.loads.iter().any(|load| load.caused().0 < 0.0);
+    assert!(study.trials.iter().any(negative));
 }
 
 #[test]

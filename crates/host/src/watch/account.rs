@@ -15,6 +15,8 @@ const MOST_DEVICES: usize = 16;
 const THROTTLED: f64 = 0.05;
 /// Busy share of a core at which its clock should be what it can be.
 const UNDER_LOAD: f64 = 0.5;
+/// Share of its CPU time that a host may lose to others before it is worth a warning.
+const STOLEN: f64 = 0.02;
 /// CPU seconds that tasks ran and ticks did not see: so many a second, and so many in all, may be
 /// chance.
 const HIDDEN_A_SECOND: f64 = 0.1;
@@ -141,6 +143,10 @@ impl Account {
             let celsius = self.total.temperature_celsius;
             flags.push(Flag::Throttled { host: host(), from_hertz, to_hertz, celsius });
         }
+        let share = self.total.stolen();
+        if share > STOLEN {
+            flags.push(Flag::Stolen { host: host(), share });
+        }
         flags.extend(self.hidden());
         flags
     }
@@ -148,7 +154,7 @@ impl Account {
     /// Work that ticks did not see. Steal counts as seen, for the scheduler may count it as run.
     fn hidden(&self) -> Option<Flag> {
         let total = &self.total;
-        let (ran, seen) = (total.run_seconds?, total.cpu.busy().0);
+        let (ran, seen) = (total.run_seconds?, total.cpu.busy().0 + total.cpu.steal);
         (ran - seen > HIDDEN_A_SECOND * total.seconds + HIDDEN_IN_ALL).then(|| {
             Flag::HiddenFromTicks {
                 host: total.host.clone(),

@@ -45,6 +45,11 @@ impl Flag {
                     to_hertz * 1e-6
                 )
             }
+            Flag::Stolen { host, share } => format!(
+                "the hypervisor of {} took {:.0}% of its CPU time for others",
+                place(host),
+                share * 100.0
+            ),
             Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => format!(
                 "{host} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
                  by its ticks, {by_scheduler:.2} by its scheduler"
@@ -138,6 +143,11 @@ impl Flag {
             }
             Flag::Throttled { .. } => {
                 "Cool it, or measure longer: figures before and after are not comparable.".into()
+            }
+            Flag::Stolen { .. } => {
+                "Figures are of what was left of it: run again when its neighbours are quiet, or on a \
+                 machine of its own."
+                    .into()
             }
             Flag::HiddenFromTicks { .. } => {
                 "Do not rely on this host's CPU figures: work in step with the tick is not in them.".into()

@@ -50,6 +50,7 @@ pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: Some(x) },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: None },
         Flag::HiddenFromTicks { host: host(), by_ticks: x, by_scheduler: x },
+        Flag::Stolen { host: host(), share: x },
         Flag::NotWatched { host: host(), reason: host() },
         Flag::HostLost { host: host(), reason: host() },
         Flag::HostRestarted { host: host() },

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::names;
-use crate::text::listed;
+use crate::text::{capital, listed};
 use crate::verdict::{percent, percents};
 use explain::{Ratio, TargetFindings, WorkloadFindings};
 use model::units::three_digits;
@@ -41,6 +41,37 @@ pub(super) fn server_measure(found: &WorkloadFindings) -> Measure {
     }
 }
 
+/// Whether a host's CPU for this work, busy minus idle, may as well be none. plimsoll's own client
+/// is measured by itself: it is never.
+pub(super) fn is_as_idle(
+    shown: &Shown<'_>,
+    found: &WorkloadFindings,
+    target: &TargetFindings,
+    metric: Metric,
+) -> bool {
+    let of_server = match metric.measure {
+        Measure::MachineCpuPerByte | Measure::MachineCpuPerOp => false,
+        Measure::ServerCpuPerByte | Measure::ServerCpuPerOp => true,
+        _ => return false,
+    };
+    let Some(level) = target.levels.get(&metric) else { return false };
+    if level.estimate <= 0.0 || level.interval.is_some_and(|interval| interval.low <= 0.0) {
+        return true;
+    }
+    let client = shown.study.plan.client().to_string();
+    let concerns = |host: &str| match of_server {
+        false => host == client,
+        true => shown.study.plan.hosts.iter().any(|s| s.is(host) && s.serves(target.target)),
+    };
+    let hosts = shown.findings.hosts.iter().filter(|host| concerns(&host.host));
+    let mut work = hosts
+        .flat_map(|host| &host.work)
+        .filter(|work| work.target == target.target && work.workload == found.workload)
+        .peekable();
+    // One trial has no interval: its host's baseline tells. Of several hosts one is enough.
+    level.interval.is_none() && work.peek().is_some() && work.all(|work| !work.above_idle)
+}
+
 fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
     !matches!(shown.study.plan.targets.get(target), None | Some(Target::Directory(_)))
 }
@@ -74,7 +105,15 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
     if found.targets.iter().any(|t| t.levels.contains_key(&server)) {
         parts.push("server CPU: its own hosts, busy minus idle".to_owned());
     }
-    (!parts.is_empty()).then(|| format!("CPU: {}.", parts.join("; ")))
+    let as_idle = found
+        .targets
+        .iter()
+        .any(|t| t.levels.keys().any(|metric| is_as_idle(shown, found, t, *metric)));
+    let note = match as_idle {
+        true => format!(" {}: {}", capital(super::hosts::AS_IDLE), super::hosts::UPPER_END),
+        false => String::new(),
+    };
+    (!parts.is_empty()).then(|| format!("CPU: {}.{note}", parts.join("; ")))
 }
 
 /// The ratio B/A of the CPU that the same work needs, where it is the same kind of CPU:

@@ -10,6 +10,7 @@ use crate::verdict::percent;
 use explain::{HostFindings, HostWork};
 use model::units::three_digits;
 use model::{CpuTimes, HostFacts, WatchedBy};
+use stats::interval::Interval;
 
 /// Tables of every host where servers were watched: the client's stands beside them.
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
@@ -57,11 +58,16 @@ const STEAL: f64 = 0.0005;
 const WORTH_SAYING: f64 = 0.01;
 /// Classes that a cost is told in.
 const MOST_CLASSES: usize = 3;
+/// What stands behind "<".
+pub(super) const UPPER_END: &str = "what the host does anyway varies by more than the work cost; \"<\" is the upper end of the interval.";
 /// A cell with nothing to say.
 const NOTHING: &str = "–";
 
-/// What work cost the host.
-type Cost = fn(&HostWork) -> Option<CpuTimes>;
+/// What work cost the host, and the interval of that.
+type Cost = fn(&HostWork) -> (Option<CpuTimes>, Option<Interval>);
+
+/// Said of a cost that may as well be none.
+pub(super) const AS_IDLE: &str = "not distinguishable from idle";
 
 /// A row for each workload and target.
 fn rows(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
@@ -93,17 +99,28 @@ pub(crate) fn classes(shown: &Shown<'_>, host: &HostFindings) -> Columns {
 pub(crate) fn costs(shown: &Shown<'_>, host: &HostFindings) -> Columns {
     let mut columns = Vec::new();
     let costs: [(&str, Kind, Cost); 2] = [
-        ("CPU an\noperation", CPU_PER_100K, |work| work.per_operation),
-        ("CPU\na GB", CPU_PER_GB, |work| work.per_byte),
+        ("CPU an\noperation", CPU_PER_100K, |work| (work.per_operation, work.operation_interval)),
+        ("CPU\na GB", CPU_PER_GB, |work| (work.per_byte, work.byte_interval)),
     ];
     for (heading, kind, of) in costs {
-        let text = |cost: CpuTimes| kind.value(cost.busy().0);
-        let cells = host.work.iter().map(|work| of(work).map_or(NOTHING.to_owned(), text));
+        let cells = host.work.iter().map(|work| match (of(work), work.above_idle) {
+            ((Some(cost), _), true) => kind.value(cost.busy().0),
+            ((Some(_), interval), false) => at_most(kind, interval),
+            ((None, _), _) => NOTHING.to_owned(),
+        });
         columns.push((heading.to_owned(), cells.collect()));
     }
     columns.push(("of it".to_owned(), host.work.iter().map(by_class).collect()));
     columns.retain(|(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NOTHING));
     Columns { rows: rows(shown, host), columns }
+}
+
+/// "< 3.21 s/GB", the upper end of an interval that reaches down to nothing.
+pub(super) fn at_most(kind: Kind, interval: Option<Interval>) -> String {
+    match interval.filter(|interval| interval.high > 0.0) {
+        Some(interval) => format!("< {}", kind.value(interval.high)),
+        None => NOTHING.to_owned(),
+    }
 }
 
 /// What the cost is made of, in the unit that the pattern is told in: "sys 3.27, usr 1.31".
@@ -113,13 +130,16 @@ fn by_class(work: &HostWork) -> String {
         false => (work.per_operation, CPU_PER_100K),
     };
     let Some(cost) = cost else { return NOTHING.to_owned() };
+    if !work.above_idle {
+        return AS_IDLE.to_owned();
+    }
     let (unit, _) = kind.unit(1.0);
     let all = cost.busy().0;
-    let mut classes: Vec<(&str, f64)> = CLASSES
-        .iter()
-        .map(|(name, class)| (*name, class(&cost)))
-        .filter(|(_, seconds)| seconds.abs() > WORTH_SAYING * all.abs())
-        .collect();
+    let mut classes: Vec<(&str, f64)> =
+        CLASSES.iter().map(|(name, class)| (*name, class(&cost))).collect();
+    // A class below its baseline shows by how much the baseline is off, and that others may be too.
+    let noise = classes.iter().map(|(_, seconds)| -seconds).fold(WORTH_SAYING * all, f64::max);
+    classes.retain(|(_, seconds)| *seconds > noise);
     classes.sort_by(|a, b| b.1.total_cmp(&a.1));
     let said: Vec<String> = classes
         .iter()
@@ -143,7 +163,7 @@ pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
         };
         let mut classes: Vec<(&str, f64)> = CLASSES
             .iter()
-            .filter(|(name, _)| !["idle", "io"].contains(name))
+            .filter(|(name, _)| !["idle", "io", "steal"].contains(name))
             .map(|(name, class)| (*name, class(&work.shares)))
             .filter(|(_, share)| *share >= WORTH_SAYING)
             .collect();
@@ -171,6 +191,9 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
          warm-up and final flush included."
             .to_owned(),
     ];
+    if host.work.iter().any(|work| !work.above_idle) {
+        said.push(format!("{}: {}", capital(AS_IDLE), UPPER_END));
+    }
     let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host);
     let Some(facts) = facts else { return said };
     if let (Some(watching), Some(by)) = (host.watching, facts.watched_by) {

@@ -1,5 +1,6 @@
 //! One workload: a table of levels, and each further target against the first.
 
+use super::hosts::at_most;
 use super::{Shown, cpu, imported, mounts};
 use crate::figure::{self, BANDWIDTH, Kind, RATE, TIME, ends};
 use crate::names;
@@ -73,7 +74,13 @@ pub(crate) fn table(
         let levels: Vec<_> =
             rows.iter().map(|(_, line)| line.0.levels.get(&metric(line))).collect();
         if levels.iter().any(Option::is_some) {
-            columns.columns.push((heading, levels.iter().map(|l| cell(kind, *l)).collect()));
+            let cells = rows.iter().zip(&levels).map(|((_, line), level)| match level {
+                Some(level) if cpu::is_as_idle(shown, found, line.0, metric(line)) => {
+                    at_most(kind, level.interval)
+                }
+                level => cell(kind, *level),
+            });
+            columns.columns.push((heading, cells.collect()));
         }
     };
     for (measure, heading, kind) in COLUMNS {

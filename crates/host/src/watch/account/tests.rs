@@ -81,6 +81,33 @@ fn looks_add_up() {
     assert_eq!(account.flags(), []);
 }
 
+/// What a hypervisor takes for others is no load and no cost of the host; above 2% it is told.
+#[test]
+fn stolen_time_is_neither_busy_nor_caused() {
+    let with = |seconds: u64, steal: f64| {
+        let mut sample = sample(seconds);
+        let stolen = CpuTimes { steal, ..CpuTimes::default() };
+        sample.cpu = sample.cpu + stolen;
+        sample.cores[0] = sample.cores[0] + stolen;
+        sample.cores[1].idle -= steal;
+        sample.cpu.idle -= steal;
+        sample
+    };
+    let idle = CpuTimes { user: 0.25, steal: 0.5, ..CpuTimes::default() };
+    let mut account = Account::new("nas", Hardware::default(), Some(Idle(idle)));
+    account.add(&with(0, 0.0));
+    account.add(&with(4, 0.12)).unwrap();
+    assert_eq!(account.flags(), [], "1.5% of two cores");
+    account.add(&with(8, 1.6)).unwrap();
+    let load = account.load().unwrap();
+    assert_eq!((load.cpu.steal, load.cpu.busy().0, load.idle_baseline), (1.6, 6.0, 0.25));
+    assert_eq!(load.caused().0, 6.0 - 8.0 * 0.25);
+    assert!((load.stolen() - 0.1).abs() < 1e-9 && (load.cpu.total() - 16.0).abs() < 1e-9);
+    assert!((load.cores_busy[0] - 6.0 / 9.6).abs() < 1e-9, "{:?}", load.cores_busy);
+    assert!(matches!(&account.flags()[..], [Flag::Stolen { host, share }]
+        if host == "nas" && (share - 0.1).abs() < 1e-9));
+}
+
 #[test]
 fn many_looks_become_few_stretches_of_the_same_sum() {
     let mut account = account();
