@@ -85,12 +85,14 @@ fn dialects_signing_and_encryption_that_one_side_refuses() {
     let server = Samba::start(&stage, old).unwrap();
     let url = |options: &str| format!("{}{options}", server.url("films"));
     let guest = format!("{}?sign=on", server.guest_url("films"));
+    let stranger = server.guest_url("films").replace("smb://", "smb://stranger@");
     assert_rows(
         &program(),
         vec![
             row("too new a dialect", url("?vers=3.1.1"), 3, &["3.1.1", "vers="]),
             row("no encryption to be had", url("?encrypt=on"), 5, &["encrypt=on", "vers="]),
             row("guests cannot sign", guest, 4, &["guest", "USER"]),
+            row("a password not looked at", stranger, 4, &["as a guest only", "guest=allow"]),
         ],
     );
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);

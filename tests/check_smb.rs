@@ -41,7 +41,7 @@ fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
         assert_eq!(cells.len(), 10, "every cell once in block {block}");
     }
     let facts = &study.targets[1];
-    assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
+    assert_eq!(facts.protocol, "SMB 3.1.1, signed with AES-128-GMAC");
     assert_eq!((&*facts.given, &*facts.client_cache), (&*smb_url, "none"));
     let wire = study.trials.iter().find(|t| t.cell.target == 1).unwrap();
     assert!(wire.result.ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
@@ -149,7 +149,8 @@ fn every_dialect_signed_and_encrypted() {
     let server = Samba::start(&stage, SambaConfig::new(shares)).unwrap();
     let program = program();
     for (share, options, protocol) in [
-        ("films", "vers=2.0.2", "SMB 2.0.2, not signed"),
+        ("films", "vers=2.0.2&sign=off", "SMB 2.0.2, not signed"),
+        ("films", "vers=2.1", "SMB 2.1, signed with HMAC-SHA256"),
         ("films", "vers=2.0.2&sign=on", "SMB 2.0.2, signed with HMAC-SHA256"),
         ("films", "vers=2.1&sign=on", "SMB 2.1, signed with HMAC-SHA256"),
         ("films", "vers=3.0&sign=on", "SMB 3.0, signed with AES-128-CMAC"),
@@ -203,6 +204,13 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     let study = guest.latest();
     assert_sound(&study);
     assert!(study.targets[0].notes.iter().any(|n| n == "as a guest"), "{:?}", study.targets[0]);
+    // A user whom the server does not know is a guest only where that is allowed.
+    let stranger = server.guest_url("films").replace("smb://", "smb://stranger@");
+    signed.run(&arguments(&format!("{stranger}?guest=allow"))).expect(0);
+    let facts = &signed.latest().targets[0];
+    assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
+    let note = "the server took stranger for a guest";
+    assert!(facts.notes.iter().any(|n| n == note), "{facts:?}");
     assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
 }
 

@@ -49,13 +49,15 @@ fn what_is_written_is_on_the_servers_disk() {
     let disk = server.directory("my films Übung").unwrap();
     let url = server.url("my films Übung");
     for (options, protocol) in [
-        ("", "SMB 3.1.1, not signed"),
+        ("", "SMB 3.1.1, signed with AES-128-GMAC"),
+        ("?sign=off", "SMB 3.1.1, not signed"),
         ("?sign=on", "SMB 3.1.1, signed with AES-128-GMAC"),
         ("?encrypt=on", "SMB 3.1.1, encrypted with AES-128-GCM"),
         ("?vers=3.0.2&sign=on", "SMB 3.0.2, signed with AES-128-CMAC"),
         ("?vers=3.0&encrypt=on", "SMB 3.0, encrypted with AES-128-CCM"),
         ("?vers=2.1&sign=on", "SMB 2.1, signed with HMAC-SHA256"),
-        ("?vers=2.0.2", "SMB 2.0.2, not signed"),
+        ("?vers=2.0.2", "SMB 2.0.2, signed with HMAC-SHA256"),
+        ("?vers=2.0.2&sign=off", "SMB 2.0.2, not signed"),
     ] {
         let share = open(&format!("{url}{options}")).unwrap();
         let facts = share.facts();

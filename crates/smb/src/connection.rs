@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::guard::{Guard, TRANSFORM_HEADER};
 use crate::message::{
-    HEADER_BYTES, Reply, ReplyHeader, Request, RequestHeader, UNASKED, next_message,
+    Expected, HEADER_BYTES, Reply, ReplyHeader, Request, RequestHeader, UNASKED, next_message,
 };
 use smb2::types::Command;
 use std::io::IoSlice;
@@ -158,6 +158,8 @@ impl Connection {
             awaited.push(Awaited {
                 command: request.command,
                 message_id: self.next_message_id,
+                credits_wanted: header.credits_wanted,
+                postponed: false,
                 reply: None,
             });
             self.next_message_id += u64::from(charge);
@@ -229,29 +231,21 @@ impl Connection {
                 .iter_mut()
                 .find(|request| request.message_id == header.message_id)
                 .ok_or(Error::UnknownMessage(header.message_id))?;
+            let mut credits = header.credits.into();
             if !was_sealed {
-                self.verify(&mut frame[range.clone()], &header)?;
+                self.guard.verify(&mut frame[range.clone()], &header)?;
+                if self.guard.lacks_signature(&header) {
+                    credits = header.unsigned_interim(&request.expected(self.session_id))?;
+                }
             }
-            self.credits = self.credits.saturating_add(header.credits.into());
-            if !header.is_interim() {
+            self.credits = self.credits.saturating_add(credits);
+            if header.is_interim() {
+                request.postponed = true;
+            } else {
                 request.take(&frame[range], header)?;
             }
         }
         Ok(())
-    }
-
-    /// Whether a message that came in the clear may be believed (MS-SMB2, section 3.2.5.1.3).
-    fn verify(&self, message: &mut [u8], header: &ReplyHeader) -> Result<(), Error> {
-        if self.guard.seal {
-            return Err(Error::NotEncrypted);
-        }
-        match &self.guard.signer {
-            // Where nothing is to be signed, a signature could be left out as well, so it proves
-            // nothing; the pipeline passes it over too.
-            Some(signer) if header.is_signed() && self.guard.sign => signer.verify(message),
-            _ if self.guard.sign && !header.is_interim() => Err(Error::NotSigned),
-            _ => Ok(()),
-        }
     }
 }
 
@@ -259,10 +253,22 @@ impl Connection {
 struct Awaited {
     command: Command,
     message_id: u64,
+    credits_wanted: u16,
+    /// Whether an interim reply has come.
+    postponed: bool,
     reply: Option<Reply>,
 }
 
 impl Awaited {
+    fn expected(&self, session_id: u64) -> Expected {
+        Expected {
+            command: self.command,
+            session_id,
+            credits_wanted: self.credits_wanted,
+            answered: self.postponed || self.reply.is_some(),
+        }
+    }
+
     /// Keeps the final reply; there is one to each request.
     fn take(&mut self, message: &[u8], header: ReplyHeader) -> Result<(), Error> {
         if self.reply.is_some() {

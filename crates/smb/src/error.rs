@@ -45,6 +45,12 @@ pub enum Error {
         /// What was offered.
         offered: Vec<Dialect>,
     },
+    /// Dialect 3.1.1 without what belongs to it (MS-SMB2, section 2.2.4.1): a server's error.
+    #[error(
+        "the server chose dialect 3.1.1 and sent no negotiate context for pre-authentication \
+         integrity, without which there is no such session"
+    )]
+    NoContexts,
     /// Encryption was asked for and cannot be had.
     #[error("encryption is asked for, but {0}")]
     EncryptionRefused(String),
@@ -67,6 +73,9 @@ pub enum Error {
          the user's name, or rule that out (sign=off, encrypt=off)"
     )]
     GuestOnly(&'static str),
+    /// A user was named, and the server lets anybody in: it has not looked at the password.
+    #[error("the server lets the user in as {0} only, without having looked at the password")]
+    GuestRefused(&'static str),
     /// What was negotiated is not what the server believes it negotiated: somebody in between
     /// changed it (MS-SMB2, section 3.2.5.14.12).
     #[error("the negotiation was tampered with: {0}")]

@@ -117,6 +117,28 @@ impl ReplyHeader {
     pub fn is_signed(&self) -> bool {
         self.flags & FLAG_SIGNED != 0
     }
+
+    /// The credits of an interim reply that should be signed and is not. Servers sign none of them
+    /// (MS-SMB2, section 3.3.4.1.1) and grant in them what the request asked for (section
+    /// 3.3.1.2), so they cannot be refused as such; but anybody on the way can make one. So it
+    /// counts once a request, for that request's command and session and for no more credits than
+    /// it wanted, and says nothing else.
+    pub fn unsigned_interim(&self, expected: &Expected) -> Result<u32, Error> {
+        let Expected { command, session_id, credits_wanted, answered } = *expected;
+        if answered || self.command != u16::from(command) || self.session_id != session_id {
+            return Err(Error::NotSigned);
+        }
+        Ok(self.credits.min(credits_wanted).into())
+    }
+}
+
+/// What is known of the request that an unsigned interim reply names.
+pub(crate) struct Expected {
+    pub command: Command,
+    pub session_id: u64,
+    pub credits_wanted: u16,
+    /// Whether it has been answered already, finally or not.
+    pub answered: bool,
 }
 
 /// One reply, its status not yet judged.

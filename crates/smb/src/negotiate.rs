@@ -240,11 +240,7 @@ fn read_contexts(
         }
         at = (at + 8 + length).next_multiple_of(8);
     }
-    if seen.contains(&CONTEXT_PREAUTH) {
-        Ok(())
-    } else {
-        Err(Error::Malformed(format!("{WHAT}: none for the hash")))
-    }
+    if seen.contains(&CONTEXT_PREAUTH) { Ok(()) } else { Err(Error::NoContexts) }
 }
 
 /// Whether the server chose among what was offered, and insists on nothing that is ruled out.

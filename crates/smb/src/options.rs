@@ -7,7 +7,8 @@ use std::time::Duration;
 /// Whether messages are signed, or encrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Protection {
-    /// As the server asks, like the Linux kernel's client.
+    /// Signing: whenever a user is named, for nothing else shows that the server knows the password
+    /// too, and for guests never. Encryption: as the server asks.
     #[default]
     Auto,
     /// Always, or an error.
@@ -25,6 +26,9 @@ pub struct Options {
     pub sign: Protection,
     /// Encryption of every message: dialects from 3.0 on.
     pub encrypt: Protection,
+    /// Whether a user who is named may be taken for a guest, by a server that did not look at the
+    /// password. Without a user, guests are what is asked for.
+    pub guests: bool,
     /// Offered in dialect 3.1.1, best first; older dialects have one each.
     pub signing_algorithms: Vec<SigningAlgorithm>,
     /// Offered in dialect 3.1.1, best first; 3.0 and 3.0.2 have AES-128-CCM alone.
@@ -39,6 +43,7 @@ impl Default for Options {
             dialects: Dialect::ALL.to_vec(),
             sign: Protection::Auto,
             encrypt: Protection::Auto,
+            guests: false,
             signing_algorithms: vec![
                 SigningAlgorithm::AesGmac,
                 SigningAlgorithm::AesCmac,

@@ -51,7 +51,8 @@ pub(crate) fn parse(message: &[u8]) -> Result<Setup<'_>, Error> {
 impl Session {
     /// Negotiates and logs in. A password is tried once: a wrong one is
     /// [`NtStatus::LOGON_FAILURE`], and no account is locked by trying again. Without a user the
-    /// guest account is tried, then no account at all.
+    /// guest account is tried, then no account at all. With one, a session of a guest or of nobody
+    /// is [`Error::GuestRefused`] unless [`Options::guests`] allows it.
     ///
     /// `host` is the server's name as the user knows it: it becomes part of share names.
     pub fn open(
@@ -61,15 +62,23 @@ impl Session {
         options: &Options,
     ) -> Result<Session, Error> {
         let mut connection = Connection::new(socket, options.call_timeout);
-        let (offer, negotiated, reply) = negotiate(&mut connection, options)?;
+        let named = !credentials.user.is_empty();
+        let guests =
+            Guests { welcome: options.guests || !named, signed: options.sign == Protection::On };
+        let mut options = options.clone();
+        if named && options.sign == Protection::Auto {
+            options.sign = Protection::On;
+        }
+        let (offer, negotiated, reply) = negotiate(&mut connection, &options)?;
         let mut preauth = PreauthHasher::new();
         preauth.update(connection.sent());
         preauth.update(&reply.message);
 
-        let mut login = Login { connection, negotiated: &negotiated, options, preauth };
+        let mut login =
+            Login { connection, negotiated: &negotiated, options: &options, guests, preauth };
         let negotiated_only = login.preauth.clone();
         let mut guest = login.run(Identity::user(credentials));
-        let refused = |e: &Error| e.status().is_some() && credentials.user.is_empty();
+        let refused = |e: &Error| e.status().is_some() && !named;
         if guest.as_ref().is_err_and(refused) {
             login.preauth = negotiated_only;
             guest = login.run(Identity::Anonymous);
@@ -125,11 +134,21 @@ pub(crate) fn facts(n: &Negotiated, connection: &Connection, guest: bool) -> Ses
     }
 }
 
+/// What a guest may be, who has no key.
+#[derive(Clone, Copy)]
+struct Guests {
+    /// Whether to be one is what was asked for, or allowed.
+    welcome: bool,
+    /// Whether messages were to be signed whoever is let in.
+    signed: bool,
+}
+
 /// One attempt to log in.
 struct Login<'a> {
     connection: Connection,
     negotiated: &'a Negotiated,
     options: &'a Options,
+    guests: Guests,
     preauth: PreauthHasher,
 }
 
@@ -149,7 +168,7 @@ impl Login<'_> {
         let flags = parse(&reply.message)?.flags;
         let nobody = matches!(identity, Identity::Anonymous);
         if flags.is_guest() || flags.is_null() || nobody {
-            self.take_guest()?;
+            self.take_guest(if flags.is_guest() { "a guest" } else { "nobody in particular" })?;
             return Ok(true);
         }
         let key = identity
@@ -181,9 +200,13 @@ impl Login<'_> {
     }
 
     /// Guests have no key, so nothing of theirs is signed or encrypted, whatever the server would
-    /// like; a share that wants encryption is refused to them later.
-    fn take_guest(&self) -> Result<(), Error> {
-        if self.options.sign == Protection::On {
+    /// like; a share that wants encryption is refused to them later. Who named a user wants that
+    /// server to know the password, which nothing shows then.
+    fn take_guest(&self, taken_for: &'static str) -> Result<(), Error> {
+        if !self.guests.welcome {
+            return Err(Error::GuestRefused(taken_for));
+        }
+        if self.guests.signed {
             return Err(Error::GuestOnly("signed"));
         }
         if self.options.encrypt == Protection::On {

@@ -75,6 +75,8 @@ fn negotiation_cannot_be_abused() {
         });
         assert!(error.is_fatal() && error.status().is_none(), "{shown}: {error:?}");
         assert!(!matches!(error, Error::Tcp(_)), "it was believed: {shown}: {error:?}");
+        // A server that has not heard of contexts is told apart: an older dialect is open to it.
+        assert_eq!(error == Error::NoContexts, shown == "[]", "{shown}: {error:?}");
     }
     // Offsets and counts that lie, limits of nothing.
     for (at, bytes) in [
@@ -145,6 +147,57 @@ fn session_setup_cannot_be_abused() {
     let (session, thread) = open_with(&signed, Peer::behave);
     assert_eq!(session.map(drop), Err(Error::GuestOnly("signed")));
     thread.join().unwrap();
+}
+
+/// Whatever a server without the password says of the session: a guest's, nobody's, or a full one
+/// that it cannot sign for.
+#[test]
+fn a_server_that_does_not_know_the_password_is_not_believed() {
+    let user = Credentials { user: "me".into(), domain: String::new(), password: "x".into() };
+    let open = |credentials: &Credentials, dialect, flags, options: &Options| {
+        let options = Options { dialects: vec![dialect], ..options.clone() };
+        let (socket, thread) = peer(move |mut peer| {
+            while let Some(request) = peer.next() {
+                let contexts = [fake::preauth_context()];
+                let contexts = if dialect == Dialect::Smb3_1_1 { &contexts[..] } else { &[] };
+                let answer = match request.command() {
+                    fake::NEGOTIATE => {
+                        request.response(0, &fake::negotiate_body(dialect.into(), contexts))
+                    }
+                    fake::SESSION_SETUP if request.message_id() > 1 => {
+                        request.response(0, &fake::session_setup_body(flags, &[]))
+                    }
+                    _ => request.honest(),
+                };
+                peer.send(&answer.frame());
+            }
+        });
+        let session = in_time(|| Session::open(socket, "server", credentials, &options));
+        let facts = session.map(|session| session.facts().clone());
+        thread.join().unwrap();
+        facts
+    };
+    for dialect in Dialect::ALL {
+        let auto = options(*dialect);
+        let allowed = Options { guests: true, ..auto.clone() };
+        for (flags, expected) in [
+            (0, Error::NotSigned),
+            (1, Error::GuestRefused("a guest")),
+            (2, Error::GuestRefused("nobody in particular")),
+            (3, Error::GuestRefused("a guest")),
+        ] {
+            assert_eq!(open(&user, *dialect, flags, &auto), Err(expected), "{dialect} {flags}");
+            // Allowed it is taken as what it says that it is, and as nothing more.
+            match open(&user, *dialect, flags, &allowed) {
+                Ok(facts) => assert!(flags > 0 && facts.guest && facts.signing.is_none()),
+                Err(error) => assert_eq!((flags, error), (0, Error::NotSigned), "{dialect}"),
+            }
+        }
+        // Who names nobody asked for no more.
+        for flags in [1, 2] {
+            assert!(open(&Credentials::guest(), *dialect, flags, &auto).unwrap().guest);
+        }
+    }
 }
 
 #[test]

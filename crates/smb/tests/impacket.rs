@@ -1,14 +1,18 @@
 //! A second server, written by others and in another language: impacket's. It speaks dialect 2.0.2
 //! alone, insists on nothing, and signs all its replies. In compounds it does so before it writes
-//! where the next part lies, so those signatures are wrong, and a client that insists on signing
-//! cannot use them. It knows no encryption. All else must work.
+//! where the next part lies, so those signatures are wrong, and a signed session does without
+//! compounds but for whole small files in flight. It knows no encryption. All else must work.
 
 mod support;
 
 use lab::Need;
 use lab::servers::ImpacketServer;
-use smb::{Access, CreateHow, Credentials, Dialect, Error, NtStatus, Options, Protection, Session};
+use smb::{
+    Access, Completion, CreateHow, Credentials, Dialect, Error, Exchange, NtStatus, Options,
+    PipelineOptions, Protection, Session,
+};
 use std::fs;
+use std::num::NonZeroU16;
 use std::time::Duration;
 use support::{connect, open, pattern, smbclient, tree};
 
@@ -98,5 +102,31 @@ fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
     assert_eq!(tree.read(file, 0, &mut room).unwrap(), 6);
     assert_eq!(&room[..6], b"signed");
     tree.close(file).unwrap();
-    assert_eq!(tree.get_small("Datei", 10), Err(Error::BadSignature));
+    // One by one these can be signed too.
+    assert_eq!(tree.get_small("Datei", 10).unwrap(), b"signed");
+    tree.put_small("klein", CreateHow::New, b"klein", true).unwrap();
+    tree.rename("klein", "umbenannt").unwrap();
+    tree.remove_file("umbenannt").unwrap();
+    assert!(tree.space().unwrap().total > 0);
+    let size = PipelineOptions { depth: NonZeroU16::MIN, read_most: 4096, write_most: 4096 };
+    let mut pipeline = tree.into_pipeline(size);
+    pipeline.get(0, "Datei", 10).unwrap();
+    assert_eq!(pipeline.reap(u64::MAX, &mut Nothing), Err(Error::BadSignature));
+}
+
+/// A user of a pipeline to whom nothing is completed.
+struct Nothing;
+
+impl Exchange for Nothing {
+    fn now(&mut self) -> u64 {
+        0
+    }
+
+    fn payload(&mut self, _: u32) -> &[u8] {
+        &[]
+    }
+
+    fn complete(&mut self, completion: Completion<'_>) {
+        panic!("it was believed: {completion:?}");
+    }
 }

@@ -299,6 +299,35 @@ fn a_peer_that_answers_before_it_reads_on_halts_nobody() {
     }
 }
 
+/// Whoever is on the way can make an interim reply, since servers sign none.
+#[test]
+fn an_interim_reply_without_a_signature_says_later_and_no_more() {
+    let protection = Protection::Sign(SigningAlgorithm::AesGmac);
+    let manners = || Manners { protection, pending: true, ..Manners::default() };
+    for (change_interim, expected) in [
+        ((|interim| interim[12] = 9) as Change, Error::NotSigned),
+        (|interim| interim[40] ^= 1, Error::NotSigned),
+        (|interim| interim[16] |= 8, Error::BadSignature),
+    ] {
+        assert_eq!(hostile(Manners { change_interim, ..manners() }), expected);
+    }
+    // As many credits as it likes, in one frame with itself again: neither is taken.
+    let change_interim: Change = |interim| {
+        interim.resize(80, 0);
+        interim[20] = 80;
+        let again = interim.clone();
+        interim.extend_from_slice(&again);
+        interim[80 + 20] = 0;
+    };
+    assert_eq!(hostile(Manners { change_interim, ..manners() }), Error::NotSigned);
+    // The peer counts what it granted and hangs up where a request was not paid for.
+    let change_interim: Change = |interim| interim[14..16].fill(0xff);
+    let (mut pipeline, peer) = pipeline(Manners { change_interim, ..manners() }, 8);
+    many_reads(&mut pipeline, &mut User::new(), 40).unwrap();
+    drop(pipeline);
+    assert_eq!(peer.join().unwrap().requests.len(), 40);
+}
+
 #[test]
 fn a_payload_of_the_wrong_length_is_an_error() {
     let (mut pipeline, _peer) = pipeline(Manners::default(), 2);

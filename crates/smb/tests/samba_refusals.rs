@@ -81,7 +81,8 @@ fn guests_come_in_where_they_may() {
     let stranger = Credentials { user: "stranger".into(), ..user() };
     for dialect in Dialect::ALL {
         let options = with(|o| o.dialects = vec![*dialect]);
-        for guest in [Credentials::guest(), stranger.clone()] {
+        let allowed = Options { guests: true, ..options.clone() };
+        for (guest, options) in [(Credentials::guest(), options), (stranger.clone(), allowed)] {
             let enter = |options: &Options| {
                 Session::open(connect(server.port()), "127.0.0.1", &guest, options)
             };
@@ -98,6 +99,19 @@ fn guests_come_in_where_they_may() {
             let error = enter(&signed).map(drop).unwrap_err();
             assert_eq!(error, Error::GuestOnly("signed"), "{dialect}");
         }
+    }
+    // Who names a user is not made a guest unasked: that server has not looked at the password.
+    for dialect in Dialect::ALL {
+        for sign in [Protection::Auto, Protection::On, Protection::Off] {
+            let options = with(|o| (o.dialects, o.sign) = (vec![*dialect], sign));
+            let session = Session::open(connect(server.port()), "127.0.0.1", &stranger, &options);
+            let error = session.map(drop).unwrap_err();
+            assert_eq!(error, Error::GuestRefused("a guest"), "{dialect} {sign:?}");
+        }
+        // A user that it knows is no guest, allowed or not, and signs.
+        let options = with(|o| (o.dialects, o.guests) = (vec![*dialect], true));
+        let session = open(server.port(), &options).unwrap();
+        assert!(!session.facts().guest && session.facts().signing.is_some(), "{dialect}");
     }
     // Where no guest may come, a stranger is refused.
     let mut closed = SambaConfig::one(SambaShare::new("data")).port(20446);
@@ -129,16 +143,19 @@ fn a_server_that_insists_on_signing_gets_it_or_an_error() {
 }
 
 #[test]
-fn without_being_asked_nothing_is_signed() {
+fn without_being_asked_a_user_signs_and_nothing_is_encrypted() {
     let stage = lab::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     for dialect in Dialect::ALL {
-        let auto = with(|o| o.dialects = vec![*dialect]);
-        let mut tree = tree(server.port(), "data", &auto);
-        assert_eq!(tree.facts().signing, None, "{dialect}");
-        assert_eq!(tree.facts().cipher, None, "{dialect}");
-        tree.put_small("file", CreateHow::Replace, b"bare", true).unwrap();
-        tree.disconnect();
+        for (sign, signed) in [(Protection::Auto, true), (Protection::Off, false)] {
+            let options = with(|o| (o.dialects, o.sign) = (vec![*dialect], sign));
+            let mut tree = tree(server.port(), "data", &options);
+            assert_eq!(tree.facts().signing.is_some(), signed, "{dialect}");
+            assert_eq!(tree.facts().cipher, None, "{dialect}");
+            tree.put_small("file", CreateHow::Replace, b"bare", true).unwrap();
+            assert_eq!(tree.get_small("file", 100).unwrap(), b"bare");
+            tree.disconnect();
+        }
     }
 }
 

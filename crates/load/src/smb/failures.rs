@@ -4,7 +4,7 @@ use super::site::Site;
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
-use model::{Cause, ErrorKind, Failure, SmbDialect};
+use model::{Cause, ErrorKind, Failure, SmbDialect, SmbProtection};
 use smb::{Error, NtStatus};
 
 /// Where on the way to a share something failed, which decides what to do next.
@@ -103,6 +103,12 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
                 Some(_) => wrong(site),
             },
         ),
+        Error::GuestRefused(_) => (Cause::Authentication, guest_refused(site)),
+        Error::NoContexts => unreachable(
+            "The server has an error in dialect 3.1.1: name an older one, vers=3.0. It is not taken \
+             unasked, since somebody between could have made the difference."
+                .into(),
+        ),
         Error::RefusedUnencrypted(_) => denied(site, step),
         Error::NotFiles(_) => refused("Name a share of files."),
         Error::NotAFile(_) => {
@@ -113,9 +119,17 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
              or name the dialect with vers=3.1.1.",
         ),
         Error::BadSignature | Error::NotSigned | Error::NotDecrypted | Error::NotEncrypted => {
-            let next = "Something between this machine and the server changes messages, or the \
-                        server is broken: look at the path and at the server's log.";
-            unreachable(next.into())
+            let mut next = "Something between this machine and the server changes messages, the \
+                            server does not know the password, or it is broken: look at the path \
+                            and at the server's log."
+                .to_owned();
+            if matches!(error, Error::BadSignature | Error::NotSigned)
+                && site.target.sign == SmbProtection::Auto
+            {
+                next += " A server that cannot sign is measured with sign=off: nothing shows then \
+                         that it is the right one.";
+            }
+            unreachable(next)
         }
         Error::NoCredits => unreachable(
             "The server lets this client send nothing more: use a smaller --depth, or smaller \
@@ -218,6 +232,16 @@ fn wrong(site: &Site) -> String {
             )
         }
     }
+}
+
+/// What to do where anybody is let in.
+fn guest_refused(site: &Site) -> String {
+    format!(
+        "The server lets in users that it does not know, and so may any other that stands in its \
+         place. {} To be a guest, leave the user out, smb://HOST/SHARE, or allow it with \
+         guest=allow.",
+        wrong(site)
+    )
 }
 
 fn denied(site: &Site, step: Step) -> (Cause, String) {
@@ -340,6 +364,9 @@ mod tests {
             (Step::LogIn, Error::EncryptionRequired(String::new()), 5, "encrypt=off"),
             (Step::LogIn, Error::SigningRequired, 5, "sign=off"),
             (Step::LogIn, Error::GuestOnly("signed"), 4, "'me'"),
+            (Step::LogIn, Error::GuestRefused("a guest"), 4, "guest=allow"),
+            (Step::LogIn, Error::NoContexts, 3, "vers=3.0"),
+            (Step::LogIn, Error::NotSigned, 3, "sign=off"),
             (Step::LogIn, Error::Downgraded(String::new()), 5, "between"),
             (Step::LogIn, Error::BadSignature, 3, "between"),
             (Step::Share { guest: true }, status(NtStatus::ACCESS_DENIED), 4, "for a guest"),

@@ -123,6 +123,7 @@ fn options(target: &SmbTarget, limits: TimeLimits) -> Options {
         dialects: target.dialect.map_or(usual.dialects.clone(), |d| vec![dialect(d)]),
         sign: protection(target.sign),
         encrypt: protection(target.encrypt),
+        guests: target.guest_allowed,
         call_timeout: limits.call,
         ..usual
     }

@@ -33,6 +33,9 @@ pub struct SmbTarget {
     /// Whether messages are encrypted.
     #[serde(default)]
     pub encrypt: SmbProtection,
+    /// Whether the server may take the user for a guest, without having looked at the password.
+    #[serde(default)]
+    pub guest_allowed: bool,
     /// Largest READ in bytes; `None`: what the server takes, up to 1 MiB.
     pub rsize: Option<u32>,
     /// Largest WRITE in bytes; `None`: what the server takes, up to 1 MiB.
@@ -63,7 +66,7 @@ pub enum SmbDialect {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SmbProtection {
-    /// As the server asks.
+    /// Signing: whenever a user is named. Encryption: as the server asks.
     #[default]
     Auto,
     /// Always, or not at all.
@@ -73,7 +76,7 @@ pub enum SmbProtection {
 }
 
 const OPTIONS: &str = "vers=2.0.2|2.1|3.0|3.0.2|3.1.1, sign=auto|on|off, encrypt=auto|on|off, \
-                       rsize=, wsize=";
+                       guest=allow, rsize=, wsize=";
 const FORM: &str =
     "Write it as smb://[domain;]user@host[:port]/share/path, an IPv6 address in [brackets].";
 const NO_PASSWORD: &str = "Leave the password out: it is asked for at the terminal, or taken from \
@@ -174,6 +177,8 @@ impl SmbTarget {
             "vers" => self.dialect = Some(value.parse().map_err(bad)?),
             "sign" => self.sign = value.parse().map_err(bad)?,
             "encrypt" => self.encrypt = value.parse().map_err(bad)?,
+            "guest" if value == "allow" => self.guest_allowed = true,
+            "guest" => return Err(bad("must be allow, or be left out")),
             "rsize" => self.rsize = Some(options::transfer_size(value).map_err(bad)?),
             "wsize" => self.wsize = Some(options::transfer_size(value).map_err(bad)?),
             _ if key.starts_with("pass") => return Err(password_in(given)),
@@ -252,6 +257,7 @@ impl fmt::Display for SmbTarget {
             self.dialect.map(|dialect| format!("vers={dialect}")),
             protection("sign", self.sign),
             protection("encrypt", self.encrypt),
+            self.guest_allowed.then(|| "guest=allow".to_owned()),
             self.rsize.map(|bytes| format!("rsize={bytes}")),
             self.wsize.map(|bytes| format!("wsize={bytes}")),
         ]

@@ -28,7 +28,7 @@ fn spaces_and_letters_may_stand_as_they_are() {
 #[test]
 fn a_share_with_everything_that_can_be_said_of_it() {
     let target = smb("smb://HOME;Jo%40x@[::1]:4445/my films/new//Übung%23/\
-                      ?vers=3.0.2&sign=on&encrypt=off&rsize=65536&wsize=4096");
+                      ?vers=3.0.2&sign=on&encrypt=off&guest=allow&rsize=65536&wsize=4096");
     let expected = SmbTarget {
         host: "::1".into(),
         port: Some(4445),
@@ -39,6 +39,7 @@ fn a_share_with_everything_that_can_be_said_of_it() {
         dialect: Some(SmbDialect::Smb3_0_2),
         sign: SmbProtection::On,
         encrypt: SmbProtection::Off,
+        guest_allowed: true,
         rsize: Some(65536),
         wsize: Some(4096),
     };
@@ -103,6 +104,7 @@ fn bad_targets_say_what_would_be_good() {
         ("smb:///films", "not a host"),
         ("smb://me@nas/x?vers=1.0", "vers=2.0.2|2.1|3.0|3.0.2|3.1.1"),
         ("smb://me@nas/x?sign=yes", "auto, on or off"),
+        ("smb://me@nas/x?guest=yes", "must be allow"),
         ("smb://me@nas/x?wsize=0", "from 512 bytes"),
         ("smb://me@nas/x?uid=0", "unknown option 'uid'"),
         ("smb://me@nas/x?vers=2.1&encrypt=on", "vers=3.0 or newer"),
@@ -150,9 +152,9 @@ fn smb_target() -> impl Strategy<Value = SmbTarget> {
     let dialect = proptest::option::of(select(SmbDialect::ALL.to_vec()));
     let path = proptest::collection::vec(name, 0..4);
     let port = proptest::option::of(1u16..);
-    let means = (dialect, protection(), protection(), size.clone(), size);
+    let means = (dialect, protection(), protection(), any::<bool>(), size.clone(), size);
     (who, port, name, path, means).prop_map(
-        |(who, port, share, path, (dialect, sign, encrypt, rsize, wsize))| {
+        |(who, port, share, path, (dialect, sign, encrypt, guest_allowed, rsize, wsize))| {
             let (domain, user) = who.map_or((None, None), |(d, u)| (d, Some(u)));
             let path = path.join("/");
             let host = "nas".into();
@@ -166,6 +168,7 @@ fn smb_target() -> impl Strategy<Value = SmbTarget> {
                 dialect,
                 sign,
                 encrypt,
+                guest_allowed,
                 rsize,
                 wsize,
             }

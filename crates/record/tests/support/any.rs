@@ -113,8 +113,8 @@ pub fn smb() -> impl Strategy<Value = SmbTarget> {
     let optional = || proptest::option::of(text());
     let names = (text(), optional(), optional(), text(), text());
     let numbers = (any::<Option<u16>>(), any::<Option<u32>>());
-    (names, numbers, dialect, protection).prop_map(
-        |((host, domain, user, share, path), (port, rsize), dialect, sign)| {
+    (names, numbers, dialect, protection, any::<bool>()).prop_map(
+        |((host, domain, user, share, path), (port, rsize), dialect, sign, guest_allowed)| {
             let (encrypt, wsize) = (sign, rsize);
             SmbTarget {
                 host,
@@ -126,6 +126,7 @@ pub fn smb() -> impl Strategy<Value = SmbTarget> {
                 dialect,
                 sign,
                 encrypt,
+                guest_allowed,
                 rsize,
                 wsize,
             }

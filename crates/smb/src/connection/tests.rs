@@ -131,6 +131,43 @@ fn where_requests_are_signed_replies_must_be() {
     server.join().unwrap();
 }
 
+/// Servers do not sign interim replies (MS-SMB2, section 3.3.4.1.1), so whoever is on the way can
+/// make one: it may say "later" once, and bring no more credits than were asked for.
+#[test]
+fn an_interim_reply_without_a_signature_says_later_once_and_no_more() {
+    let signer = || Signer::new(SigningAlgorithm::HmacSha256, &[1; 16]).unwrap();
+    let mut signed = answer(0);
+    signer().sign(&mut signed);
+    let with = |at: usize, bytes: &[u8]| {
+        let mut interim = interim(0);
+        interim[at..at + bytes.len()].copy_from_slice(bytes);
+        interim
+    };
+    let later = || with(14, &u16::MAX.to_le_bytes());
+    let mut twice = with(16, &[0x0b]);
+    twice[48..64].fill(7);
+    let cases = [
+        (vec![later(), signed.clone()], None),
+        (vec![later(), later(), signed.clone()], Some(Error::NotSigned)),
+        (vec![with(12, &[8]), signed.clone()], Some(Error::NotSigned)),
+        (vec![with(40, &[8]), signed.clone()], Some(Error::NotSigned)),
+        (vec![with(24, &[1]), signed.clone()], Some(Error::UnknownMessage(1))),
+        (vec![twice, signed], Some(Error::BadSignature)),
+    ];
+    for (frames, expected) in cases {
+        let (mut connection, server) = to(vec![frames]);
+        (connection.guard.signer, connection.guard.sign) = (Some(signer()), true);
+        connection.session_id = 7;
+        assert_eq!(connection.call(echo()).err(), expected);
+        if expected.is_none() {
+            // The one that was there is spent, the rest was asked for; the final reply brought three.
+            assert_eq!(connection.credits, CREDITS_WANTED - 1 + 3);
+        }
+        drop(connection);
+        server.join().unwrap();
+    }
+}
+
 #[test]
 fn compounds_are_answered_together_or_one_by_one() {
     let mut together = reply(Command::Echo, 0, 72, &[4, 0, 0, 0, 0, 0, 0, 0]);

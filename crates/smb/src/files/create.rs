@@ -133,7 +133,7 @@ impl Tree {
     pub fn make_directory(&mut self, path: &str) -> Result<(), Error> {
         let access = Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
         let create = request(path, CreateHow::New, access, Kind::Directory)?;
-        self.related(create, Vec::new(), &[])?;
+        self.related(create, |_| Vec::new(), &[])?;
         Ok(())
     }
 }

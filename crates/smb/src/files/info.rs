@@ -2,7 +2,6 @@
 //! 2.2.40; MS-FSCC, sections 2.4 and 2.5).
 
 use super::create::{self, Kind};
-use super::small::IT;
 use super::{CreateHow, Space};
 use crate::link::FileId;
 use crate::message::{Request, body};
@@ -80,22 +79,21 @@ impl Tree {
         Ok(())
     }
 
-    /// Gives a file or a directory another name on the same share, which must not exist. One
-    /// round trip.
+    /// Gives a file or a directory another name on the same share, which must not exist.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let to = names::path(to)?;
         let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
         let open = create::request(from, CreateHow::Open, access, Kind::Either)?;
-        self.related(open, vec![set(IT, RENAME, renaming(&to))], &[])?;
+        self.related(open, |file| vec![set(file, RENAME, renaming(&to))], &[])?;
         Ok(())
     }
 
-    /// Removes a file, or a link itself and never what it points to. One round trip.
+    /// Removes a file, or a link itself and never what it points to.
     pub fn remove_file(&mut self, path: &str) -> Result<(), Error> {
         self.remove(path, Kind::File)
     }
 
-    /// Removes an empty directory; one with something in it is refused. One round trip.
+    /// Removes an empty directory; one with something in it is refused.
     pub fn remove_directory(&mut self, path: &str) -> Result<(), Error> {
         self.remove(path, Kind::Directory)
     }
@@ -105,25 +103,27 @@ impl Tree {
     fn remove(&mut self, path: &str, kind: Kind) -> Result<(), Error> {
         let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
         let open = create::request(path, CreateHow::Open, access, kind)?;
-        self.related(open, vec![set(IT, DISPOSITION, vec![1])], &[])?;
+        self.related(open, |file| vec![set(file, DISPOSITION, vec![1])], &[])?;
         Ok(())
     }
 
-    /// Space on the share, for this user. One round trip.
+    /// Space on the share, for this user.
     pub fn space(&mut self) -> Result<Space, Error> {
         let access = Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
         let open = create::request("", CreateHow::Open, access, Kind::Directory)?;
-        let query = QueryInfoRequest {
-            info_type: InfoType::Filesystem,
-            file_info_class: SPACE,
-            output_buffer_length: SPACE_BYTES,
-            additional_information: 0,
-            flags: 0,
-            file_id: IT.into(),
-            input_buffer: Vec::new(),
+        let query = |file: FileId| {
+            let body = QueryInfoRequest {
+                info_type: InfoType::Filesystem,
+                file_info_class: SPACE,
+                output_buffer_length: SPACE_BYTES,
+                additional_information: 0,
+                flags: 0,
+                file_id: file.into(),
+                input_buffer: Vec::new(),
+            };
+            vec![Request::new(Command::QueryInfo, &body)]
         };
-        let (_, replies) =
-            self.related(open, vec![Request::new(Command::QueryInfo, &query)], &[])?;
+        let (_, replies) = self.related(open, query, &[])?;
         match replies.first() {
             Some(reply) => parse_space(parse_output(&reply.message)?),
             None => Err(Error::Malformed("replies: one is missing".into())),
@@ -166,7 +166,7 @@ mod tests {
         let long = renaming("dir\\name");
         assert_eq!(long.len(), 20 + 16);
         assert_eq!(long[..20], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0]);
-        let request = set(IT, RENAME, long);
+        let request = set(FileId::OF_THE_REQUEST_BEFORE, RENAME, long);
         assert_eq!(request.message[HEADER_BYTES..][..12], [33, 0, 1, 10, 36, 0, 0, 0, 96, 0, 0, 0]);
     }
 }

@@ -1,5 +1,6 @@
-//! Several requests in one round trip, each going on with the file that the first opens (MS-SMB2,
-//! section 3.2.4.1.4): whole small files, and changes to what has a name.
+//! Several requests, each going on with the file that the first opens: whole small files, and
+//! changes to what has a name. Unless they are signed, they go in one round trip (MS-SMB2, section
+//! 3.2.4.1.4).
 
 use super::create::{self, Kind, close_request};
 use super::transfer::{flush_request, parse_read, parse_write, read_request, write_request};
@@ -10,21 +11,22 @@ use crate::message::{Reply, Request};
 use crate::tree::Tree;
 use smb2::types::{Command, status::NtStatus};
 
-/// The file that the first request of a compound opens.
-pub(super) const IT: FileId = FileId::OF_THE_REQUEST_BEFORE;
-
 impl Tree {
-    /// Opens a file, does something with it and closes it, in one round trip; gives what was
-    /// opened and the replies to what was done. Any refusal is an error, the first one named,
-    /// except for those statuses that are taken as well.
+    /// Opens a file, does something with it and closes it; gives what was opened and the replies to
+    /// what was done. Any refusal is an error, the first one named, except for those statuses that
+    /// are taken as well.
     pub(super) fn related(
         &mut self,
         open: Request,
-        act: Vec<Request>,
+        act: impl FnOnce(FileId) -> Vec<Request>,
         also: &[NtStatus],
     ) -> Result<(FileInfo, Vec<Reply>), Error> {
+        if self.connection.guard.signing().is_some() {
+            return self.one_by_one(open, act, also);
+        }
+        const IT: FileId = FileId::OF_THE_REQUEST_BEFORE;
         let mut requests = vec![open];
-        requests.extend(act);
+        requests.extend(act(IT));
         requests.push(close_request(IT));
         let mut replies = self.connection.compound(requests)?.into_iter();
         let opened = replies.next().ok_or(Error::NoCredits)?.success()?;
@@ -40,7 +42,27 @@ impl Tree {
         Ok((info, done))
     }
 
-    /// Writes a small file whole in one round trip: at most one request's worth.
+    /// The same without a compound. Some servers (impacket's, go-smb2) sign the replies of one
+    /// before they write into them where the next lies, so that those signatures are wrong.
+    fn one_by_one(
+        &mut self,
+        open: Request,
+        act: impl FnOnce(FileId) -> Vec<Request>,
+        also: &[NtStatus],
+    ) -> Result<(FileInfo, Vec<Reply>), Error> {
+        let opened = self.connection.call(open)?;
+        let (file, info) = create::parse(&opened.message)?;
+        let done: Result<Vec<_>, _> = act(file)
+            .into_iter()
+            .map(|request| self.connection.exchange(request)?.success_or(also))
+            .collect();
+        let closed = self.close(file);
+        let done = done?;
+        closed?;
+        Ok((info, done))
+    }
+
+    /// Writes a small file whole: at most one request's worth.
     pub fn put_small(
         &mut self,
         path: &str,
@@ -55,13 +77,10 @@ impl Tree {
             return Err(Error::OverLimit(why));
         }
         let open = create::request(path, how, Access::ReadWrite.mask(), Kind::File)?;
-        let mut act = Vec::new();
-        if !data.is_empty() {
-            act.push(write_request(IT, 0, data));
-        }
-        if flush {
-            act.push(flush_request(IT));
-        }
+        let act = |file| {
+            let write = (!data.is_empty()).then(|| write_request(file, 0, data));
+            write.into_iter().chain(flush.then(|| flush_request(file))).collect()
+        };
         let (info, replies) = match self.related(open, act, &[]) {
             Err(error) if compound_not_followed(&error) => {
                 return self.put_step_by_step(path, data, flush);
@@ -92,17 +111,16 @@ impl Tree {
         done.and(closed)
     }
 
-    /// Reads a small file whole in one round trip: at most `limit` bytes of it, and at most one
-    /// request's worth.
+    /// Reads a small file whole: at most `limit` bytes of it, and at most one request's worth.
     pub fn get_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Error> {
         let open = create::request(path, CreateHow::Open, Access::Read.mask(), Kind::File)?;
         let most = limit.min(self.facts().read_most as usize);
         if most == 0 {
-            self.related(open, Vec::new(), &[])?;
+            self.related(open, |_| Vec::new(), &[])?;
             return Ok(Vec::new());
         }
-        let read = read_request(IT, 0, most);
-        let (info, replies) = match self.related(open, vec![read], &[NtStatus::END_OF_FILE]) {
+        let read = |file| vec![read_request(file, 0, most)];
+        let (info, replies) = match self.related(open, read, &[NtStatus::END_OF_FILE]) {
             Err(error) if compound_not_followed(&error) => {
                 return self.get_step_by_step(path, most);
             }

@@ -1,5 +1,8 @@
 //! What protects messages: signatures and encryption.
 
+use crate::Error;
+use crate::message::ReplyHeader;
+
 mod sealer;
 mod signer;
 
@@ -31,5 +34,24 @@ impl Guard {
     /// The signatures in use, if requests are to be signed and not encrypted.
     pub fn signing(&self) -> Option<&Signer> {
         if self.sign && !self.seal { self.signer.as_ref() } else { None }
+    }
+
+    /// Whether a reply that came in the clear may be believed (MS-SMB2, section 3.2.5.1.3); of those
+    /// that [`Guard::lacks_signature`], only what [`ReplyHeader::unsigned_interim`] says.
+    pub(crate) fn verify(&self, message: &mut [u8], header: &ReplyHeader) -> Result<(), Error> {
+        if self.seal {
+            return Err(Error::NotEncrypted);
+        }
+        // Where nothing is to be signed, a signature could be left out as well, so it proves
+        // nothing.
+        match self.signing() {
+            Some(signer) if !self.lacks_signature(header) => signer.verify(message),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether it is an interim reply that nothing authenticates on a session that is signed.
+    pub(crate) fn lacks_signature(&self, header: &ReplyHeader) -> bool {
+        header.is_interim() && !header.is_signed() && self.signing().is_some()
     }
 }

@@ -1,7 +1,7 @@
 //! Calls in flight: what they ask for, and what their replies mean.
 
 use super::{Completion, Done};
-use crate::message::{HEADER_BYTES, ReplyHeader, body};
+use crate::message::{Expected, HEADER_BYTES, ReplyHeader, body};
 use crate::wire::part;
 use crate::{Access, CreateHow, EntryKind, Error, FileId, NtStatus};
 use smb2::types::Command;
@@ -94,6 +94,8 @@ pub(super) struct Slot {
     pub path: String,
     /// The numbers of its requests.
     pub ids: [u64; MOST_PARTS],
+    /// Credits that each of its requests asks for.
+    pub wanted: [u16; MOST_PARTS],
     /// Credits that it costs.
     pub charge: u32,
     /// Position of the call's end in the stream.
@@ -101,6 +103,8 @@ pub(super) struct Slot {
     pub sent: u64,
     /// A bit for each request that has been answered.
     answered: u8,
+    /// A bit for each request that an interim reply has come to.
+    postponed: u8,
     /// The failed request that comes first: those after it may fail because of it.
     failed: Option<(usize, Error)>,
     file: FileId,
@@ -117,11 +121,13 @@ impl Slot {
             asked: Asked::Nothing,
             path: String::with_capacity(PATH_ROOM),
             ids: [0; MOST_PARTS],
+            wanted: [0; MOST_PARTS],
             charge: 0,
             // Nothing is expected before it is sent.
             end: u64::MAX,
             sent: 0,
             answered: 0,
+            postponed: 0,
             failed: None,
             file: FileId::OF_THE_REQUEST_BEFORE,
             size: 0,
@@ -134,7 +140,7 @@ impl Slot {
     /// Begins a call.
     pub fn begin(&mut self, tag: u32, asked: Asked, path: &str) {
         (self.tag, self.asked, self.end) = (tag, asked, u64::MAX);
-        (self.answered, self.failed) = (0, None);
+        (self.answered, self.postponed, self.failed) = (0, 0, None);
         (self.size, self.written, self.data) = (0, 0, Data::None);
         self.path.clear();
         self.path.push_str(path);
@@ -143,6 +149,21 @@ impl Slot {
     /// Which of its requests has this number.
     pub fn part_of(&self, message_id: u64) -> Option<usize> {
         self.ids.iter().take(self.asked.parts().len()).position(|id| *id == message_id)
+    }
+
+    /// Notes an interim reply to one of its requests.
+    pub fn postpone(&mut self, part: usize) {
+        self.postponed |= 1 << part;
+    }
+
+    /// What an interim reply to one of its requests may say without a signature.
+    pub fn expected(&self, part: usize, session_id: u64) -> Expected {
+        Expected {
+            command: self.asked.parts()[part],
+            session_id,
+            credits_wanted: self.wanted[part],
+            answered: (self.answered | self.postponed) & 1 << part != 0,
+        }
     }
 
     /// Whether all its requests are answered.

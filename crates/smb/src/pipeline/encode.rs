@@ -73,13 +73,14 @@ impl Pipeline {
             let message = &mut bytes[start..];
             let charge = link.facts.charge(count);
             let wanted = u32::from(charge) + std::mem::take(&mut missing);
-            slot.ids[i] = link.next_message_id;
+            let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
+            (slot.ids[i], slot.wanted[i]) = (link.next_message_id, wanted);
             self.guesses.note(link.next_message_id, index);
             RequestHeader {
                 command,
                 // Connections without large transfers do not know the field.
                 credit_charge: if link.facts.large_transfers { charge } else { 0 },
-                credits_wanted: u16::try_from(wanted).unwrap_or(u16::MAX),
+                credits_wanted: wanted,
                 related: i > 0,
                 next: if last { 0 } else { message.len() as u32 },
                 message_id: link.next_message_id,

@@ -273,14 +273,18 @@ impl Pipeline {
                 let id = header.message_id;
                 let found = find(&self.slots, &self.guesses, id, self.outgoing.handed());
                 let (index, part) = found.ok_or(Error::UnknownMessage(id))?;
-                if !sealed
-                    && !header.is_interim()
-                    && let Some(signer) = self.link.guard.signing()
-                {
-                    signer.verify(&mut frame[place.clone()])?;
+                let slot = &mut self.slots[usize::from(index)];
+                let mut credits = header.credits.into();
+                if !sealed {
+                    self.link.guard.verify(&mut frame[place.clone()], &header)?;
+                    if self.link.guard.lacks_signature(&header) {
+                        let expected = slot.expected(part, self.link.session_id);
+                        credits = header.unsigned_interim(&expected)?;
+                    }
                 }
-                self.link.credits = self.link.credits.saturating_add(header.credits.into());
+                self.link.credits = self.link.credits.saturating_add(credits);
                 if header.is_interim() {
+                    slot.postpone(part);
                     continue;
                 }
                 if let Some(other) = begun.replace(index).filter(|other| *other != index) {

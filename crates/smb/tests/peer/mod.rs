@@ -63,6 +63,8 @@ pub struct Manners {
     pub grant_most: u16,
     /// Refused commands, with the status.
     pub refuse: Vec<(u16, u32)>,
+    /// Changes what an interim reply would be.
+    pub change_interim: fn(&mut Vec<u8>),
     /// Changes each reply before it is protected, and each frame afterwards.
     pub change_reply: fn(&mut Vec<u8>),
     pub change_frame: fn(&mut Vec<u8>),
@@ -108,6 +110,7 @@ impl Default for Manners {
             breaks: false,
             grant_most: u16::MAX,
             refuse: Vec::new(),
+            change_interim: |_| {},
             change_reply: |_| {},
             change_frame: |_| {},
             lies: Vec::new(),
@@ -339,6 +342,7 @@ impl Peer {
                 // Interim replies are not signed.
                 let mut interim = header(request.command, request.id, 0x103, 3, granted);
                 interim.extend_from_slice(&[9, 0, 0, 0, 0, 0, 0, 0, 0]);
+                (self.manners.change_interim)(&mut interim);
                 let plain = !matches!(self.manners.protection, Protection::Seal(_));
                 self.send(interim, plain)?;
                 credits = 0;

@@ -99,6 +99,7 @@ impl Way {
             encrypt: asked(self.cipher.is_some()),
             signing_algorithms: self.signing.map_or(defaults.signing_algorithms, |s| vec![s]),
             ciphers: self.cipher.map_or(defaults.ciphers, |c| vec![c]),
+            guests: false,
             call_timeout: Duration::from_secs(30),
         }
     }
