@@ -5,6 +5,7 @@ use crate::gather::{self, Gathered};
 use crate::pair::{Claim, Ratio, THROUGHPUT};
 use model::{Metric, Pattern, Study, Trial, Workload};
 use stats::family::adjusted_confidence;
+use stats::fieller;
 use stats::verdict::Verdict;
 use stats::welch;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -33,7 +34,7 @@ pub struct Counterpart {
     pub workload_b: Workload,
     /// Complete trials in A and in B.
     pub trials: (usize, usize),
-    /// Ratio B/A of every metric that both have, by Welch, each at A's confidence by itself.
+    /// Ratio B/A of every metric that both have, by Welch, or for CPU time by Fieller, each at A's confidence by itself.
     pub ratios: BTreeMap<Metric, Ratio>,
     /// The verdict on throughput, at a confidence shared by all counterparts.
     pub claim: Option<Claim>,
@@ -74,6 +75,11 @@ pub fn across(a: &Study, b: &Study) -> Across {
         let trials_b = gathered_b.complete(target_b, workload_b);
         let ratio = |metric, confidence| match imported {
             true => Ratio::of_runs(&trials_a, &trials_b, metric),
+            false if metric.measure.is_cpu() => costs(
+                gather::values(&trials_a, metric),
+                gather::values(&trials_b, metric),
+                confidence,
+            ),
             false => ratio(logs(&trials_a, metric), logs(&trials_b, metric), confidence),
         };
         let metrics = gather::metrics(trials_a.iter().copied()).into_iter();
@@ -113,6 +119,12 @@ fn ratio(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
     let mean = |logs: &[f64]| stats::interval::mean(logs);
     let difference = mean(&b)? - mean(&a)?;
     let ratio = Ratio::new(&[difference], welch::ratio_interval(&a, &b, confidence))?;
+    Some(Ratio { blocks: a.len() + b.len(), ..ratio })
+}
+
+fn costs(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
+    let quotient = fieller::independent(&a, &b, confidence);
+    let ratio = Ratio::of_costs((&a, &b), quotient, confidence)?;
     Some(Ratio { blocks: a.len() + b.len(), ..ratio })
 }
 

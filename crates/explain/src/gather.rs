@@ -72,7 +72,13 @@ fn value(trial: &Trial, metric: Metric) -> Option<f64> {
     trial.result.quantities.get(&metric).copied().filter(|v| v.is_finite())
 }
 
-/// ln(B/A) of one metric for every pair that has it on both sides as a positive number.
+/// The values of one metric on both sides, of every pair that has it on both.
+pub(crate) fn both(pairs: &[(&Trial, &Trial)], metric: Metric) -> (Vec<f64>, Vec<f64>) {
+    pairs.iter().filter_map(|(a, b)| Some((value(a, metric)?, value(b, metric)?))).unzip()
+}
+
+/// ln(B/A) of one metric for every pair that has it on both sides as a positive number. Not for CPU
+/// time, where a value that is not positive is as good as any other.
 pub(crate) fn log_ratios(pairs: &[(&Trial, &Trial)], metric: Metric) -> Vec<f64> {
     let ratio = |(a, b): &(&Trial, &Trial)| {
         let ratio = value(b, metric)?.ln() - value(a, metric)?.ln();

@@ -3,7 +3,8 @@
 use crate::gather::{self, Gathered};
 use model::{Measure, Metric, Rule, Study, Trial, Workload};
 use stats::family::adjusted_confidence;
-use stats::interval::{Interval, mean, ratio_interval};
+use stats::fieller::{self, Quotient};
+use stats::interval::{Interval, mean, ratio_interval, t_interval};
 use stats::sign_flip;
 use stats::stein::Stein;
 use stats::verdict::{Verdict, more_blocks_to_resolve};
@@ -17,21 +18,48 @@ pub(crate) const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
 pub struct Ratio {
     /// Values it is from: blocks, or trials of both sides.
     pub blocks: usize,
-    /// Geometric mean of the blocks' ratios.
+    /// Geometric mean of the blocks' ratios; of CPU time, the ratio of its means.
     pub estimate: f64,
-    /// Its interval at the plan's confidence; `None` below two blocks.
+    /// Its interval at the plan's confidence; `None` below two blocks, and where it has no ends.
     pub interval: Option<Interval>,
+    /// Of CPU time: whether the mean of A, or of B, cannot be told from zero. Then the numbers say
+    /// nothing that is worth showing.
+    pub zero: (bool, bool),
 }
 
 impl Ratio {
+    /// The ratio of two means of CPU time, with Fieller's interval where there is one.
+    pub(crate) fn of_costs(
+        (a, b): (&[f64], &[f64]),
+        quotient: Option<Quotient>,
+        confidence: f64,
+    ) -> Option<Ratio> {
+        let zero = |values: &[f64]| match t_interval(values, confidence) {
+            Some(interval) => Some(interval.low <= 0.0),
+            None => Some(mean(values)? <= 0.0),
+        };
+        let interval = match quotient {
+            Some(Quotient::Bounded(interval)) => Some(interval),
+            Some(Quotient::Unbounded) | None => None,
+        };
+        let (estimate, zero) = (mean(b)? / mean(a)?, (zero(a)?, zero(b)?));
+        Some(Ratio { blocks: a.len(), estimate, interval, zero })
+    }
+
     pub(crate) fn new(log_ratios: &[f64], interval: Option<Interval>) -> Option<Ratio> {
         let estimate = mean(log_ratios)?.exp();
         let usable = estimate.is_finite() && estimate > 0.0;
-        usable.then_some(Ratio { blocks: log_ratios.len(), estimate, interval })
+        let zero = (false, false);
+        usable.then_some(Ratio { blocks: log_ratios.len(), estimate, interval, zero })
     }
 
-    /// B's geometric mean over A's, of runs that are not paired, without an interval.
+    /// B's mean over A's, of runs that are not paired, without an interval.
     pub(crate) fn of_runs(a: &[&Trial], b: &[&Trial], metric: Metric) -> Option<Ratio> {
+        if metric.measure.is_cpu() {
+            let (a, b) = (gather::values(a, metric), gather::values(b, metric));
+            let ratio = Ratio::of_costs((&a, &b), None, f64::NAN)?;
+            return Some(Ratio { blocks: a.len() + b.len(), ..ratio });
+        }
         let logs = |runs| -> Vec<f64> {
             let values = gather::values(runs, metric).into_iter();
             values.map(f64::ln).filter(|v| v.is_finite()).collect()
@@ -83,6 +111,12 @@ impl Pair {
         let pairs = gathered.pairs(a, b, workload);
         let trials = pairs.iter().map(|pair| pair.0);
         let ratios = gather::metrics(trials).into_iter().filter_map(|metric| {
+            if metric.measure.is_cpu() {
+                let (a, b) = gather::both(&pairs, metric);
+                let quotient = fieller::paired(&a, &b, reckoning.confidence);
+                let ratio = Ratio::of_costs((&a, &b), quotient, reckoning.confidence);
+                return Some((metric, ratio?));
+            }
             let logs = gather::log_ratios(&pairs, metric);
             let interval = ratio_interval(&logs, reckoning.confidence);
             Some((metric, Ratio::new(&logs, interval)?))
@@ -91,7 +125,7 @@ impl Pair {
         Pair { a, b, blocks: pairs.len(), ratios, claim: reckoning.claim(&pairs) }
     }
 
-    /// Imports have no blocks: the ratio of the geometric means of the runs, without an interval.
+    /// Imports have no blocks: the ratio of the means of the runs, without an interval.
     fn of_single_runs(
         gathered: &Gathered<'_>,
         (a, b): (usize, usize),

@@ -9,11 +9,13 @@ use model::units::Bytes;
 use model::{CpuTimes, HostLoad, Series, Window};
 use model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use proptest::prelude::*;
+use stats::fieller::{self, Quotient};
 use stats::stein::Stein;
 use stats::verdict::{Side, Verdict};
 use support::{add, add_blocks, empty, fail};
 
 const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
+const SERVER_CPU: Metric = Metric::all(Measure::ServerCpuPerByte);
 const READ: Pattern = Pattern::SequentialRead;
 const WRITE: Pattern = Pattern::SequentialWrite;
 const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
@@ -54,6 +56,58 @@ fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     // The other workload has no trials, and nothing is said about it.
     assert_eq!(found.workloads[1].pairs, []);
     assert_eq!(found.workloads[1].targets, []);
+}
+
+/// Sets the CPU time of a watched server in each block, for both targets.
+fn with_costs(costs: [&[f64]; 2]) -> Study {
+    let mut study = paired(Rule::Fixed { blocks: 6 });
+    for trial in &mut study.trials {
+        let of_block = costs[trial.cell.target][trial.block.unwrap() as usize];
+        trial.result.quantities.insert(SERVER_CPU, of_block);
+    }
+    study
+}
+
+/// Blocks whose cost is at or below zero stay in: without them the ratio here would be 4.5 and
+/// more, by the two blocks that have logarithms.
+#[test]
+fn cpu_costs_at_and_below_zero_count_as_any_others() {
+    let a = [1.0, 1.2, 0.8, 1.1, 0.9, 1.0];
+    let b = [5.0, -1.0, 4.0, 0.0, -0.5, -1.5];
+    let found = findings(&with_costs([&a, &b]));
+    let ratio = found.workloads[0].pairs[0].ratios[&SERVER_CPU];
+    assert!((ratio.estimate - 1.0).abs() < 1e-12 && ratio.blocks == 6, "{ratio:?}");
+    let Some(Quotient::Bounded(expected)) = fieller::paired(&a, &b, 0.95) else { panic!() };
+    assert_eq!(ratio.interval, Some(expected));
+    assert_eq!(ratio.zero, (false, true), "the mean of B is 1 ± 2.9");
+
+    // The other way round there is no interval with ends.
+    let found = findings(&with_costs([&b, &a]));
+    let ratio = found.workloads[0].pairs[0].ratios[&SERVER_CPU];
+    assert_eq!((ratio.interval, ratio.zero, ratio.blocks), (None, (true, false), 6));
+
+    // Where costs are clear of zero, so is their ratio.
+    let clear = a.map(|cost| 2.0 * cost + 0.1);
+    let found = findings(&with_costs([&a, &clear]));
+    let ratio = found.workloads[0].pairs[0].ratios[&SERVER_CPU];
+    assert!((ratio.estimate - 2.1).abs() < 1e-12 && ratio.zero == (false, false), "{ratio:?}");
+    assert!(ratio.interval.is_some_and(|i| i.low > 2.0 && i.contains(2.1)), "{ratio:?}");
+    // What is missing altogether is left out, and nothing else is.
+    let mut study = with_costs([&a, &clear]);
+    study.trials[0].result.quantities.remove(&SERVER_CPU);
+    assert_eq!(findings(&study).workloads[0].pairs[0].ratios[&SERVER_CPU].blocks, 5);
+}
+
+#[test]
+fn cpu_costs_of_two_studies_count_as_well_where_they_are_below_zero() {
+    let a = [1.0, 1.2, 0.8, 1.1, 0.9, 1.0];
+    let b = [5.0, -1.0, 4.0, 0.0, -0.5, -1.5];
+    let counterparts = across(&with_costs([&a, &a]), &with_costs([&b, &a])).counterparts;
+    let ratio = counterparts[0].ratios[&SERVER_CPU];
+    let Some(Quotient::Bounded(expected)) = fieller::independent(&a, &b, 0.95) else { panic!() };
+    assert_eq!((ratio.interval, ratio.zero), (Some(expected), (false, true)));
+    assert_eq!(ratio.blocks, 12);
+    assert!((counterparts[1].ratios[&SERVER_CPU].estimate - 1.0).abs() < 1e-12);
 }
 
 #[test]

@@ -57,6 +57,22 @@ pub enum Measure {
     ServerCpuPerByte,
 }
 
+impl Measure {
+    /// Whether it is CPU time, which is zero or below where what was measured is no more than the
+    /// noise of the idle baseline that is taken off.
+    pub const fn is_cpu(self) -> bool {
+        matches!(
+            self,
+            Measure::ClientCpuPerOp
+                | Measure::ClientCpuPerByte
+                | Measure::MachineCpuPerOp
+                | Measure::MachineCpuPerByte
+                | Measure::ServerCpuPerOp
+                | Measure::ServerCpuPerByte
+        )
+    }
+}
+
 /// A side and a measure, written as one name: `read_latency_p99_seconds`, `iops`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metric {

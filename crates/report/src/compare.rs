@@ -123,6 +123,7 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
         let ratio = claimed.as_ref().or(found.ratios.get(&metric)).map_or_else(
             || "–".to_owned(),
             |r| match r.interval {
+                _ if r.zero != (false, false) => "not distinguishable from zero".to_owned(),
                 Some(i) => format!("{} {}", three_digits(r.estimate), ends(i.low, i.high)),
                 None => three_digits(r.estimate),
             },

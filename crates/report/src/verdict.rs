@@ -134,7 +134,7 @@ mod tests {
     fn claim(low: f64, estimate: f64, high: f64) -> Claim {
         let interval = Some(Interval { low, estimate, high });
         Claim {
-            ratio: Ratio { blocks: 6, estimate, interval },
+            ratio: Ratio { blocks: 6, estimate, interval, zero: (false, false) },
             verdict: interval.and_then(|i| Verdict::on(i, 0.05)),
             sign_flip_p: None,
             more_blocks: Some(14),

@@ -38,6 +38,28 @@ fn rate(target: usize, pattern: Pattern) -> f64 {
     if target == 0 { base } else { base * factor }
 }
 
+/// A cost that cannot be told from zero has no ratio worth a digit: it is said in words.
+#[test]
+fn cpu_that_may_be_nothing_is_said_in_words() {
+    let mut study = two_targets();
+    for trial in &mut study.trials {
+        let noise = [3e-9, -2e-9, 0.0][trial.block.unwrap() as usize % 3];
+        for measure in [Measure::ServerCpuPerByte, Measure::ServerCpuPerOp] {
+            let cost = if trial.cell.target == 0 { noise } else { 1e-9 + noise / 1e3 };
+            trial.result.quantities.insert(Metric::all(measure), cost);
+        }
+    }
+    let text = report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("server CPU of nas not distinguishable from zero"), "{text}");
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.target == 0) {
+        for measure in [Measure::ServerCpuPerByte, Measure::ServerCpuPerOp] {
+            trial.result.quantities.insert(Metric::all(measure), 2e-9);
+        }
+    }
+    let text = report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(!text.contains("distinguishable") && text.contains("server CPU 0.5"), "{text}");
+}
+
 fn two_targets() -> Study {
     let mut study = empty(&TWO, &Pattern::ALL);
     add_blocks(&mut study, 6, 0.015, rate);

@@ -14,6 +14,7 @@
 //! | how many blocks, and the interval | [`stein::Stein`], one log ratio B/A per block |
 //! | fixed number of blocks | [`interval::t_interval`], [`interval::ratio_interval`] |
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
+//! | ratio of costs, which may be zero or below | [`fieller::paired`] |
 //! | cross-check | [`sign_flip::p_value`] |
 //! | extending a study later | [`sequence::ratio_interval`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
@@ -36,6 +37,7 @@
 
 pub mod change;
 pub mod family;
+pub mod fieller;
 pub mod interval;
 pub mod little;
 pub mod order;

@@ -2,7 +2,8 @@
 //! its verdicts are wrong, under the stop rule as shipped.
 
 use crate::family::adjusted_confidence;
-use crate::interval::mean;
+use crate::fieller::{self, Quotient};
+use crate::interval::{mean, ratio_interval, t_interval};
 use crate::order::{generator, shuffled};
 use crate::stein::Stein;
 use crate::synthetic::{Noise, standard_normal};
@@ -170,6 +171,87 @@ fn is_wrong(verdict: Verdict, setup: &Setup) -> bool {
     }
 }
 
+/// CPU costs of two targets in blocks of noise that is common to both and of their own: busy minus
+/// idle, which crosses zero where the noise is as large as the cost.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Costs {
+    /// Mean cost of A.
+    pub mean: f64,
+    /// That of B over that of A.
+    pub ratio: f64,
+    /// Standard deviation of what a block adds to both.
+    pub block_sd: f64,
+    /// Standard deviation of what a trial adds.
+    pub trial_sd: f64,
+    /// Blocks of a study.
+    pub blocks: usize,
+}
+
+/// What came of many comparisons of costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CostsOutcome {
+    /// Comparisons.
+    pub studies: u32,
+    /// Whose interval has ends.
+    pub bounded: u32,
+    /// Whose set of ratios, with ends or not, holds the truth.
+    pub covered: u32,
+    /// Whose interval would hold it by logarithms, without the blocks that have none.
+    pub covered_by_logarithms: u32,
+    /// Blocks with a cost at or below zero.
+    pub below_zero: u64,
+}
+
+impl fmt::Display for CostsOutcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let share = |count: u32| 100.0 * f64::from(count) / f64::from(self.studies);
+        write!(
+            f,
+            "{} comparisons: coverage {:.1}%, by logarithms {:.1}%; {:.1}% bounded; {} blocks with \
+             a cost at or below zero",
+            self.studies,
+            share(self.covered),
+            share(self.covered_by_logarithms),
+            share(self.bounded),
+            self.below_zero,
+        )
+    }
+}
+
+/// Compares costs `studies` times. `None` where an interval cannot be had.
+pub fn costs(setup: &Costs, confidence: f64, studies: u32, seed: u64) -> Option<CostsOutcome> {
+    let mut outcome = CostsOutcome { studies, ..CostsOutcome::default() };
+    for number in 0..studies {
+        let generator = &mut generator(seed, &format!("costs {number}"));
+        let (mut a, mut b, mut logs) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..setup.blocks {
+            let common = setup.mean + setup.block_sd * standard_normal(generator);
+            let mut trial = |times: f64| {
+                setup.mean * (times - 1.0) + common + setup.trial_sd * standard_normal(generator)
+            };
+            let (of_a, of_b) = (trial(1.0), trial(setup.ratio));
+            logs.extend(Some((of_b / of_a).ln()).filter(|_| of_a > 0.0 && of_b > 0.0));
+            outcome.below_zero += u64::from(of_a <= 0.0 || of_b <= 0.0);
+            (a.push(of_a), b.push(of_b));
+        }
+        outcome.covered += u32::from(match fieller::paired(&a, &b, confidence)? {
+            Quotient::Bounded(interval) => {
+                outcome.bounded += 1;
+                interval.contains(setup.ratio)
+            }
+            // No ends: what is left out lies between, or nothing is.
+            Quotient::Unbounded => {
+                let rest = a.iter().zip(&b).map(|(a, b)| b - setup.ratio * a);
+                t_interval(&rest.collect::<Vec<_>>(), confidence)?.contains(0.0)
+            }
+        });
+        let by_logarithms = ratio_interval(&logs, confidence);
+        outcome.covered_by_logarithms +=
+            u32::from(by_logarithms.is_some_and(|i| i.contains(setup.ratio)));
+    }
+    Some(outcome)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -244,6 +326,25 @@ mod tests {
         let noise = Noise { trial_sd: 0.03, ..Noise::default() };
         let outcome = run(&setup(2, 0.4, noise), 200, SEED).unwrap();
         assert!(outcome.wrong <= 10 && outcome.not_resolved == 0, "{outcome}");
+    }
+
+    /// Costs that cross zero in a third of the blocks, in every size of study; and what leaving
+    /// those blocks out does.
+    #[test]
+    fn costs_that_cross_zero_are_covered_and_would_not_be_by_logarithms() {
+        for (blocks, ratio, block_sd) in [(6, 2.0, 0.0), (12, 2.0, 0.5), (40, 0.5, 1.0)] {
+            let setup = Costs { mean: 1.0, ratio, block_sd, trial_sd: 0.8, blocks };
+            let outcome = costs(&setup, 0.95, 4_000, SEED).unwrap();
+            println!("{blocks} blocks, ratio {ratio}: {outcome}");
+            let coverage = f64::from(outcome.covered) / 4_000.0;
+            assert!((0.93..=0.97).contains(&coverage), "{setup:?} {outcome}");
+            assert!(outcome.below_zero > 400 * blocks as u64, "{outcome}");
+        }
+        // The more blocks there are, the surer logarithms are of what is wrong.
+        let many = Costs { mean: 1.0, ratio: 0.5, block_sd: 0.0, trial_sd: 0.8, blocks: 100 };
+        let outcome = costs(&many, 0.95, 1_000, SEED).unwrap();
+        println!("100 blocks: {outcome}");
+        assert!(outcome.covered_by_logarithms < 700 && outcome.covered >= 930, "{outcome}");
     }
 
     #[test]

@@ -236,6 +236,24 @@ fn a_true_difference_is_found() {
     assert!(tally.faster > 0.8, "power {}", tally.faster);
 }
 
+/// CPU costs, busy minus idle, that are zero and below in many blocks: Fieller's intervals of their
+/// ratios hold what they promise, whatever a block adds to both.
+#[test]
+fn costs_that_cross_zero() {
+    let studies = setting("PLIMSOLL_STUDIES", 60).max(60) as u32 * 100;
+    let seed = setting("PLIMSOLL_SEED", 2026);
+    for (blocks, ratio, block_sd, trial_sd) in
+        [(6, 1.0, 0.2, 0.5), (6, 2.0, 0.0, 1.0), (20, 0.5, 1.0, 0.8), (100, 3.0, 0.5, 2.0)]
+    {
+        let setup = stats::simulate::Costs { mean: 1.0, ratio, block_sd, trial_sd, blocks };
+        let outcome = stats::simulate::costs(&setup, 0.95, studies, seed).expect("it can be run");
+        println!("costs, ratio {ratio}, {blocks} blocks: {outcome}");
+        let coverage = f64::from(outcome.covered) / f64::from(studies);
+        assert!((0.93..=0.97).contains(&coverage), "{setup:?} {outcome}");
+        assert!(outcome.below_zero > 0, "{outcome}");
+    }
+}
+
 #[test]
 fn write_cache_phases() {
     let cached = Disturbance { write_cache: true, ..NOISY };

@@ -132,12 +132,19 @@ pub(super) fn ratio<'a>(
 pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
     let (a, b) = (&shown.names[0], &shown.names[target]);
     let (mut more_b, mut more_a, mut open) = (Vec::new(), Vec::new(), Vec::new());
+    let mut zero: Vec<(String, Vec<String>)> = Vec::new();
     for found in &shown.findings.workloads {
         let Some(pair) = found.pairs.iter().find(|pair| pair.b == target) else { continue };
-        let Some(interval) = ratio(shown, found, pair).and_then(|ratio| ratio.interval) else {
-            continue;
-        };
+        let Some(ratio) = ratio(shown, found, pair) else { continue };
         let name = names::pattern(found.workload.pattern);
+        if let Some(who) = near_zero(ratio, (a, b)) {
+            match zero.iter_mut().find(|(known, _)| *known == who) {
+                Some((_, at)) => at.push(name),
+                None => zero.push((who, vec![name])),
+            }
+            continue;
+        }
+        let Some(interval) = ratio.interval else { continue };
         let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
         let said = |ratio: Interval| format!("{name} ({} {per})", more(ratio));
         if interval.low > 1.0 {
@@ -157,6 +164,20 @@ pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
     if !open.is_empty() {
         let open = listed(&open);
         out.push(format!("CPU of {b} and {a} cannot be told apart at {open}."));
+    }
+    for (who, at) in zero {
+        let at = listed(&at);
+        out.push(format!("CPU of {who} is not distinguishable from zero at {at}."));
+    }
+}
+
+/// Whose CPU time cannot be told from zero, if anybody's.
+pub(super) fn near_zero(ratio: &Ratio, (a, b): (&str, &str)) -> Option<String> {
+    match ratio.zero {
+        (false, false) => None,
+        (true, false) => Some(a.to_owned()),
+        (false, true) => Some(b.to_owned()),
+        (true, true) => Some(format!("{a} and {b}")),
     }
 }
 

@@ -124,7 +124,8 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
                 _ => equal.push(name.clone()),
             }
         }
-        let Some(ratio) = cpu::ratio(shown, found, pair) else { continue };
+        let ratio = cpu::ratio(shown, found, pair).filter(|ratio| ratio.zero == (false, false));
+        let Some(ratio) = ratio else { continue };
         let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
         match ratio.estimate {
             r if r >= ALIKE => b_dearer.push(format!("{name} ({} {per})", by(r, "more"))),
@@ -188,7 +189,7 @@ mod tests {
     #[test]
     fn ratios_are_told_of_the_faster_one() {
         let said = |estimate, runs| {
-            let ratio = Ratio { blocks: runs, estimate, interval: None };
+            let ratio = Ratio { blocks: runs, estimate, interval: None, zero: (false, false) };
             faster("NFS", "SMB", &ratio)
         };
         // Random reads of jonfk2024: 7334 and 5513 a second. Not "25% slower".

@@ -189,6 +189,7 @@ pub(crate) fn claims(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) -
 /// "Ratios, b to a: bandwidth 1.33 [1.30–1.36], ..".
 fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Claim) -> String {
     let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
+    let ratio = |name: &str, found: &explain::Ratio| ratio(name, found, (&a, &b));
     let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
     let named = [
         (Measure::LatencyMean, "mean latency"),
@@ -225,8 +226,11 @@ fn could_confirm(blocks: usize, confidence: f64) -> bool {
     2f64.powi(1 - blocks.min(1000) as i32) <= 1.0 - confidence
 }
 
-/// "p99 0.75 [0.70–0.81]".
-fn ratio(name: &str, ratio: &explain::Ratio) -> String {
+/// "p99 0.75 [0.70–0.81]", "CPU of nas not distinguishable from zero".
+fn ratio(name: &str, ratio: &explain::Ratio, names: (&str, &str)) -> String {
+    if let Some(who) = cpu::near_zero(ratio, names) {
+        return format!("{name} of {who} not distinguishable from zero");
+    }
     let value = model::units::three_digits(ratio.estimate);
     match ratio.interval {
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
