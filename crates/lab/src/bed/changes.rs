@@ -14,7 +14,7 @@ use std::str::FromStr;
 /// # Errors
 /// [`Cause::Usage`] for names, keys and values that are not there.
 pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
-    let directory = Directory::of(lab);
+    let directory = Directory::of(lab)?;
     let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(lab));
     };

@@ -28,7 +28,7 @@ pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
 pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
-pub use up::{Watch, up};
+pub use up::{How, Watch, up};
 pub use vm::{Door, Heard, Visit, Window};
 
 use host::reach::Reach;
@@ -44,7 +44,7 @@ use std::sync::Arc;
 /// [`Cause::Usage`] where there is no such lab, or another command is at work on it.
 /// [`Cause::Trial`] for what could not be removed.
 pub fn down(name: &str) -> Result<(), Failure> {
-    let directory = Directory::of(name);
+    let directory = Directory::of(name)?;
     let Some(lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(name));
     };

@@ -12,7 +12,7 @@ use model::{Cause, Failure};
 /// [`Cause::Usage`] for names that are not there, or of hosts without power of their own;
 /// [`Cause::Unreachable`] where it does not come up again.
 pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
-    let directory = Directory::of(lab);
+    let directory = Directory::of(lab)?;
     let Some(_lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
         return Err(state::unknown(lab));
     };

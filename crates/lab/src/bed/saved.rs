@@ -5,6 +5,7 @@
 //! plan, the images, QEMU, this program and the processor.
 
 use super::plan::{Kind, Plan};
+use super::state::private;
 use super::vm::images::fingerprint;
 use super::vm::{self, Acceleration, Images, Machine};
 use crate::program;
@@ -70,6 +71,7 @@ impl Saved {
 
     /// Gives the machines their disks and consoles.
     pub(super) fn unpack(&self, machines: &[Machine]) -> Result<(), Failure> {
+        private::directory(&self.place)?;
         // It is used, so it is kept.
         let _ = File::open(&self.place).and_then(|at| at.set_modified(SystemTime::now()));
         let files = machines.iter().flat_map(files);
@@ -92,7 +94,7 @@ impl Saved {
         // Left by somebody who was killed.
         saving.remove();
         let make = || -> Result<(), Failure> {
-            fs::create_dir_all(&saving.place).map_err(failed)?;
+            private::directory(&saving.place)?;
             for machine in machines {
                 vm::save(machine, &saving.state(machine)).map_err(|failure| {
                     let next = format!("See whether there is room in {}.", self.cache.display());
@@ -127,6 +129,10 @@ impl Saved {
             .collect();
         all.sort();
         all.reverse();
+        for (_, path) in all.iter().take(MOST) {
+            // An older version of this program let others look.
+            let _ = private::directory(path);
+        }
         for (_, path) in all.iter().skip(MOST) {
             let _ = fs::remove_dir_all(path);
         }

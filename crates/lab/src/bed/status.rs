@@ -130,16 +130,20 @@ impl Bed {
 }
 
 /// All labs of this machine. Those that cannot be read are left out, with the failure beside.
-pub fn status() -> (Vec<LabStatus>, Vec<Failure>) {
+///
+/// # Errors
+/// Where this is not root.
+pub fn status() -> Result<(Vec<LabStatus>, Vec<Failure>), Failure> {
+    state::allowed()?;
     let (mut labs, mut failures) = (Vec::new(), Vec::new());
     for name in state::names() {
-        match state::Directory::of(&name).read() {
+        match state::Directory::of(&name)?.read() {
             Ok(Some(bed)) => labs.push(of(&bed)),
             Ok(None) => {}
             Err(failure) => failures.push(failure),
         }
     }
-    (labs, failures)
+    Ok((labs, failures))
 }
 
 /// One lab.

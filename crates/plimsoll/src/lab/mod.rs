@@ -3,11 +3,12 @@
 mod inside;
 mod show;
 mod terminal;
+mod trust;
 
 use crate::output::{self, Progress};
 use crate::signals::Signals;
 use clap::{Args, Subcommand};
-use lab::bed::{self, Plan, SHIPPED, Watch, doctor};
+use lab::bed::{self, How, Plan, SHIPPED, Watch, doctor};
 use model::{Cause, Failure};
 use std::path::Path;
 use std::time::Instant;
@@ -32,6 +33,9 @@ enum LabCommand {
         /// Boot its machines anew, though they were saved when this lab was first up
         #[arg(long)]
         afresh: bool,
+        /// Bring it up though its file acts on this machine as root: its author is trusted
+        #[arg(long)]
+        trust: bool,
         /// No progress, only the result
         #[arg(long, short)]
         quiet: bool,
@@ -93,7 +97,10 @@ enum LabCommand {
 /// Runs a command of the lab and returns the exit code.
 pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
     match &arguments.command {
-        LabCommand::Up { what, name, afresh, quiet } => up(what, name.as_deref(), *afresh, *quiet),
+        LabCommand::Up { what, name, afresh, trust, quiet } => {
+            let how = How { afresh: *afresh, trusted: *trust };
+            up(what, name.as_deref(), how, *quiet)
+        }
         LabCommand::Status { name, json } => status(name.as_deref(), *json),
         LabCommand::Exec { host, command } => inside::exec(host, command),
         LabCommand::Shell { host } => inside::shell(host),
@@ -104,14 +111,15 @@ pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
     }
 }
 
-fn up(what: &str, name: Option<&str>, afresh: bool, quiet: bool) -> Result<u8, Failure> {
-    let begin = Instant::now();
-    let (default, plan) = plan(what)?;
+fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failure> {
+    let LabFile { name: default, plan, text } = read(what)?;
     let name = name.unwrap_or(&default);
+    let how = How { trusted: how.trusted || trust::asked(&plan, &text, what)?, ..how };
+    let begin = Instant::now();
     let signals = Signals::listen()?;
     let progress = Progress::new(quiet);
     let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
-    let risen = bed::up(name, &plan, afresh, &mut watch);
+    let risen = bed::up(name, &plan, how, &mut watch);
     progress.show("");
     let unsaved = risen.map_err(|failure| match signals.cause() {
         // What was killed by the same Ctrl-C failed for that alone.
@@ -127,10 +135,18 @@ fn up(what: &str, name: Option<&str>, afresh: bool, quiet: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// The plan that the user means, and what it is called unless he says otherwise.
-fn plan(what: &str) -> Result<(String, Plan), Failure> {
+/// A lab file, and what its lab is called unless the user says otherwise.
+struct LabFile {
+    name: String,
+    plan: Plan,
+    text: String,
+}
+
+/// The lab that the user means.
+fn read(what: &str) -> Result<LabFile, Failure> {
     if let Some(text) = bed::shipped(what) {
-        return Ok((what.to_owned(), Plan::read(text, &format!("the shipped lab {what}"))?));
+        let plan = Plan::read(text, &format!("the shipped lab {what}"))?;
+        return Ok(LabFile { name: what.to_owned(), plan, text: text.to_owned() });
     }
     let path = Path::new(what);
     let failed = |happened: String, next: String| {
@@ -144,13 +160,13 @@ fn plan(what: &str) -> Result<(String, Plan), Failure> {
     let text = output::read_text(path, bed::plan::LONGEST_FILE)
         .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    Ok((stem.unwrap_or_default(), Plan::read(&text, what)?))
+    Ok(LabFile { name: stem.unwrap_or_default(), plan: Plan::read(&text, what)?, text })
 }
 
 fn status(name: Option<&str>, json: bool) -> Result<u8, Failure> {
     let (labs, failures) = match name {
         Some(name) => (vec![bed::status_of(name)?], Vec::new()),
-        None => bed::status(),
+        None => bed::status()?,
     };
     if json {
         output::print(&show::json(&labs)?)?;

@@ -193,6 +193,10 @@ impl Plan {
         for (i, share) in samba.shares.iter().enumerate() {
             let at = |key| ["host", name, "samba", "share", ITEMS[i.min(9)], key];
             named(&at("name"), &share.name)?;
+            if SPECIAL_SHARES.contains(&share.name.as_str()) {
+                let happened = format!("`{}` is no share but a part of smb.conf", share.name);
+                return Err(Problem::new(&at("name"), happened, "Take another name."));
+            }
             a_path(&at("path"), &share.path)?;
             one_line_each(&at("lines"), &share.lines)?;
         }
@@ -214,6 +218,9 @@ impl Plan {
         Ok(())
     }
 }
+
+/// Parts of smb.conf that have a meaning of their own.
+const SPECIAL_SHARES: [&str; 3] = ["global", "homes", "printers"];
 
 /// Numbers of the first items of a list, for places.
 const ITEMS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];

@@ -11,11 +11,13 @@ mod network;
 mod quantity;
 mod read;
 mod serves;
+mod trust;
 
 pub use disk::{Disk, DiskKind};
 pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size, Throughput};
 pub use read::{LONGEST_FILE, nearest};
+pub use trust::Risk;
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -61,13 +61,13 @@ fn usage(source: &str, line: Option<usize>, happened: &str, next: &str) -> Failu
 }
 
 /// The line, from 1, on which a span begins.
-fn line_of(text: &str, span: &Range<usize>) -> usize {
+pub(super) fn line_of(text: &str, span: &Range<usize>) -> usize {
     let before = &text.as_bytes()[..span.start.min(text.len())];
     before.iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
 /// Where in the text the value at these keys stands, or the innermost part of them that is there.
-fn place(text: &str, keys: &[String]) -> Option<Range<usize>> {
+pub(super) fn place(text: &str, keys: &[String]) -> Option<Range<usize>> {
     let table = DeTable::parse(text).ok()?.into_inner();
     let (first, rest) = keys.split_first()?;
     let (key, mut value) = table.get_key_value(first.as_str())?;

@@ -1,6 +1,7 @@
 //! What a lab has made, written down before it is made, so that it can be found and removed after
 //! any crash: a directory of its own with `bed.json`, and a lock.
 
+pub(crate) mod private;
 mod process;
 mod remains;
 mod salvage;
@@ -13,9 +14,9 @@ use super::plan::{Delay, Plan};
 use model::{Cause, Failure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -106,9 +107,31 @@ pub(crate) fn names() -> Vec<String> {
     names
 }
 
+/// Refuses whoever is not root, in the same words for all that is done with labs.
+pub(crate) fn allowed() -> Result<(), Failure> {
+    if nix::unistd::geteuid().is_root() {
+        return Ok(());
+    }
+    let next = "Run it as root, with sudo: labs are namespaces, interfaces, mounts and control \
+                groups, which root alone can make and look into. plimsoll lab doctor tells more.";
+    let happened = "this is not root";
+    Err(Failure::new(
+        Cause::NotPermitted,
+        "use the labs of this machine",
+        parent().display(),
+        happened,
+        next,
+    ))
+}
+
 impl Directory {
-    pub fn of(name: &str) -> Directory {
-        Directory { name: name.to_owned(), path: parent().join(name) }
+    /// That of the lab of this name, whether it is there or not.
+    ///
+    /// # Errors
+    /// Where this is [not root](allowed).
+    pub fn of(name: &str) -> Result<Directory, Failure> {
+        allowed()?;
+        Ok(Directory { name: name.to_owned(), path: parent().join(name) })
     }
 
     pub fn path(&self) -> &Path {
@@ -119,21 +142,28 @@ impl Directory {
         self.path.is_dir()
     }
 
-    /// Makes it.
+    /// Makes it, for this user alone. A place that was [named](PARENT_VARIABLE) is left as it is.
     pub fn make(&self) -> Result<(), Failure> {
-        fs::create_dir_all(&self.path).map_err(|error| {
-            let next = "Labs take root: namespaces, interfaces and control groups do. plimsoll lab doctor tells more.";
-            Failure::new(cause(&error), "make the lab's directory", self.path.display(), error, next)
-        })
+        let place = parent();
+        if place == Path::new(PARENT) {
+            place.parent().map_or(Ok(()), private::directory)?;
+            private::directory(&place)?;
+        } else {
+            DirBuilder::new().recursive(true).mode(0o700).create(&place).map_err(|error| {
+                let next = format!("Name another place by {PARENT_VARIABLE}.");
+                Failure::new(cause(&error), "make a place for labs", place.display(), error, next)
+            })?;
+        }
+        private::directory(&self.path)
     }
 
     /// Takes the lock. `None`: the directory is not there, or was removed meanwhile.
     pub fn lock(&self) -> Result<Option<Lock>, Failure> {
         let path = self.path.join("lock");
         let failed = |error: std::io::Error| {
-            Failure::new(cause(&error), "lock the lab", path.display(), error, "Are you root?")
+            Failure::new(cause(&error), "lock the lab", path.display(), error, "")
         };
-        let file = match OpenOptions::new().create(true).append(true).open(&path) {
+        let file = match private::file().open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
@@ -185,7 +215,8 @@ impl Directory {
     /// Writes the mark down apart, for the day on which `bed.json` cannot be read.
     pub fn write_mark(&self, mark: &str) -> Result<(), Failure> {
         let path = self.path.join("mark");
-        fs::write(&path, format!("{mark}\n")).map_err(|error| {
+        let write = || private::file().open(&path)?.write_all(format!("{mark}\n").as_bytes());
+        write().map_err(|error| {
             let tried = "write down what the lab makes";
             Failure::new(cause(&error), tried, path.display(), error, "Make room there.")
         })
@@ -196,7 +227,7 @@ impl Directory {
         let path = self.path.join("bed.json");
         let part = self.path.join("bed.json.part");
         let write = || -> std::io::Result<()> {
-            let mut file = File::create(&part)?;
+            let mut file = private::file().truncate(true).open(&part)?;
             file.write_all(serde_json::to_string_pretty(bed)?.as_bytes())?;
             fs::rename(&part, &path)
         };
@@ -215,7 +246,7 @@ impl Directory {
 
 /// The lab of this name that is up.
 pub(crate) fn find(name: &str) -> Result<(Directory, Bed), Failure> {
-    let directory = Directory::of(name);
+    let directory = Directory::of(name)?;
     match directory.read()? {
         Some(bed) => Ok((directory, bed)),
         None => Err(unknown(name)),

@@ -8,7 +8,7 @@ mod namespaces;
 pub(super) use furnish::again;
 
 use super::machines;
-use super::plan::Plan;
+use super::plan::{Plan, Risk};
 use super::saved::Saved;
 use super::state::{self, Bed, Directory};
 use model::{Cause, Failure};
@@ -18,6 +18,15 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// A machine that is emulated boots in seconds, on a machine that is busy in more.
 pub(super) const BOOT: Duration = Duration::from_secs(120);
+
+/// How a lab is brought up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// Its machines boot, though they were saved.
+    pub afresh: bool,
+    /// The [risks](Plan::risks) of its file are agreed to.
+    pub trusted: bool,
+}
 
 /// Who looks on while a lab comes up.
 pub struct Watch<'a> {
@@ -44,26 +53,28 @@ fn go_on(stop: &AtomicBool, what: &str) -> Result<(), Failure> {
 }
 
 /// Brings a lab up under a name that satisfies [`model::is_lab_name`]. A lab of machines is saved
-/// when it is up for the first time, and is there at once from then on, unless its machines shall
-/// boot `afresh`.
+/// when it is up for the first time, and is there at once from then on.
 ///
 /// Returns why it could not be saved, if that is so: it is up all the same.
 ///
 /// # Errors
-/// [`Cause::Usage`] where the name is in use; [`Cause::Interrupted`]; and what could not be made.
+/// [`Cause::Usage`] where the name is in use, or for risks that nobody agreed to; [`Cause::Interrupted`]; and what could not be made.
 /// Nothing is left then.
 pub fn up(
     name: &str,
     plan: &Plan,
-    afresh: bool,
+    how: How,
     watch: &mut Watch,
 ) -> Result<Option<Failure>, Failure> {
     if !model::is_lab_name(name) {
         let next = "Take a-z, 0-9 and '-', at most 24, a letter first: --name NAME.";
         return Err(Failure::new(Cause::Usage, "name the lab", name, "no lab is called so", next));
     }
+    if !how.trusted {
+        plan.refuse_risks(Risk::what)?;
+    }
     watch.step("looking at what is there")?;
-    let directory = Directory::of(name);
+    let directory = Directory::of(name)?;
     // Twice, for the directory may be removed between its making and the lock.
     let lock = match make_and_lock(&directory)? {
         Some(lock) => lock,
@@ -92,7 +103,7 @@ pub fn up(
         let directory = rising.directory.clone();
         let done = &done;
         let guard = scope.spawn(move || interrupt(&directory, stop, done));
-        let risen = rising.all(afresh);
+        let risen = rising.all(how.afresh);
         done.store(true, Ordering::Relaxed);
         guard.thread().unpark();
         risen

@@ -4,6 +4,7 @@
 //! a machine is booted with it once after each boot of this one, and the answer kept.
 
 use super::{Image, Images, Machine, qemu};
+use crate::bed::state::private::Temporary;
 use model::{Cause, Failure};
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -55,8 +56,7 @@ fn this_boot() -> String {
 
 fn boots(images: &Images) -> Result<bool, Failure> {
     let failed = |error| images.failure("try KVM", &error);
-    let directory = std::env::temp_dir().join(format!("plimsoll-kvm-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).map_err(failed)?;
+    let directory = Temporary::new().map_err(failed)?;
     let machine = Machine {
         name: "kvm".to_owned(),
         image: Image::Debian,
@@ -64,7 +64,7 @@ fn boots(images: &Images) -> Result<bool, Failure> {
         cores: 1,
         nics: Vec::new(),
         disks: Vec::new(),
-        directory: directory.clone(),
+        directory: directory.path().to_owned(),
     };
     let files = images.get(Image::Debian, &mut |_| {})?;
     let mut pid = None;
@@ -77,7 +77,6 @@ fn boots(images: &Images) -> Result<bool, Failure> {
     if let Some(pid) = pid {
         qemu::kill(pid);
     }
-    let _ = std::fs::remove_dir_all(&directory);
     match up {
         Err(failure) if failure.cause == Cause::Interrupted => Err(failure),
         up => Ok(up.is_ok()),

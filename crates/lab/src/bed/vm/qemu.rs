@@ -3,12 +3,13 @@
 use super::images::Files;
 use super::monitor::{Monitor, socket as monitor};
 use super::{Acceleration, Image, Machine, agent, console, state};
+use crate::bed::state::private;
 use crate::program;
 use host::child;
 use model::{Cause, Failure};
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -20,9 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const TRIED: &str = "start a virtual machine";
 
-/// Becomes a program that is nobody's child, once it is told to; before that, its number is known.
-const DETACH: &str =
-    r#"exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
+/// What it writes is for this user alone. Becomes a program that is nobody's child, once it is told to; before that, its number is known.
+const DETACH: &str = r#"umask 077; exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
 
 /// The option that makes it, by which a machine is found whatever else is lost.
 pub(super) fn monitor_option(directory: &Path, machine: &str) -> String {
@@ -58,7 +58,7 @@ pub(super) fn start(
         Failure::new(Cause::Usage, TRIED, &machine.name, happened, next)
     })?;
     for disk in &machine.disks {
-        let file = File::options().write(true).create(true).truncate(false).open(&disk.path);
+        let file = private::file().open(&disk.path);
         file.and_then(|file| file.set_len(disk.bytes)).map_err(failed)?;
     }
     for nic in machine.nics.iter().filter(|nic| !nic.listens) {
@@ -67,9 +67,9 @@ pub(super) fn start(
             Failure::new(Cause::Unreachable, TRIED, &machine.name, happened, "")
         })?;
     }
-    File::create(console(&machine.directory, &machine.name)).map_err(failed)?;
-    let log = complaints(&machine.directory, &machine.name);
-    let complaints = File::create(&log).map_err(failed)?;
+    let create = |path| private::file().truncate(true).open(path).map_err(failed);
+    create(console(&machine.directory, &machine.name))?;
+    let complaints = create(complaints(&machine.directory, &machine.name))?;
     let mut shell = child::command("/bin/sh")
         .args(["-c", DETACH, "plimsoll"])
         .arg(program)

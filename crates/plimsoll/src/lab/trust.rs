@@ -1,0 +1,29 @@
+//! Whether a lab file may act on this machine as root.
+
+use crate::output;
+use lab::bed::Plan;
+use model::Failure;
+use std::io::{IsTerminal, stderr, stdin};
+
+/// Asks at the terminal about what the file would do beside the lab; `false` where that is nothing.
+///
+/// # Errors
+/// [`model::Cause::Usage`], with the lines, where nobody can be asked or the answer is not yes.
+pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
+    let Err(refused) = plan.refuse_risks(|risk| risk.shown(text, source)) else {
+        return Ok(false);
+    };
+    if !stdin().is_terminal() || !stderr().is_terminal() {
+        return Err(refused);
+    }
+    for line in refused.happened.lines() {
+        output::complain(&report::printable(line));
+    }
+    output::complain("Is whoever wrote this trusted with this machine? Bring it up? [y/N]");
+    let mut answer = String::new();
+    let read = stdin().read_line(&mut answer);
+    match answer.trim() {
+        "y" | "Y" | "yes" if read.is_ok() => Ok(true),
+        _ => Err(Failure { happened: "it was not agreed to".to_owned(), ..refused }),
+    }
+}
