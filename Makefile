@@ -21,7 +21,7 @@ export CARGO_INCREMENTAL ?= 0
 endif
 
 .PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
-	probe probes check-probe setup-probe runner check-machines \
+	probe probes check-probe setup-probe runner check-machines measure-links \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' carries to other hosts"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
+	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
@@ -88,6 +89,10 @@ runner: setup-demo
 check-machines: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --workspace --locked --test machines --test examples -- --ignored --test-threads 1
+
+# What a busy machine gets done is no test: these say what a quiet one does.
+measure-links: setup-test
+	cargo test --locked -p plimsoll --test lab measure_links -- --ignored --nocapture
 
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories

@@ -40,6 +40,10 @@ fn slips_in_a_lab_file_are_told_before_anything_is_made() {
     refused(&PAIR.replace("rate", "rat"), &["typo.toml:9", "unknown key `rat`", "`rate`"]);
     refused(&PAIR.replace(r#""b"]"#, r#""bb"]"#), &["typo.toml:8", "no host `bb`", "`b`"]);
     refused(&PAIR.replace("50%", "50"), &["typo.toml:4", "`50` is no share"]);
+    let slow_router = PAIR.replace("cpu =", "forward = true\ncpu =");
+    refused(&slow_router, &["typo.toml:5", "interrupts", "slow-router"]);
+    let long = PAIR.replace("link.lan", "link.abcdefghijklmnop");
+    refused(&long, &["typo.toml:7", "has 16 characters", "at most 15"]);
     refused("", &["missing key `host`"]);
     let ran = beds.lab(&["up", "ruoter"]).expect(2);
     assert!(ran.err.contains("`router`"), "{}", ran.err);
@@ -106,8 +110,57 @@ fn a_lab_goes_up_is_entered_and_goes_down() {
     assert_eq!(of_this_machine(), before);
 }
 
+/// What is set is what is asked for, on both ends, and what is sent goes through it. What comes of
+/// that on a quiet machine: `measure_links`.
 #[test]
-fn links_carry_what_they_are_shaped_to() {
+fn links_are_shaped_as_they_are_asked_to_be() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let text = PAIR.replace("cpu = \"50%\"\n", "").replace("link.lan", "link.abcdefghijklmno");
+    let file = beds.file("rates", &text);
+    beds.lab(&["up", &file]).expect(0);
+    let shaping = |host: &str| -> serde_json::Value {
+        let line = "tc -s -j qdisc show dev abcdefghijklmno";
+        serde_json::from_str(&beds.on(&format!("rates/{host}"), line)).unwrap()
+    };
+    // Bits per second; `None`: nothing shapes it.
+    let rates = || {
+        ["a", "b"].map(|host| {
+            let all = shaping(host);
+            let tbf = all.as_array().unwrap().iter().find(|one| one["kind"] == "tbf").cloned()?;
+            assert_eq!(tbf["root"], true, "all goes through it: {tbf}");
+            Some(tbf["options"]["rate"].as_u64().unwrap() * 8)
+        })
+    };
+    let set = |change: &str| beds.lab(&["set", "rates", "abcdefghijklmno", change]).expect(0);
+    assert_eq!(rates(), [Some(100_000_000); 2]);
+    beds.on("rates/a", "ping -q -c 10 -i 0.01 -s 1000 -W 5 b");
+    for host in ["a", "b"] {
+        let sent = shaping(host)[0]["bytes"].as_u64().unwrap();
+        assert!(sent >= 10_000, "what {host} sends goes through it: {sent} B");
+    }
+    set("rate=1gbit");
+    assert_eq!(rates(), [Some(1_000_000_000); 2]);
+    let bytes = set("rate=1Gbps");
+    assert!(bytes.err.contains("1Gbps is 8Gbit/s: as in tc"), "{}", bytes.err);
+    assert_eq!(rates(), [Some(8_000_000_000); 2]);
+    set("rate.a=20Mbit/s");
+    assert_eq!(rates(), [Some(20_000_000), Some(8_000_000_000)]);
+    set("rate.b=none");
+    assert_eq!(rates(), [Some(20_000_000), None]);
+    let status = beds.lab(&["status", "rates"]).expect(0).out;
+    assert!(status.contains("20Mbit/s from a") && !status.contains("from b"), "{status}");
+    beds.lab(&["set", "rates", "abcdefghijklmno", "rate.c=1Mbit"]).expect(2);
+    set("rate=none");
+    assert_eq!(rates(), [None; 2]);
+}
+
+/// What TCP makes of the rates. Other work on the machine takes its part of that.
+#[test]
+#[ignore = "wants a quiet machine: make measure-links"]
+fn measure_links() {
     if !namespaces() || !lab::available(Need::Python) {
         return;
     }
@@ -116,14 +169,7 @@ fn links_carry_what_they_are_shaped_to() {
     beds.lab(&["up", &file]).expect(0);
     for (rate, bits) in [("100Mbit/s", 100e6), ("1Gbit/s", 1e9)] {
         beds.lab(&["set", "rates", "lan", &format!("rate={rate}")]).expect(0);
-        // A machine that is busy with other things carries less: the best of three.
-        let mut carried = 0.0_f64;
-        for _ in 0..3 {
-            carried = carried.max(goodput(&beds, "rates", "a", "b"));
-            if carried > 0.93 * bits {
-                break;
-            }
-        }
+        let carried = goodput(&beds, "rates", "a", "b");
         println!("{rate}: {:.1}% in TCP", carried / bits * 100.0);
         assert!((0.8..1.0).contains(&(carried / bits)), "{carried} of {bits}");
     }
@@ -131,6 +177,125 @@ fn links_carry_what_they_are_shaped_to() {
     let free = goodput(&beds, "rates", "a", "b");
     println!("unshaped: {:.1} Gbit/s", free / 1e9);
     assert!(free > 1.3e9, "{free}: without shaping it is faster");
+}
+
+#[test]
+fn routes_lead_over_several_routers_and_what_has_none_is_named() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let host = |name: &str, more: &str| format!("[host.{name}]\nkind = \"netns\"\n{more}\n");
+    let link = |name: &str, more: &str| format!("[link.{name}]\nbetween = {more}\n");
+    let text = [
+        host("a", "gateway = \"r1\""),
+        host("b", ""),
+        host("island", ""),
+        host("r1", "forward = true"),
+        host("r2", "forward = true"),
+        host("r3", "forward = true"),
+        link("one", "[\"a\", \"r1\"]"),
+        link("two", "[\"r1\", \"r2\", \"r3\"]\nmtu = 1400"),
+        link("three", "[\"r2\", \"r3\", \"b\"]"),
+    ];
+    let up = beds.lab(&["up", &beds.file("far", &text.concat())]).expect(0);
+    let apart = "No way leads from island to r1, r2, r3, or back.";
+    assert!(up.out.contains(apart) && up.out.contains("from a to island"), "{}", up.out);
+    assert!(!up.out.contains("from a to b") && !up.out.contains("from r1"), "{}", up.out);
+    beds.on("far/a", "ping -q -c 1 -W 5 b");
+    beds.on("far/b", "ping -q -c 1 -W 5 a");
+    let by = |lab: &str| beds.on(&format!("{lab}/r1"), "ip route get 10.77.2.3");
+    assert!(by("far").contains("via 10.77.3.2"), "the shortest, the first of two: {}", by("far"));
+
+    // 28 bytes are headers. A longer one does not go out whole.
+    beds.on("far/r1", "ping -q -c 1 -W 5 -M do -s 1372 r3");
+    let long =
+        ["exec", "far/r1", "--", "ping", "-c", "1", "-W", "1", "-M", "do", "-s", "1373", "r3"];
+    beds.lab(&long).expect(1);
+    for host in ["r1", "r2", "r3"] {
+        beds.lab(&["exec", &format!("far/{host}"), "--", "ip", "link", "show", "two"]).expect(0);
+    }
+    beds.lab(&["set", "far", "two", "mtu=9000"]).expect(0);
+    beds.on("far/r1", "ping -q -c 1 -W 5 -M do -s 8972 r3");
+    beds.lab(&["set", "far", "two", "mtu=none"]).expect(0);
+    assert!(beds.on("far/r1", "cat /sys/class/net/two/mtu").trim() == "1500");
+
+    let given = text.concat().replacen("[host.r1]\n", "[host.r1]\nroute = { three = \"r3\" }\n", 1);
+    beds.lab(&["up", &beds.file("given", &given)]).expect(0);
+    assert!(by("given").contains("via 10.77.3.3"), "{}", by("given"));
+    beds.on("given/a", "ping -q -c 1 -W 5 b");
+}
+
+#[test]
+fn what_a_lab_was_is_kept_with_each_study_and_compared() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    let file = beds.file("pair", &PAIR.replace("cpu = \"50%\"\n", ""));
+    beds.lab(&["up", &file]).expect(0);
+    let target = tempfile::tempdir().unwrap();
+    let measure = || {
+        let words = ["check", target.path().to_str().unwrap(), "--host=lab://pair/a"];
+        let short = ["--pattern=random-read", "--size=16MiB", "--repeats=1", "--time=1s", "-q"];
+        beds.program.run(&[&words[..], &short[..]].concat()).expect(0);
+        let study = beds.program.latest();
+        let lab = study.hosts.iter().find_map(|host| host.lab.clone()).unwrap();
+        assert_eq!(lab.name, "pair");
+        (study.id.0, lab.settings)
+    };
+    let (first, was) = measure();
+    assert_eq!(was["link lan rate"], "100Mbit/s");
+    assert_eq!(was["link lan between"], "a, b");
+    let (same, _) = measure();
+    beds.lab(&["set", "pair", "lan", "rate=1Mbit/s", "mtu=1400"]).expect(0);
+    let (second, is) = measure();
+    assert_eq!(is["link lan rate"], "1Mbit/s");
+    let equal = beds.program.run(&["compare", &first, &same]).expect(0).out;
+    assert!(!equal.contains("lab"), "{equal}");
+    let compared = beds.program.run(&["compare", &first, &second]).expect(0).out;
+    assert!(compared.contains("link lan rate: 100Mbit/s, then 1Mbit/s"), "{compared}");
+    assert!(compared.contains("link lan mtu: none, then 1400"), "{compared}");
+}
+
+/// The cache in use, not another one; and KVM is tried, for its device says little.
+#[test]
+fn the_doctor_looks_at_the_cache_in_use_and_tries_kvm() {
+    let beds = Beds::new();
+    let findings = |cache: &std::path::Path| -> serde_json::Value {
+        let mut command = beds.program.command(&["lab", "doctor", "--json"]);
+        let ran: support::Ran = command.env("PLIMSOLL_LAB_CACHE", cache).output().unwrap().into();
+        serde_json::from_str(&ran.expect(0).out).unwrap()
+    };
+    let says = |found: &serde_json::Value, what: &str| {
+        found.as_array().unwrap().iter().find(|one| one["what"] == what).unwrap().clone()
+    };
+    let cache = beds.program.home().join("not/made/yet");
+    let found = findings(&cache);
+    let disk = says(&found, "disk");
+    assert!(disk["found"].as_str().unwrap().contains(cache.to_str().unwrap()), "{disk}");
+    let kvm = says(&found, "kvm");
+    let word = kvm["found"].as_str().unwrap().to_owned();
+    let device = fs::File::options().read(true).write(true).open("/dev/kvm").is_ok();
+    let signs: &[&str] = match (device, lab::available(Need::Machines)) {
+        (true, true) => &["ran under it", "hung under it"],
+        (true, false) => &["cannot start a guest"],
+        (false, _) => &["/dev/kvm: "],
+    };
+    assert!(signs.iter().any(|sign| word.contains(sign)), "{word}");
+    assert_eq!(kvm["good"], word.contains("ran under it"), "{kvm}");
+    assert!(!cache.exists(), "nothing is changed");
+    // What was found out with a whole machine is known.
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    fs::create_dir_all(&cache).unwrap();
+    fs::write(cache.join("kvm"), format!("{} hangs\n", boot.trim())).unwrap();
+    if device {
+        let known = says(&findings(&cache), "kvm");
+        assert!(known["found"].as_str().unwrap().contains("a machine hung"), "{known}");
+    }
+    let file = beds.program.home().join("file");
+    fs::write(&file, "").unwrap();
+    assert_eq!(says(&findings(&file), "disk")["good"], false, "no place for images");
 }
 
 #[test]

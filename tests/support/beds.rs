@@ -26,6 +26,8 @@ pub struct Traces {
     pub groups: Vec<PathBuf>,
     mark: String,
     directory: PathBuf,
+    /// When it was looked at, in clock ticks since boot.
+    taken: u64,
 }
 
 impl Beds {
@@ -73,7 +75,8 @@ impl Beds {
         let mark = bed["mark"].as_str().unwrap_or("none is there").to_owned();
         let groups = bed["groups"].as_object().into_iter().flatten();
         let groups = groups.filter_map(|(_, path)| Some(PathBuf::from(path.as_str()?))).collect();
-        let mut traces = Traces { mark, directory, groups, ..Traces::default() };
+        let taken = processes().filter_map(started).max().unwrap_or(0);
+        let mut traces = Traces { mark, directory, groups, taken, ..Traces::default() };
         traces.processes = marked(&traces.mark);
         let own = fs::read_link("/proc/self/ns/net").expect("a namespace");
         let spaces = traces.processes.iter().filter_map(|pid| namespace(*pid));
@@ -97,7 +100,9 @@ impl Traces {
         assert!(!self.directory.exists(), "{}", self.directory.display());
         assert_eq!(marked(&self.mark), Vec::<u32>::new(), "processes are left");
         assert_eq!(machines_in(&self.directory), Vec::<u32>::new(), "machines are left");
+        // The number of a namespace that is gone is soon another one's, with later processes.
         let left: Vec<u32> = processes()
+            .filter(|pid| started(*pid).is_some_and(|at| at <= self.taken))
             .filter(|pid| namespace(*pid).is_some_and(|space| self.namespaces.contains(&space)))
             .collect();
         assert_eq!(left, Vec::<u32>::new(), "something still runs in its namespaces");
@@ -110,6 +115,13 @@ impl Traces {
 fn processes() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").expect("/proc").flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// When a process was started, in clock ticks since boot.
+fn started(pid: u32) -> Option<u64> {
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn namespace(pid: u32) -> Option<PathBuf> {

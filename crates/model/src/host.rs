@@ -66,6 +66,18 @@ pub struct HostFacts {
     /// Whether it is the machine that plimsoll ran on, reached under another name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_machine: bool,
+    /// The lab that it belongs to, as that was when the study began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab: Option<LabFacts>,
+}
+
+/// What a lab is: hosts, links, disks and services, as its file and `lab set` have them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabFacts {
+    /// Its name.
+    pub name: String,
+    /// Its settings by where they stand in the lab file: "link lan rate" is "1Gbit/s".
+    pub settings: std::collections::BTreeMap<String, String>,
 }
 
 /// CPU seconds by class since boot, as in /proc/stat. `iowait` is idle time with I/O outstanding.

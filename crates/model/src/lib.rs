@@ -31,7 +31,7 @@ pub use event::{Event, Phase};
 pub use failure::{Cause, Failure};
 pub use flag::Flag;
 pub use histogram::Histogram;
-pub use host::{CpuSeconds, CpuTimes, HostFacts, ServerHost, WatchedBy};
+pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
     DiskLoad, Frequency, HostLoad, InterfaceLoad, LoadStretch, MemoryLoad, MemoryNow, Moved,
     NfsdLoad, Softirqs,

@@ -60,13 +60,17 @@ pub fn watch(
     Ok(watching)
 }
 
-/// By the probe where it can be placed there.
+/// By the probe where it can be placed there. Of a lab it is kept how that is set.
 fn watch_by(
     reach: Arc<dyn Reach>,
     host: &HostName,
     clock: Arc<dyn Clock>,
 ) -> Result<Remote, Failure> {
-    let host = host.clone();
-    let again = Box::new(move || open(&host, false));
-    Probe::watch_by(reach, again, Programs::of_this_program(), clock)
+    let named = host.clone();
+    let again = Box::new(move || open(&named, false));
+    let watch = Probe::watch_by(reach, again, Programs::of_this_program(), clock)?;
+    Ok(match host {
+        HostName::Lab { lab, .. } => watch.in_lab(lab::bed::facts(lab)?),
+        HostName::Local | HostName::Ssh { .. } => watch,
+    })
 }

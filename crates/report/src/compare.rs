@@ -2,6 +2,7 @@
 
 use crate::date::utc;
 use crate::figure::{BANDWIDTH, CPU_PER_100K, CPU_PER_GB, RATE, TIME, ends};
+use crate::labs;
 use crate::names;
 use crate::page::Page;
 use crate::study::{head, imported as single_runs};
@@ -57,6 +58,7 @@ pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
         "Measured at different times: whatever changed in between, on servers, network and this \
          machine, is in the difference.",
     );
+    labs::compare(&mut page, a.study, b.study);
     if a.findings.imported != b.findings.imported {
         page.paragraph(
             "Client CPU is that of the program which drove the load, another one on each side.",

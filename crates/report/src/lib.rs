@@ -14,6 +14,7 @@ mod date;
 mod device;
 mod figure;
 mod html;
+mod labs;
 mod list;
 mod markdown;
 mod names;

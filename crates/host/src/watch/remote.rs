@@ -2,7 +2,7 @@
 
 use super::{Ask, Asked, Watch};
 use crate::proc_files::{Hardware, Sample};
-use model::{Failure, HostFacts};
+use model::{Failure, HostFacts, LabFacts};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -35,6 +35,7 @@ const MOST_WAITING: usize = 8;
 pub struct Remote {
     open: Open,
     facts: HostFacts,
+    lab: Option<LabFacts>,
     hardware: Hardware,
     interval: Duration,
     questions: Sender<Question>,
@@ -57,13 +58,18 @@ impl Remote {
     pub fn start(mut open: Open) -> Result<Remote, Failure> {
         let Opened { source, facts, hardware, interval } = open()?;
         let (questions, state) = serve(source, &facts.name)?;
-        Ok(Remote { open, facts, hardware, interval, questions, state })
+        Ok(Remote { open, facts, lab: None, hardware, interval, questions, state })
+    }
+
+    /// The same, of a lab that is set like this.
+    pub fn in_lab(self, lab: LabFacts) -> Remote {
+        Remote { lab: Some(lab), ..self }
     }
 }
 
 impl Watch for Remote {
     fn facts(&self) -> HostFacts {
-        self.facts.clone()
+        HostFacts { lab: self.lab.clone(), ..self.facts.clone() }
     }
 
     fn hardware(&self) -> &Hardware {

@@ -1,14 +1,14 @@
 //! Changing a lab that is up.
 
 use super::netns::group;
-use super::plan::{self, Kind, Percent};
+use super::plan::{self, Kind, Percent, Rates};
 use super::state::{self, Bed, Directory};
 use super::{host_of, machines, services, setup, vm};
 use model::{Cause, Failure};
 use std::str::FromStr;
 
-/// Sets what is asked for, as `key=value`, of a link (`rate`, `delay`, `loss`), a host (`cpu`) or
-/// a disk, named as `host/disk` (`latency`, `rate`);
+/// Sets what is asked for, as `key=value`, of a link (`rate`, `rate.HOST` of what that host
+/// sends, `mtu`, `delay`, `loss`), a host (`cpu`) or a disk, named as `host/disk` (`latency`, `rate`);
 /// `none` takes it away. A name that both have means the link.
 ///
 /// # Errors
@@ -37,13 +37,24 @@ fn set_link(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
     let Some(link) = bed.plan.links.get_mut(name) else { return Ok(()) };
     for change in changes {
         match parted(change)? {
-            ("rate", value) => link.rate = quantity(change, value)?,
+            ("rate", value) => link.rate = quantity(change, value)?.map(Rates::Each),
+            ("mtu", value) => link.mtu = whole(change, value)?,
             ("delay", value) => link.delay = quantity(change, value)?,
             ("loss", value) => link.loss = quantity(change, value)?,
-            (key, _) => {
-                let next = plan::nearest(key, &["rate", "delay", "loss"]);
-                return Err(usage(change, "a link has no such key", next));
-            }
+            (key, value) => match key.strip_prefix("rate.") {
+                Some(host) if link.between.iter().any(|other| other == host) => {
+                    let rate = quantity(change, value)?;
+                    link.rate = Rates::with(link.rate.as_ref(), &link.between, host, rate);
+                }
+                Some(host) => {
+                    let next = plan::nearest(host, &link.between);
+                    return Err(usage(change, "the link has no such host", next));
+                }
+                None => {
+                    let next = plan::nearest(key, &["rate", "mtu", "delay", "loss"]);
+                    return Err(usage(change, "a link has no such key", next));
+                }
+            },
         }
     }
     checked(bed)
@@ -53,7 +64,7 @@ fn shape(directory: &Directory, bed: &Bed, name: &str) -> Result<(), Failure> {
     let Some(link) = bed.plan.links.get(name) else { return Ok(()) };
     for host in &link.between {
         let reach = host_of(directory, bed, host)?;
-        setup::shape(name, link, bed.rate(name), &*reach)?;
+        setup::shape(name, link, bed.rate(name, host), &*reach)?;
     }
     Ok(())
 }
@@ -66,7 +77,7 @@ fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
         }
         let share: Percent = quantity(change, value)?.unwrap_or(Percent(100_000));
         let Some(host) = bed.plan.hosts.get_mut(name) else { return Ok(()) };
-        let limited = host.kind == Kind::Netns && host.cpu.is_some();
+        let limited = host.cpu.is_some();
         host.cpu = Some(share);
         checked(bed)?;
         match bed.groups.get(name) {
@@ -144,6 +155,14 @@ fn quantity<T: FromStr<Err = String>>(change: &str, value: &str) -> Result<Optio
         return Ok(None);
     }
     value.parse().map(Some).map_err(|error: String| usage(change, &error, String::new()))
+}
+
+fn whole(change: &str, value: &str) -> Result<Option<u32>, Failure> {
+    if value == "none" {
+        return Ok(None);
+    }
+    let next = "Give bytes, as mtu=9000.".to_owned();
+    value.parse().map(Some).map_err(|_| usage(change, "it is no whole number", next))
 }
 
 /// Whether the lab still makes sense.

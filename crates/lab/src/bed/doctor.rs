@@ -4,7 +4,10 @@ use super::netns::group;
 use super::vm;
 use crate::program;
 use host::child;
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
 use serde::Serialize;
+use std::path::Path;
 use std::process::Stdio;
 
 /// One thing that a lab may need.
@@ -54,7 +57,7 @@ const PROGRAMS: [(&str, &str, &str); 14] = [
     ),
 ];
 
-/// Looks at all of it; takes a second or two. Nothing is changed.
+/// Looks at all of it; takes a second or two, and some more where KVM hangs. Nothing is changed.
 pub fn examine() -> Vec<Finding> {
     let mut findings = vec![root(), namespaces()];
     findings.extend(["tbf", "netem"].map(shaper));
@@ -149,22 +152,30 @@ fn control_groups() -> Finding {
 fn kvm() -> Finding {
     let known = vm::known_acceleration(&vm::Images::from_environment());
     let open = std::fs::OpenOptions::new().read(true).write(true).open("/dev/kvm");
-    let slower = "machines are emulated, some ten times slower, and rates of links are scaled";
     match (open, known) {
         (Err(error), _) => {
             let next = "Load the module kvm, or switch on virtualisation in the firmware.";
-            Finding::no("kvm", format!("/dev/kvm: {error}; {slower}"), next)
+            Finding::no("kvm", format!("/dev/kvm: {error}; {SLOWER}"), next)
         }
         (Ok(_), Some(vm::Acceleration::Kvm)) => Finding::yes("kvm", "a machine booted with it"),
-        (Ok(_), Some(vm::Acceleration::Emulated)) => {
-            let next = "Nested virtualisation does that: run labs on the machine below.";
-            Finding::no("kvm", format!("a machine hung under it; {slower}"), next)
-        }
-        (Ok(_), None) => Finding::yes(
-            "kvm",
-            "/dev/kvm is there; the first lab with machines tries whether it works",
-        ),
+        (Ok(_), Some(vm::Acceleration::Emulated)) => hangs("a machine hung under it"),
+        (Ok(_), None) => match vm::runs_a_tiny_guest() {
+            Some(true) => Finding::yes("kvm", "a guest of a few bytes ran under it"),
+            Some(false) => hangs("a guest of a few bytes hung under it"),
+            None => Finding::no(
+                "kvm",
+                format!("/dev/kvm is there, but QEMU cannot start a guest with it; {SLOWER}"),
+                "See what it says: qemu-system-x86_64 -accel kvm -display none.",
+            ),
+        },
     }
+}
+
+const SLOWER: &str = "machines are emulated, some ten times slower, and rates of links are scaled";
+
+fn hangs(found: &str) -> Finding {
+    let next = "Nested virtualisation does that: run labs on the machine below.";
+    Finding::no("kvm", format!("{found}; {SLOWER}"), next)
 }
 
 /// A lab of two machines of 384 MiB, and what emulates them.
@@ -188,14 +199,26 @@ fn memory() -> Finding {
 /// Images of virtual machines and what they are made of.
 const DISK_MIB: u64 = 2048;
 
+/// Of the cache that labs of this user have.
 fn disk() -> Finding {
-    let at = if std::path::Path::new("/var/cache").exists() { "/var/cache" } else { "/" };
-    let free =
-        nix::sys::statvfs::statvfs(at).map_or(0, |fs| fs.blocks_available() * fs.fragment_size());
-    let found = format!("{} MiB free in {at}", free >> 20);
-    if free >> 20 >= DISK_MIB {
+    let images = vm::Images::from_environment();
+    let cache = images.cache();
+    // What is not made yet will lie in the nearest directory above.
+    let there = cache.ancestors().find(|at| at.exists()).unwrap_or(Path::new("/"));
+    let next = format!("Name another place by {}.", vm::images::CACHE_VARIABLE);
+    if !there.is_dir() || access(there, AccessFlags::W_OK).is_err() {
+        let found = format!("{}: {} cannot be written to", cache.display(), there.display());
+        return Finding::no("disk", found, next);
+    }
+    let free = statvfs(there).map_or(0, |fs| fs.blocks_available() * fs.fragment_size()) >> 20;
+    let found = format!("{free} MiB free for images in {}", cache.display());
+    if free >= DISK_MIB {
         Finding::yes("disk", found)
     } else {
-        Finding::no("disk", found, format!("Images of virtual machines take {DISK_MIB} MiB."))
+        Finding::no(
+            "disk",
+            found,
+            format!("Images of virtual machines take {DISK_MIB} MiB. {next}"),
+        )
     }
 }

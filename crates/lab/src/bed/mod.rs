@@ -5,6 +5,7 @@
 
 mod changes;
 pub mod doctor;
+mod facts;
 #[doc(hidden)]
 pub mod fuzzing;
 mod machines;
@@ -23,6 +24,7 @@ mod up;
 pub mod vm;
 
 pub use changes::set;
+pub use facts::facts;
 pub use plan::Plan;
 pub use reset::reset;
 pub use shipped::{SHIPPED, shipped};

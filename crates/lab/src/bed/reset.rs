@@ -1,5 +1,6 @@
 //! Power cuts.
 
+use super::netns::group;
 use super::plan::Kind;
 use super::state::{self, Directory};
 use super::{machines, plan, up, vm};
@@ -34,7 +35,10 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
     }
     let machines = machines::machines(&bed.plan, directory.path());
     let Some(machine) = machines.iter().find(|machine| machine.name == host) else { return Ok(()) };
+    // With a share of a core it would boot for minutes.
+    let limited = bed.groups.get(host).zip(bed.plan.hosts.get(host).and_then(|host| host.cpu));
+    limited.map_or(Ok(()), |(group, _)| group::lift(group))?;
     vm::reset(machine)?;
-    vm::ready(machine, up::BOOT)?;
-    up::again(&directory, &bed, host)
+    let furnished = vm::ready(machine, up::BOOT).and_then(|()| up::again(&directory, &bed, host));
+    furnished.and(limited.map_or(Ok(()), |(group, share)| group::limit(group, share)))
 }

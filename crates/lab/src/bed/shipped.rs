@@ -1,8 +1,9 @@
 //! Labs that come with the program.
 
 /// Their names and files.
-pub const SHIPPED: [(&str, &str); 5] = [
+pub const SHIPPED: [(&str, &str); 6] = [
     ("router", include_str!("../../labs/router.toml")),
+    ("slow-router", include_str!("../../labs/slow-router.toml")),
     ("nas", include_str!("../../labs/nas.toml")),
     ("n750", include_str!("../../labs/n750.toml")),
     ("ds218", include_str!("../../labs/ds218.toml")),

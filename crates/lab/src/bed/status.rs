@@ -1,6 +1,6 @@
 //! What is up, and how it is.
 
-use super::plan::{Delay, Disk, Kind, Link, Percent, Rate};
+use super::plan::{Delay, Disk, Kind, Link, Percent, Rate, Rates};
 use super::state::{self, Bed};
 use model::Failure;
 use serde::Serialize;
@@ -9,6 +9,9 @@ use std::net::Ipv4Addr;
 
 /// Links of emulated machines carry so much less than asked for.
 const SCALE: u64 = 10;
+
+/// So many hosts that do not reach others are named.
+const MOST_APART: usize = 10;
 
 /// How a lab is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -79,10 +82,13 @@ pub struct LinkStatus {
     pub between: Vec<String>,
     /// What was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<Rates>,
     /// What is set: less than asked for where machines are emulated.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub shaped_rate: Option<Rate>,
+    pub shaped_rate: Option<Rates>,
+    /// The longest packet in bytes, where the file has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
     /// Added to each packet, in each direction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,
@@ -93,10 +99,16 @@ pub struct LinkStatus {
 
 impl Bed {
     /// What a link is shaped to.
-    pub(super) fn rate(&self, link: &str) -> Option<Rate> {
+    fn rates(&self, link: &str) -> Option<Rates> {
         let link = self.plan.links.get(link)?;
-        let rate = link.rate?;
-        Some(if self.is_scaled(link) { Rate((rate.0 / SCALE).max(8_000)) } else { rate })
+        let rates = link.rate.as_ref()?;
+        let scaled = |rate: Rate| Rate((rate.0 / SCALE).max(8_000));
+        Some(if self.is_scaled(link) { rates.map(scaled) } else { rates.clone() })
+    }
+
+    /// The same for what this host sends.
+    pub(super) fn rate(&self, link: &str, host: &str) -> Option<Rate> {
+        self.rates(link)?.from(host)
     }
 
     fn is_scaled(&self, link: &Link) -> bool {
@@ -124,6 +136,13 @@ impl Bed {
                  It is not a slower processor."
                     .to_owned(),
             );
+        }
+        let apart = self.plan.unreachable();
+        for (host, others) in apart.iter().take(MOST_APART) {
+            notes.push(format!("No way leads from {host} to {}, or back.", others.join(", ")));
+        }
+        if apart.len() > MOST_APART {
+            notes.push(format!("The same of {} more hosts.", apart.len() - MOST_APART));
         }
         notes
     }
@@ -172,8 +191,9 @@ fn of(bed: &Bed) -> LabStatus {
     let link = |(name, link): (&String, &Link)| {
         let status = LinkStatus {
             between: link.between.clone(),
-            rate: link.rate,
-            shaped_rate: bed.rate(name),
+            rate: link.rate.clone(),
+            shaped_rate: bed.rates(name),
+            mtu: link.mtu,
             delay: link.delay,
             loss: link.loss,
         };

@@ -19,7 +19,8 @@ pub struct LabArguments {
     command: LabCommand,
 }
 
-const UP_HELP: &str = "A lab file, or the name of a shipped lab: router, nas, n750, ds218, mips";
+const UP_HELP: &str =
+    "A lab file, or the name of a shipped lab: router, slow-router, nas, n750, ds218, mips";
 
 #[derive(Subcommand)]
 enum LabCommand {
@@ -70,7 +71,8 @@ enum LabCommand {
         /// The link, the host, or a disk as HOST/DISK
         #[arg(value_name = "LINK|HOST|DISK")]
         item: String,
-        /// Of a link: rate, delay, loss; of a host: cpu; of a disk: latency, rate. 'none' takes it away
+        /// Of a link: rate (rate.HOST of what that host sends), mtu, delay, loss; of a host: cpu; of a
+        /// disk: latency, rate. 'none' takes it away
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },
@@ -104,7 +106,11 @@ pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
         LabCommand::Status { name, json } => status(name.as_deref(), *json),
         LabCommand::Exec { host, command } => inside::exec(host, command),
         LabCommand::Shell { host } => inside::shell(host),
-        LabCommand::Set { name, item, changes } => bed::set(name, item, changes).map(|()| 0),
+        LabCommand::Set { name, item, changes } => {
+            let rates = changes.iter().filter_map(|change| change.split_once('='));
+            remark(rates.filter_map(|(_, value)| bed::plan::remark(value)));
+            bed::set(name, item, changes).map(|()| 0)
+        }
         LabCommand::Reset { host } => inside::reset(host),
         LabCommand::Down { name } => bed::down(name).map(|()| 0),
         LabCommand::Doctor { json } => diagnose(*json),
@@ -115,6 +121,7 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
     let LabFile { name: default, plan, text } = read(what)?;
     let name = name.unwrap_or(&default);
     let how = How { trusted: how.trusted || trust::asked(&plan, &text, what)?, ..how };
+    remark(bed::plan::remarks(&text));
     let begin = Instant::now();
     let signals = Signals::listen()?;
     let progress = Progress::new(quiet);
@@ -133,6 +140,10 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
         output::complain(&format!("next time it boots again: {failure}"));
     }
     Ok(0)
+}
+
+fn remark(remarks: impl IntoIterator<Item = String>) {
+    remarks.into_iter().for_each(|remark| output::complain(&format!("note: {remark}")));
 }
 
 /// A lab file, and what its lab is called unless the user says otherwise.

@@ -45,11 +45,14 @@ pub fn lab(lab: &LabStatus) -> String {
     }
     for (name, link) in &lab.links {
         let _ = write!(text, "  {name}: {}", link.between.join(" - "));
-        if let Some(rate) = link.rate {
+        if let Some(rate) = &link.rate {
             let _ = write!(text, "  {rate}");
         }
-        if let Some(scaled) = link.shaped_rate.filter(|scaled| Some(*scaled) != link.rate) {
+        if let Some(scaled) = link.shaped_rate.as_ref().filter(|s| Some(*s) != link.rate.as_ref()) {
             let _ = write!(text, " scaled to {scaled}");
+        }
+        if let Some(mtu) = link.mtu {
+            let _ = write!(text, "  packets of {mtu} B");
         }
         if let Some(delay) = link.delay {
             let _ = write!(text, "  +{delay}");

@@ -40,7 +40,8 @@ pub(in crate::bed) fn lay(
     for (number, host) in link.between.iter().enumerate() {
         let port = format!("port{}", number + 1);
         pair(name, &end(host), &End { pid: switch, interface: port.clone(), mac: None })?;
-        let join = ["link", "set", "dev", &port, "master", "switch", "up"];
+        // How long a packet may be is the hosts' matter.
+        let join = ["link", "set", "dev", &port, "mtu", "65535", "master", "switch", "up"];
         ip(name, Some(switch), &join.map(str::to_owned))?;
     }
     Ok(())

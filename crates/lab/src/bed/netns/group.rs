@@ -1,7 +1,8 @@
 //! A share of a core: control groups, version 1 or 2.
 //!
 //! A quota stutters: within each period a host runs at full speed until its share is used up, and
-//! then stands still. It is not a slower processor.
+//! then stands still. It is not a slower processor. Of a host in namespaces it holds for processes
+//! alone: packets are passed on in interrupts of the kernel. Of a machine it holds for all of it.
 
 use crate::bed::plan::Percent;
 use crate::bed::state::Holder;
@@ -93,12 +94,20 @@ pub(in crate::bed) fn make(path: &Path, share: Percent, holder: &Holder) -> Resu
     Ok(())
 }
 
+/// Takes the limit of a group away.
+pub(in crate::bed) fn lift(path: &Path) -> Result<(), Failure> {
+    match path.join("cpu.cfs_quota_us") {
+        quota if quota.exists() => write(&quota, "-1"),
+        _ => write(&path.join("cpu.max"), "max"),
+    }
+}
+
 /// Sets the share of a group.
 pub(in crate::bed) fn limit(path: &Path, share: Percent) -> Result<(), Failure> {
     let (quota_us, period_us) = quota(share);
     if path.join("cpu.cfs_period_us").exists() {
         // The quota first taken away, for the two are checked against each other.
-        write(&path.join("cpu.cfs_quota_us"), "-1")?;
+        lift(path)?;
         write(&path.join("cpu.cfs_period_us"), &period_us.to_string())?;
         return write(&path.join("cpu.cfs_quota_us"), &quota_us.to_string());
     }

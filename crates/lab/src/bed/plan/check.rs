@@ -1,13 +1,16 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
 use super::read::{Problem, nearest};
-use super::{DiskKind, Host, Image, Kind, Link, Plan};
+use super::{DiskKind, FileSystem, Host, Image, Kind, Link, Plan};
 use model::is_lab_name;
 
 type Checked = Result<(), Problem>;
 
 /// Interfaces are called after their links, and Linux gives their names so many bytes.
 const LONGEST_INTERFACE: usize = 15;
+
+/// What IPv4 asks of every link, and the most that its header can say.
+const MTUS: std::ops::RangeInclusive<u32> = 576..=65535;
 
 /// Disks of a machine that are files, and links: each kind has so many places on its bus.
 const MOST_DEVICES: usize = 8;
@@ -25,7 +28,6 @@ impl Plan {
             return Err(Problem::new(&["host"], "there is no host", "Add [host.server]."));
         }
         for (name, link) in &self.links {
-            named(&["link", name], name)?;
             self.check_link(name, link)?;
         }
         for (name, host) in &self.hosts {
@@ -35,7 +37,7 @@ impl Plan {
         Ok(())
     }
 
-    fn known(&self, at: &[&str], host: &str) -> Result<&Host, Problem> {
+    pub(super) fn known(&self, at: &[&str], host: &str) -> Result<&Host, Problem> {
         self.hosts.get(host).ok_or_else(|| {
             let good: Vec<&String> = self.hosts.keys().collect();
             Problem::new(at, format!("there is no host `{host}`"), nearest(host, &good))
@@ -44,9 +46,17 @@ impl Plan {
 
     fn check_link(&self, name: &str, link: &Link) -> Checked {
         let at = ["link", name, "between"];
-        if name.len() > LONGEST_INTERFACE || name == "lo" {
-            let happened = format!("no interface can be called `{name}`");
-            let next = format!("Take at most {LONGEST_INTERFACE} letters, and not lo.");
+        if name.len() > LONGEST_INTERFACE || name == "lo" || !is_lab_name(name) {
+            let happened = match name.len() {
+                length if length > LONGEST_INTERFACE => format!(
+                    "`{name}` has {length} characters: its interfaces are called so, and Linux \
+                     gives them {LONGEST_INTERFACE}"
+                ),
+                _ => format!("no interface is called `{name}`"),
+            };
+            let next = format!(
+                "Take a-z, 0-9 and '-', at most {LONGEST_INTERFACE}, a letter first, and not lo."
+            );
             return Err(Problem::new(&["link", name], happened, next));
         }
         if link.between.len() < 2 || link.between.len() > 200 {
@@ -71,13 +81,12 @@ impl Plan {
             let next = "Put a machine with forward = true between them.";
             return Err(Problem::new(&at, happened, next));
         }
-        if link.rate.is_some_and(|rate| !(8_000..=100_000_000_000).contains(&rate.0)) {
-            let happened = "the rate cannot be shaped";
-            return Err(Problem::new(
-                &["link", name, "rate"],
-                happened,
-                "Take 8kbit/s to 100Gbit/s.",
-            ));
+        if let Some(rates) = &link.rate {
+            rates.check(name, &link.between)?;
+        }
+        if link.mtu.is_some_and(|mtu| !MTUS.contains(&mtu)) {
+            let happened = "no packets of that length are passed";
+            return Err(Problem::new(&["link", name, "mtu"], happened, "Take 576 to 65535."));
         }
         if link.loss.is_some_and(|loss| loss.0 > 100_000) {
             let happened = "more than all cannot be lost";
@@ -113,8 +122,9 @@ impl Plan {
             return Err(Problem::new(&at("rules"), "a NUL is in it", "Take it out."));
         }
         if let Some(gateway) = &host.gateway {
-            self.check_gateway(name, gateway)?;
+            self.check_next_hop(&at("gateway"), name, gateway)?;
         }
+        self.check_routes(name)?;
         for (i, (disk, what)) in host.disks.iter().enumerate() {
             named(&["host", name, "disk", disk], disk)?;
             super::disk::check(name, disk, what, host)?;
@@ -135,28 +145,6 @@ impl Plan {
         }
         self.check_services(name, host)?;
         self.check_mounts(name, host)
-    }
-
-    fn check_gateway(&self, name: &str, gateway: &str) -> Checked {
-        let at = ["host", name, "gateway"];
-        let router = self.known(&at, gateway)?;
-        let linked = self.links.values().any(|link| {
-            let has = |host: &str| link.between.iter().any(|other| other == host);
-            has(name) && has(gateway)
-        });
-        if !linked || gateway == name {
-            let happened = format!("`{name}` has no link with `{gateway}`");
-            return Err(Problem::new(&at, happened, "Name a host on a link of its own."));
-        }
-        if !router.forward {
-            let happened = format!("`{gateway}` does not forward");
-            return Err(Problem::new(
-                &at,
-                happened,
-                format!("Set forward = true in [host.{gateway}]."),
-            ));
-        }
-        Ok(())
     }
 
     fn check_services(&self, name: &str, host: &Host) -> Checked {
@@ -208,6 +196,9 @@ impl Plan {
             let at = |key| ["host", name, "mount", ITEMS[i.min(9)], key];
             a_path(&at("at"), &mount.at)?;
             some_options(&at("options"), &mount.options)?;
+            if mount.fs == FileSystem::Nfs {
+                a_path(&at("from"), &mount.from.path)?;
+            }
             let server = self.known(&at("from"), &mount.from.host)?;
             if self.address_of(&mount.from.host, name).is_none() {
                 let happened = format!("`{}` is on no link", mount.from.host);
@@ -246,6 +237,12 @@ fn only_in_machines(name: &str, host: &Host) -> Checked {
             "Leave it out; cpu = \"50%\" limits its share of one core.",
         );
     }
+    if host.cpu.is_some() && host.forward {
+        let why = "packets are passed on by the kernel itself, in interrupts that no quota reaches: \
+                   the share would limit nothing";
+        let next = "Set kind = \"vm\", as the shipped lab slow-router has it, or leave cpu out.";
+        return refused(name, "cpu", why, next);
+    }
     if host.nfsd.is_some() {
         return refused(name, "nfsd", own, "Take ganesha, or set kind = \"vm\".");
     }
@@ -262,9 +259,6 @@ fn only_in_machines(name: &str, host: &Host) -> Checked {
 
 fn only_in_namespaces(name: &str, host: &Host) -> Checked {
     let own = "not in a virtual machine";
-    if host.cpu.is_some() {
-        return refused(name, "cpu", own, "Leave it out, or set kind = \"netns\".");
-    }
     if host.ganesha.is_some() {
         return refused(name, "ganesha", own, "Take nfsd, or set kind = \"netns\".");
     }

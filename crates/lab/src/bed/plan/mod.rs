@@ -9,14 +9,18 @@ mod check;
 mod disk;
 mod network;
 mod quantity;
+mod rates;
 mod read;
+mod routes;
 mod serves;
 mod trust;
 
 pub use disk::{Disk, DiskKind};
 pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size, Throughput};
-pub use read::{LONGEST_FILE, nearest};
+pub use rates::Rates;
+pub use read::{LONGEST_FILE, nearest, remark, remarks};
+pub use routes::{Network, Route};
 pub use trust::Risk;
 
 use serde::{Deserialize, Serialize};
@@ -53,7 +57,8 @@ pub struct Host {
     /// Processors of a machine.
     #[serde(default = "one")]
     pub cores: u8,
-    /// Of a namespace: at most this share of one core, as a quota in each period of 5 ms.
+    /// At most this share of one core, as a quota in each period of 5 ms. Of a namespace: its
+    /// processes have it; the kernel's work for its packets is not among them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Percent>,
     /// Whether it passes packets on.
@@ -62,6 +67,9 @@ pub struct Host {
     /// The host that the default route goes by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gateway: Option<String>,
+    /// Further routes: to a link or a network, by a host on a link of its own.
+    #[serde(rename = "route", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub routes: BTreeMap<String, String>,
     /// A ruleset of nftables, loaded whole with `nft -f`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<String>,
@@ -253,7 +261,10 @@ pub struct Link {
     pub between: Vec<String>,
     /// What passes at most in each direction; without it, what the machine can do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<Rate>,
+    pub rate: Option<Rates>,
+    /// The longest packet in bytes, without the header of Ethernet [default: 1500].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mtu: Option<u32>,
     /// Added to each packet in each direction (netem).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delay: Option<Delay>,

@@ -10,7 +10,8 @@ use std::str::FromStr;
 #[serde(try_from = "String", into = "String")]
 pub struct Size(pub u64);
 
-/// What a link carries in bits per second: `100Mbit/s`, `1Gbit/s`.
+/// What a link carries in bits per second: `100Mbit/s`, `1Gbit/s`; also as tc(8) writes it: `1gbit`,
+/// and `125Mbps`, which are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Rate(pub u64);
@@ -36,6 +37,28 @@ type Units = [(&'static str, u64)];
 
 const RATES: &Units =
     &[("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1000), ("bit/s", 1)];
+
+/// The units of tc(8) in bits per second, in small letters: its `bps` are bytes.
+const TC_RATES: &Units = &[
+    ("tbit", 1_000_000_000_000),
+    ("gbit", 1_000_000_000),
+    ("mbit", 1_000_000),
+    ("kbit", 1000),
+    ("bit", 1),
+    ("tibit", 1 << 40),
+    ("gibit", 1 << 30),
+    ("mibit", 1 << 20),
+    ("kibit", 1 << 10),
+    ("tbps", 8_000_000_000_000),
+    ("gbps", 8_000_000_000),
+    ("mbps", 8_000_000),
+    ("kbps", 8000),
+    ("bps", 8),
+    ("tibps", 8 << 40),
+    ("gibps", 8 << 30),
+    ("mibps", 8 << 20),
+    ("kibps", 8 << 10),
+];
 const THROUGHPUTS: &Units =
     &[("GB/s", 1_000_000_000), ("MB/s", 1_000_000), ("kB/s", 1000), ("B/s", 1)];
 const DELAYS: &Units = &[("s", 1_000_000), ("ms", 1000), ("us", 1)];
@@ -80,12 +103,23 @@ impl fmt::Display for Size {
     }
 }
 
+impl Rate {
+    /// What a rate that is written in bytes means in bits: many write `1Gbps` and mean a gigabit.
+    pub fn in_bytes(text: &str) -> Option<Rate> {
+        let in_bytes = text.trim().to_ascii_lowercase().ends_with("bps");
+        in_bytes.then(|| text.parse().ok()).flatten()
+    }
+}
+
 impl FromStr for Rate {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        parse(text, RATES)
+        // As tc writes it, in letters of any size; bits may be per second in so many words.
+        let small = text.to_ascii_lowercase();
+        let small = small.strip_suffix("bit/s").map_or(small.clone(), |rest| format!("{rest}bit"));
+        parse(&small, TC_RATES)
             .map(Rate)
-            .ok_or_else(|| format!("`{text}` is no rate; write it as 100Mbit/s or 1Gbit/s"))
+            .ok_or_else(|| format!("`{text}` is no rate; write it as 100Mbit/s or 1Gbit"))
     }
 }
 
@@ -169,6 +203,13 @@ mod tests {
     fn quantities_read_and_print() {
         assert_eq!("100Mbit/s".parse(), Ok(Rate(100_000_000)));
         assert_eq!("2.5 Gbit/s".parse(), Ok(Rate(2_500_000_000)));
+        for gigabit in ["1Gbit", "1gbit", "1 Gbit", "1GBit/s", "1000mbit", "125Mbps", "0.125GBps"] {
+            assert_eq!(gigabit.parse(), Ok(Rate(1_000_000_000)), "{gigabit}");
+        }
+        assert_eq!("1Gbps".parse(), Ok(Rate(8_000_000_000)), "bytes, as in tc");
+        assert_eq!("1Mibit".parse(), Ok(Rate(1 << 20)));
+        assert_eq!(Rate::in_bytes("1Gbps"), Some(Rate(8_000_000_000)));
+        assert_eq!((Rate::in_bytes("1Gbit"), Rate::in_bytes("xbps")), (None, None));
         assert_eq!("20MB/s".parse(), Ok(Throughput(20_000_000)));
         assert!("20Mbit/s".parse::<Throughput>().is_err() && "20MB/s".parse::<Rate>().is_err());
         assert_eq!("1.5ms".parse(), Ok(Delay(1500)));
@@ -176,7 +217,17 @@ mod tests {
         assert_eq!("384MiB".parse(), Ok(Size(384 << 20)));
         assert_eq!(Percent(33_300).to_string(), "33.3%");
         assert_eq!(Rate(2_500_000_000).to_string(), "2500Mbit/s");
-        for bad in ["", "100", "100Mb", "-1Mbit/s", "1.Mbit/s", "1.2345Mbit/s", "1.2.3Mbit/s"] {
+        for bad in [
+            "",
+            "100",
+            "100Mb",
+            "-1Mbit/s",
+            "1.Mbit/s",
+            "1.2345Mbit/s",
+            "1.2.3Mbit/s",
+            "1Gbps/s",
+            "1Gb/s",
+        ] {
             assert!(bad.parse::<Rate>().is_err(), "{bad}");
         }
         assert!("0.5us".parse::<Delay>().is_err(), "less than can be told");

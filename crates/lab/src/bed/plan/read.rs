@@ -1,6 +1,6 @@
 //! Reading a lab file: what is wrong in it is told with file, line and the nearest good word.
 
-use super::Plan;
+use super::{Plan, Rate};
 use model::{Cause, Failure};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
@@ -50,6 +50,24 @@ impl Plan {
         })?;
         Ok(plan)
     }
+}
+
+/// What in a lab file is easily taken for something else: rates of links that are bytes.
+pub fn remarks(text: &str) -> Vec<String> {
+    let table: toml::Table = toml::from_str(text).unwrap_or_default();
+    let links = table.get("link").and_then(|links| links.as_table()).into_iter().flatten();
+    let rates = links.filter_map(|(_, link)| link.get("rate"));
+    let each = rates.flat_map(|rate| match rate {
+        toml::Value::Table(hosts) => hosts.values().collect(),
+        rate => vec![rate],
+    });
+    each.filter_map(|rate| remark(rate.as_str()?)).collect()
+}
+
+/// The same of a rate.
+pub fn remark(rate: &str) -> Option<String> {
+    let bits = Rate::in_bytes(rate)?;
+    Some(format!("{rate} is {bits}: as in tc, bps are bytes per second; bits are Gbit or Gbit/s"))
 }
 
 fn usage(source: &str, line: Option<usize>, happened: &str, next: &str) -> Failure {
@@ -165,6 +183,16 @@ rate = "100Mbit/s"
             assert!(failure.happened.contains(happened), "{happened} in {failure}");
             assert!(failure.next.contains(next), "{next} in {failure}");
         }
+    }
+
+    #[test]
+    fn rates_in_bytes_are_remarked_on() {
+        assert!(remarks(GOOD).is_empty());
+        let bytes = GOOD.replace("100Mbit/s", "1Gbps");
+        assert!(Plan::read(&bytes, "bytes.toml").unwrap_err().happened.contains("forward"));
+        assert!(remarks(&bytes)[0].starts_with("1Gbps is 8Gbit/s: as in tc"), "{bytes}");
+        let by_host = GOOD.replace("\"100Mbit/s\"", "{ client = \"5MBps\", server = \"5Mbit\" }");
+        assert_eq!(remarks(&by_host).len(), 1);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Addresses, names and routes.
 
 use super::script;
-use crate::bed::plan::{PREFIX_BITS, Plan};
+use crate::bed::plan::{PREFIX_BITS, Plan, Route};
 use host::reach::Reach;
 use model::Failure;
 
@@ -23,8 +23,8 @@ pub(in crate::bed) fn network(plan: &Plan, name: &str, reach: &dyn Reach) -> Res
     if host.forward {
         text.push_str("echo 1 >/proc/sys/net/ipv4/ip_forward\n");
     }
-    if let Some(gateway) = host.gateway.as_ref().and_then(|g| plan.address_of(g, name)) {
-        text.push_str(&format!("ip route add default via {gateway}\n"));
+    for Route { to, via } in plan.routes(name) {
+        text.push_str(&format!("ip route add {to} via {via}\n"));
     }
     let hosts = plan.hosts_file(name);
     script(reach, "give a host its addresses", &text, hosts.as_bytes()).map(drop)

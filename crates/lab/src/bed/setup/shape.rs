@@ -7,15 +7,18 @@ use model::Failure;
 
 /// What a token bucket lets through at once: a millisecond's worth, so that the rate is right on
 /// kernels whose timers are coarse, and at least a few packets.
-fn burst_bytes(rate: Rate) -> u64 {
-    (rate.0 / 8 / 1000).max(16 << 10)
+fn burst_bytes(rate: Rate, mtu: u32) -> u64 {
+    (rate.0 / 8 / 1000).max(16 << 10).max(2 * u64::from(mtu))
 }
+
+/// Of Ethernet.
+const MTU: u32 = 1500;
 
 /// The queue of a port: what it sends in so many milliseconds. The bucket drops what is more.
 const QUEUE_MS: u64 = 50;
 
-/// Shapes what a host sends into a link. Where the rate is scaled, `rate` is what is set, not what
-/// the plan has.
+/// Shapes what a host sends into a link, and sets how long a packet may be. `rate` is that of this
+/// host, and what is set where it is scaled.
 pub(in crate::bed) fn shape(
     name: &str,
     link: &Link,
@@ -41,7 +44,10 @@ pub(in crate::bed) fn shape(
 
 /// Delay and loss come first, as on a line; the rate behind them.
 fn commands(name: &str, link: &Link, rate: Option<Rate>) -> String {
-    let mut text = format!("tc qdisc del dev {name} root 2>/dev/null || :\n");
+    let mtu = link.mtu.unwrap_or(MTU);
+    let mut text = format!(
+        "ip link set dev {name} mtu {mtu}\ntc qdisc del dev {name} root 2>/dev/null || :\n"
+    );
     let netem = link.delay.is_some() || link.loss.is_some();
     if netem {
         text.push_str(&format!("tc qdisc add dev {name} root handle 1: netem limit 100000"));
@@ -55,7 +61,7 @@ fn commands(name: &str, link: &Link, rate: Option<Rate>) -> String {
     }
     if let Some(rate) = rate {
         let parent = if netem { "parent 1: handle 2:" } else { "root handle 2:" };
-        let (bits, burst) = (rate.0, burst_bytes(rate));
+        let (bits, burst) = (rate.0, burst_bytes(rate, mtu));
         text.push_str(&format!(
             "tc qdisc add dev {name} {parent} tbf rate {bits}bit burst {burst} latency {QUEUE_MS}ms\n"
         ));
@@ -69,12 +75,16 @@ mod tests {
 
     #[test]
     fn what_tc_is_told() {
-        let mut link = Link { between: vec![], rate: None, delay: None, loss: None };
+        let mut link = Link { between: vec![], rate: None, mtu: None, delay: None, loss: None };
         assert!(!commands("lan", &link, None).contains("add"));
         let rate = Some(Rate(1_000_000_000));
         assert!(commands("lan", &link, rate).contains(
             "add dev lan root handle 2: tbf rate 1000000000bit burst 125000 latency 50ms"
         ));
+        link.mtu = Some(9000);
+        let long = commands("lan", &link, Some(Rate(8_000)));
+        assert!(long.starts_with("ip link set dev lan mtu 9000\n"), "{long}");
+        assert!(long.contains(" burst 18000 "), "a packet fits: {long}");
         link.delay = "1.5ms".parse().ok();
         link.loss = "0.1%".parse().ok();
         let both = commands("lan", &link, rate);

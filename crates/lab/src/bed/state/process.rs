@@ -20,15 +20,29 @@ const ENDED: [&str; 3] = ["Z", "X", "x"];
 impl ProcessId {
     /// The process that has this number now.
     pub fn of(pid: u32) -> Option<ProcessId> {
-        let fields = stat(pid)?;
+        let fields = stat(&format!("/proc/{pid}/stat"))?;
         Some(ProcessId { pid, started: fields.get(19)?.parse().ok()? })
     }
 
-    /// Whether it still runs.
+    /// Whether any of its threads still runs. The first may have ended long before the last, which
+    /// holds memory and files until then.
     pub fn alive(self) -> bool {
-        let Some(fields) = stat(self.pid) else { return false };
-        let started = fields.get(19).and_then(|field| field.parse().ok());
-        started == Some(self.started) && !fields.first().is_some_and(|s| ENDED.contains(&&**s))
+        self.fields().is_some_and(|fields| !ended(&fields))
+            || (self.fields().is_some() && threads(self.pid).any(|fields| !ended(&fields)))
+    }
+
+    /// Whether it has ended and the first process of the system, whose child it is now, has yet to
+    /// notice.
+    fn is_about_to_go(self) -> bool {
+        self.fields()
+            .is_some_and(|fields| ended(&fields) && fields.get(1).is_some_and(|p| p == "1"))
+    }
+
+    /// What `/proc` says of it, while it is there.
+    fn fields(self) -> Option<Vec<String>> {
+        let fields = stat(&format!("/proc/{}/stat", self.pid))?;
+        let started = fields.get(19)?.parse().ok();
+        (started == Some(self.started)).then_some(fields)
     }
 
     /// Kills it; another process of the same number is spared.
@@ -43,15 +57,28 @@ impl ProcessId {
     pub fn children(self) -> Vec<ProcessId> {
         let parent = self.pid.to_string();
         all()
-            .filter(|pid| stat(*pid).is_some_and(|f| f.get(1) == Some(&parent)))
+            .filter(|pid| {
+                stat(&format!("/proc/{pid}/stat")).is_some_and(|f| f.get(1) == Some(&parent))
+            })
             .filter_map(ProcessId::of)
             .collect()
     }
 }
 
-/// The fields of `/proc/PID/stat` from the third on: the second, a name, may contain anything.
-fn stat(pid: u32) -> Option<Vec<String>> {
-    let text = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+fn ended(fields: &[String]) -> bool {
+    fields.first().is_some_and(|state| ENDED.contains(&&**state))
+}
+
+/// What `/proc` says of each thread of a process.
+fn threads(pid: u32) -> impl Iterator<Item = Vec<String>> {
+    let entries = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    entries.filter_map(|entry| stat(&entry.path().join("stat").to_string_lossy()))
+}
+
+/// The fields of a file `stat` in `/proc` from the third on: the second, a name, may contain
+/// anything.
+fn stat(path: &str) -> Option<Vec<String>> {
+    let text = std::fs::read(path).ok()?;
     let text = String::from_utf8_lossy(&text).into_owned();
     let (_, rest) = text.rsplit_once(')')?;
     Some(rest.split_whitespace().map(str::to_owned).collect())
@@ -79,6 +106,10 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
     environment.split(|byte| *byte == 0).find_map(of)
 }
 
+/// What has ended is noticed by the first process of the system at once, or never where that is
+/// none that cares, as in some containers.
+const NOTICED: Duration = Duration::from_secs(2);
+
 /// Kills processes and waits until they are gone; whether they are.
 pub(crate) fn kill_all(processes: &[ProcessId], patience: Duration) -> bool {
     let deadline = Instant::now() + patience;
@@ -87,6 +118,10 @@ pub(crate) fn kill_all(processes: &[ProcessId], patience: Duration) -> bool {
         if Instant::now() > deadline {
             return false;
         }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let noticed = Instant::now() + NOTICED;
+    while processes.iter().any(|process| process.is_about_to_go()) && Instant::now() < noticed {
         std::thread::sleep(Duration::from_millis(2));
     }
     true
@@ -111,6 +146,25 @@ mod tests {
         assert!(!here.alive(), "it waits to be noticed, and counts as gone");
         child.wait().unwrap();
         assert_eq!(ProcessId::of(child.id()), None);
+    }
+
+    /// As QEMU ends: its first thread before those that run the machine.
+    #[test]
+    fn a_process_lives_as_long_as_its_last_thread() {
+        let script = "import ctypes, threading, time\n\
+                      threading.Thread(target=time.sleep, args=(600,)).start()\n\
+                      ctypes.CDLL(None).pthread_exit(None)";
+        let Ok(mut child) = Command::new("python3").args(["-c", script]).spawn() else { return };
+        let process = ProcessId::of(child.id()).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !process.fields().is_some_and(|fields| ended(&fields)) {
+            assert!(Instant::now() < deadline, "its first thread has not ended");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        assert!(process.alive(), "another thread of it runs");
+        assert!(kill_all(&[process], Duration::from_secs(60)));
+        assert!(threads(child.id()).all(|fields| ended(&fields)));
+        child.wait().unwrap();
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl Inside<'_> {
         setup::network(plan, name, reach)?;
         for nic in plan.nics(name) {
             if let Some(link) = plan.links.get(&nic.link) {
-                setup::shape(&nic.link, link, self.bed.rate(&nic.link), reach)?;
+                setup::shape(&nic.link, link, self.bed.rate(&nic.link, name), reach)?;
             }
         }
         match plan.hosts.get(name).and_then(|host| host.rules.as_ref()) {

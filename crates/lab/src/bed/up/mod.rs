@@ -193,6 +193,8 @@ impl Rising<'_, '_> {
             }
         }
         self.bed.latencies = furnish::latencies(&self.directory, &self.bed, self.watch)?;
+        // With a share of a core they would boot for minutes.
+        machines.iter().try_for_each(|machine| self.limit(&machine.name))?;
         self.bed.up = true;
         self.directory.write(&self.bed)
     }

@@ -28,8 +28,8 @@ impl Rising<'_, '_> {
         starting.into_iter().try_for_each(Starting::go)
     }
 
-    /// Puts a host into its control group.
-    fn limit(&mut self, name: &str) -> Result<(), Failure> {
+    /// Puts a host into its control group, if it has a share of a core.
+    pub(super) fn limit(&mut self, name: &str) -> Result<(), Failure> {
         let Some(share) = self.bed.plan.hosts.get(name).and_then(|host| host.cpu) else {
             return Ok(());
         };

@@ -16,7 +16,7 @@ pub use agent::{Door, Heard, Visit, Window};
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
-pub(in crate::bed) use kvm::known as known_acceleration;
+pub(in crate::bed) use kvm::{known as known_acceleration, runs_a_tiny_guest};
 pub use state::{go_on, pause, save, taken};
 
 use host::reach::Reach;
