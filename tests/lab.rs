@@ -673,6 +673,23 @@ fn what_a_lab_writes_down_is_nobody_elses() {
     std::os::unix::fs::symlink(beds.program.home(), beds.directory("pair")).unwrap();
     assert!(beds.lab(&["up", &file]).expect(5).err.contains("no directory"));
     fs::remove_file(beds.directory("pair")).unwrap();
+
+    // The usual place too, in a /run of its own: made, corrected, and refused.
+    let in_own_run = |before: &str| {
+        let program = env!("CARGO_BIN_EXE_plimsoll");
+        let script = format!(
+            "mount -t tmpfs run /run && {before} && {program} lab up {file} --quiet >/dev/null && \
+             stat -c %a /run/plimsoll /run/plimsoll/lab /run/plimsoll/lab/pair && {program} lab down pair"
+        );
+        let mut unshare = Command::new("unshare");
+        unshare.args(["--mount", "/bin/sh", "-c", &script]).env_remove("PLIMSOLL_LABS");
+        support::Ran::from(unshare.output().unwrap())
+    };
+    assert_eq!(in_own_run("true").expect(0).out, "700\n700\n700\n");
+    assert_eq!(in_own_run("mkdir -p -m 777 /run/plimsoll/lab").expect(0).out, "700\n700\n700\n");
+    for bad in ["install -d -o 65534 /run/plimsoll", "mkdir /run/x; ln -s x /run/plimsoll"] {
+        assert!(in_own_run(bad).expect(5).err.contains("make a private directory"), "{bad}");
+    }
 }
 
 #[test]

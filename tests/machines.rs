@@ -48,6 +48,36 @@ fn a_machine_has_disks_and_a_terminal() {
     traces.are_gone();
 }
 
+/// All of it, its kernel too: also when it has booted again.
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn a_share_of_a_core_holds_for_a_whole_machine() {
+    if !lab::available(Need::Machines) {
+        return;
+    }
+    let beds = Beds::new();
+    let text = "[host.a]\nkind = \"vm\"\nmemory = \"192MiB\"\nforward = true\ncpu = \"50%\"\n";
+    beds.lab(&["up", &beds.file("share", text)]).expect(0);
+    let group = beds.traces("share").groups[0].clone();
+    let quota = || {
+        let v1 = fs::read_to_string(group.join("cpu.cfs_quota_us"));
+        v1.or_else(|_| fs::read_to_string(group.join("cpu.max"))).unwrap()
+    };
+    let inside = || {
+        let text = fs::read_to_string(group.join("cgroup.procs")).unwrap();
+        text.lines().map(|pid| pid.parse::<u32>().unwrap()).collect::<Vec<_>>()
+    };
+    assert!(quota().starts_with("2500"), "{}", quota());
+    assert_eq!(inside(), machines_in(&beds.directory("share")));
+    beds.lab(&["set", "share", "a", "cpu=20%"]).expect(0);
+    assert!(quota().starts_with("1000"), "{}", quota());
+    beds.lab(&["reset", "share/a"]).expect(0);
+    assert!(quota().starts_with("1000"), "{}", quota());
+    assert_eq!(beds.on("share/a", "cat /proc/sys/net/ipv4/ip_forward"), "1\n");
+    beds.lab(&["down", "share"]).expect(0);
+    assert!(!group.exists());
+}
+
 /// One that stands still never comes up.
 #[test]
 #[ignore = "machines take minutes: make check-machines"]

@@ -5,7 +5,8 @@ use super::super::support::beds::{Beds, machines_in, of_this_machine};
 use super::super::support::carried::runner;
 use lab::Need;
 use std::fs;
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -76,6 +77,12 @@ fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
     beds.on("alone/alone", "echo later >/srv/data/later; sync; echo later >/etc/later");
     beds.lab(&["down", "alone"]).expect(0);
     assert_eq!(machines.saved().len(), 1);
+    // All that was in its memory and on its disks.
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&machines.saved()[0]), 0o700);
+    for entry in fs::read_dir(&machines.saved()[0]).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
 
     // As it was when it had come up, with today's time; two of them at once, too.
     for name in ["alone", "another"] {

@@ -85,8 +85,9 @@ pub fn slow_disk(pair: &Pair) {
     let quick = reads();
     eprintln!("20 reads: {slow:.0} ms with 40 ms each, {quick:.0} ms without");
     assert!(slow >= 800.0, "{slow} ms");
-    // No more than a bound: where it is busy, nothing is quick.
-    assert!(quick < slow, "{quick} ms");
+    // Where it is busy, nothing is quick: what is set is looked at.
+    let table = said(host, "dmsetup table plimsoll-data");
+    assert!(table.trim_end().ends_with(" 0"), "{table}");
 }
 
 /// What was fsynced before the power failed is there; what was only written need not be.

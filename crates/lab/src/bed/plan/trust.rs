@@ -94,6 +94,17 @@ impl Plan {
         namespaces.flat_map(|(name, host)| of_host(name, host)).collect()
     }
 
+    /// The places of their own that hosts in namespaces keep files in, or serve them from.
+    pub(in crate::bed) fn own_places(&self) -> impl Iterator<Item = &'static str> {
+        let hosts = self.hosts.values().filter(|host| host.kind == Kind::Netns);
+        let paths = hosts.flat_map(|host| {
+            let exports = host.ganesha.iter().flat_map(|ganesha| &ganesha.exports).map(|e| &e.path);
+            let shares = host.samba.iter().flat_map(|samba| &samba.shares).map(|share| &share.path);
+            host.disks.values().map(|disk| &disk.at).chain(exports).chain(shares)
+        });
+        paths.filter_map(|path| OWN_PLACES.into_iter().find(|own| path.starts_with(own)))
+    }
+
     /// Refuses a lab that [has such parts](Plan::risks).
     ///
     /// # Errors

@@ -3,13 +3,19 @@
 use super::Rising;
 use crate::bed::netns::{Starting, cable, group};
 use crate::bed::plan::Kind;
-use model::Failure;
+use model::{Cause, Failure};
+use std::path::Path;
 
 impl Rising<'_, '_> {
     /// Starts the holders of hosts, and of the switches between them.
     pub(super) fn namespaces(&mut self) -> Result<(), Failure> {
         let plan = &self.bed.plan;
         let is_netns = |host: &String| plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Netns);
+        if let Some(place) = plan.own_places().find(|place| !Path::new(place).is_dir()) {
+            let happened = "this machine has no such directory for a host to have one of its own";
+            let next = format!("Make it (mkdir {place}), or take another place in the lab file.");
+            return Err(Failure::new(Cause::Usage, "make namespaces", place, happened, next));
+        }
         let mut names: Vec<String> = plan.hosts.keys().filter(|h| is_netns(h)).cloned().collect();
         for (name, link) in &plan.links {
             if cable::has_switch(link) && link.between.iter().all(is_netns) {

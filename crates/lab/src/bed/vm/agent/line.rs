@@ -5,8 +5,9 @@
 
 use super::session::Session;
 use super::{PORTS, frame};
+use crate::bed::state::private;
 use model::{Cause, Failure};
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -71,8 +72,7 @@ impl Line {
                 self.gone(name)
             }
         };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
+        let options = private::file();
         let file = options.open(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => Ok(Some(file)),
