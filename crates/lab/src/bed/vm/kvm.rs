@@ -6,10 +6,11 @@
 use super::{Image, Images, Machine, qemu};
 use crate::bed::state::private::Temporary;
 use crate::program;
+use host::child;
 use model::{Cause, Failure};
 use std::fs::OpenOptions;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A machine boots in a fraction of this where KVM works.
@@ -69,7 +70,7 @@ pub(in crate::bed) fn runs_a_tiny_guest() -> Option<bool> {
     bytes.resize(510, 0);
     bytes.extend([0x55, 0xaa]);
     std::fs::write(&sector, bytes).ok()?;
-    let mut qemu = Command::new(program::find("qemu-system-x86_64")?)
+    let mut qemu = child::command(program::find("qemu-system-x86_64")?)
         .args(["-machine", "pc", "-accel", "kvm", "-m", "32", "-display", "none", "-nodefaults"])
         .args(["-no-user-config", "-device", "isa-debug-exit,iobase=0xf4,iosize=0x04", "-drive"])
         .arg(format!("if=ide,format=raw,file={}", sector.display()))
