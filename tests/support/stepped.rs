@@ -74,6 +74,8 @@ pub fn run(command: &Command, before: &mut dyn FnMut(&Call)) -> Ran {
     let (mut out, mut err) = (String::new(), String::new());
     child.stdout.take().map(|mut s| s.read_to_string(&mut out));
     child.stderr.take().map(|mut s| s.read_to_string(&mut err));
+    // It was waited for already, as a traced process is.
+    let _ = child.wait();
     Ran { code, out, err }
 }
 

@@ -86,6 +86,7 @@ fn facts(target: &Target) -> TargetFacts {
         commits_each_write: false,
         reads_from: nfs.then_some(StoredOn::ServerMemory),
         mount_options: None,
+        in_place: None,
         notes: Vec::new(),
     }
 }
