@@ -232,7 +232,8 @@ pub fn costs(setup: &Costs, confidence: f64, studies: u32, seed: u64) -> Option<
             let (of_a, of_b) = (trial(1.0), trial(setup.ratio));
             logs.extend(Some((of_b / of_a).ln()).filter(|_| of_a > 0.0 && of_b > 0.0));
             outcome.below_zero += u64::from(of_a <= 0.0 || of_b <= 0.0);
-            (a.push(of_a), b.push(of_b));
+            a.push(of_a);
+            b.push(of_b);
         }
         outcome.covered += u32::from(match fieller::paired(&a, &b, confidence)? {
             Quotient::Bounded(interval) => {
