@@ -20,8 +20,8 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz simulate docs gallery lint lint-advisories install check-style check-tests \
-	probe probes check-probe setup-probe runner check-machines measure-links \
+.PHONY: help demo test bench fuzz simulate measure-burner measure-links docs gallery lint lint-advisories \
+	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make runner           the program that 'check --on' carries to other hosts"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
+	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
 	@echo "make lint             formatting, clippy, documentation, licences of dependencies"
@@ -107,6 +108,11 @@ fuzz: setup-fuzz
 simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \
 		-- --include-ignored --nocapture
+
+# What tests may not assert, as it takes a machine where nothing else runs: whether the shares of a
+# burner of known duty are found within two points.
+measure-burner: setup-demo
+	cargo test --locked -p plimsoll-host --test watch -- --ignored --nocapture --test-threads 1 burner::
 
 docs: setup-demo
 	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs

@@ -7,7 +7,7 @@ use lab::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
 use lab::{Need, Stage, enter_or_skip};
-use model::{Ended, Measure, Metric, Outcome, Study};
+use model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -46,8 +46,35 @@ fn places(processes: &[u32]) -> BTreeSet<PathBuf> {
     ours.filter_map(|program| program.parent().map(Path::to_owned)).collect()
 }
 
+/// The figures of a study, but for the quantiles: whether a trial has those depends on how much it
+/// got done.
 fn names(study: &Study) -> BTreeSet<Metric> {
-    study.trials.iter().flat_map(|trial| trial.result.quantities.keys().copied()).collect()
+    let all = study.trials.iter().flat_map(|trial| trial.result.quantities.keys().copied());
+    all.filter(|metric| !QUANTILES.iter().any(|(measure, _)| metric.measure == *measure)).collect()
+}
+
+const QUANTILES: [(Measure, &str); 2] =
+    [(Measure::LatencyP50, "0.5"), (Measure::LatencyP99, "0.99")];
+
+/// Each trial has the quantiles that the latencies of its operations have, and no others.
+#[track_caller]
+fn assert_quantiles(study: &Study) {
+    for trial in &study.trials {
+        let ops: Vec<_> = trial.result.ops.values().filter(|ops| ops.count > 0).collect();
+        for (measure, name) in QUANTILES {
+            let there = |side| trial.result.quantities.contains_key(&Metric::of(side, measure));
+            let has = |ops: &&OpStats| ops.client_latency.quantile(name).is_some();
+            match &ops[..] {
+                [one] => assert_eq!(there(Side::All), has(one), "{measure:?}: {trial:?}"),
+                // Both halves together have what either has, and may have more.
+                both => assert!(there(Side::All) || !both.iter().any(has), "{trial:?}"),
+            }
+            for (side, kind) in [(Side::Read, OpKind::Read), (Side::Write, OpKind::Write)] {
+                let half = trial.result.ops.get(&kind).filter(|_| ops.len() > 1);
+                assert_eq!(there(side), half.as_ref().is_some_and(has), "{measure:?}: {trial:?}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -68,6 +95,8 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     assert_sound(&there);
     assert_eq!(there.trials.len(), 2 * 5 * 3);
     assert_eq!(names(&there), names(&here), "the same figures");
+    assert_quantiles(&there);
+    assert_quantiles(&here);
     let per_op = |study: &Study, measure| {
         study.trials.iter().all(|t| t.result.quantities.contains_key(&Metric::all(measure)))
     };

@@ -63,7 +63,8 @@ fn samples_come_when_asked_and_tell_when_they_were_taken() {
         sampler.ask().unwrap();
         let sample = sampler.sample(Instant::now() + LONG).unwrap().unwrap();
         assert!(before <= sample.moment.at && sample.moment.at <= Instant::now());
-        assert!(sample.moment.error < Duration::from_millis(500), "{:?}", sample.moment);
+        // Half of a round trip, which is within what passed.
+        assert!(sample.moment.error <= before.elapsed() / 2, "{:?}", sample.moment);
         assert!(sample.begin <= sample.end && Some(sample.at()) > last);
         last = Some(sample.at());
         let text = |kind| &sample.files.iter().find(|file| file.kind == kind).unwrap().text;
@@ -95,13 +96,16 @@ fn the_clocks_of_one_machine_are_found_to_be_one() {
     let mut sampler = placed.sampler().unwrap();
     for _ in 0..20 {
         let (here, clock) = (Instant::now(), Duration::from(now()));
+        let between = here.elapsed();
         sampler.ask().unwrap();
         let sample = sampler.sample(Instant::now() + LONG).unwrap().unwrap();
         let truth = here + Duration::from_nanos(sample.at().0).saturating_sub(clock);
         let found = sample.moment;
         let off = found.at.max(truth) - found.at.min(truth);
-        // What passed between the two readings above is no fault of the sampler.
-        assert!(off <= found.error + Duration::from_millis(20), "{off:?} off, {found:?}");
+        // What passed between the two readings above is no fault of the sampler, however long the
+        // machine was busy with something else.
+        let fault = Duration::from_millis(20) + between;
+        assert!(off <= found.error + fault, "{off:?} off, {found:?}");
     }
 }
 

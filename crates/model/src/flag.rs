@@ -2,6 +2,8 @@
 
 mod words;
 
+pub use words::is_file_server;
+
 use crate::StoredOn;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -127,6 +129,9 @@ pub enum Flag {
     },
     /// The client's CPU was nearly full during a trial: it may be what limits.
     ClientSaturated {
+        /// Which host, where it is not the machine that plimsoll ran on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        host: Option<String>,
         /// Busiest core's busy share (0..1).
         core_busy: f64,
     },
@@ -224,6 +229,7 @@ impl Flag {
     /// The host that it is about, if it is about one.
     pub fn host(&self) -> Option<&str> {
         match self {
+            Flag::ClientSaturated { host, .. } => host.as_deref(),
             Flag::BusyBaseline { host, .. }
             | Flag::OtherTraffic { host, .. }
             | Flag::BusyProcess { host, .. }

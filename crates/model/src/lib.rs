@@ -29,7 +29,7 @@ pub use clock::{Clock, Nanos};
 pub use device::{Device, DeviceId};
 pub use event::{Event, Phase};
 pub use failure::{Cause, Failure};
-pub use flag::Flag;
+pub use flag::{Flag, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{

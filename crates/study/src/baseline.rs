@@ -47,8 +47,9 @@ impl Hosts {
         for ((host, mut before), mut after) in self.watched.iter_mut().zip(before).zip(after) {
             let Some(load) = host.load().filter(|load| load.seconds > 0.0) else { continue };
             host.idle = Some(Idle(load.cpu * (1.0 / load.seconds)));
-            flags.extend(busy(host, &load));
             let (from, to) = (before.sample(SETTLED), after.sample(SETTLED));
+            let own = from.zip(to).map_or(0.0, |(from, to)| own_cores(from, to));
+            flags.extend(busy(host, &load, own));
             if let (Some(from), Some(to)) = (from, to) {
                 flags.extend(processes(&host.name, from, to));
                 let work = to.raid.clone();
@@ -59,10 +60,12 @@ impl Hosts {
     }
 }
 
-/// Work and traffic of the host as a whole.
-fn busy(host: &Watched, load: &HostLoad) -> Vec<Flag> {
+/// Work and traffic of the host as a whole, without that of plimsoll itself and of file servers:
+/// what they do there is no other work.
+fn busy(host: &Watched, load: &HostLoad, own_cores: f64) -> Vec<Flag> {
     let mut flags = Vec::new();
-    let busy = load.cpu.busy().0 / load.cpu.total().max(f64::MIN_POSITIVE);
+    let others = load.cpu.busy().0 - own_cores * load.seconds;
+    let busy = others / load.cpu.total().max(f64::MIN_POSITIVE);
     if busy > BUSY {
         flags.push(Flag::BusyBaseline { host: host.name.clone(), busy });
     }
@@ -76,19 +79,39 @@ fn busy(host: &Watched, load: &HostLoad) -> Vec<Flag> {
     flags
 }
 
-/// The busiest process, if it is busy.
+/// plimsoll, and what it carries to hosts: its runner, its probe, the agent of a lab's machine.
+fn is_own(process: &str) -> bool {
+    process.starts_with("plimsoll")
+}
+
+/// How many cores plimsoll's own processes and file servers used.
+fn own_cores(from: &Sample, to: &Sample) -> f64 {
+    let own = |name: &str| is_own(name) || model::is_file_server(name);
+    let own = used(from, to).filter(|(process, _)| own(&process.name));
+    own.map(|(_, cores)| cores).filter(|cores| cores.is_finite()).sum()
+}
+
+/// The busiest process but for our own, if it is busy.
 fn processes(host: &str, from: &Sample, to: &Sample) -> Option<Flag> {
-    let seconds = to.at.since(from.at).as_secs_f64();
-    let known: std::collections::HashMap<u32, &host::proc_files::ProcessTime> =
-        from.processes.iter().map(|process| (process.id, process)).collect();
-    let used = to.processes.iter().filter_map(|now| {
-        let then = known.get(&now.id).filter(|then| then.name == now.name)?;
-        Some((now, (now.seconds - then.seconds) / seconds))
-    });
-    let (process, cores) = used.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let others = used(from, to).filter(|(process, _)| !is_own(&process.name));
+    let (process, cores) = others.max_by(|a, b| a.1.total_cmp(&b.1))?;
     (cores > BUSY_PROCESS && cores.is_finite()).then(|| Flag::BusyProcess {
         host: host.to_owned(),
         process: process.name.clone(),
         cores,
+    })
+}
+
+/// What each process used of a core between two samples.
+fn used<'a>(
+    from: &'a Sample,
+    to: &'a Sample,
+) -> impl Iterator<Item = (&'a host::proc_files::ProcessTime, f64)> {
+    let seconds = to.at.since(from.at).as_secs_f64();
+    let known: std::collections::HashMap<u32, &host::proc_files::ProcessTime> =
+        from.processes.iter().map(|process| (process.id, process)).collect();
+    to.processes.iter().filter_map(move |now| {
+        let then = known.get(&now.id).filter(|then| then.name == now.name)?;
+        Some((now, (now.seconds - then.seconds) / seconds))
     })
 }

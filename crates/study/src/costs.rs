@@ -13,7 +13,8 @@ pub(crate) fn add(result: &mut TrialResult, loads: &[HostLoad], plan: &Plan, tar
         let measures = (Measure::MachineCpuPerOp, Measure::MachineCpuPerByte);
         charge(result, client.caused(), measures);
         if let Some(core_busy) = full(client) {
-            result.flags.push(Flag::ClientSaturated { core_busy });
+            let host = Some(name.clone()).filter(|_| plan.on.is_some());
+            result.flags.push(Flag::ClientSaturated { host, core_busy });
         }
     }
     let hosts = || plan.hosts.iter().filter(|host| host.serves(target));

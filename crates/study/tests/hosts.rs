@@ -34,16 +34,19 @@ struct Server {
     hardware: Hardware,
     /// A directory that it has mounted over NFS.
     mounted: Option<String>,
+    /// What runs there all the time, and how much of a core that takes.
+    process: (&'static str, f64),
 }
 
 impl Server {
     fn sample(&self, what: Ask) -> Sample {
         let seconds = self.clock.now().0 as f64 * 1e-9;
         let caused = self.operations.load(Ordering::Relaxed) as f64 * PER_OPERATION;
-        let busy = IDLE * seconds + caused;
+        let (name, cores) = self.process;
+        let busy = cores * seconds + caused;
         let core = CpuTimes { system: busy, idle: seconds - busy, ..CpuTimes::default() };
         let other = CpuTimes { idle: seconds, ..CpuTimes::default() };
-        let indexer = ProcessTime { id: 7, name: "indexer".into(), seconds: IDLE * seconds };
+        let process = ProcessTime { id: 7, name: name.into(), seconds: cores * seconds };
         Sample {
             at: self.clock.now(),
             uptime_seconds: Some(seconds),
@@ -57,7 +60,7 @@ impl Server {
             }],
             raid: Some("md0: check at 3%".into()),
             mounts: self.mounted.as_ref().filter(|_| what == Ask::Mounts).map(|on| self.mounts(on)),
-            processes: if what == Ask::Processes { vec![indexer] } else { Vec::new() },
+            processes: if what == Ask::Processes { vec![process] } else { Vec::new() },
             ..Sample::default()
         }
     }
@@ -150,6 +153,16 @@ fn study(blocks: u32, answers: u64, comes_back: bool) -> (Study, u64) {
 }
 
 fn study_of(plan: Plan, answers: u64, comes_back: bool, mounted: Option<String>) -> (Study, u64) {
+    study_beside(plan, answers, comes_back, mounted, ("indexer", IDLE))
+}
+
+fn study_beside(
+    plan: Plan,
+    answers: u64,
+    comes_back: bool,
+    mounted: Option<String>,
+    process: (&'static str, f64),
+) -> (Study, u64) {
     let clock = Arc::new(VirtualClock::new());
     let (operations, tries) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let counted = operations.clone();
@@ -167,6 +180,7 @@ fn study_of(plan: Plan, answers: u64, comes_back: bool, mounted: Option<String>)
         tries: tries.clone(),
         hardware: Hardware::default(),
         mounted,
+        process,
     };
     let (id, stop) = (StudyId("0123abcd".into()), Arc::new(AtomicBool::new(false)));
     let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
@@ -249,6 +263,30 @@ fn what_disturbs_before_it_begins_is_told_once() {
         "the RAID of ssh://nas was busy with itself (md0: check at 3%)",
     ];
     assert_eq!(said, expected, "7% of both cores is not busy");
+}
+
+/// The server under test, plimsoll's own agent and the like are no other work, to be stopped.
+#[test]
+fn what_belongs_to_the_measurement_is_not_told_to_be_stopped() {
+    let flags = |process| {
+        let (study, _) = study_beside(plan(1), u64::MAX, false, None, process);
+        let of_load = |f: &Flag| matches!(f, Flag::BusyProcess { .. } | Flag::BusyBaseline { .. });
+        study.flags.into_iter().filter(of_load).collect::<Vec<_>>()
+    };
+    let own = ["plimsoll", "plimsoll-runner", "plimsoll-probe", "plimsoll-agent"];
+    assert!(own.into_iter().all(|name| flags((name, 0.4)).is_empty()));
+    for name in ["smbd", "smbd-notifyd", "nfsd", "ganesha.nfsd", "ksmbd:r445"] {
+        let flags = flags((name, 0.4));
+        assert_eq!(flags.len(), 1, "{flags:?}");
+        assert!(flags[0].message().contains(name));
+        let advice = flags[0].advice();
+        assert!(advice.contains("may be the server under test"), "{advice}");
+        assert!(!advice.contains("Stop"), "{advice}");
+    }
+    // Everything else is: 20% of both cores.
+    let flags = flags(("smbdoor", 0.4));
+    assert_eq!(flags.len(), 2, "{flags:?}");
+    assert!(flags.iter().all(|flag| flag.advice().starts_with("Stop ")));
 }
 
 #[test]

@@ -106,8 +106,47 @@ fn watched<T: Send + 'static>(
     (account.load().unwrap(), account.flags(), used)
 }
 
-/// A core shared by user space and kernel.
+/// What the kernel's own file says of the core: user, system.
+fn of_kernel() -> [f64; 2] {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap();
+    let line = stat.lines().find(|line| line.starts_with(&format!("cpu{CORE} "))).unwrap();
+    let ticks: Vec<f64> = line.split(' ').skip(1).map(|n| n.parse().unwrap()).collect();
+    // USER_HZ is 100.
+    [ticks[0] / 100.0, ticks[2] / 100.0]
+}
+
+/// Counters only grow, so what is found lies between what the kernel's own file gained inside the
+/// time watched and around it: however busy the machine is.
 #[test]
+fn shares_are_those_of_the_kernels_own_account() {
+    let _stage = lab::enter_or_skip!(Need::Namespaces);
+    let _alone = BURNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut watch = by_shell();
+    let mut account = Account::new("local", watch.hardware().clone(), None);
+    let around = of_kernel();
+    account.add(&sample(&mut watch, Ask::Counters));
+    let inside = of_kernel();
+    let burner = std::thread::spawn(|| {
+        seize_core();
+        let mut work = Work::new();
+        let mut burn = |kernel| work.burn(kernel, Instant::now() + Duration::from_millis(700));
+        (burn(false), burn(true))
+    });
+    let (user, system) = burner.join().unwrap();
+    let inside_end = of_kernel();
+    account.add(&sample(&mut watch, Ask::Counters));
+    let around_end = of_kernel();
+    let core = account.load().unwrap().cores[CORE];
+    for (found, class) in [(core.user, 0), (core.system, 1)] {
+        let (least, most) = (inside_end[class] - inside[class], around_end[class] - around[class]);
+        assert!((least - 1e-3..=most + 1e-3).contains(&found), "{found}, not {least} to {most}");
+    }
+    assert!(core.user > 0.0 && core.system > 0.0, "{core:?}, burnt {user:?} and {system:?}");
+}
+
+/// A core shared by user space and kernel: `make measure-burner`.
+#[test]
+#[ignore = "a measurement: it takes a machine where nothing else runs"]
 fn user_and_system_shares_of_a_busy_core() {
     let _stage = lab::enter_or_skip!(Need::Namespaces);
     for duty in [0.1, 0.5, 0.9] {
@@ -143,8 +182,9 @@ fn tick() -> Duration {
 }
 
 /// A burner that sleeps whenever a tick falls. Where ticks are all there is, the shares cannot hold
-/// it; then that is told, if the scheduler's own clock can be read.
+/// it; then that is told, if the scheduler's own clock can be read. `make measure-burner`.
 #[test]
+#[ignore = "a measurement: it takes a machine where nothing else runs"]
 fn what_runs_between_the_ticks_is_seen_or_said_to_be_hidden() {
     let _stage = lab::enter_or_skip!(Need::Namespaces);
     let tick = tick();
@@ -174,7 +214,7 @@ fn what_runs_between_the_ticks_is_seen_or_said_to_be_hidden() {
     }
 }
 
-/// `cargo test -p plimsoll-host --test watch -- --ignored --nocapture shares_of_a_sleeping_core`
+/// `make measure-burner`.
 #[test]
 #[ignore = "a measurement: it takes a machine where nothing else runs"]
 fn shares_of_a_sleeping_core() {

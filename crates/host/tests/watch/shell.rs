@@ -89,22 +89,27 @@ fn mounts_only_where_they_are_asked_for() {
 /// Forks of a shell that answers so many questions, by strace.
 fn forks(shell: &str, samples: usize) -> usize {
     let traced = tempfile::NamedTempFile::new().unwrap();
-    let strace = "strace -f -qq -e trace=fork,vfork,clone,clone3 -e signal=none";
+    let strace = "strace -f -q -e trace=fork,vfork,clone,clone3 -e signal=none";
     let command = format!("exec {strace} -o {} {shell} -c {{}}", traced.path().display());
     let mut watch = instead(command).unwrap();
     // The first one was taken when watching began.
     (1..samples).for_each(|_| drop(sample(&mut watch, Ask::Counters)));
     drop(watch);
     let begun = Instant::now();
-    let mut lines = 0;
-    // strace writes a line when the shell has ended; until then lines may still come.
-    while begun.elapsed() < Duration::from_secs(2) {
+    loop {
         let text = std::fs::read_to_string(traced.path()).unwrap();
-        // What is interrupted by another line comes in two.
-        lines = text.lines().filter(|line| !line.contains("resumed>")).count();
-        std::thread::sleep(Duration::from_millis(100));
+        // Lines may come until the shell, which forks first, is said to have ended.
+        let shell = text.split_whitespace().next().unwrap_or("?");
+        let ended =
+            |line: &str| line.split_whitespace().next() == Some(shell) && line.contains("+++");
+        if text.lines().any(ended) {
+            // What is interrupted by another line comes in two.
+            let forks = text.lines().filter(|l| !l.contains("resumed>") && !l.contains("+++"));
+            return forks.count();
+        }
+        assert!(begun.elapsed() < crate::support::LONG, "the shell has not ended: {text}");
+        std::thread::sleep(Duration::from_millis(10));
     }
-    lines
 }
 
 #[test]

@@ -67,8 +67,8 @@ impl Flag {
                     "{host} is the machine that plimsoll runs on: its load holds the client's too"
                 )
             }
-            Flag::ClientSaturated { core_busy } => {
-                format!("a core of this machine was {:.0}% busy", core_busy * 100.0)
+            Flag::ClientSaturated { host, core_busy } => {
+                format!("a core of {} was {:.0}% busy", client(host), core_busy * 100.0)
             }
             Flag::OtherRun { directory } => {
                 format!("another plimsoll run is using this share now ({directory})")
@@ -77,7 +77,7 @@ impl Flag {
                 format!("leftovers of a run that died: {}", directories.join(", "))
             }
             Flag::PageCache { target } => {
-                format!("{target} does not take O_DIRECT: this machine's page cache takes part")
+                format!("{target} does not take O_DIRECT: the client's page cache takes part")
             }
             Flag::WorkingSet { target, size, reads_from: StoredOn::ServerMemory, .. } => {
                 format!("reads of {size} on {target} came from the server's memory, not its disk")
@@ -132,6 +132,11 @@ impl Flag {
                 "Stop other work on {} and run again; its noise widens every interval.",
                 place(host)
             ),
+            Flag::BusyProcess { host, process, .. } if is_file_server(process) => format!(
+                "It may be the server under test: see whether others use it on {}, and wait until \
+                 they are done.",
+                place(host)
+            ),
             Flag::BusyProcess { host, .. } => {
                 format!("Stop it on {}, or wait until it is done.", place(host))
             }
@@ -168,15 +173,18 @@ impl Flag {
             Flag::OtherTraffic { host, .. } => {
                 format!("Stop other transfers of {} and run again.", place(host))
             }
-            Flag::ClientSaturated { .. } => {
+            Flag::ClientSaturated { host: None, .. } => {
                 "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
             }
+            Flag::ClientSaturated { host: Some(host), .. } => format!(
+                "{host} may be the limit, not the server; try fewer workers or a faster client."
+            ),
             Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
             Flag::Leftovers { target, on, .. } => {
                 format!("Remove them with: {}", clean(on.as_deref(), target))
             }
             Flag::PageCache { .. } => {
-                "Reads may come from this machine's memory; give --size above its memory to measure the storage.".into()
+                "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()
             }
             Flag::WorkingSet { settles: Some(size), .. } => format!(
                 "To measure the disk: --size {} (twice the server's memory).",
@@ -209,6 +217,20 @@ impl Flag {
     }
 }
 
+/// Programs and kernel threads that serve files: one of them may be the server under test.
+const FILE_SERVERS: [&str; 8] =
+    ["nfsd", "ganesha.nfsd", "unfsd", "rpc.mountd", "smbd", "ksmbd", "ksmbd.mountd", "sftp-server"];
+
+/// Whether a process of this name serves files. Some have their job behind it: `smbd-notifyd`.
+pub fn is_file_server(process: &str) -> bool {
+    let begin = process.split(['-', ':', '/']).next().unwrap_or_default();
+    FILE_SERVERS.iter().any(|name| [process, begin].contains(name))
+}
+
+fn client(host: &Option<String>) -> &str {
+    host.as_deref().unwrap_or("this machine")
+}
+
 /// The host that plimsoll runs on, in words.
 fn place(host: &str) -> &str {
     if host == "local" { "this machine" } else { host }
@@ -218,4 +240,27 @@ fn place(host: &str) -> &str {
 fn clean(on: Option<&str>, target: &str) -> String {
     let on = on.map_or_else(String::new, |host| format!("--on {host} "));
     format!("plimsoll clean {on}'{target}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_that_is_another_host_is_named() {
+        let of = |host: Option<&str>| {
+            let flag = Flag::ClientSaturated { host: host.map(str::to_owned), core_busy: 0.97 };
+            (flag.message(), flag.advice())
+        };
+        let (message, advice) = of(Some("ssh://root@laptop"));
+        assert_eq!(message, "a core of ssh://root@laptop was 97% busy");
+        assert!(advice.starts_with("ssh://root@laptop may be the limit"), "{advice}");
+        assert_eq!(of(None).0, "a core of this machine was 97% busy");
+        // Studies of older versions have no host.
+        let old: Flag =
+            serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();
+        assert_eq!((old.message(), old.advice()), of(None));
+        let cache = Flag::PageCache { target: "/srv".to_owned() };
+        assert!(![cache.message(), cache.advice()].concat().contains("this machine"));
+    }
 }

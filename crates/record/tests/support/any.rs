@@ -21,7 +21,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::LongGap { seconds: x },
         Flag::BusyBaseline { host: target(), busy: x },
         Flag::OtherTraffic { host: target(), bytes_per_second: x },
-        Flag::ClientSaturated { core_busy: x },
+        Flag::ClientSaturated { host: None, core_busy: x },
         Flag::OtherRun { directory: target() },
         Flag::Leftovers { directories: vec![target(), target()], target: target(), on: None },
         Flag::PageCache { target: target() },

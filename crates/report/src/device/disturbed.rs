@@ -2,8 +2,8 @@
 
 use crate::text::counted;
 use crate::verdict::percent;
-use model::Device;
 use model::device::{Measured, Part};
+use model::{Device, HostName};
 
 /// What disturbed the figures of a part, and what to do about it.
 pub(super) fn warnings(device: &Device, part: Part) -> Vec<String> {
@@ -33,9 +33,19 @@ pub(super) fn warnings(device: &Device, part: Part) -> Vec<String> {
     // A kernel may leave ciphers to hardware, and waits for it meanwhile.
     let by_kernel = disturbed.iter().any(|m| ["cryptsetup", "kernel"].contains(&m.by));
     let hardware = if by_kernel { ", or hardware beside it did the kernel's work" } else { "" };
+    // A host of a lab may have been given a part of a core on purpose.
+    let (reason, next) = match device.host {
+        HostName::Lab { .. } => (
+            "The lab's own quota (`cpu`) or other work on this machine kept the processor away",
+            "They are figures of the host as the lab limits it, if that is what limited it",
+        ),
+        _ => (
+            "Something else had the processor, or a quota kept it away",
+            "Stop other work on it and measure again",
+        ),
+    };
     vec![format!(
-        "{} of {} were disturbed: {}. Something else had the processor, or a quota kept it away{hardware}: \
-         the device is better than they say. Stop other work on it and measure again.",
+        "{} of {} were disturbed: {}. {reason}{hardware}: the device is better than they say. {next}.",
         disturbed.len(),
         counted(all.len() as u64, "figure"),
         why.join("; "),
