@@ -158,6 +158,11 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     let both = compare_devices(&quiet, &busy, &WIDE);
     assert!(both.contains(" of B were disturbed") && !both.contains("of A were"), "{both}");
 
+    // Where a lab limits the host on purpose, nothing else is to be stopped.
+    busy.host = "lab://routers/router".parse().unwrap();
+    let shown = told(&busy);
+    assert!(shown.contains("The lab's own quota") && !shown.contains("Stop other"), "{shown}");
+
     // Enough of the core, but repetitions that are far apart: no ceiling either.
     let mut uneven = quiet.clone();
     for figure in &mut uneven.crypto.as_mut().unwrap().algorithms {

@@ -123,10 +123,7 @@ impl Share for DirectoryShare {
         };
         let mut notes = Vec::new();
         if tmpfs {
-            notes.push(format!(
-                "{} is this machine's memory: no disk is measured",
-                self.file_system
-            ));
+            notes.push(format!("{} is the client's memory: no disk is measured", self.file_system));
         }
         if let Choice::NoRing(errno) = self.engine {
             notes.push(format!(

@@ -44,11 +44,11 @@ const PRIVILEGED_PORT: &str = "Servers often refuse callers from ports above 102
 /// What to do when the server refuses the caller as such.
 pub(super) fn refused_advice(caller: Caller) -> String {
     if caller.privileged {
-        "The connection came from a privileged port, so that is not it: allow this machine's \
+        "The connection came from a privileged port, so that is not it: allow the client's \
          address in the export's list of clients on the server."
             .to_owned()
     } else {
-        format!("{PRIVILEGED_PORT}; and see that it allows this machine's address.")
+        format!("{PRIVILEGED_PORT}; and see that it allows the client's address.")
     }
 }
 
