@@ -61,7 +61,8 @@ pub fn rates(beds: &Beds) {
     assert!(null.err.contains("given no rate"), "{}", null.err);
 }
 
-/// What QEMU lets the first disk read and write together, in bytes per second, by its own account.
+/// What QEMU lets the slow disk read and write together, in bytes per second, by its own account: it
+/// is the second of two files, in order of names.
 fn limit(beds: &Beds) -> u64 {
     let socket = beds.directory("disks").join("a.monitor");
     let mut monitor = UnixStream::connect(socket).unwrap();
@@ -71,7 +72,7 @@ fn limit(beds: &Beds) -> u64 {
     for line in BufReader::new(monitor).lines() {
         let answer: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
         let devices = answer["return"].as_array().into_iter().flatten();
-        let mut disks = devices.filter(|device| device["device"] == "disk0");
+        let mut disks = devices.filter(|device| device["device"] == "disk1");
         if let Some(disk) = disks.next() {
             return disk["inserted"]["bps"].as_u64().unwrap();
         }

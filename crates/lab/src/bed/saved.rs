@@ -94,7 +94,8 @@ impl Saved {
         // Left by somebody who was killed.
         saving.remove();
         let make = || -> Result<(), Failure> {
-            private::directory(&saving.place)?;
+            private::directory(&saving.place)
+                .map_err(|failure| Failure { tried: "save a lab".to_owned(), ..failure })?;
             for machine in machines {
                 vm::save(machine, &saving.state(machine)).map_err(|failure| {
                     let next = format!("See whether there is room in {}.", self.cache.display());
