@@ -54,6 +54,23 @@ fn every_field_and_kind_is_documented() {
     }
 }
 
+/// Added to schema plimsoll/1 after its golden files, which have none and stay readable.
+#[test]
+fn a_lab_is_documented_and_read_back() {
+    let mut study = support::watched();
+    assert!(study.hosts.iter().all(|host| host.lab.is_none()));
+    study.hosts[1].lab = Some(model::LabFacts {
+        name: "router".into(),
+        settings: [("link lan rate".into(), "1Gbit/s".into())].into(),
+    });
+    let text = to_json(&study).unwrap();
+    assert_eq!(from_json(&text).unwrap(), study);
+    for field in ["lab", "settings", "link lan rate"] {
+        assert!(text.contains(&format!("\"{field}\"")), "{field} in {text}");
+        assert!(SCHEMA_PAGE.contains(field), "docs/schema.md does not mention {field}");
+    }
+}
+
 /// Added to schema plimsoll/1 after its golden file: an older reader meets an unknown kind.
 #[test]
 fn an_smb_target_is_documented() {

@@ -182,10 +182,6 @@ pub fn watched() -> Study {
         watched_by: Some(WatchedBy::Shell),
         without_probe: Some("no space left".into()),
         is_this_machine: true,
-        lab: Some(LabFacts {
-            name: "router".into(),
-            settings: [("link lan rate".into(), "1Gbit/s".into())].into(),
-        }),
         ..study.hosts[0].clone()
     });
     study.flags = any::flags_of_hosts(0.5, name);
