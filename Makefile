@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz simulate measure-burner measure-links docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-links docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
@@ -29,6 +29,8 @@ help:
 	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
+	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
+	@echo "make fuzz-asan        those that reach C or unsafe code with the address sanitizer, and io_uring's tests"
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
@@ -104,6 +106,13 @@ bench: setup-bench
 fuzz: setup-fuzz
 	cargo test --locked -p plimsoll --test swap -- --ignored --nocapture
 	scripts/fuzz.sh $(FUZZ_SECONDS)
+
+# What reaches C or unsafe code, with the address sanitizer: an unstable option of the compiler.
+# That of the probe is part of its own tests.
+fuzz-asan: setup-fuzz
+	SANITIZER=address scripts/fuzz.sh $(FUZZ_SECONDS) $$(cargo fuzz list | grep -E '^(smb|store)_')
+	RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address cargo test --locked -p plimsoll-load \
+		--target $$(rustc -vV | sed -n 's/^host: //p') --target-dir $(TARGET)/address --test directory
 
 simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \

@@ -129,7 +129,7 @@ impl Place {
 
 /// The directory of that name, once the guard has said that it is there. Any other is not ours to
 /// remove.
-fn ready(said: &[u8], name: &str) -> Option<String> {
+pub(super) fn ready(said: &[u8], name: &str) -> Option<String> {
     let text = std::str::from_utf8(said).ok()?;
     let line = text.split_inclusive('\n').find_map(|line| line.strip_prefix(READY))?;
     let directory = line.strip_suffix('\n')?;

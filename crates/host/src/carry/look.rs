@@ -21,13 +21,18 @@ impl Look {
             "echo \"$(uname -m)\"; for f in /proc/$$/exe /bin/sh; do dd if=$f bs={ELF_BYTES} count=1 2>/dev/null; done"
         );
         let output = reach.run(&look, b"", PATIENCE)?;
-        let cut = output.output.iter().position(|byte| *byte == b'\n').unwrap_or(0);
-        let (uname, rest) = output.output.split_at(cut);
+        Ok(Look::of(&output.output))
+    }
+
+    /// From the answer: a line, then the beginnings of programs.
+    pub(super) fn of(answer: &[u8]) -> Look {
+        let cut = answer.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+        let (uname, rest) = answer.split_at(cut);
         let uname = last_line(uname).unwrap_or_default();
         let rest: Vec<&[u8]> =
             rest.get(1..).unwrap_or_default().chunks(ELF_BYTES).take(2).collect();
         let machines = Machine::candidates(&uname, &rest);
-        Ok(Look { uname, machines })
+        Look { uname, machines }
     }
 
     /// The host's own word for its machine.

@@ -5,6 +5,8 @@
 
 mod carried;
 mod ending;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod look;
 mod machine;
