@@ -57,7 +57,11 @@ impl Transcript {
                 // Numbers stand at multiples of four, or of two.
                 let place = place.min(length - 4) & if kind < 5 { !3 } else { !1 };
                 let number = CORNERS[chance.below(CORNERS.len())];
-                let bytes = if kind % 2 == 0 { number.to_be_bytes() } else { number.to_le_bytes() };
+                let bytes = if kind.is_multiple_of(2) {
+                    number.to_be_bytes()
+                } else {
+                    number.to_le_bytes()
+                };
                 step.frame[place..place + 4].copy_from_slice(&bytes);
             }
             7 => step.frame.truncate(place),
