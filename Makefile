@@ -29,7 +29,6 @@ help:
 	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
-	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)"
 	@echo "make fuzz-asan        those that reach C or unsafe code with the address sanitizer, and io_uring's tests"
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
