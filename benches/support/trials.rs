@@ -72,8 +72,8 @@ pub fn options() -> RunnerOptions {
         operation_timeout: Duration::from_secs(30),
         server_memory: None,
         live: true,
-        clock: Arc::new(SystemClock::new()),
-        stop: Arc::default(),
+        set_up: Duration::from_secs(600),
+        deadline: SystemClock::no_deadline(),
     }
 }
 

@@ -5,6 +5,7 @@
 pub mod beds;
 pub mod browser;
 pub mod carried;
+pub mod liar;
 pub mod rows;
 pub mod served;
 pub mod sound;

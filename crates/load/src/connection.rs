@@ -16,11 +16,23 @@ pub struct TimeLimits {
     pub call: Duration,
 }
 
+impl TimeLimits {
+    /// No call takes longer than `call`, nor does a connection.
+    pub fn of_calls(call: Duration) -> Self {
+        TimeLimits { connect: call.min(TimeLimits::default().connect), call }
+    }
+}
+
 impl Default for TimeLimits {
     fn default() -> Self {
         TimeLimits { connect: Duration::from_secs(5), call: Duration::from_secs(30) }
     }
 }
+
+/// What to do after an interruption.
+pub(crate) const AGAIN: &str = "Run it again when you have the time.";
+/// What to do where the time was over.
+pub(crate) const LONGER: &str = "Give a longer --max-time, or look why the target is so slow.";
 
 /// What to do when the server cannot be reached: `closed` where its port refuses, `silent` where
 /// nothing answers.
@@ -45,6 +57,8 @@ pub(crate) fn advice(error: &Error, closed: &str, silent: &str) -> (Cause, Strin
             Cause::Unreachable,
             "Look whether this machine has a network connection and a route to the server.".into(),
         ),
+        Error::Stopped => (Cause::Interrupted, AGAIN.into()),
+        Error::OutOfTime => (Cause::Trial, LONGER.into()),
         Error::Closed | Error::Connection(_) => {
             (Cause::Unreachable, "Look whether the server is running, and at its log.".into())
         }
@@ -54,7 +68,10 @@ pub(crate) fn advice(error: &Error, closed: &str, silent: &str) -> (Cause, Strin
 /// The kind under which an operation's error is counted.
 pub(crate) fn kind(error: &Error) -> ErrorKind {
     match error {
-        Error::ResolveTimedOut { .. } | Error::TimedOut { .. } => ErrorKind::TimedOut,
+        Error::ResolveTimedOut { .. }
+        | Error::TimedOut { .. }
+        | Error::Stopped
+        | Error::OutOfTime => ErrorKind::TimedOut,
         _ => ErrorKind::ConnectionLost,
     }
 }

@@ -32,6 +32,8 @@ pub(crate) struct Limits {
     pub operation_timeout: Duration,
     /// A file to flush at the end, when everything in flight has completed.
     pub flush: Option<FileId>,
+    /// When to stop by itself, as if that had been asked for.
+    pub end: Nanos,
 }
 
 /// Two reasons to stop early: the user, and a colleague that failed.
@@ -271,7 +273,7 @@ impl<'a> Driver<'a> {
     /// Fails if an operation takes too long; stops if that was asked for while draining.
     fn look_for_overdue(&mut self, tally: &mut Tally) {
         let now = self.now;
-        if self.ended == Ended::Complete && self.stop.asked() {
+        if self.ended == Ended::Complete && (self.stop.asked() || now >= self.limits.end) {
             self.halt(Ended::Stopped);
         }
         let oldest = self.slots.iter().flatten().min_by_key(|s| s.1).copied();

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use load::*;
-//! use model::{Layout, Pattern, Stability, units::Bytes};
+//! use model::{Deadline, Layout, Pattern, Stability, units::Bytes};
 //! use std::{num::NonZeroU16, sync::Arc, sync::atomic::AtomicBool, time::Duration};
 //!
 //! // One server that takes a millisecond for everything.
@@ -19,17 +19,17 @@
 //! let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |_, _| Reply::After(millisecond));
 //!
 //! let content = Arc::new(Content::new(42));
+//! let stop = Arc::new(AtomicBool::new(false));
 //! let means = Means {
 //!     content: content.clone(),
-//!     clock: clock.clone(),
+//!     deadline: Deadline::new(clock.clone(), stop.clone()),
 //!     operation_timeout: Duration::from_secs(30),
 //! };
-//! let stop = AtomicBool::new(false);
 //! let size = 16 << 20;
 //! let mut namespace = share.namespace()?;
 //! let mut file = |name| -> Result<LaidOut, model::Failure> {
 //!     let laid_out = LaidOut { file: namespace.create(name)?, generation: 0 };
-//!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {}, &stop)?;
+//!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {})?;
 //!     Ok(laid_out)
 //! };
 //! let files = Files { read: file("read")?, write: file("write")? };
@@ -61,7 +61,7 @@
 //! assert_eq!(measured.in_flight, 1.0);
 //!
 //! let written = Some(&result.written);
-//! let verified = verify(&share, &means, files.write, size, written, &mut |_bytes| {}, &stop)?;
+//! let verified = verify(&share, &means, files.write, size, written, &mut |_bytes| {})?;
 //! assert!(verified.is_good());
 //! # Ok::<(), model::Failure>(())
 //! ```
@@ -80,6 +80,7 @@ mod mock;
 mod names;
 mod nfs;
 mod null;
+mod oddities;
 mod op;
 mod open;
 mod open_files;
@@ -94,7 +95,7 @@ mod workload;
 pub use self::nfs::NfsShare;
 pub use self::smb::{Passwords, SmbShare};
 pub use ::smb::Password;
-pub use clock::{SystemClock, VirtualClock};
+pub use clock::VirtualClock;
 pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter};
 pub use directory::DirectoryShare;
@@ -109,4 +110,5 @@ pub use prepare::{Means, Verified, failure, lay_out, verify};
 pub use result::{Kind, Measured, TeamResult};
 pub use run::{Observer, RunSpec, run};
 pub use share::{Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+pub use tcp::SystemClock;
 pub use workload::{Files, LaidOut, PatternWorkload, ReadBack, Step, Workload, WriteOnce, Written};

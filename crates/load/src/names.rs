@@ -1,5 +1,6 @@
 //! Names of hosts, and their addresses.
 
+use model::Deadline;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -18,10 +19,15 @@ impl Names {
     }
 
     /// All addresses of a host, found within a time limit.
-    pub fn find(&self, host: &str, limit: Duration) -> Result<Vec<IpAddr>, tcp::Error> {
+    pub fn find(
+        &self,
+        host: &str,
+        limit: Duration,
+        deadline: &Deadline,
+    ) -> Result<Vec<IpAddr>, tcp::Error> {
         match self.0.get(host) {
             Some(known) => Ok(known.clone()),
-            None => tcp::resolve(host, limit),
+            None => tcp::resolve(host, limit, deadline),
         }
     }
 }
@@ -32,11 +38,14 @@ mod tests {
 
     #[test]
     fn what_is_known_is_not_asked_for() {
-        let limit = Duration::from_secs(5);
+        let (limit, free) = (Duration::from_secs(5), tcp::SystemClock::no_deadline());
         let mut names = Names::default();
         names.know("films.invalid", vec![[192, 0, 2, 1].into()]);
         names.know("127.0.0.2", vec![]);
-        assert_eq!(names.find("films.invalid", limit).unwrap(), [IpAddr::from([192, 0, 2, 1])]);
-        assert_eq!(names.find("127.0.0.2", limit).unwrap(), [IpAddr::from([127, 0, 0, 2])]);
+        assert_eq!(
+            names.find("films.invalid", limit, &free).unwrap(),
+            [IpAddr::from([192, 0, 2, 1])]
+        );
+        assert_eq!(names.find("127.0.0.2", limit, &free).unwrap(), [IpAddr::from([127, 0, 0, 2])]);
     }
 }

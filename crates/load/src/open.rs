@@ -6,11 +6,11 @@ use crate::names::Names;
 use crate::nfs::NfsShare;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use model::{Engine, Failure, Target};
+use model::{Deadline, Engine, Failure, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct OpenOptions {
     /// The engine of directories; `None`: chosen by what the kernel allows and the depth.
     pub engine: Option<Engine>,
@@ -22,6 +22,21 @@ pub struct OpenOptions {
     pub names: Names,
     /// A file below each target that is only read, where it is; nothing else is done there then.
     pub file: Option<String>,
+    /// Until when everything that waits for the target may go on, now and later.
+    pub deadline: Deadline,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        OpenOptions {
+            engine: None,
+            limits: TimeLimits::default(),
+            passwords: Passwords::default(),
+            names: Names::default(),
+            file: None,
+            deadline: tcp::SystemClock::no_deadline(),
+        }
+    }
 }
 
 /// Opens a target: connects where there is something to connect to, and finds out what it is.

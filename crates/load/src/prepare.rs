@@ -1,12 +1,13 @@
 //! Before and after the load: laying out a file whole, and reading it back.
 
+use crate::connection;
 use crate::content::Content;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop};
 use crate::op::{Done, FileId, OpError, Span};
 use crate::share::{LaneRequest, Share};
 use crate::tally::{Shape, Tally};
 use crate::workload::{LaidOut, ReadBack, Workload, WriteOnce, Written};
-use model::{Cause, Clock, ErrorKind, Failure};
+use model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,8 +26,8 @@ const PAGE: u64 = 4096;
 pub struct Means {
     /// The study's content.
     pub content: Arc<Content>,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
+    /// Until when it may go on, and the clock.
+    pub deadline: Deadline,
     /// No operation may take longer.
     pub operation_timeout: Duration,
 }
@@ -57,25 +58,26 @@ impl Verified {
 
 /// Writes the whole of a file with several MiB in flight, then flushes it. `progress` is called
 /// with the bytes of each write that completed. Fails on the first error; with
-/// [`Cause::Interrupted`] when stopped.
+/// [`Cause::Interrupted`] when stopped,
+/// and [`Cause::Trial`] when the time for all of it is over.
 pub fn lay_out(
     share: &dyn Share,
     means: &Means,
     laid_out: LaidOut,
     size: u64,
     progress: &mut dyn FnMut(u64),
-    stop: &AtomicBool,
 ) -> Result<(), Failure> {
     let block = block(share.facts().write_size_bytes);
     let mut work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
-    let pass = Pass { share, means, block, verify: false, flush: Some(laid_out.file), stop };
+    let pass = Pass { share, means, block, verify: false, flush: Some(laid_out.file) };
     pass.over("lay out the test file", &mut work)
 }
 
 /// Reads back a file of `size` bytes and checks its content: the laid-out generation, or the one
 /// after it where `written` says so. Wrong content is counted, not an error; `progress` is called
 /// with the bytes of each read that completed. Fails on any other error; with
-/// [`Cause::Interrupted`] when stopped.
+/// [`Cause::Interrupted`] when stopped,
+/// and [`Cause::Trial`] when the time for all of it is over.
 pub fn verify(
     share: &dyn Share,
     means: &Means,
@@ -83,12 +85,11 @@ pub fn verify(
     size: u64,
     written: Option<&Written>,
     progress: &mut dyn FnMut(u64),
-    stop: &AtomicBool,
 ) -> Result<Verified, Failure> {
     let mut result = Verified::default();
     let mut wrong: Vec<Span> = Vec::new();
     let block = block(share.facts().read_size_bytes);
-    let pass = Pass { share, means, block, verify: true, flush: None, stop };
+    let pass = Pass { share, means, block, verify: true, flush: None };
     let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
         let LaidOut { file, generation } = laid_out;
         let mut work = ReadBack::new(file, range, generation, written, block, seen);
@@ -137,7 +138,6 @@ struct Pass<'a> {
     block: u32,
     verify: bool,
     flush: Option<FileId>,
-    stop: &'a AtomicBool,
 }
 
 impl Pass<'_> {
@@ -147,28 +147,31 @@ impl Pass<'_> {
             block: self.block,
             content: self.means.content.clone(),
             verify: self.verify,
-            clock: self.means.clock.clone(),
+            clock: self.means.deadline.clock().clone(),
         })?;
-        let clock = &*self.means.clock;
+        let deadline = &self.means.deadline;
+        let clock = &**deadline.clock();
         let mut tally =
             Tally::new(Shape { duration: None, window: Duration::MAX, kinds: Vec::new() });
         tally.begin(clock.now());
-        let limits = Limits { operation_timeout: self.means.operation_timeout, flush: self.flush };
+        let limits = Limits {
+            operation_timeout: self.means.operation_timeout,
+            flush: self.flush,
+            end: deadline.end(),
+        };
         let (none, progress) = (AtomicBool::new(false), Progress::default());
-        let stop = Stop { user: self.stop, team: &none };
+        let stop = Stop { user: deadline.stop(), team: &none };
         let (ended, _) =
             Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress).drive(work, &mut tally);
         let books = tally.finish(clock.now());
         let on = || self.share.facts().given;
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
-            Ended::Stopped => Err(Failure::new(
-                Cause::Interrupted,
-                tried,
-                on(),
-                "it was interrupted",
-                "Run it again when you have the time.",
-            )),
+            Ended::Stopped => {
+                let over = tcp::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
+                let (cause, next) = connection::advice(&over, "", "");
+                Err(Failure::new(cause, tried, on(), over, next))
+            }
             // Errors that leave the lane usable, short transfers for one, spoil the file all the
             // same.
             Ended::Complete => match books.first_error {

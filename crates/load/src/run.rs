@@ -81,6 +81,7 @@ fn limits(spec: &RunSpec) -> Limits {
     Limits {
         operation_timeout: spec.operation_timeout,
         flush: flush.then_some(spec.files.write.file),
+        end: Nanos(u64::MAX),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::op::{Done, FileId, Op, Tag};
-use model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
+use model::{Clock, ErrorKind, Failure, Flag, Nanos, TargetFacts};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +11,10 @@ use std::time::Duration;
 pub trait Share: Send + Sync {
     /// What the target turned out to be. The label is left empty.
     fn facts(&self) -> TargetFacts;
+    /// What was odd since this was last asked for; each oddity once.
+    fn take_flags(&self) -> Vec<Flag> {
+        Vec::new()
+    }
     /// A handle on the names below the target: untimed and blocking, with its own connection.
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure>;
     /// A lane: a queue pair for one worker, with its own connection. It knows the files that were

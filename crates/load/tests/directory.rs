@@ -29,7 +29,7 @@ fn open_with(path: &Path, options: OpenOptions) -> Result<DirectoryShare, model:
 fn means() -> Means {
     Means {
         content: Arc::new(Content::new(77)),
-        clock: Arc::new(SystemClock::new()),
+        deadline: SystemClock::no_deadline(),
         operation_timeout: Duration::from_secs(20),
     }
 }
@@ -43,7 +43,7 @@ fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
     let mut namespace = share.namespace().unwrap();
     let mut file = |name| {
         let laid_out = LaidOut { file: namespace.create(name).unwrap(), generation: 1 };
-        lay_out(share, means, laid_out, size, &mut |_| {}, &running()).unwrap();
+        lay_out(share, means, laid_out, size, &mut |_| {}).unwrap();
         laid_out
     };
     Files { read: file("read"), write: file("write") }
@@ -52,9 +52,9 @@ fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
 fn spec(means: &Means, files: Files, workload: Workload) -> RunSpec {
     RunSpec {
         content: means.content.clone(),
-        clock: means.clock.clone(),
+        clock: means.deadline.clock().clone(),
         files,
-        ..common::spec(workload, means.clock.clone(), Duration::from_millis(60))
+        ..common::spec(workload, means.deadline.clock().clone(), Duration::from_millis(60))
     }
 }
 
@@ -96,13 +96,12 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         let flushes = pattern.writes() && stability == Stability::Unstable;
         assert_eq!(result.flush.is_some(), flushes, "{context}");
         let written: Option<&Written> = pattern.writes().then_some(&result.written);
-        let found =
-            verify(&share, &means, files.write, size, written, &mut |_| {}, &running()).unwrap();
+        let found = verify(&share, &means, files.write, size, written, &mut |_| {}).unwrap();
         assert!(found.is_good() && found.bytes == size, "{context}: {found:?}");
         if pattern.writes() {
             assert!(result.written.blocks() > 0);
             let again = LaidOut { generation: 1, ..files.write };
-            lay_out(&share, &means, again, size, &mut |_| {}, &running()).unwrap();
+            lay_out(&share, &means, again, size, &mut |_| {}).unwrap();
         }
     }
 }
@@ -164,9 +163,7 @@ fn what_others_did_to_the_file_is_found() {
         raw.write_all_at(&[1], 30 * 4096 + 777).unwrap();
         raw.write_all_at(&[2; 4096], 31 * 4096).unwrap();
         raw.sync_all().unwrap();
-        let check = |laid_out| {
-            verify(&share, &means, laid_out, MIB, None, &mut |_| {}, &running()).unwrap()
-        };
+        let check = |laid_out| verify(&share, &means, laid_out, MIB, None, &mut |_| {}).unwrap();
         let found = check(files.write);
         assert_eq!((found.stale, found.misplaced, found.corrupt), (0, 1, 2), "{found:?}");
         let found = check(LaidOut { generation: 2, ..files.read });
@@ -202,8 +199,7 @@ fn a_file_cut_short_gives_short_reads() {
         let workload = Workload { depth: workers(3), ..workload(Pattern::SequentialRead) };
         let result = run(&share, &spec(&means, files, workload), &running(), None).unwrap();
         assert!(result.errors[&OpKind::Read][&ErrorKind::Short] > 0, "{engine:?}");
-        let failure =
-            verify(&share, &means, files.read, MIB, None, &mut |_| {}, &running()).unwrap_err();
+        let failure = verify(&share, &means, files.read, MIB, None, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial);
     }
 }
@@ -217,8 +213,7 @@ fn a_full_file_system_is_told_as_such() {
         assert!(share.facts().space_bytes.0 <= MIB);
         let mut namespace = share.namespace().unwrap();
         let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 0 };
-        let failure =
-            lay_out(&share, &means(), laid_out, 4 * MIB, &mut |_| {}, &running()).unwrap_err();
+        let failure = lay_out(&share, &means(), laid_out, 4 * MIB, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
         assert_eq!(open(mount.path(), None).err().map(|f| f.cause), Some(Cause::NoSpace));
         namespace.close(laid_out.file);

@@ -9,7 +9,7 @@ use load::{
     Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run, verify,
 };
 use model::units::{Bytes, KIB, MIB};
-use model::{Cause, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload};
+use model::{Cause, Deadline, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -221,7 +221,7 @@ fn a_stop_is_noticed_while_nothing_answers() {
 fn means(clock: Arc<VirtualClock>) -> Means {
     let RunSpec { content, operation_timeout, .. } =
         spec(workload(Pattern::RandomRead), clock.clone(), MS);
-    Means { content, clock, operation_timeout }
+    Means { content, deadline: Deadline::new(clock, Arc::default()), operation_timeout }
 }
 
 #[test]
@@ -243,14 +243,27 @@ fn laying_out_writes_every_byte_once_and_flushes() {
     let size = 10 * MIB + 5 * KIB;
     let mut progress = 0;
     let means = means(clock.clone());
-    lay_out(&share, &means, laid_out, size, &mut |n| progress += n, &running()).unwrap();
+    lay_out(&share, &means, laid_out, size, &mut |n| progress += n).unwrap();
     assert_eq!((written.load(Ordering::Relaxed), progress), (size, size));
     assert_eq!(flushes.load(Ordering::Relaxed), 1);
     // 11 writes on 8 servers are two rounds; then the flush.
     assert_eq!(model::Clock::now(&*clock), Nanos(3_000_000));
-    let stopped = AtomicBool::new(true);
-    let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}, &stopped).unwrap_err();
+    means.deadline.stop().store(true, Ordering::Relaxed);
+    let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Interrupted);
+}
+
+#[test]
+fn laying_out_ends_with_the_time_for_all() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), |_, _| Reply::After(400 * MS));
+    let means = means(clock.clone());
+    means.deadline.give(1000 * MS);
+    let laid_out = common::files().write;
+    let failure = lay_out(&share, &means, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
+    assert_eq!(failure.cause, Cause::Trial);
+    assert!(failure.happened.contains("the time for all") && failure.next.contains("--max-time"));
+    assert!(model::Clock::now(&*clock) < Nanos(0) + 5000 * MS, "not the 400 s of it all");
 }
 
 #[test]
@@ -261,8 +274,7 @@ fn no_space_while_laying_out_is_told_as_such() {
         _ => Reply::After(MS),
     });
     let laid_out = common::files().write;
-    let failure =
-        lay_out(&share, &means(clock), laid_out, 10 * MIB, &mut |_| {}, &running()).unwrap_err();
+    let failure = lay_out(&share, &means(clock), laid_out, 10 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::NoSpace);
     assert!(!failure.next.is_empty());
 }
@@ -296,8 +308,7 @@ fn verifying_expects_of_each_block_what_was_written_last() {
     let written = every_fourth_acknowledged(MIB);
     assert_eq!(written.blocks(), 16);
     let (laid_out, means) = (common::files().write, means(clock));
-    let found =
-        verify(&share, &means, laid_out, MIB, Some(&written), &mut |_| {}, &running()).unwrap();
+    let found = verify(&share, &means, laid_out, MIB, Some(&written), &mut |_| {}).unwrap();
     assert!(found.is_good());
     assert_eq!((found.bytes, found.skipped_bytes), (MIB - 48 * 4096, 48 * 4096));
 }
@@ -315,8 +326,7 @@ fn wrong_pages_are_counted_one_by_one() {
         }
     });
     let (laid_out, means, mut progress) = (common::files().write, means(clock), 0);
-    let found =
-        verify(&share, &means, laid_out, MIB, None, &mut |n| progress += n, &running()).unwrap();
+    let found = verify(&share, &means, laid_out, MIB, None, &mut |n| progress += n).unwrap();
     assert_eq!((found.stale, found.misplaced, found.corrupt), (1, 0, 1));
     assert_eq!((found.bytes, progress), (MIB, MIB));
     assert!(!found.is_good() && found.first.is_some());

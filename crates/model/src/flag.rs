@@ -175,6 +175,37 @@ pub enum Flag {
         /// Measured rate of laying out, on the slowest target.
         bytes_per_second: f64,
     },
+    /// The file size was lowered because there is no room for more.
+    SizeFitted {
+        /// The target with the least room, as the user wrote it.
+        target: String,
+        /// What was wanted.
+        wanted: Bytes,
+        /// What is used.
+        used: Bytes,
+        /// Free space on that target.
+        available: Bytes,
+    },
+    /// A server's reply went on beyond its end.
+    ReplySurplus {
+        /// The target, as the user wrote it.
+        target: String,
+        /// To which call: "FSSTAT".
+        call: String,
+        /// So many bytes, the first time.
+        bytes: u64,
+    },
+    /// A call that can be done without failed.
+    CallFailed {
+        /// The target, as the user wrote it.
+        target: String,
+        /// What it was for: "ask for the space (FSSTAT)".
+        call: String,
+        /// What happened.
+        reason: String,
+        /// What is done without it, as a sentence.
+        instead: String,
+    },
     /// Content differed from what was written.
     BadContent {
         /// Older generations.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod deadline;
 pub mod device;
 mod event;
 mod failure;
@@ -26,6 +27,7 @@ pub mod units;
 mod workload;
 
 pub use clock::{Clock, Nanos};
+pub use deadline::{Deadline, Over};
 pub use device::{Device, DeviceId};
 pub use event::{Event, Phase};
 pub use failure::{Cause, Failure};

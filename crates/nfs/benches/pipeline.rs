@@ -40,8 +40,14 @@ fn cpu() -> Duration {
 fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = tcp::connect(&[address.ip()], address.port(), SourcePort::Any, limit)
-        .expect("the server is in this program");
+    let socket = tcp::connect(
+        &[address.ip()],
+        address.port(),
+        SourcePort::Any,
+        limit,
+        &tcp::SystemClock::no_deadline(),
+    )
+    .expect("the server is in this program");
     let credential = Credential::Sys(AuthSys::caller(None, None));
     let depth = NonZeroU16::new(depth).expect("not zero");
     let options = PipelineOptions { depth, read_most: block, write_most: block };

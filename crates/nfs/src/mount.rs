@@ -213,6 +213,17 @@ impl Client {
         Client { rpc: rpc::Client::new(socket, PROGRAM, credential, REPLY_LIMIT, limit) }
     }
 
+    /// The first procedure whose reply went on beyond its end, and by how many bytes; once.
+    pub fn take_surplus(&mut self) -> Option<(&'static str, usize)> {
+        let (number, bytes) = self.rpc.take_surplus()?;
+        let name = match number {
+            MNT => "MNT",
+            UMNT => "UMNT",
+            _ => "EXPORT",
+        };
+        Some((name, bytes))
+    }
+
     /// The handle of an exported directory (MNT).
     pub fn mount(&mut self, path: Path<'_>) -> Result<FileHandle, Error> {
         let MountReply(reply) = self.rpc.call(MNT, &path)?;

@@ -60,7 +60,14 @@ fn no_operation_allocates() {
     const BLOCK: u32 = 65536;
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = tcp::connect(&[address.ip()], address.port(), SourcePort::Any, limit).unwrap();
+    let socket = tcp::connect(
+        &[address.ip()],
+        address.port(),
+        SourcePort::Any,
+        limit,
+        &tcp::SystemClock::no_deadline(),
+    )
+    .unwrap();
     let credential = Credential::Sys(AuthSys::new("test", 1, 2, &[3, 4]));
     let depth = NonZeroU16::new(32).unwrap();
     let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };

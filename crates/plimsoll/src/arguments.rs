@@ -309,6 +309,12 @@ pub struct CleanArguments {
     /// The host that they are reached from, as given to check --on
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
+    /// Longest time an operation may take
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
+    pub timeout: Duration,
+    /// Longest time for all of it [default: none]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
     #[command(flatten)]
     pub access: AccessArguments,
 }

@@ -6,11 +6,11 @@ use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
 use host::reach::Reach;
 use live::{Header, Observers};
-use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{Cause, Clock, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
+use load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
+use model::{Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
 use runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 use study::far::{Far, Program};
 use study::{Conduct, conduct};
 
@@ -47,24 +47,12 @@ pub fn measure(
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
     let mut store = store::open_to_keep(store)?;
     let signals = Signals::listen()?;
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let options = OpenOptions {
-        engine: plan.engine,
-        limits: TimeLimits {
-            call: Duration::from_secs_f64(plan.operation_timeout_seconds),
-            ..TimeLimits::default()
-        },
-        passwords: credentials::passwords(access.credentials.as_deref(), &signals),
-        file: more.file,
-        ..OpenOptions::default()
-    };
+    signals.announce();
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
-    let stop = signals.stop.clone();
-    let told =
-        RunnerOptions::of_plan(&plan, id.clone(), rand::random(), clock.clone(), stop.clone());
-    let on = plan.on.as_ref().map(|host| hosts::open(host, true)).transpose()?;
-    let runner = driver(&plan, &options, told, on.clone())?;
-    let hosts::Watching { hosts, flags } = hosts::watch(&plan, on, &clock)?;
+    let ready = set_up(&plan, &id, access, &signals, more.file)
+        .map_err(|failure| signals.explain(failure))?;
+    let SetUp { clock, runner, watching } = ready;
+    let hosts::Watching { hosts, flags } = watching;
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
@@ -76,15 +64,12 @@ pub fn measure(
         hosts,
         flags,
         clock,
-        stop,
+        stop: signals.stop.clone(),
         keep: &mut store,
         observer: &mut |progress| observers.show(progress),
         plan,
     })
-    .map_err(|failure| match signals.cause() {
-        Some(cause) => Failure { cause, ..failure },
-        None => failure,
-    })?;
+    .map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.
     drop(observers);
     study.flags.extend(hindsight(&study, more.quick));
@@ -97,19 +82,71 @@ pub fn measure(
     Ok((study, signals.cause()))
 }
 
+/// What a study is conducted with, ready.
+struct SetUp {
+    clock: Arc<dyn Clock>,
+    runner: Box<dyn Drive>,
+    watching: hosts::Watching,
+}
+
+/// Reaches the hosts and opens the targets. All of it ends by the plan's time cap.
+fn set_up(
+    plan: &Plan,
+    id: &StudyId,
+    access: &AccessArguments,
+    signals: &Signals,
+    file: Option<String>,
+) -> Result<SetUp, Failure> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let deadline = Deadline::new(clock.clone(), signals.stop.clone());
+    let told = RunnerOptions::of_plan(plan, id.clone(), rand::random(), deadline.clone());
+    deadline.give(told.set_up);
+    let limits = TimeLimits::of_calls(told.operation_timeout);
+    let passwords = credentials::passwords(access.credentials.as_deref(), signals);
+    let (typing, set_up) = (deadline.clone(), told.set_up);
+    let passwords = Passwords::new(move |target| {
+        let found = passwords.find(target);
+        // Typing takes none of the time for setting up.
+        typing.give(set_up);
+        found
+    });
+    let (engine, names) = (plan.engine, Names::default());
+    let options = OpenOptions { engine, limits, passwords, names, file, deadline };
+    let deadline = options.deadline.clone();
+    let on = match plan.on.clone() {
+        None => None,
+        Some(host) => {
+            Some(Signals::leave_when_over(&deadline, "reach the host", &host.clone(), move || {
+                hosts::open(&host, true)
+            })?)
+        }
+    };
+    let runner = driver(plan, options, told, on.clone())?;
+    let (watched, time) = (plan.clone(), clock.clone());
+    let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {
+        hosts::watch(&watched, on, &time)
+    })?;
+    Ok(SetUp { clock, runner, watching })
+}
+
 /// Opens the targets where the trials are driven: in this process, or on the host of the plan.
 fn driver(
     plan: &Plan,
-    options: &OpenOptions,
+    options: OpenOptions,
     told: RunnerOptions,
     on: Option<Arc<dyn Reach>>,
 ) -> Result<Box<dyn Drive>, Failure> {
     let Some(on) = on else {
-        let shares = plan.targets.iter().map(|target| load::open(target, options));
+        let shares = plan.targets.iter().map(|target| load::open(target, &options));
         return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
     };
-    let mut far = Far::start(on, &Program::find()?, &told)?;
-    plan.targets.iter().try_for_each(|target| far.connect(target, options))?;
+    let (deadline, host, targets) =
+        (told.deadline.clone(), on.name().to_owned(), plan.targets.clone());
+    let far = Signals::leave_when_over(&deadline, "start the runner", host, move || {
+        let mut far = Far::start(on, &Program::find()?, &told)?;
+        targets.iter().try_for_each(|target| far.connect(target, &options))?;
+        Ok(far)
+    })?;
     Ok(Box::new(far))
 }
 

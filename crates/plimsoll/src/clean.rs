@@ -4,20 +4,32 @@ use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
 use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{Cause, Failure, StudyId, printable};
+use model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use runner::RunnerOptions;
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
 use study::far::{Far, Program};
 
+/// Longest time where the user named none.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
 /// Cleans every target given; the exit code is 1 where something had to be left.
 pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
     let signals = Signals::listen()?;
-    let passwords = credentials::passwords(clean.access.credentials.as_deref(), &signals);
-    let options = OpenOptions { passwords, ..OpenOptions::default() };
+    signals.announce();
+    run_until(clean, &signals).map_err(|failure| signals.explain(failure))
+}
+
+fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
+    let deadline = Deadline::new(Arc::new(SystemClock::new()), signals.stop.clone());
+    deadline.give(clean.max_time.unwrap_or(DAY));
+    let passwords = credentials::passwords(clean.access.credentials.as_deref(), signals);
+    let limits = TimeLimits::of_calls(clean.timeout);
+    let options =
+        OpenOptions { passwords, limits, deadline: deadline.clone(), ..OpenOptions::default() };
     let targets = arguments::targets(&clean.targets)?;
-    let mut far = clean.on.as_deref().map(|host| start(host, &signals)).transpose()?;
+    let mut far = clean.on.as_deref().map(|host| start(host, clean, &deadline)).transpose()?;
     let mut code = 0;
     for (number, (target, given)) in targets.iter().zip(&clean.targets).enumerate() {
         let given = printable(given);
@@ -31,7 +43,9 @@ pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
             }
             None => {
                 let mut namespace = load::open(target, &options)?.namespace()?;
-                runner::clean(&mut *namespace, None, &std::thread::sleep)?
+                runner::clean(&mut *namespace, None, &|time| {
+                    let _ = deadline.sleep(time);
+                })?
             }
         };
         let mut text = String::new();
@@ -50,20 +64,23 @@ pub fn run(clean: &CleanArguments) -> Result<u8, Failure> {
         }
         output::print(&text)?;
     }
-    Ok(code)
+    Ok(signals.cause().map_or(code, Cause::exit_code))
 }
 
 /// The program that does it on another host.
-fn start(host: &str, signals: &Signals) -> Result<Far, Failure> {
+fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Far, Failure> {
+    let host: HostName = host.parse()?;
     let told = RunnerOptions {
         study: StudyId("00000000".into()),
         nonce: 0,
         longest_trial: Duration::ZERO,
-        operation_timeout: TimeLimits::default().call,
+        operation_timeout: clean.timeout,
         server_memory: None,
         live: false,
-        clock: Arc::new(SystemClock::new()),
-        stop: signals.stop.clone(),
+        set_up: clean.max_time.unwrap_or(DAY),
+        deadline: deadline.clone(),
     };
-    Far::start(hosts::open(&host.parse()?, true)?, &Program::find()?, &told)
+    Signals::leave_when_over(deadline, "start the runner", &host.clone(), move || {
+        Far::start(hosts::open(&host, true)?, &Program::find()?, &told)
+    })
 }

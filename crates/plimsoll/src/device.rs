@@ -58,6 +58,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     let page = page.map(|path| NewFile::create(path, arguments.force)).transpose()?;
     let store = store::open_to_keep(kept)?;
     let signals = Signals::listen()?;
+    signals.announce();
     let progress = Progress::new(arguments.quiet);
     progress.show("reaching the host");
     let reach = hosts::open(&host, true)?;

@@ -1,10 +1,17 @@
 //! Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to end in order, a second ends it at once.
 
-use model::{Cause, Failure};
+use crate::output;
+use model::{Cause, Deadline, Failure, Over};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+
+/// How often is looked whether a signal came.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What has been asked for from outside.
 #[derive(Clone)]
@@ -29,6 +36,62 @@ impl Signals {
                 })?;
         }
         Ok(Signals { stop, last })
+    }
+
+    /// Says within a moment of the first signal, whatever the program waits for then, that it is
+    /// putting things in order and how to leave at once.
+    pub fn announce(&self) {
+        let stop = self.stop.clone();
+        std::thread::spawn(move || {
+            while !stop.load(Ordering::Relaxed) {
+                std::thread::sleep(LOOK);
+            }
+            // The dashboard gives the terminal back meanwhile.
+            std::thread::sleep(4 * LOOK);
+            output::complain("plimsoll: cleaning up; press again to leave at once");
+        });
+    }
+
+    /// A failure after a signal is put down to it: the exit code says who ended the program.
+    pub fn explain(&self, failure: Failure) -> Failure {
+        match self.cause() {
+            Some(cause) => Failure { cause, ..failure },
+            None => failure,
+        }
+    }
+
+    /// Does something that neither sees a request to stop nor leaves anything behind when this
+    /// program ends, such as logging in over ssh. It is done on a thread of its own, which is not
+    /// waited for once the deadline is over.
+    pub fn leave_when_over<T: Send + 'static>(
+        deadline: &Deadline,
+        tried: &str,
+        on: impl Display,
+        work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let failed =
+            |cause, happened: String, next: &str| Failure::new(cause, tried, &on, happened, next);
+        let (done, result) = mpsc::channel();
+        std::thread::Builder::new()
+            .spawn(move || done.send(work()))
+            .map_err(|e| failed(Cause::Trial, e.to_string(), "End something here."))?;
+        loop {
+            let slice = deadline.slice().map_err(|over| match over {
+                Over::Stopped => failed(Cause::Interrupted, "it was interrupted".into(), ""),
+                Over::Whole | Over::Step(_) => failed(
+                    Cause::Trial,
+                    "the time for all of it was over".into(),
+                    "Give a longer --max-time, or look why the host is so slow.",
+                ),
+            })?;
+            match result.recv_timeout(slice) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(failed(Cause::Trial, "its thread has ended".into(), ""));
+                }
+            }
+        }
     }
 
     /// Which cause the signal that came, if any, leads to.

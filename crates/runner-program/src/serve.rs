@@ -2,7 +2,7 @@
 
 use crate::connection::Connection;
 use load::{Passwords, SystemClock};
-use model::{Cause, Event, Failure, Flag};
+use model::{Cause, Deadline, Event, Failure, Flag};
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
@@ -92,9 +92,11 @@ impl Served {
     fn answer(&mut self, request: Request) -> Result<Reply, Failure> {
         match request {
             Request::Begin(begin) => {
-                let stop = self.connection.stop.clone();
-                let options = begin.options(Arc::new(SystemClock::new()), stop);
+                let deadline =
+                    Deadline::new(Arc::new(SystemClock::new()), self.connection.stop.clone());
+                let options = begin.options(deadline);
                 let options = options.ok_or_else(|| refused("it names no study"))?;
+                options.deadline.give(options.set_up);
                 self.state = match self.state {
                     State::New => State::Opening(options, Vec::new()),
                     _ => return Err(refused("a study has begun already")),
@@ -139,22 +141,27 @@ impl Served {
 
     /// Opens a target, asking for the password of its user where it has one.
     fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
-        let State::Opening(_, shares) = &mut self.state else {
+        let State::Opening(told, shares) = &mut self.state else {
             return Err(refused("targets are opened before the first is taken on"));
         };
         if shares.len() >= MOST_TARGETS {
             return Err(refused("there are too many targets"));
         }
         let connection = self.connection.clone();
+        let (asking, set_up) = (told.deadline.clone(), told.set_up);
         let passwords = Passwords::new(move |_| {
             connection.say(&Reply::PasswordWanted);
-            match connection.next() {
+            let answer = connection.next();
+            // Typing takes none of the time for setting up.
+            asking.give(set_up);
+            match answer {
                 Some(Ok(Request::Password { password })) => Ok(password.0),
                 Some(Ok(Request::NoPassword { failure })) => Err(failure),
                 _ => Err(refused("a password was asked for and none was given")),
             }
         });
-        let options = load::OpenOptions { passwords, ..connect.options() };
+        let deadline = told.deadline.clone();
+        let options = load::OpenOptions { passwords, ..connect.options(deadline) };
         shares.push(load::open(&connect.target, &options)?);
         Ok(Reply::Done)
     }
@@ -166,7 +173,10 @@ impl Served {
         };
         let share = shares.get(target).ok_or_else(|| refused("there is no such target"))?;
         let of = own.then_some(&options.study);
-        let cleaned = runner::clean(&mut *share.namespace()?, of, &std::thread::sleep)?;
+        let wait = |time| {
+            let _ = options.deadline.sleep(time);
+        };
+        let cleaned = runner::clean(&mut *share.namespace()?, of, &wait)?;
         Ok(Reply::Cleaned { cleaned })
     }
 

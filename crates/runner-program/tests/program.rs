@@ -8,7 +8,6 @@ use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 struct Program {
@@ -80,8 +79,8 @@ impl Program {
             operation_timeout: Duration::from_secs(30),
             server_memory: None,
             live: true,
-            clock: Arc::new(load::SystemClock::new()),
-            stop: Arc::default(),
+            set_up: Duration::from_secs(600),
+            deadline: load::SystemClock::no_deadline(),
         };
         assert_eq!(program.ask(&Request::Begin(Begin::from(&options))), Reply::Done);
         let target: Target = program.share.path().to_str().unwrap().parse().unwrap();
@@ -226,7 +225,7 @@ fn requests_out_of_order_are_refused() {
     program.say(b"{\"request\":\"password\",\"password\":[\"hunter2\"]}\n");
     let Reply::Failed { failure } = program.reply() else { panic!("refused") };
     assert!(!failure.to_string().contains("hunter2"), "{failure}");
-    let id = "\"study\":\"../../etc\",\"nonce\":1,\"longest_trial_seconds\":1,\"operation_timeout_seconds\":1,\"live\":true";
+    let id = "\"study\":\"../../etc\",\"nonce\":1,\"longest_trial_seconds\":1,\"operation_timeout_seconds\":1,\"live\":true,\"set_up_seconds\":1";
     program.say(format!("{{\"request\":\"begin\",{id}}}\n").as_bytes());
     assert!(matches!(program.reply(), Reply::Failed { .. }), "a study's name names a directory");
     // It does not listen to the end of it.

@@ -5,7 +5,7 @@
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
 use load::{Entry, EntryKind, FileId, Namespace};
-use model::{Cause, Failure, StudyId};
+use model::{Cause, Deadline, Failure, Flag, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -19,6 +19,9 @@ const PREFIX: &str = ".plimsoll-";
 
 /// How long a directory without a readable lease may be one that is just being made.
 const SETTLE: Duration = Duration::from_secs(2);
+
+/// How long it may take to remove a directory that holds nothing yet.
+const UNDO: Duration = Duration::from_secs(5);
 
 /// A run directory that this process made.
 pub struct RunDirectory {
@@ -36,14 +39,19 @@ impl RunDirectory {
         study: &StudyId,
         random: u32,
         silence: Duration,
+        deadline: &Deadline,
     ) -> Result<Self, Failure> {
         let name = format!("{}{random:08x}", names_of(study));
-        namespace.make_directory(&name)?;
+        namespace.make_directory(&name).map_err(|failure| perhaps_made(failure, &name))?;
         let mut made = RunDirectory { namespace, name, study: study.clone(), silence };
         if let Err(failure) = made.renew() {
-            // A full disk has room for a name but not for the lease: leave nothing behind.
-            let _ = made.remove();
-            return Err(failure);
+            // A full disk has room for a name but not for the lease: leave nothing behind, also
+            // when it is asked to stop.
+            deadline.finish_within(UNDO);
+            return Err(match made.remove() {
+                Ok(()) => failure,
+                Err(_) => perhaps_made(failure, &made.name),
+            });
         }
         Ok(made)
     }
@@ -84,10 +92,20 @@ impl RunDirectory {
 
     /// Removes everything that it holds of ours, and itself.
     pub fn remove(&mut self) -> Result<(), Failure> {
-        match remove_one(&mut *self.namespace, &self.name)?.as_slice() {
-            [] => Ok(()),
-            foreign => Err(foreign_files(&self.name, foreign)),
+        match remove_one(&mut *self.namespace, &self.name) {
+            Ok(foreign) if foreign.is_empty() => Ok(()),
+            Ok(foreign) => Err(foreign_files(&self.name, &foreign)),
+            Err(failure) => self.remove_unlisted().map_err(|_| failure),
         }
+    }
+
+    /// The same where the server does not say what it holds: all that can be of ours.
+    fn remove_unlisted(&mut self) -> Result<(), Failure> {
+        for file in OWN_FILES.iter().rev() {
+            // What is not there cannot be removed; what cannot be shows by the directory itself.
+            let _ = self.namespace.remove_file(&self.path(file));
+        }
+        self.namespace.remove_directory(&self.name)
     }
 
     fn path(&self, file: &str) -> String {
@@ -213,6 +231,16 @@ fn remove_one(namespace: &mut dyn Namespace, name: &str) -> Result<Vec<String>, 
         namespace.remove_directory(name)?;
     }
     Ok(foreign)
+}
+
+/// A failure after which the directory may be there: a server that says nothing may have made it.
+fn perhaps_made(mut failure: Failure, name: &str) -> Failure {
+    if matches!(failure.cause, Cause::Unreachable | Cause::Interrupted | Cause::Terminated) {
+        let (target, directory) = (failure.on.clone(), name.to_owned());
+        let clean = Flag::NotCleaned { target, directory, on: None }.advice();
+        failure.next = format!("{} {name} may have been left. {clean}", failure.next);
+    }
+    failure
 }
 
 fn foreign_files(name: &str, foreign: &[String]) -> Failure {

@@ -1,8 +1,6 @@
 //! What a runner is told once.
 
-use model::{Clock, Plan, StudyId};
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use model::{Deadline, Plan, StudyId};
 use std::time::Duration;
 
 /// What a runner is told once.
@@ -21,30 +19,28 @@ pub struct RunnerOptions {
     /// Whether windows are told while a trial runs. Without, a single worker runs on the calling
     /// thread and every figure of a scripted share is exact.
     pub live: bool,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Set from outside to stop early.
-    pub stop: Arc<AtomicBool>,
+    /// Longest time for setting up, and again for what precedes the load of each trial.
+    pub set_up: Duration,
+    /// Time, and the request to stop. The targets are opened with the same.
+    pub deadline: Deadline,
 }
 
 impl RunnerOptions {
     /// What a plan says. Windows are told.
-    pub fn of_plan(
-        plan: &Plan,
-        study: StudyId,
-        nonce: u32,
-        clock: Arc<dyn Clock>,
-        stop: Arc<AtomicBool>,
-    ) -> Self {
+    pub fn of_plan(plan: &Plan, study: StudyId, nonce: u32, deadline: Deadline) -> Self {
         RunnerOptions {
             study,
             nonce,
             longest_trial: plan.trial(),
-            operation_timeout: Duration::from_secs_f64(plan.operation_timeout_seconds.max(0.1)),
+            operation_timeout: seconds(plan.operation_timeout_seconds.max(0.1)),
             server_memory: plan.server_memory.map(|m| m.0),
             live: true,
-            clock,
-            stop,
+            set_up: seconds(plan.cap_seconds),
+            deadline,
         }
     }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX)
 }

@@ -6,7 +6,6 @@ use model::units::{Bytes, KIB, MIB};
 use model::{Failure, Layout, OpKind, Pattern, Stability, StoredOn, Workload};
 use stats::two_size::{Answer, decide};
 use std::num::NonZeroU16;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// The part that is surely in memory once it was read: small for any server's memory.
@@ -23,7 +22,6 @@ pub(crate) fn reads_from(
     means: &Means,
     file: LaidOut,
     size: u64,
-    stop: &AtomicBool,
 ) -> Result<StoredOn, Failure> {
     let small = SMALL.min(size / FACTOR);
     if small < BLOCK.0 {
@@ -43,13 +41,13 @@ pub(crate) fn reads_from(
             },
             files: Files { read: file, write: file },
             content: means.content.clone(),
-            clock: means.clock.clone(),
+            clock: means.deadline.clock().clone(),
             duration: RUN,
             window: RUN,
             operation_timeout: means.operation_timeout,
             seed,
         };
-        let measured = load::run(share, &spec, stop, None)?.measured(RUN / 10);
+        let measured = load::run(share, &spec, means.deadline.stop(), None)?.measured(RUN / 10);
         let reads = measured.kinds.get(&OpKind::Read).map_or(0, |k| k.operations);
         Ok((reads as f64 / measured.length.as_secs_f64().max(1e-9)).ln())
     };

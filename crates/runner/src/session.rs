@@ -7,11 +7,11 @@ use crate::{probe, reckon};
 use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
 use model::units::{Bytes, MIB};
 use model::{
-    Cause, Clock, Event, Failure, Flag, InPlace, Outcome, Phase, StoredOn, TargetFacts,
-    TrialResult, TrialSpec, Workload,
+    Cause, Event, Failure, Flag, InPlace, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
+    TrialSpec, Workload,
 };
-use std::sync::Arc;
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 /// Room left for the lease and for what file systems need for themselves, in bytes.
@@ -19,8 +19,10 @@ const SPARE: u64 = 1 << 20;
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
 const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
-/// No further try is begun after this long: calls to a frozen server time out one by one.
+/// Longest time for it all, on one target.
 const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(20);
+/// The same where somebody waits for the end.
+const STOPPED_PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) struct Session {
     share: Arc<dyn Share>,
@@ -51,32 +53,48 @@ impl Session {
     ) -> Result<(Self, Vec<Flag>), Failure> {
         let facts = share.facts();
         let mut namespace = share.namespace()?;
-        let clock = options.clock.clone();
-        let wait = |time: Duration| clock.sleep_until(clock.now() + time);
-        let in_place = facts.in_place.as_ref();
-        let mut found = match directory::find(&mut *namespace, &wait) {
-            // What may be read is not always what may be listed.
-            Err(_) if in_place.is_some() => Vec::new(),
-            found => found?,
+        let deadline = &options.deadline;
+        // A study that was stopped meanwhile learns of it from the next call.
+        let wait = |time: Duration| {
+            let _ = deadline.sleep(time);
         };
-        // Two targets may lead to one folder: this study's other directories are no other run.
-        found.retain(|f| !directory::belongs_to(&f.name, &options.study));
-        let flags = other_runs(found, &facts.given);
+        let in_place = facts.in_place.as_ref();
+        let mut flags = match directory::find(&mut *namespace, &wait) {
+            Ok(mut found) => {
+                // Two targets may lead to one folder: this study's other directories are no other
+                // run.
+                found.retain(|f| !directory::belongs_to(&f.name, &options.study));
+                other_runs(found, &facts.given)
+            }
+            // What may be read is not always what may be listed.
+            Err(failure) if in_place.is_some() && failure.cause == Cause::NotPermitted => {
+                Vec::new()
+            }
+            Err(failure) if can_be_done_without(&failure) => vec![Flag::CallFailed {
+                target: facts.given.clone(),
+                call: "look for other runs and their leftovers".to_owned(),
+                reason: failure.happened,
+                instead: "Make sure that nothing else measures there.".to_owned(),
+            }],
+            Err(failure) => return Err(failure),
+        };
         let (directory, read) = match in_place {
             Some(InPlace { file, .. }) => {
                 (None, Some(LaidOut { file: namespace.open(file)?, generation: 0 }))
             }
             None => {
                 let (study, silence) = (&options.study, options.longest_trial);
-                (Some(RunDirectory::make(namespace, study, nonce, silence)?), None)
+                let made = RunDirectory::make(namespace, study, nonce, silence, deadline)?;
+                (Some(made), None)
             }
         };
         let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
         let means = Means {
             content: Arc::new(Content::new(study)),
-            clock: options.clock.clone(),
+            deadline: options.deadline.clone(),
             operation_timeout: options.operation_timeout,
         };
+        flags.extend(share.take_flags());
         let session = Session {
             share,
             directory,
@@ -100,9 +118,9 @@ impl Session {
         bytes: u64,
         events: &mut dyn FnMut(Event),
     ) -> Result<f64, Failure> {
-        let begun = self.means.clock.now();
+        let begun = self.means.deadline.now();
         let laid_out = self.lay_out(WRITE_FILE, bytes, events)?;
-        let seconds = self.means.clock.now().since(begun).as_secs_f64();
+        let seconds = self.means.deadline.now().since(begun).as_secs_f64();
         self.directory()?.discard(WRITE_FILE, laid_out.file)?;
         Ok(bytes as f64 / seconds.max(1e-9))
     }
@@ -122,26 +140,28 @@ impl Session {
             None => {
                 self.check_space(read_size)?;
                 if read_size == 0 {
-                    return Ok(Vec::new());
+                    return Ok(self.share.take_flags());
                 }
                 let laid_out = self.lay_out(READ_FILE, read_size, events)?;
                 *self.read.insert(laid_out)
             }
         };
+        let mut flags = self.share.take_flags();
         if !self.facts.memory_below {
-            return Ok(Vec::new());
+            return Ok(flags);
         }
         events(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-        let reads_from =
-            probe::reads_from(&*self.share, &self.means, read, read_size, &self.options.stop)?;
+        let reads_from = probe::reads_from(&*self.share, &self.means, read, read_size)?;
         self.facts.reads_from = Some(reads_from);
-        let flag = (reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
-            target: self.facts.given.clone(),
-            size: Bytes(read_size),
-            reads_from,
-            settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
-        });
-        Ok(flag.into_iter().collect())
+        if reads_from != StoredOn::Disk {
+            flags.push(Flag::WorkingSet {
+                target: self.facts.given.clone(),
+                size: Bytes(read_size),
+                reads_from,
+                settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
+            });
+        }
+        Ok(flags)
     }
 
     /// The run's directory; nothing is written where there is none.
@@ -154,7 +174,13 @@ impl Session {
     }
 
     fn check_space(&mut self, read_size: u64) -> Result<(), Failure> {
-        let space = self.directory()?.namespace().space()?;
+        let space = match self.directory()?.namespace().space() {
+            Ok(space) if space.total > 0 => space,
+            // It was said when the target was opened.
+            Ok(_) => return Ok(()),
+            Err(failure) if can_be_done_without(&failure) => return Ok(()),
+            Err(failure) => return Err(failure),
+        };
         self.facts.space_bytes = (space.total, space.available);
         let needed = read_size + self.write_size;
         if space.available >= needed + SPARE {
@@ -190,25 +216,18 @@ impl Session {
         let file = self.directory()?.create(name)?;
         self.generation += 1;
         let laid_out = LaidOut { file, generation: self.generation };
-        let mut renewed = self.means.clock.now();
-        let (clock, silence) = (self.means.clock.clone(), self.options.longest_trial);
+        let mut renewed = self.means.deadline.now();
+        let (deadline, silence) = (self.means.deadline.clone(), self.options.longest_trial);
         let directory = &mut self.directory;
         let mut progress = |bytes: u64| {
             events(Event::Progress { bytes });
-            if clock.now().since(renewed) > silence.max(Duration::from_secs(60)) {
-                renewed = clock.now();
+            if deadline.now().since(renewed) > silence.max(Duration::from_secs(60)) {
+                renewed = deadline.now();
                 // A lease that cannot be renewed shows soon enough in the layout itself.
                 let _ = directory.as_mut().map(RunDirectory::renew);
             }
         };
-        load::lay_out(
-            &*self.share,
-            &self.means,
-            laid_out,
-            size,
-            &mut progress,
-            &self.options.stop,
-        )?;
+        load::lay_out(&*self.share, &self.means, laid_out, size, &mut progress)?;
         Ok(laid_out)
     }
 
@@ -244,6 +263,7 @@ impl Session {
             },
             ..TrialResult::empty()
         };
+        self.means.deadline.give(self.options.set_up);
         let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
         let prepared = renewed.and_then(|()| self.files(spec, events));
         let files = match prepared {
@@ -257,6 +277,7 @@ impl Session {
         };
         events(Event::Phase { phase: Phase::Reckon, total_bytes: 0 });
         let mut result = reckon::result(&team, spec, &self.facts.given);
+        result.flags.extend(self.share.take_flags());
         if spec.workload.pattern.writes() {
             if spec.workload.verify && result.outcome == Outcome::Complete {
                 self.verify(spec, files.write, &team, &mut result, events);
@@ -282,13 +303,13 @@ impl Session {
             workload: spec.workload.clone(),
             files,
             content: self.means.content.clone(),
-            clock: self.means.clock.clone(),
+            clock: self.means.deadline.clock().clone(),
             duration: seconds(spec.seconds),
             window: seconds(spec.window_seconds),
             operation_timeout: seconds(spec.operation_timeout_seconds),
             seed: spec.seed,
         };
-        let (share, stop) = (&*self.share, &*self.options.stop);
+        let (share, stop) = (&*self.share, &**self.means.deadline.stop());
         if !self.options.live {
             return load::run(share, &run, stop, None);
         }
@@ -319,6 +340,7 @@ impl Session {
     ) {
         let size = spec.workload.size.0;
         events(Event::Phase { phase: Phase::Verify, total_bytes: size });
+        self.means.deadline.give(self.options.set_up);
         let verified = load::verify(
             &*self.share,
             &self.means,
@@ -326,7 +348,6 @@ impl Session {
             size,
             Some(&team.written),
             &mut |bytes| events(Event::Progress { bytes }),
-            &self.options.stop,
         );
         match verified {
             Ok(verified) if verified.is_good() => {}
@@ -348,19 +369,19 @@ impl Session {
 
     /// Removes everything made. A server that was gone gets a few chances to be back.
     pub(crate) fn close(mut self) -> Option<Flag> {
-        let clock: &dyn Clock = &*self.means.clock;
+        let deadline = self.means.deadline.clone();
+        let asked_for = deadline.stop().load(Ordering::Relaxed);
+        deadline.finish_within(if asked_for { STOPPED_PATIENCE } else { CLEAN_UP_PATIENCE });
         let mut directory = self.directory.take()?;
         let files = [self.read, self.write.as_ref().map(|w| w.laid_out)];
         for laid_out in files.into_iter().flatten() {
             directory.namespace().close(laid_out.file);
         }
-        let begun = clock.now();
         for attempt in 0..CLEAN_UP_TRIES {
-            if clock.now().since(begun) > CLEAN_UP_PATIENCE {
-                break;
-            }
             if attempt > 0 {
-                clock.sleep_until(clock.now() + CLEAN_UP_PAUSE);
+                if deadline.sleep(CLEAN_UP_PAUSE).is_err() {
+                    break;
+                }
                 match self.share.namespace() {
                     Ok(namespace) => directory.reconnect(namespace),
                     Err(_) => continue,
@@ -381,6 +402,12 @@ impl Session {
 /// Rounded down to a MiB, for people.
 fn whole_mib(bytes: u64) -> Bytes {
     if bytes < MIB { Bytes(bytes) } else { Bytes(bytes / MIB * MIB) }
+}
+
+/// Whether a call that failed says something about that call alone: the server is there, and nobody
+/// wants the study to end.
+fn can_be_done_without(failure: &Failure) -> bool {
+    matches!(failure.cause, Cause::Trial | Cause::NotPermitted)
 }
 
 fn other_runs(found: Vec<directory::Found>, target: &str) -> Vec<Flag> {

@@ -3,8 +3,9 @@
 use load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
 use model::units::{Bytes, KIB, MIB};
 use model::{
-    Cause, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind, Outcome,
-    Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec, Workload,
+    Cause, Deadline, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind,
+    Outcome, Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec,
+    Workload,
 };
 use runner::{Drive, READ_FILE, Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
@@ -58,8 +59,8 @@ impl Stage {
             operation_timeout: Duration::from_secs(30),
             server_memory: Some(2 << 30),
             live: false,
-            clock: clock.clone(),
-            stop: stop.clone(),
+            set_up: Duration::from_secs(600),
+            deadline: Deadline::new(clock.clone(), stop.clone()),
         };
         let runner = Runner::new(options.clone(), Vec::new());
         Stage { clock, stop, options, runner }

@@ -6,10 +6,9 @@ use crate::message::{
     Expected, HEADER_BYTES, Reply, ReplyHeader, Request, RequestHeader, UNASKED, next_message,
 };
 use smb2::types::Command;
-use std::io::IoSlice;
 use std::ops::Range;
-use std::time::{Duration, Instant};
-use tcp::{Ready, Socket};
+use std::time::Duration;
+use tcp::{Deadline, Socket};
 
 /// Bytes of a frame beside the payload that was asked for: headers, transform header, tokens,
 /// error contexts.
@@ -18,6 +17,8 @@ const ROOM_BESIDE_PAYLOAD: usize = 64 * 1024;
 const CREDITS_WANTED: u32 = 512;
 /// Times that a server is asked for more credits before a request that needs them is given up.
 const MOST_ECHOES: u32 = 16;
+/// Longest wait for the answer to a word of farewell.
+const FAREWELL: Duration = Duration::from_secs(2);
 /// Length of the prefix of every frame (MS-SMB2, section 2.1).
 const PREFIX_BYTES: usize = 4;
 /// Longest frame: its length is sent in three bytes.
@@ -56,6 +57,12 @@ impl Connection {
             broken: None,
             frame: Vec::new(),
         }
+    }
+
+    /// The last words are not waited for long: nothing depends on them.
+    pub fn farewell(&mut self, request: Request) {
+        self.timeout = self.timeout.min(FAREWELL);
+        let _ = self.call(request);
     }
 
     /// Sends a request and waits for its reply, which must say success.
@@ -114,12 +121,12 @@ impl Connection {
     }
 
     fn exchange_now(&mut self, requests: Vec<Request>) -> Result<Vec<Reply>, Error> {
-        let end = Instant::now() + self.timeout;
+        let end = self.socket.within(self.timeout);
         let payload: usize = requests.iter().map(|r| r.payload as usize).sum();
         let mut awaited = self.put_frame(requests)?;
-        self.send(end)?;
+        self.socket.send_all(&self.frame, &end)?;
         while awaited.iter().any(|request| request.reply.is_none()) {
-            let mut frame = self.receive(payload + ROOM_BESIDE_PAYLOAD, end)?;
+            let mut frame = self.receive(payload + ROOM_BESIDE_PAYLOAD, &end)?;
             self.sort(&mut frame, &mut awaited)?;
         }
         awaited.into_iter().map(|request| request.reply.ok_or_else(missing)).collect()
@@ -176,37 +183,16 @@ impl Connection {
         Ok(awaited)
     }
 
-    fn send(&self, end: Instant) -> Result<(), Error> {
-        let mut rest = &self.frame[..];
-        while !rest.is_empty() {
-            match self.socket.send(&[IoSlice::new(rest)])? {
-                Some(count) => rest = rest.get(count..).unwrap_or(&[]),
-                None => self.socket.wait(Ready::Send, self.left(end)?)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn left(&self, end: Instant) -> Result<Duration, Error> {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            let (address, after) = (self.socket.peer(), self.timeout);
-            return Err(tcp::Error::TimedOut { address, after }.into());
-        }
-        Ok(left)
-    }
-
-    fn fill(&self, mut room: &mut [u8], end: Instant) -> Result<(), Error> {
+    fn fill(&self, mut room: &mut [u8], end: &Deadline) -> Result<(), Error> {
         while !room.is_empty() {
-            if let Some(count) = self.socket.receive_within(room, self.left(end)?)? {
-                room = room.get_mut(count..).unwrap_or(&mut []);
-            }
+            let count = self.socket.receive_some(room, end)?;
+            room = room.get_mut(count..).unwrap_or(&mut []);
         }
         Ok(())
     }
 
     /// The next frame without its prefix.
-    fn receive(&self, limit: usize, end: Instant) -> Result<Vec<u8>, Error> {
+    fn receive(&self, limit: usize, end: &Deadline) -> Result<Vec<u8>, Error> {
         let mut prefix = [0; PREFIX_BYTES];
         self.fill(&mut prefix, end)?;
         let mut frame = vec![0; frame_length(prefix, limit)?];

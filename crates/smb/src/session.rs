@@ -100,8 +100,8 @@ impl Session {
 
     /// Leaves politely, as far as the server lets us.
     pub fn disconnect(mut self) {
-        let _ =
-            self.connection.call(Request::new(Command::Logoff, &smb2::msg::logoff::LogoffRequest));
+        let logoff = smb2::msg::logoff::LogoffRequest;
+        self.connection.farewell(Request::new(Command::Logoff, &logoff));
     }
 }
 

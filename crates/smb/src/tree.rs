@@ -8,7 +8,7 @@ use crate::{Error, Pipeline, PipelineOptions, Protection, names};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
 use smb2::types::flags::{FileAccessMask, ShareFlags};
 use smb2::types::{Command, Dialect};
-use tcp::Socket;
+use tcp::{Deadline, Socket};
 
 /// A share, over a connection of its own. Paths are relative to it, with `/` between names, and
 /// the empty path is its root.
@@ -126,16 +126,12 @@ impl Session {
         Ok(())
     }
 
+    /// Disconnects from the share at hand, as far as the server lets us.
     pub(crate) fn leave_tree(&mut self) {
-        leave(&mut self.connection);
+        let request = smb2::msg::tree_disconnect::TreeDisconnectRequest;
+        let _ = self.connection.call(Request::new(Command::TreeDisconnect, &request));
+        self.connection.tree_id = 0;
     }
-}
-
-/// Disconnects from the share at hand, as far as the server lets us.
-fn leave(connection: &mut Connection) {
-    let request = smb2::msg::tree_disconnect::TreeDisconnectRequest;
-    let _ = connection.call(Request::new(Command::TreeDisconnect, &request));
-    connection.tree_id = 0;
 }
 
 impl Tree {
@@ -154,6 +150,11 @@ impl Tree {
         &self.connection.socket
     }
 
+    /// What bounds the calls from now on, beside the limit of each: an end for several together.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.connection.socket.set_deadline(deadline);
+    }
+
     /// Asks the server whether it is there.
     pub fn echo(&mut self) -> Result<(), Error> {
         self.connection.call(Request::new(Command::Echo, &smb2::msg::echo::EchoRequest))?;
@@ -162,9 +163,11 @@ impl Tree {
 
     /// Leaves share and session politely, as far as the server lets us.
     pub fn disconnect(mut self) {
-        leave(&mut self.connection);
+        let leave = smb2::msg::tree_disconnect::TreeDisconnectRequest;
+        self.connection.farewell(Request::new(Command::TreeDisconnect, &leave));
+        self.connection.tree_id = 0;
         let logoff = smb2::msg::logoff::LogoffRequest;
-        let _ = self.connection.call(Request::new(Command::Logoff, &logoff));
+        self.connection.farewell(Request::new(Command::Logoff, &logoff));
     }
 
     /// Many requests in flight on this connection.

@@ -435,7 +435,7 @@ proptest! {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (mut link, _) = peer::connect(Manners::default(), 40, Dialect::Smb3_1_1);
         let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        link.socket = tcp::Socket::new(client).unwrap();
+        link.socket = tcp::Socket::new(client, tcp::SystemClock::no_deadline()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         let commands = [CREATE, READ, CLOSE, CREATE, WRITE, CLOSE];
         for (i, reply) in replies.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Everything that can go wrong with a connection.
 
+use model::Over;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -42,12 +43,39 @@ pub enum Error {
         /// How long was waited.
         after: Duration,
     },
+    /// A request to stop came while it was waited for.
+    #[error("it was interrupted")]
+    Stopped,
+    /// The time for all of the work is over.
+    #[error("the time for all of it was over")]
+    OutOfTime,
     /// The server closed the connection.
     #[error("the server closed the connection")]
     Closed,
     /// The connection broke.
     #[error("the connection broke: {0}")]
     Connection(io::ErrorKind),
+}
+
+impl Error {
+    /// Why waiting for a peer came to an end.
+    pub(crate) fn over(address: SocketAddr, over: Over) -> Self {
+        match over {
+            Over::Stopped => Error::Stopped,
+            Over::Whole => Error::OutOfTime,
+            Over::Step(after) => Error::TimedOut { address, after },
+        }
+    }
+}
+
+/// Where no peer was waited for.
+impl From<Over> for Error {
+    fn from(over: Over) -> Self {
+        match over {
+            Over::Stopped => Error::Stopped,
+            Over::Whole | Over::Step(_) => Error::OutOfTime,
+        }
+    }
 }
 
 impl From<io::Error> for Error {

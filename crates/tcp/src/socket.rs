@@ -1,16 +1,15 @@
 //! A connection, and how it is made.
 
-use crate::Error;
+use crate::{Deadline, Error};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll, ppoll};
 use nix::sys::socket::{MsgFlags, recv};
 use nix::sys::time::TimeSpec;
 use socket2::{Domain, Protocol, SockAddr, SockRef, Socket as RawSocket, Type};
 use std::io::{self, IoSlice};
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::atomic::{AtomicU16, Ordering};
-use std::sync::mpsc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Privileged ports tried: those the usual clients use, below which services live.
 const LOWEST_PRIVILEGED: u16 = 665;
@@ -30,70 +29,71 @@ pub enum SourcePort {
     Any,
 }
 
-/// All addresses of a host, found within a time limit. The thread that asks is left behind if the
-/// name service does not answer: the system offers no way to stop it.
-pub fn resolve(host: &str, limit: Duration) -> Result<Vec<IpAddr>, Error> {
-    if let Ok(address) = host.parse() {
-        return Ok(vec![address]);
-    }
-    let (answer, answers) = mpsc::channel();
-    let name = host.to_owned();
-    let unknown = |detail: String| Error::UnknownHost { host: host.to_owned(), detail };
-    std::thread::Builder::new()
-        .name("resolve".into())
-        .spawn(move || {
-            let _ = answer.send((name.as_str(), 0).to_socket_addrs().map(|found| {
-                let mut all: Vec<IpAddr> = found.map(|a| a.ip()).collect();
-                all.dedup();
-                all
-            }));
-        })
-        .map_err(|e| unknown(e.to_string()))?;
-    match answers.recv_timeout(limit) {
-        Ok(Ok(all)) if !all.is_empty() => Ok(all),
-        Ok(Ok(_)) => Err(unknown("it has no address".into())),
-        Ok(Err(e)) => Err(unknown(e.to_string())),
-        Err(_) => Err(Error::ResolveTimedOut { host: host.to_owned(), after: limit }),
-    }
-}
-
-/// Connects to the first address that lets us, all within one time limit; `TCP_NODELAY` is set.
-/// The error is that of the last address.
+/// Connects to the first address that lets us, all within `limit`; `TCP_NODELAY` is set. The error
+/// is that of the last address. The connection keeps to `deadline` from then on.
 pub fn connect(
     addresses: &[IpAddr],
     port: u16,
     from: SourcePort,
     limit: Duration,
+    deadline: &Deadline,
 ) -> Result<Socket, Error> {
-    let end = Instant::now() + limit;
+    let end = deadline.within(limit);
     let mut last = Error::UnknownHost { host: String::new(), detail: "no address".into() };
     for (i, ip) in addresses.iter().enumerate() {
         // What is left is shared evenly, so that one dead address does not use it all up.
-        let share = end.saturating_duration_since(Instant::now()) / (addresses.len() - i) as u32;
-        match connect_one(SocketAddr::new(*ip, port), from, share.max(Duration::from_millis(1))) {
-            Ok(tcp) => return Socket::new(tcp),
+        let share = end.left().unwrap_or_default() / (addresses.len() - i) as u32;
+        let end = end.within(share.max(Duration::from_millis(1)));
+        match connect_one(SocketAddr::new(*ip, port), from, &end) {
+            Ok(tcp) => return Socket::new(tcp, deadline.clone()),
+            Err(error @ (Error::Stopped | Error::OutOfTime)) => return Err(error),
             Err(error) => last = error,
         }
     }
     Err(last)
 }
 
-fn connect_one(address: SocketAddr, from: SourcePort, limit: Duration) -> Result<TcpStream, Error> {
+fn connect_one(address: SocketAddr, from: SourcePort, end: &Deadline) -> Result<TcpStream, Error> {
     if from != SourcePort::Any {
-        match connect_privileged(address, limit)? {
+        match connect_privileged(address, end)? {
             Ok(tcp) => return Ok(tcp),
             Err(kind) if from == SourcePort::Privileged => return Err(Error::PrivilegedPort(kind)),
             Err(_) => {}
         }
     }
-    TcpStream::connect_timeout(&address, limit).map_err(|e| connect_error(address, limit, &e))
+    connect_from(new_socket(address)?, address, end)?.map_err(|e| connect_error(address, &e))
 }
 
-fn connect_error(address: SocketAddr, after: Duration, error: &io::Error) -> Error {
-    match error.kind() {
-        io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => Error::TimedOut { address, after },
-        kind => Error::Connect { address, kind },
+fn new_socket(address: SocketAddr) -> io::Result<RawSocket> {
+    RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))
+}
+
+/// Connects a socket. The inner error is the system's.
+fn connect_from(
+    socket: RawSocket,
+    address: SocketAddr,
+    end: &Deadline,
+) -> Result<io::Result<TcpStream>, Error> {
+    socket.set_nonblocking(true)?;
+    match socket.connect(&address.into()) {
+        Err(e) if e.raw_os_error() != Some(nix::Error::EINPROGRESS as i32) => return Ok(Err(e)),
+        _ => {}
     }
+    loop {
+        let slice = end.slice().map_err(|over| Error::over(address, over))?;
+        if wait(&socket, Ready::Send, slice)? {
+            break;
+        }
+    }
+    if let Some(error) = socket.take_error()? {
+        return Ok(Err(error));
+    }
+    socket.set_nonblocking(false)?;
+    Ok(Ok(socket.into()))
+}
+
+fn connect_error(address: SocketAddr, error: &io::Error) -> Error {
+    Error::Connect { address, kind: error.kind() }
 }
 
 /// The port to try next. Counting on over the whole process keeps connections made shortly after
@@ -103,9 +103,8 @@ static NEXT_PRIVILEGED: AtomicU16 = AtomicU16::new(0);
 /// A connection from a privileged port. The inner error: no such port can be had.
 fn connect_privileged(
     address: SocketAddr,
-    limit: Duration,
+    end: &Deadline,
 ) -> Result<Result<TcpStream, io::ErrorKind>, Error> {
-    let end = Instant::now() + limit;
     let any: IpAddr = match address {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
@@ -113,22 +112,21 @@ fn connect_privileged(
     let count = HIGHEST_PRIVILEGED - LOWEST_PRIVILEGED + 1;
     let mut why = io::ErrorKind::AddrInUse;
     for _ in 0..count {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            break;
-        }
         let step = NEXT_PRIVILEGED.fetch_add(1, Ordering::Relaxed) % count;
         let local = SockAddr::from(SocketAddr::new(any, HIGHEST_PRIVILEGED - step));
-        let socket =
-            RawSocket::new(Domain::for_address(address), Type::STREAM, Some(Protocol::TCP))?;
+        let socket = new_socket(address)?;
         // Ports of connections that have just ended may be used again.
         socket.set_reuse_address(true)?;
-        match socket.bind(&local).and_then(|()| socket.connect_timeout(&address.into(), left)) {
-            Ok(()) => return Ok(Ok(socket.into())),
+        let connected = match socket.bind(&local) {
+            Ok(()) => connect_from(socket, address, end)?,
+            Err(e) => Err(e),
+        };
+        match connected {
+            Ok(tcp) => return Ok(Ok(tcp)),
             Err(e) => match e.kind() {
                 io::ErrorKind::AddrInUse | io::ErrorKind::AddrNotAvailable => why = e.kind(),
                 io::ErrorKind::PermissionDenied => return Ok(Err(e.kind())),
-                _ => return Err(connect_error(address, limit, &e)),
+                _ => return Err(connect_error(address, &e)),
             },
         }
     }
@@ -146,20 +144,75 @@ pub enum Ready {
     Either,
 }
 
-/// A connection that can be asked to move bytes now, or to wait for a limited time.
+/// Waits until a socket is ready or the limit is over; whether it is ready. A signal ends the wait
+/// early.
+fn wait(socket: &impl AsFd, until: Ready, limit: Duration) -> Result<bool, Error> {
+    let events = match until {
+        Ready::Receive => PollFlags::POLLIN,
+        Ready::Send => PollFlags::POLLOUT,
+        Ready::Either => PollFlags::POLLIN | PollFlags::POLLOUT,
+    };
+    let mut poll_for = [PollFd::new(socket.as_fd(), events)];
+    let result = if limit.is_zero() {
+        poll(&mut poll_for, PollTimeout::ZERO)
+    } else {
+        ppoll(&mut poll_for, Some(TimeSpec::from_duration(limit)), None)
+    };
+    match result {
+        Ok(ready) => Ok(ready > 0),
+        Err(nix::Error::EINTR) => Ok(false),
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// A connection that can be asked to move bytes now, to wait for a limited time, or to wait as long
+/// as its deadline allows.
 #[derive(Debug)]
 pub struct Socket {
     tcp: TcpStream,
     peer: SocketAddr,
+    deadline: Deadline,
 }
 
 impl Socket {
-    /// Takes over a connection.
-    pub fn new(tcp: TcpStream) -> Result<Self, Error> {
+    /// Takes over a connection, which is waited for no longer than `deadline` allows.
+    pub fn new(tcp: TcpStream, deadline: Deadline) -> Result<Self, Error> {
         tcp.set_nodelay(true)?;
         tcp.set_read_timeout(Some(BLOCKING_WAIT))?;
         let peer = tcp.peer_addr()?;
-        Ok(Socket { tcp, peer })
+        Ok(Socket { tcp, peer, deadline })
+    }
+
+    /// What bounds the waits from now on: an end for several calls together, for one.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.deadline = deadline;
+    }
+
+    /// The end of a step that may take at most `limit` from now on.
+    pub fn within(&self, limit: Duration) -> Deadline {
+        self.deadline.within(limit)
+    }
+
+    /// Sends all bytes before `end`.
+    pub fn send_all(&self, mut bytes: &[u8], end: &Deadline) -> Result<(), Error> {
+        while !bytes.is_empty() {
+            let slice = end.slice().map_err(|over| Error::over(self.peer, over))?;
+            match self.send(&[IoSlice::new(bytes)])? {
+                Some(count) => bytes = bytes.get(count..).unwrap_or(&[]),
+                None => self.wait(Ready::Send, slice)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Receives some bytes, at least one, before `end`.
+    pub fn receive_some(&self, room: &mut [u8], end: &Deadline) -> Result<usize, Error> {
+        loop {
+            let slice = end.slice().map_err(|over| Error::over(self.peer, over))?;
+            if let Some(count) = self.receive_within(room, slice)? {
+                return Ok(count);
+            }
+        }
     }
 
     /// The server's address.
@@ -211,52 +264,33 @@ impl Socket {
 
     /// Waits until the socket is ready or the limit is over. A signal ends the wait early.
     pub fn wait(&self, until: Ready, limit: Duration) -> Result<(), Error> {
-        let events = match until {
-            Ready::Receive => PollFlags::POLLIN,
-            Ready::Send => PollFlags::POLLOUT,
-            Ready::Either => PollFlags::POLLIN | PollFlags::POLLOUT,
-        };
-        let mut poll_for = [PollFd::new(self.tcp.as_fd(), events)];
-        let result = if limit.is_zero() {
-            poll(&mut poll_for, PollTimeout::ZERO)
-        } else {
-            ppoll(&mut poll_for, Some(TimeSpec::from_duration(limit)), None)
-        };
-        match result {
-            Ok(_) | Err(nix::Error::EINTR) => Ok(()),
-            Err(e) => Err(e.into()),
-        }
+        wait(&self.tcp, until, limit).map(drop)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::SystemClock;
     use std::net::TcpListener;
 
     const LIMIT: Duration = Duration::from_secs(5);
-    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-    #[test]
-    fn addresses_need_no_name_service() {
-        assert_eq!(resolve("127.0.0.1", LIMIT).unwrap(), [HERE]);
-        assert_eq!(resolve("::1", LIMIT).unwrap(), [IpAddr::V6(Ipv6Addr::LOCALHOST)]);
-        assert!(matches!(
-            resolve("no-such-host.invalid", LIMIT),
-            Err(Error::UnknownHost { .. } | Error::ResolveTimedOut { .. })
-        ));
+    fn free() -> Deadline {
+        SystemClock::no_deadline()
     }
+
+    const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
     #[test]
     fn every_address_is_tried() {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let dead = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 99));
-        let socket = connect(&[dead, HERE], port, SourcePort::Auto, LIMIT).unwrap();
+        let socket = connect(&[dead, HERE], port, SourcePort::Auto, LIMIT, &free()).unwrap();
         assert_eq!(socket.peer().port(), port);
         drop(listener);
         assert!(matches!(
-            connect(&[HERE], port, SourcePort::Any, LIMIT),
+            connect(&[HERE], port, SourcePort::Any, LIMIT, &free()),
             Err(Error::Connect { kind: io::ErrorKind::ConnectionRefused, .. })
         ));
     }
@@ -265,23 +299,56 @@ mod tests {
     fn a_privileged_port_is_used_or_refused_but_never_faked() {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        match connect(&[HERE], port, SourcePort::Privileged, LIMIT) {
+        match connect(&[HERE], port, SourcePort::Privileged, LIMIT, &free()) {
             Ok(socket) => assert!(socket.is_privileged()),
             Err(error) => assert_eq!(error, Error::PrivilegedPort(io::ErrorKind::PermissionDenied)),
         }
-        assert!(!connect(&[HERE], port, SourcePort::Any, LIMIT).unwrap().is_privileged());
+        assert!(!connect(&[HERE], port, SourcePort::Any, LIMIT, &free()).unwrap().is_privileged());
     }
 
     #[test]
     fn waiting_ends() {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let socket = connect(&[HERE], port, SourcePort::Any, LIMIT).unwrap();
+        let socket = connect(&[HERE], port, SourcePort::Any, LIMIT, &free()).unwrap();
         let mut room = [0; 8];
         assert_eq!(socket.receive(&mut room), Ok(None));
         assert_eq!(socket.receive_within(&mut room, Duration::from_millis(2)), Ok(None));
         assert_eq!(socket.receive_within(&mut room, Duration::from_secs(1)), Ok(None));
         drop(listener.accept().unwrap());
         assert_eq!(socket.receive_within(&mut room, LIMIT), Err(Error::Closed));
+    }
+    /// A frozen peer and one that sends a byte now and then are left when the time is over, when all
+    /// of it is, and when a stop is asked for; what is asked for is what is named.
+    #[test]
+    fn waiting_for_a_peer_ends_by_time_and_by_a_stop() {
+        let listener = TcpListener::bind((HERE, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let deadline = free();
+        let socket = connect(&[HERE], port, SourcePort::Any, LIMIT, &deadline).unwrap();
+        let (mut peer, _) = listener.accept().unwrap();
+        let mut room = [0; 8];
+        let mut wait = |limit| socket.receive_some(&mut room, &socket.within(limit));
+        let short = Duration::from_millis(250);
+        assert_eq!(wait(short), Err(Error::TimedOut { address: socket.peer(), after: short }));
+        std::io::Write::write_all(&mut peer, b"x").unwrap();
+        assert_eq!(wait(LIMIT), Ok(1));
+        deadline.give(short);
+        assert_eq!(wait(10 * LIMIT), Err(Error::OutOfTime));
+        deadline.give(1000 * LIMIT);
+        let stop = deadline.stop().clone();
+        let stopping = std::thread::spawn(move || {
+            std::thread::sleep(short);
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert_eq!(wait(1000 * LIMIT), Err(Error::Stopped));
+        let full = vec![0; 64 << 20];
+        assert_eq!(socket.send_all(&full, &socket.within(1000 * LIMIT)), Err(Error::Stopped));
+        let again = connect(&[HERE], port, SourcePort::Any, LIMIT, &deadline).map(drop);
+        assert_eq!(again, Err(Error::Stopped));
+        stopping.join().unwrap();
+        deadline.finish_within(1000 * LIMIT);
+        std::io::Write::write_all(&mut peer, b"y").unwrap();
+        assert_eq!(wait(LIMIT), Ok(1), "what was made can still be removed");
     }
 }

@@ -2,13 +2,13 @@
 
 use super::failures::{lane_dead, op_error};
 use super::files::Known;
+use super::site::Site;
 use crate::calls::{Call, Calls, Moved, TransferSizes, not_open};
 use crate::content::{Content, ContentWriter};
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use model::{Clock, Nanos, Stability};
 use nfs::nfs3::{self, Completion, Exchange, Payload, Pipeline, PipelineOptions};
-use nfs::rpc::Credential;
 use std::sync::Arc;
 use tcp::Socket;
 
@@ -20,6 +20,15 @@ const COPIED: u32 = 16 * 1024;
 pub(super) struct NfsLane {
     pipeline: Pipeline,
     work: Work,
+    site: Arc<Site>,
+}
+
+impl Drop for NfsLane {
+    fn drop(&mut self) {
+        if let Some((call, bytes)) = self.pipeline.take_surplus() {
+            self.site.oddities.surplus(&self.site.given, call, bytes);
+        }
+    }
 }
 
 /// Everything of a lane but its connection.
@@ -35,7 +44,7 @@ struct Work {
 impl NfsLane {
     pub fn new(
         socket: Socket,
-        credential: &Credential,
+        site: &Arc<Site>,
         sizes: TransferSizes,
         files: Known,
         request: LaneRequest,
@@ -44,7 +53,8 @@ impl NfsLane {
         let read_most = sizes.read.min(request.block.max(1));
         let options = PipelineOptions { depth, read_most, write_most: sizes.write };
         NfsLane {
-            pipeline: Pipeline::new(socket, credential, options),
+            pipeline: Pipeline::new(socket, &site.credential(), options),
+            site: site.clone(),
             work: Work {
                 files,
                 calls: Calls::new(request.depth, depth, sizes),
@@ -69,7 +79,7 @@ impl NfsLane {
     }
 
     fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), nfs3::Full> {
-        let NfsLane { pipeline, work } = self;
+        let NfsLane { pipeline, work, .. } = self;
         let Some(file) = work.files.get(op.file()) else { return Ok(()) };
         match op {
             Op::Read(_) => pipeline.read(tag, &file.handle, call.offset, call.length),

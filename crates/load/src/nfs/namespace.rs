@@ -5,7 +5,7 @@ use super::files::{NfsFile, OpenFiles};
 use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use model::{Cause, Failure};
+use model::{Cause, Failure, Nanos};
 use nfs::Error;
 use nfs::nfs3::{
     Attributes, Client, CreateHow, DirectoryEntry, FileHandle, FileType, Name, SetAttributes,
@@ -13,7 +13,7 @@ use nfs::nfs3::{
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Only the user who measures has a right to the test files.
 const FILE_MODE: u32 = 0o600;
@@ -30,7 +30,7 @@ pub(super) struct NfsNamespace {
     held: Arc<Held>,
     files: Arc<OpenFiles>,
     client: Option<Client>,
-    used: Instant,
+    used: Nanos,
 }
 
 /// Handles of the directories below a target that were made or looked up, by their paths: one stays
@@ -66,7 +66,8 @@ impl NfsNamespace {
     ) -> Result<Self, Failure> {
         let client = Some(site.client()?);
         let (site, held, files) = (site.clone(), held.clone(), files.clone());
-        Ok(NfsNamespace { site, base, held, files, client, used: Instant::now() })
+        let used = site.deadline.now();
+        Ok(NfsNamespace { site, base, held, files, client, used })
     }
 
     /// The size of a file that is to be read where it is, in bytes.
@@ -97,18 +98,26 @@ impl NfsNamespace {
         path: &str,
         work: impl FnOnce(&mut Names<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
-        if self.used.elapsed() > IDLE
-            && self.client.as_mut().is_some_and(|client| client.null().is_err())
+        let operation = self.site.operation();
+        if operation.now().since(self.used) > IDLE
+            && let Some(client) = &mut self.client
         {
-            self.client = None;
+            client.set_deadline(operation.clone());
+            if client.null().is_err() {
+                self.client = None;
+            }
         }
         let client = match self.client.as_mut() {
             Some(client) => client,
             None => self.client.insert(self.site.client()?),
         };
+        client.set_deadline(operation);
         let mut names = Names { client, base: self.base, held: &self.held };
         let result = work(&mut names);
-        self.used = Instant::now();
+        self.used = self.site.deadline.now();
+        if let Some((call, bytes)) = client.take_surplus() {
+            self.site.oddities.surplus(&self.site.given, call, bytes);
+        }
         result.map_err(|trouble| self.tell(tried, path, trouble))
     }
 

@@ -3,11 +3,13 @@
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
 use crate::open::OpenOptions;
+use model::units::Bytes;
 use model::{Cause, Failure, NfsTarget, SourcePort};
 use nfs::mount::{self, Export, MountStatus, Path};
-use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Status};
+use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status, Time};
 use nfs::rpc::{AuthSys, Program};
 use nfs::{Error, portmap};
+use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
 /// clients use, whatever larger sizes a server prefers.
@@ -16,6 +18,24 @@ const USUAL_MOST: u32 = 1 << 20;
 const MOST: u32 = 64 << 20;
 /// A size that every server takes, for those that name none (NFS version 2's largest).
 const SMALLEST: u32 = 8192;
+
+/// A largest size below this is not believed, as with the Linux kernel's client: transfers of a few
+/// bytes would take for ever.
+const BELIEVED: u32 = 512;
+/// What FSINFO says where it says nothing.
+const UNKNOWN: FileSystemInfo = FileSystemInfo {
+    attributes: Skipped,
+    read_most: 0,
+    read_preferred: 0,
+    read_multiple: 0,
+    write_most: 0,
+    write_preferred: 0,
+    write_multiple: 0,
+    directory_preferred: 0,
+    longest_file: 0,
+    time_precision: Time { seconds: 0, nanoseconds: 0 },
+    properties: 0,
+};
 
 /// A share that was found.
 pub(super) struct Opened {
@@ -47,10 +67,12 @@ pub(super) fn open(
             SourcePort::Any => tcp::SourcePort::Any,
         },
         limits,
+        deadline: options.deadline.clone(),
+        oddities: Arc::default(),
     };
     site.addresses = options
         .names
-        .find(&target.host, limits.connect)
+        .find(&target.host, limits.connect, &site.deadline)
         .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
     if target.port.is_none() {
         site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;
@@ -62,11 +84,20 @@ pub(super) fn open(
     let path = WantedPath::new(&target.path);
     let (export, root) = Mounting { site: &site, port: mount_port }.mount(&path)?;
     let mut client = site.client()?;
+    client.set_deadline(site.operation());
     let rest = path.below(&export);
     let base = descend(&site, &mut client, root, rest)?;
-    let server = client
-        .information(base)
-        .map_err(|e| site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e))?;
+    client.set_deadline(site.operation());
+    let server = match client.information(base) {
+        Err(e) if !e.is_fatal() => {
+            let instead = format!("Reads and writes of {} are used.", Bytes(SMALLEST.into()));
+            site.oddities.failed(given, "ask for the limits (FSINFO)", e, &instead);
+            UNKNOWN
+        }
+        asked => asked.map_err(|e| {
+            site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e)
+        })?,
+    };
     let mut notes = Vec::new();
     let (read_size, write_size) = sizes(target, &server, &mut notes);
     Ok(Opened { site, client, base, export, read_size, write_size, notes })
@@ -132,7 +163,8 @@ struct Mounting<'a> {
 
 impl Mounting<'_> {
     fn client(&self) -> Result<(mount::Client, bool), Failure> {
-        let socket = self.site.connect(Service::Mount, self.port)?;
+        let mut socket = self.site.connect(Service::Mount, self.port)?;
+        socket.set_deadline(self.site.operation());
         let privileged = socket.is_privileged();
         let limit = self.site.limits.call;
         Ok((mount::Client::new(socket, &self.site.credential(), limit), privileged))
@@ -155,7 +187,11 @@ impl Mounting<'_> {
         let mut first = None;
         for candidate in &candidates {
             let Some(wanted) = Path::new(candidate) else { continue };
-            match client.mount(wanted) {
+            let mounted = client.mount(wanted);
+            if let Some((call, bytes)) = client.take_surplus() {
+                self.site.oddities.surplus(&self.site.given, call, bytes);
+            }
+            match mounted {
                 Ok(root) => return Ok((candidate.clone(), root)),
                 Err(error @ Error::Mount(_)) => drop(first.get_or_insert(error)),
                 Err(error) => return Err(self.failure(privileged, &error)),
@@ -235,7 +271,7 @@ fn descend(
 /// READ and WRITE sizes: those given, as far as the server takes them, else its preference.
 fn sizes(target: &NfsTarget, limits: &FileSystemInfo, notes: &mut Vec<String>) -> (u32, u32) {
     let mut size = |name: &str, given: Option<u32>, most: u32, preferred: u32| {
-        let most = if most == 0 { SMALLEST } else { most.min(MOST) };
+        let most = if most < BELIEVED { SMALLEST } else { most.min(MOST) };
         let size = given.unwrap_or(preferred.clamp(1, USUAL_MOST).max(SMALLEST)).min(most);
         if let Some(given) = given.filter(|given| *given > size) {
             notes.push(format!("{name}={given} is more than the server takes: {size} is used"));
@@ -250,7 +286,6 @@ fn sizes(target: &NfsTarget, limits: &FileSystemInfo, notes: &mut Vec<String>) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nfs::nfs3::{Skipped, Time};
 
     fn exports(paths: &[&str]) -> Vec<Export> {
         paths.iter().map(|p| Export { path: (*p).to_owned(), groups: Vec::new() }).collect()
@@ -273,19 +308,12 @@ mod tests {
 
     #[test]
     fn sizes_are_what_the_server_takes() {
-        let zero = Time { seconds: 0, nanoseconds: 0 };
         let limits = FileSystemInfo {
-            attributes: Skipped,
             read_most: 65536,
             read_preferred: 32768,
             read_multiple: 4096,
-            write_most: 0,
             write_preferred: u32::MAX,
-            write_multiple: 0,
-            directory_preferred: 0,
-            longest_file: 0,
-            time_precision: zero,
-            properties: 0,
+            ..UNKNOWN
         };
         let mut notes = Vec::new();
         let mut target = NfsTarget::default();
@@ -297,6 +325,11 @@ mod tests {
         assert_eq!(notes, ["rsize=1048576 is more than the server takes: 65536 is used"]);
         let huge = FileSystemInfo { read_most: u32::MAX, read_preferred: u32::MAX, ..limits };
         assert_eq!(sizes(&NfsTarget::default(), &huge, &mut notes).0, USUAL_MOST);
+        // A server that takes single bytes at most is not believed; a user may try them.
+        let lie = FileSystemInfo { read_most: 1, read_preferred: 1, write_most: 511, ..UNKNOWN };
+        assert_eq!(sizes(&NfsTarget::default(), &lie, &mut notes), (SMALLEST, SMALLEST));
+        let one = NfsTarget { rsize: Some(1), ..NfsTarget::default() };
+        assert_eq!(sizes(&one, &lie, &mut notes), (1, SMALLEST));
         target.rsize = Some(u32::MAX);
         assert_eq!(sizes(&target, &huge, &mut notes).0, MOST);
     }

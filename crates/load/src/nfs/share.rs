@@ -7,12 +7,16 @@ use super::namespace::{Held, NfsNamespace};
 use super::opening::{self, Opened};
 use super::site::Site;
 use crate::calls::TransferSizes;
+use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
-use model::{Failure, InPlace, NfsTarget, TargetFacts};
+use model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
 use nfs::nfs3::FileHandle;
 use std::sync::Arc;
+
+/// The call that tells the space.
+const SPACE: &str = "ask for the space (FSSTAT)";
 
 /// An opened NFS export: a directory on a server, reached without a mount. Each namespace and
 /// each lane has a connection of its own.
@@ -59,9 +63,20 @@ impl NfsShare {
 
 fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
     let Opened { site, client, base, .. } = opened;
-    let space = client
-        .space(*base)
-        .map_err(|e| site.failure("ask for the space", Service::Nfs, Some(client.socket()), &e))?;
+    client.set_deadline(site.operation());
+    let space = match client.space(*base) {
+        Ok(space) => (space.total, space.available),
+        Err(e) if !e.is_fatal() => {
+            site.oddities.failed(&site.given, SPACE, e, UNKNOWN_SPACE);
+            (0, 0)
+        }
+        Err(e) => {
+            return Err(site.failure("ask for the space", Service::Nfs, Some(client.socket()), &e));
+        }
+    };
+    if let Some((call, bytes)) = client.take_surplus() {
+        site.oddities.surplus(&site.given, call, bytes);
+    }
     let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
     let (read, write) = (opened.read_size, opened.write_size);
     let mut notes = vec![
@@ -87,7 +102,7 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
         write_size_bytes: write,
         client_cache: "none".into(),
         stability: "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
-        space_bytes: (space.total, space.available),
+        space_bytes: space,
         notes,
         memory_below: true,
         ..TargetFacts::default()
@@ -97,6 +112,10 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
 impl Share for NfsShare {
     fn facts(&self) -> TargetFacts {
         self.facts.clone()
+    }
+
+    fn take_flags(&self) -> Vec<Flag> {
+        self.site.oddities.take()
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
@@ -109,8 +128,7 @@ impl Share for NfsShare {
             read: self.facts.read_size_bytes.max(1),
             write: self.facts.write_size_bytes.max(1),
         };
-        let lane =
-            NfsLane::new(socket, &self.site.credential(), sizes, self.files.known(), request);
+        let lane = NfsLane::new(socket, &self.site, sizes, self.files.known(), request);
         Ok(Box::new(lane))
     }
 }

@@ -2,10 +2,12 @@
 
 use super::failures::{Caller, Service, failure};
 use crate::connection::TimeLimits;
-use model::Failure;
+use crate::oddities::Oddities;
+use model::{Deadline, Failure};
 use nfs::nfs3::Client;
 use nfs::rpc::{AuthSys, Credential};
 use std::net::IpAddr;
+use std::sync::Arc;
 use tcp::{Socket, SourcePort};
 
 /// The server, and who calls it.
@@ -19,6 +21,9 @@ pub(super) struct Site {
     pub user: AuthSys,
     pub source_port: SourcePort,
     pub limits: TimeLimits,
+    /// Until when everything may go on.
+    pub deadline: Deadline,
+    pub oddities: Arc<Oddities>,
 }
 
 impl Site {
@@ -39,6 +44,11 @@ impl Site {
         failure(tried, &self.given, service, self.caller(socket), error)
     }
 
+    /// The end of one operation that begins now, however many calls it takes.
+    pub fn operation(&self) -> Deadline {
+        self.deadline.within(self.limits.call)
+    }
+
     /// A new connection to one of the server's services.
     pub fn connect(&self, service: Service, port: u16) -> Result<Socket, Failure> {
         // The portmapper serves every caller: no scarce port for it.
@@ -46,13 +56,10 @@ impl Site {
             Service::Portmapper => SourcePort::Any,
             _ => self.source_port,
         };
-        tcp::connect(&self.addresses, port, from, self.limits.connect).map_err(|e| {
-            self.failure(
-                format!("connect to the {service} (port {port})"),
-                service,
-                None,
-                &e.into(),
-            )
+        let limit = self.limits.connect;
+        tcp::connect(&self.addresses, port, from, limit, &self.deadline).map_err(|e| {
+            let tried = format!("connect to the {service} (port {port})");
+            self.failure(tried, service, None, &e.into())
         })
     }
 

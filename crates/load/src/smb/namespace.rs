@@ -5,10 +5,10 @@ use super::share::OpenFiles;
 use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use model::Failure;
+use model::{Failure, Nanos};
 use smb::{Access, CreateHow, Error, NtStatus, Tree};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Servers close connections that nobody uses; after this time one is tried before it is relied
 /// on.
@@ -26,14 +26,15 @@ pub(super) struct SmbNamespace {
     site: Arc<Site>,
     files: Arc<OpenFiles>,
     tree: Option<Tree>,
-    used: Instant,
+    used: Nanos,
 }
 
 impl SmbNamespace {
     /// With a session that is there already.
     pub fn new(site: &Arc<Site>, files: &Arc<OpenFiles>, tree: Tree) -> Self {
         let (site, files) = (site.clone(), files.clone());
-        SmbNamespace { site, files, tree: Some(tree), used: Instant::now() }
+        let used = site.deadline.now();
+        SmbNamespace { site, files, tree: Some(tree), used }
     }
 
     /// Does something with a path on a session that is alive, and tells what went wrong.
@@ -55,26 +56,31 @@ impl SmbNamespace {
         unsettled: &[NtStatus],
         mut work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        let idle = self.used.elapsed() > IDLE;
-        if idle && self.tree.as_mut().is_some_and(|tree| tree.echo().is_err()) {
-            self.tree = None;
+        let operation = self.site.operation();
+        if operation.now().since(self.used) > IDLE
+            && let Some(tree) = &mut self.tree
+        {
+            tree.set_deadline(operation.clone());
+            if tree.echo().is_err() {
+                self.tree = None;
+            }
         }
         let tree = match self.tree.as_mut() {
             Some(tree) => tree,
             None => self.tree.insert(self.site.tree()?),
         };
         let full = self.site.path(path);
-        let begun = Instant::now();
+        let settled = operation.within(SETTLE);
+        tree.set_deadline(operation);
         let result = loop {
             let result = work(tree, &full);
             let status = result.as_ref().err().and_then(Error::status);
             let again = status.is_some_and(|status| unsettled.contains(&status));
-            if !again || begun.elapsed() > SETTLE {
+            if !again || settled.sleep(PAUSE).is_err() {
                 break result;
             }
-            std::thread::sleep(PAUSE);
         };
-        self.used = Instant::now();
+        self.used = self.site.deadline.now();
         result.map_err(|error| self.tell(tried, path, &error))
     }
 
@@ -95,7 +101,8 @@ impl SmbNamespace {
 
 impl Drop for SmbNamespace {
     fn drop(&mut self) {
-        if let Some(tree) = self.tree.take() {
+        if let Some(mut tree) = self.tree.take() {
+            tree.set_deadline(self.site.deadline.clone());
             tree.disconnect();
         }
     }

@@ -5,10 +5,11 @@ use super::lane::SmbLane;
 use super::namespace::SmbNamespace;
 use super::site::Site;
 use crate::calls::TransferSizes;
+use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use model::units::Bytes;
-use model::{Failure, InPlace, SmbTarget, TargetFacts};
+use model::{Failure, Flag, InPlace, SmbTarget, TargetFacts};
 use smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
@@ -45,10 +46,19 @@ impl SmbShare {
         let site = Site::find(target, given, options)?;
         let mut tree = site.tree()?;
         let using = Step::of(&tree);
+        tree.set_deadline(site.operation());
         look(&site, &mut tree).map_err(|e| site.failure("find the directory", using, &e))?;
         let in_place = options.file.as_deref().map(|file| in_place(&site, &mut tree, file));
         let in_place = in_place.transpose()?;
-        let space = tree.space().map_err(|e| site.failure("ask for the space", using, &e))?;
+        tree.set_deadline(site.operation());
+        let space = match tree.space() {
+            Ok(space) => (space.total, space.available),
+            Err(e) if !e.is_fatal() => {
+                site.oddities.failed(given, "ask for the space", e, UNKNOWN_SPACE);
+                (0, 0)
+            }
+            Err(e) => return Err(site.failure("ask for the space", using, &e)),
+        };
         let mut notes = notes(&site, &tree);
         let sizes = sizes(target, tree.facts(), &mut notes);
         notes.push(format!(
@@ -68,7 +78,7 @@ impl SmbShare {
                 Dialect::Smb2_0_2 => "WRITE, then FLUSH; or FLUSH after each".into(),
                 _ => "WRITE, then FLUSH; or write-through".into(),
             },
-            space_bytes: (space.total, space.available),
+            space_bytes: space,
             in_place,
             notes,
             memory_below: true,
@@ -151,6 +161,10 @@ impl Share for SmbShare {
         self.facts.clone()
     }
 
+    fn take_flags(&self) -> Vec<Flag> {
+        self.site.oddities.take()
+    }
+
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
         let tree = self.site.tree()?;
         Ok(Box::new(SmbNamespace::new(&self.site, &self.files, tree)))
@@ -158,6 +172,7 @@ impl Share for SmbShare {
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         let mut tree = self.site.tree()?;
+        tree.set_deadline(self.site.operation());
         let using = Step::of(&tree);
         let files = self.files.known().try_map(|file| {
             let (path, access) = &**file;

@@ -2,10 +2,12 @@
 
 use super::failures::{self, Step, failure};
 use crate::connection::TimeLimits;
+use crate::oddities::Oddities;
 use crate::open::OpenOptions;
-use model::{Cause, Failure, SmbDialect, SmbProtection, SmbTarget};
+use model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget};
 use smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
 use std::net::IpAddr;
+use std::sync::Arc;
 use tcp::{Socket, SourcePort};
 
 /// The port of SMB over TCP (MS-SMB2, section 1.9).
@@ -24,9 +26,17 @@ pub(super) struct Site {
     credentials: Credentials,
     options: Options,
     limits: TimeLimits,
+    /// Until when everything may go on.
+    pub deadline: Deadline,
+    pub oddities: Arc<Oddities>,
 }
 
 impl Site {
+    /// The end of one operation that begins now, however many calls it takes.
+    pub fn operation(&self) -> Deadline {
+        self.deadline.within(self.limits.call)
+    }
+
     /// Finds the host, sees that it can be reached, and only then asks for the password.
     pub fn find(target: &SmbTarget, given: &str, open: &OpenOptions) -> Result<Self, Failure> {
         let limits = open.limits;
@@ -38,10 +48,12 @@ impl Site {
             credentials: Credentials::guest(),
             options: options(target, limits),
             limits,
+            deadline: open.deadline.clone(),
+            oddities: Arc::default(),
         };
         site.addresses = open
             .names
-            .find(&target.host, limits.connect)
+            .find(&target.host, limits.connect, &site.deadline)
             .map_err(|e| site.failure("find the host", Step::Reach, &e.into()))?;
         if let Some(user) = &target.user {
             // Typing a password takes longer than servers wait for the first word.
@@ -61,17 +73,17 @@ impl Site {
     }
 
     fn connect(&self) -> Result<Socket, Failure> {
-        tcp::connect(&self.addresses, self.port, SourcePort::Any, self.limits.connect).map_err(
-            |e| {
-                let tried = format!("connect to the SMB service (port {})", self.port);
-                self.failure(tried, Step::Reach, &e.into())
-            },
-        )
+        let (from, limit) = (SourcePort::Any, self.limits.connect);
+        tcp::connect(&self.addresses, self.port, from, limit, &self.deadline).map_err(|e| {
+            let tried = format!("connect to the SMB service (port {})", self.port);
+            self.failure(tried, Step::Reach, &e.into())
+        })
     }
 
     /// Logs in over a new connection: once, so that a wrong password locks nobody out.
     fn session(&self) -> Result<Session, Failure> {
-        let socket = self.connect()?;
+        let mut socket = self.connect()?;
+        socket.set_deadline(self.operation());
         Session::open(socket, &self.target.host, &self.credentials, &self.options)
             .map_err(|e| self.failure(format!("log in as {}", self.target.who()), Step::LogIn, &e))
     }
@@ -85,13 +97,17 @@ impl Site {
             return Err(Failure::new(Cause::Usage, "open the share", &self.given, happened, next));
         }
         let guest = session.facts().guest;
-        session.tree(&self.target.share).map_err(|(mut session, error)| {
+        let tree = session.tree(&self.target.share).map_err(|(mut session, error)| {
             let mut failure = self.failure("open the share", Step::Share { guest }, &error);
             if error.status() == Some(NtStatus::BAD_NETWORK_NAME) {
                 failure.happened = format!("no such share ({error})");
                 failure.next = shares(&mut session);
             }
             failure
+        });
+        tree.map(|mut tree| {
+            tree.set_deadline(self.deadline.clone());
+            tree
         })
     }
 

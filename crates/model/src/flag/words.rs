@@ -89,6 +89,15 @@ impl Flag {
                 "the files have {used} instead of {wanted}: writing takes {}",
                 units::bytes_per_second(*bytes_per_second)
             ),
+            Flag::SizeFitted { target, wanted, used, available } => {
+                format!("the files have {used} instead of {wanted}: {target} has {available} free")
+            }
+            Flag::ReplySurplus { target, call, bytes } => format!(
+                "the server of {target} sent {bytes} bytes beyond the end of its {call} reply"
+            ),
+            Flag::CallFailed { target, call, reason, .. } => {
+                format!("{target}: could not {call}: {reason}")
+            }
             Flag::BadContent { stale, misplaced, corrupt } => format!(
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
@@ -197,6 +206,13 @@ impl Flag {
                 "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",
                 wanted.to_string().replace(' ', "")
             ),
+            Flag::SizeFitted { wanted, .. } => format!(
+                "Small files are more easily cached; make room for {wanted} twice to have them whole."
+            ),
+            Flag::ReplySurplus { target, call, .. } => format!(
+                "They were passed over; {call} of {target} is a mistake of the server's software."
+            ),
+            Flag::CallFailed { instead, .. } => instead.clone(),
             Flag::BadContent { .. } => {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
             }

@@ -14,9 +14,9 @@ use super::results::{
 use super::types::{Data, FileHandle, Name, Procedure, Stability, Verifier};
 use crate::Error;
 use crate::rpc::{self, Credential};
-use crate::xdr::{Decode, Encode};
+use crate::xdr::{Decode, Decoder, Encode};
 use std::time::Duration;
-use tcp::Socket;
+use tcp::{Deadline, Socket};
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
 const TRANSFER_BYTES: u32 = 64 * 1024;
@@ -39,6 +39,18 @@ impl Client {
     /// The connection.
     pub fn socket(&self) -> &Socket {
         self.rpc.socket()
+    }
+
+    /// What bounds the calls from now on, beside the limit of each: an end for several together.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.rpc.set_deadline(deadline);
+    }
+
+    /// The first procedure whose reply went on beyond its end, and by how many bytes; once.
+    pub fn take_surplus(&mut self) -> Option<(Procedure, usize)> {
+        let (number, bytes) = self.rpc.take_surplus()?;
+        let procedure = Decoder::new(&number.to_be_bytes()).value().ok()?;
+        Some((procedure, bytes))
     }
 
     pub(super) fn call<'a, A: Encode + ?Sized, T: Decode<'a>>(

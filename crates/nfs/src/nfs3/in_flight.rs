@@ -27,31 +27,35 @@ pub(super) struct Slot {
     pub sent: u64,
 }
 
-/// Decodes the results of a call and checks them against what was asked for.
-pub(super) fn results(
+/// Decodes the results of a call and checks them against what was asked for; `surplus` is told of
+/// bytes beyond their end.
+pub(super) fn results<'a>(
     asked: Asked,
-    outcome: Result<Decoder<'_>, Rejection>,
-) -> Result<Done<'_>, Error> {
+    outcome: Result<Decoder<'a>, Rejection>,
+    surplus: &mut Option<(Procedure, usize)>,
+) -> Result<Done<'a>, Error> {
     let mut from = outcome?;
-    let done = match asked {
+    let (procedure, done) = match asked {
         Asked::Nothing => return Err(Error::UnknownTransaction(0)),
         Asked::Read { count } => {
             let ok: ReadOk<'_> = take(&mut from, Procedure::Read)?;
             let data = checked_data(&ok, count)?;
-            Done::Read { data, end_of_file: ok.end_of_file }
+            (Procedure::Read, Done::Read { data, end_of_file: ok.end_of_file })
         }
         Asked::Write { count, stability } => {
             let ok: WriteOk = take(&mut from, Procedure::Write)?;
             check_written(&ok, count, stability)?;
             let WriteOk { count, committed, verifier, .. } = ok;
-            Done::Write { count, committed, verifier }
+            (Procedure::Write, Done::Write { count, committed, verifier })
         }
         Asked::Commit => {
             let ok: CommitOk = take(&mut from, Procedure::Commit)?;
-            Done::Commit { verifier: ok.verifier }
+            (Procedure::Commit, Done::Commit { verifier: ok.verifier })
         }
     };
-    from.finish()?;
+    if from.remaining() > 0 {
+        surplus.get_or_insert((procedure, from.remaining()));
+    }
     Ok(done)
 }
 

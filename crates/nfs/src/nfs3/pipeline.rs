@@ -117,6 +117,7 @@ pub struct Pipeline {
     /// Slots whose calls the kernel does not have in full, in order.
     unsent: VecDeque<u16>,
     dead: Option<Error>,
+    surplus: Option<(Procedure, usize)>,
 }
 
 impl Pipeline {
@@ -140,6 +141,7 @@ impl Pipeline {
             free: (0..options.depth.get()).rev().collect(),
             unsent: VecDeque::with_capacity(depth),
             dead: None,
+            surplus: None,
             socket,
             options,
             identity,
@@ -149,6 +151,11 @@ impl Pipeline {
     /// The connection.
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// The first procedure whose reply went on beyond its end, and by how many bytes; once.
+    pub fn take_surplus(&mut self) -> Option<(Procedure, usize)> {
+        self.surplus.take()
     }
 
     /// Calls in flight, sent or not.
@@ -329,7 +336,8 @@ impl Pipeline {
             let Slot { tag, sent, asked, .. } = *slot;
             slot.asked = Asked::Nothing;
             self.free.push(index as u16);
-            with.complete(Completion { tag, sent, done, result: results(asked, outcome) });
+            let result = results(asked, outcome, &mut self.surplus);
+            with.complete(Completion { tag, sent, done, result });
             completed += 1;
         }
         Ok(completed)

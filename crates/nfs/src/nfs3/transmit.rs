@@ -151,8 +151,11 @@ mod tests {
     #[test]
     fn a_payload_of_the_wrong_length_is_an_error() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let socket =
-            Socket::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap()).unwrap();
+        let socket = Socket::new(
+            TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
+            tcp::SystemClock::no_deadline(),
+        )
+        .unwrap();
         let mut outgoing = Outgoing::new(1, 16);
         outgoing.append_hole(0, 5);
         assert!(outgoing.send(&socket, &mut Payloads(vec![vec![1; 4]])).is_err());
@@ -199,8 +202,11 @@ mod tests {
     #[test]
     fn a_full_socket_takes_the_rest_later() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let socket =
-            Socket::new(TcpStream::connect(listener.local_addr().unwrap()).unwrap()).unwrap();
+        let socket = Socket::new(
+            TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
+            tcp::SystemClock::no_deadline(),
+        )
+        .unwrap();
         let (mut peer, _) = listener.accept().unwrap();
         let length = 32 << 20;
         let mut payloads = Payloads(vec![vec![7; length]]);

@@ -4,9 +4,9 @@ use super::message::{Program, begin_call, finish_call, open_reply, random_xid};
 use super::{Credential, RecordBuffer};
 use crate::Error;
 use crate::xdr::{Decode, Encode, Encoder, Error as XdrError, encode_all};
-use std::io::IoSlice;
-use std::time::{Duration, Instant};
-use tcp::{Ready, Socket};
+use std::ops::Range;
+use std::time::Duration;
+use tcp::{Deadline, Socket};
 
 /// A blocking client of one program on one connection. After an error of the connection every
 /// further call gives that error: a late reply can never be taken for another call's.
@@ -20,6 +20,7 @@ pub struct Client {
     xid: u32,
     limit: Duration,
     dead: Option<Error>,
+    surplus: Option<(u32, usize)>,
 }
 
 impl Client {
@@ -41,12 +42,24 @@ impl Client {
             xid: random_xid(),
             limit,
             dead: None,
+            surplus: None,
         }
     }
 
     /// The connection.
     pub fn socket(&self) -> &Socket {
         &self.socket
+    }
+
+    /// What bounds the calls from now on, beside the limit of each: an end for several together.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.socket.set_deadline(deadline);
+    }
+
+    /// The first procedure whose reply went on beyond its end, and by how many bytes; once. Such
+    /// bytes are passed over: they are the server's mistake, and harm nothing.
+    pub fn take_surplus(&mut self) -> Option<(u32, usize)> {
+        self.surplus.take()
     }
 
     /// Calls a procedure and waits for its results, which may borrow from the reply.
@@ -65,8 +78,9 @@ impl Client {
         if !finish_call(&mut self.call, at, 0) {
             return Err(Error::Malformed(XdrError::Invalid("length of a call")));
         }
-        let end = Instant::now() + self.limit;
-        let place = match self.send(end).and_then(|()| self.receive(end)) {
+        let end = self.socket.within(self.limit);
+        let sent = self.socket.send_all(&self.call, &end).map_err(Error::from);
+        let place = match sent.and_then(|()| self.receive(&end)) {
             Ok(place) => place,
             Err(error) => {
                 self.dead = Some(error.clone());
@@ -80,40 +94,19 @@ impl Client {
         }
         let mut results = outcome?;
         let value = results.value()?;
-        results.finish()?;
+        if results.remaining() > 0 {
+            self.surplus.get_or_insert((procedure, results.remaining()));
+        }
         Ok(value)
     }
 
-    fn left(&self, end: Instant) -> Result<Duration, Error> {
-        let left = end.saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(
-                tcp::Error::TimedOut { address: self.socket.peer(), after: self.limit }.into()
-            );
-        }
-        Ok(left)
-    }
-
-    fn send(&mut self, end: Instant) -> Result<(), Error> {
-        let mut rest = &self.call[..];
-        while !rest.is_empty() {
-            match self.socket.send(&[IoSlice::new(rest)])? {
-                Some(n) => rest = &rest[n..],
-                None => self.socket.wait(Ready::Send, self.left(end)?)?,
-            }
-        }
-        Ok(())
-    }
-
-    fn receive(&mut self, end: Instant) -> Result<std::ops::Range<usize>, Error> {
+    fn receive(&mut self, end: &Deadline) -> Result<Range<usize>, Error> {
         loop {
             if let Some(place) = self.replies.next_record()? {
                 return Ok(place);
             }
-            let left = self.left(end)?;
-            if let Some(n) = self.socket.receive_within(self.replies.room(), left)? {
-                self.replies.filled(n);
-            }
+            let count = self.socket.receive_some(self.replies.room(), end)?;
+            self.replies.filled(count);
         }
     }
 }

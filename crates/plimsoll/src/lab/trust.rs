@@ -2,7 +2,7 @@
 
 use crate::output;
 use lab::bed::Plan;
-use model::Failure;
+use model::{Failure, printable};
 use std::io::{IsTerminal, stderr, stdin};
 
 /// Asks at the terminal about what the file would do beside the lab; `false` where that is nothing.
@@ -16,9 +16,7 @@ pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
     if !stdin().is_terminal() || !stderr().is_terminal() {
         return Err(refused);
     }
-    for line in refused.happened.lines() {
-        output::complain(&report::printable(line));
-    }
+    output::complain(&printable(&refused.happened));
     output::complain("Is whoever wrote this trusted with this machine? Bring it up? [y/N]");
     let mut answer = String::new();
     let read = stdin().read_line(&mut answer);

@@ -3,11 +3,9 @@
 use super::{Secret, TooLong, encode};
 use crate::RunnerOptions;
 use load::{Names, OpenOptions, TimeLimits};
-use model::{Clock, Engine, Failure, StudyId, Target, TrialSpec, Workload};
+use model::{Deadline, Engine, Failure, StudyId, Target, TrialSpec, Workload};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Longest request, in bytes.
@@ -81,6 +79,7 @@ pub struct Begin {
     operation_timeout_seconds: f64,
     server_memory: Option<u64>,
     live: bool,
+    set_up_seconds: f64,
 }
 
 /// How a target is opened: see [`OpenOptions`].
@@ -128,13 +127,14 @@ impl From<&RunnerOptions> for Begin {
             operation_timeout_seconds: options.operation_timeout.as_secs_f64(),
             server_memory: options.server_memory,
             live: options.live,
+            set_up_seconds: options.set_up.as_secs_f64(),
         }
     }
 }
 
 impl Begin {
     /// The same for a runner; `None` where the study is none.
-    pub fn options(self, clock: Arc<dyn Clock>, stop: Arc<AtomicBool>) -> Option<RunnerOptions> {
+    pub fn options(self, deadline: Deadline) -> Option<RunnerOptions> {
         // It becomes part of a directory's name.
         let id = &self.study.0;
         let hex = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
@@ -145,8 +145,8 @@ impl Begin {
             operation_timeout: seconds(self.operation_timeout_seconds),
             server_memory: self.server_memory,
             live: self.live,
-            clock,
-            stop,
+            set_up: seconds(self.set_up_seconds),
+            deadline,
             study: self.study,
         })
     }
@@ -166,7 +166,7 @@ impl Connect {
     }
 
     /// The options, but for the passwords.
-    pub fn options(&self) -> OpenOptions {
+    pub fn options(&self, deadline: Deadline) -> OpenOptions {
         let mut names = Names::default();
         if let Some(host) = self.target.host() {
             names.know(host, self.addresses.clone());
@@ -179,6 +179,7 @@ impl Connect {
             },
             names,
             file: self.file.clone(),
+            deadline,
             ..OpenOptions::default()
         }
     }

@@ -15,7 +15,8 @@ use tcp::SourcePort;
 pub fn tree(port: u16, protection: Protection) -> Outcome<Tree> {
     let limit = Duration::from_secs(10);
     let here = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
-    let socket = tcp::connect(&here, port, SourcePort::Any, limit)?;
+    let socket =
+        tcp::connect(&here, port, SourcePort::Any, limit, &tcp::SystemClock::no_deadline())?;
     let credentials =
         Credentials { user: USER.into(), domain: String::new(), password: PASSWORD.into() };
     let mut options = Options::default();

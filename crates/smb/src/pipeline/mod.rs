@@ -266,7 +266,8 @@ impl Pipeline {
             let mut at = 0;
             while let Some((place, header)) = next_message(frame, at)? {
                 at = place.end;
-                if header.message_id == UNASKED && header.command == Command::OplockBreak.into() {
+                if header.message_id == UNASKED && header.command == u16::from(Command::OplockBreak)
+                {
                     // No file is opened with an oplock, so nothing is to be done about it.
                     continue;
                 }

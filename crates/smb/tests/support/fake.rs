@@ -326,5 +326,9 @@ pub fn peer(script: impl FnOnce(Peer) + Send + 'static) -> (Socket, JoinHandle<(
         script(Peer { stream, waiting: Default::default() });
     });
     let limit = Duration::from_secs(5);
-    (tcp::connect(&[HERE], port, SourcePort::Any, limit).unwrap(), thread)
+    (
+        tcp::connect(&[HERE], port, SourcePort::Any, limit, &tcp::SystemClock::no_deadline())
+            .unwrap(),
+        thread,
+    )
 }

@@ -33,7 +33,14 @@ pub fn user() -> Credentials {
 }
 
 pub fn connect(port: u16) -> Socket {
-    tcp::connect(&[fake::HERE], port, SourcePort::Any, Duration::from_secs(10)).unwrap()
+    tcp::connect(
+        &[fake::HERE],
+        port,
+        SourcePort::Any,
+        Duration::from_secs(10),
+        &tcp::SystemClock::no_deadline(),
+    )
+    .unwrap()
 }
 
 pub fn open(port: u16, options: &Options) -> Result<Session, Error> {

@@ -20,6 +20,11 @@ const GLANCE: Duration = Duration::from_millis(10);
 const TAKING: Duration = Duration::from_secs(30);
 /// How long the program may take to end when there is nothing more to do: it removes what it made.
 const FAREWELL: Duration = Duration::from_secs(60);
+/// How long the program may take for each thing that it still has to do once it was asked to stop:
+/// it cleans up meanwhile, which it gives up before.
+const STOPPING: Duration = Duration::from_secs(20);
+/// How often is looked whether that was asked for.
+const LOOK: Duration = Duration::from_millis(100);
 /// Events that may wait for the study.
 const MOST_WAITING: usize = 64;
 
@@ -31,6 +36,9 @@ pub(super) struct Link {
     thread: Option<JoinHandle<()>>,
     /// Why it ended, once it has.
     ended: Option<Failure>,
+    stop: Arc<AtomicBool>,
+    /// Whether it was asked to stop and said nothing any more.
+    silent: bool,
 }
 
 impl Link {
@@ -39,6 +47,7 @@ impl Link {
         // The shell stays beside it: ssh tells exit codes, but not which signal ended a program.
         let channel = carried.reach().open(&format!("{}; exit $?", carried.command()))?;
         let host = carried.reach().name().to_owned();
+        let asked = stop.clone();
         let (requests, to_send) = mpsc::channel();
         let (received, replies) = mpsc::sync_channel(MOST_WAITING);
         let talk = Talk {
@@ -59,7 +68,9 @@ impl Link {
             Failure::new(Cause::Trial, "start a thread", &host, error, "End something here.")
         })?;
         let requests = Some(requests);
-        let mut link = Link { host, requests, replies, thread: Some(thread), ended: None };
+        let thread = Some(thread);
+        let mut link =
+            Link { host, requests, replies, thread, ended: None, stop: asked, silent: false };
         match link.reply(&mut |_| {})? {
             Reply::Hello { protocol: PROTOCOL, version }
                 if version == env!("CARGO_PKG_VERSION") =>
@@ -93,19 +104,34 @@ impl Link {
     }
 
     fn reply(&mut self, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+        let mut stopped = None;
         loop {
-            match self.replies.recv() {
+            match self.replies.recv_timeout(LOOK) {
                 Ok(Ok(Reply::Event { event: Event::Finished { .. } })) => {}
                 Ok(Ok(Reply::Event { event })) => events(event),
                 Ok(Ok(Reply::Failed { failure })) => return Err(failure),
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(failure)) => return Err(self.end(failure)),
+                Err(RecvTimeoutError::Timeout) if !self.stop.load(Ordering::Relaxed) => {}
+                Err(RecvTimeoutError::Timeout) => {
+                    if stopped.get_or_insert_with(Instant::now).elapsed() > STOPPING {
+                        self.silent = true;
+                        let happened = "asked to stop, it has said nothing more";
+                        let failure = lost(&self.host, happened);
+                        return Err(self.end(failure));
+                    }
+                }
                 Err(_) => {
                     let failure = lost(&self.host, "the conversation has ended");
                     return Err(self.end(failure));
                 }
             }
         }
+    }
+
+    /// Whether the program was asked to stop and said nothing any more.
+    pub(super) fn is_silent(&self) -> bool {
+        self.silent
     }
 
     /// The failure of a reply that answers something else.
@@ -125,6 +151,9 @@ impl Drop for Link {
     fn drop(&mut self) {
         // Closing its input ends the program; what it still says is not waited for by anybody.
         self.requests = None;
+        if self.silent {
+            return;
+        }
         let end = Instant::now() + FAREWELL + FAREWELL;
         while !matches!(
             self.replies.recv_timeout(end.saturating_duration_since(Instant::now())),

@@ -13,13 +13,12 @@ use host::carry::Carried;
 use host::reach::Reach;
 use link::Link;
 use model::{
-    Cause, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts, TrialResult,
-    TrialSpec, Window, Workload,
+    Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
+    TrialResult, TrialSpec, Window, Workload,
 };
 use runner::wire::{Begin, Connect, Reply, Request, Secret};
 use runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Trials driven on another host. Dropping it ends the program there, which removes what it made.
 pub struct Far {
@@ -86,8 +85,8 @@ impl Far {
     /// the connection lost, there is nobody to ask; then it does so by itself.
     fn clean_after(&mut self) -> Result<Vec<Flag>, Failure> {
         // Whoever stopped the study wants it cleaned up all the same.
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = RunnerOptions { stop, ..self.told.clone() };
+        let deadline = Deadline::new(self.told.deadline.clock().clone(), Arc::default());
+        let told = RunnerOptions { deadline, ..self.told.clone() };
         self.link = begin(&self.carried, &told)?;
         let mut flags = Vec::new();
         for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
@@ -100,6 +99,14 @@ impl Far {
             }));
         }
         Ok(flags)
+    }
+
+    /// What may be left on every target, as nobody can tell.
+    fn not_cleaned(&self) -> Vec<Flag> {
+        let directory = format!(".plimsoll-{}-*", self.told.study);
+        let targets = self.opened.iter().map(|(target, _)| target.to_string());
+        let flag = |target| Flag::NotCleaned { target, directory: directory.clone(), on: None };
+        targets.map(flag).collect()
     }
 
     /// Flags as they are for who is here.
@@ -180,6 +187,8 @@ impl Drive for Far {
     fn close(&mut self) -> Vec<Flag> {
         let flags = match self.ask(&Request::Close) {
             Ok(Reply::Closed { flags }) => flags,
+            // Somebody waits for the end, and it would not answer another either.
+            _ if self.link.is_silent() => self.not_cleaned(),
             // Why it is lost was told.
             _ => self.clean_after().unwrap_or_default(),
         };
@@ -189,7 +198,7 @@ impl Drive for Far {
 
 /// Starts the program and tells it what holds for all trials.
 fn begin(carried: &Carried, told: &RunnerOptions) -> Result<Link, Failure> {
-    let mut link = Link::start(carried, told.stop.clone())?;
+    let mut link = Link::start(carried, told.deadline.stop().clone())?;
     match link.ask(&Request::Begin(Begin::from(told)), &mut |_| {})? {
         Reply::Done => Ok(link),
         other => Err(link.nonsense(&other)),

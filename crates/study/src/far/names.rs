@@ -20,7 +20,10 @@ pub(super) fn addresses(reach: &dyn Reach, host: &str, options: &OpenOptions) ->
     let there = reach.run(&command, b"", PATIENCE);
     let there = there.map_or_else(|_| Vec::new(), |output| parse(&output.output));
     if there.is_empty() {
-        return options.names.find(host, options.limits.connect).unwrap_or_default();
+        return options
+            .names
+            .find(host, options.limits.connect, &options.deadline)
+            .unwrap_or_default();
     }
     there
 }

@@ -114,8 +114,7 @@ impl Plan {
         if risks.is_empty() {
             return Ok(());
         }
-        let happened =
-            format!("it would act on this machine as root:\n    {}", risks.join("\n    "));
+        let happened = format!("it would act on this machine as root: {}", risks.join("; "));
         let next = "Read these lines; --trust brings it up if you trust whoever wrote them. Or set \
                     kind = \"vm\" for these hosts.";
         Err(Failure::new(Cause::Usage, "bring the lab up", "the lab file", happened, next))
