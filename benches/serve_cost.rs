@@ -166,6 +166,7 @@ fn header(workload: &Workload) -> Header {
         hosts: Vec::new(),
         engine: None,
         adapt_size: false,
+        fit_size: false,
         command: String::new(),
     };
     Header::new(StudyId("00000001".to_owned()), 0, plan)

@@ -4,7 +4,8 @@ mod support;
 
 use lab::servers::{Export, Ganesha, GaneshaConfig};
 use lab::{Need, enter_or_skip};
-use model::{OpKind, Pattern, StoredOn, Study};
+use model::units::Bytes;
+use model::{Flag, OpKind, Outcome, Pattern, StoredOn, Study};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -264,4 +265,50 @@ fn the_stop_rule_and_the_cap() {
         ended => panic!("{ended:?}"),
     }
     assert!(blocks >= 1, "a study without a figure helps nobody");
+}
+
+/// A file system that has not room for the usual files, over NFS and as the directory that it is:
+/// one file system for both, in every mode.
+#[test]
+fn sizes_adapt_to_the_space_that_there_is() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let small = Export::directory("small").size(40 << 20);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(small)).unwrap();
+    let (url, folder) = (server.url_with_ports("small"), server.directory("small").unwrap());
+    let directory = folder.to_str().unwrap();
+    let program = Plimsoll::new();
+    let usual = ["--quiet", "--time=200ms", "--baseline=0s"];
+    let (one, both) = ([&[&*url][..], &[directory]], [&*url, directory]);
+    for (mode, targets) in [
+        (&["--repeats=1"][..], &one[..]),
+        (&["--repeats=1", "--design=jonfk2024"], &[&both]),
+        (&["--quick"], &[&both]),
+        (&["--max-time=5s", "--margin=0.5", "--pattern=random-mixed"], &[&both]),
+    ] {
+        for targets in targets {
+            let ran = program.run(&[&["check"][..], targets, &usual, mode].concat()).expect(0);
+            let study = program.latest();
+            let complete = |trial: &model::Trial| trial.result.outcome == Outcome::Complete;
+            assert!(study.trials.iter().all(complete) && !study.trials.is_empty());
+            let wanted = Bytes(1 << 30);
+            let fitted = study.flags.iter().find_map(|flag| match flag {
+                Flag::SizeFitted { wanted: from, used, .. } if *from == wanted => Some(*used),
+                _ => None,
+            });
+            let used = fitted.unwrap_or_else(|| panic!("{mode:?}: {:?}", study.flags));
+            let held = 2 * used.0 * targets.len() as u64;
+            assert!(held <= 40 << 20 && 4 * held >= 40 << 20, "{used} on {targets:?}");
+            assert!(ran.out.contains("instead of 1 GiB"), "{}", ran.out);
+            assert_eq!(listing(folder), vec![]);
+        }
+    }
+    // What the user named is not changed: it is said what would fit, and that does.
+    let named = |size: &str| {
+        program.run(&[&["check", &url, directory, size, "--repeats=1"][..], &usual].concat())
+    };
+    let refused = named("--size=64MiB").expect(6);
+    let words = refused.err.split("give --size ").nth(1).expect("what would fit is named");
+    let fits = format!("--size={}", words.split(' ').next().unwrap());
+    named(&fits).expect(0);
+    assert_eq!(listing(folder), vec![]);
 }

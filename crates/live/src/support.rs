@@ -39,6 +39,7 @@ pub(crate) fn header() -> Header {
         hosts: Vec::new(),
         engine: None,
         adapt_size: true,
+        fit_size: false,
         command: "plimsoll check".to_owned(),
     };
     Header { pid: 42, ..Header::new(StudyId("00c0ffee".to_owned()), 1_760_000_000, plan) }

@@ -46,6 +46,10 @@ pub struct Plan {
     /// for measuring. Off where the user named a size.
     #[serde(default)]
     pub adapt_size: bool,
+    /// Whether the file sizes may be lowered to the room that there is. Off where the user named a
+    /// size.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fit_size: bool,
     /// The command that repeats it.
     pub command: String,
 }

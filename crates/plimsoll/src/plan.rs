@@ -124,6 +124,7 @@ pub fn check(
         server_memory: what.server_memory,
         engine: what.engine.map(Into::into),
         adapt_size: what.size.is_none() && what.design.is_none() && what.file.is_none(),
+        fit_size: what.size.is_none(),
         command: String::new(),
     })
 }

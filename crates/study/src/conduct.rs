@@ -108,17 +108,18 @@ impl Conductor<'_> {
         for target in 0..self.study.plan.targets.len() {
             observer(Progress::Preparing { target });
             self.study.flags.extend(self.runner.take_on(target)?);
-            if self.study.plan.adapt_size {
-                let rate = self
-                    .runner
-                    .lay_out_rate(target, size::SAMPLE, &mut |e| observer(Progress::Event(&e)))?;
-                slowest = slowest.min(rate);
-            }
         }
+        self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
         if self.study.plan.adapt_size {
+            let largest = self.study.plan.workloads.iter().map(|w| w.size.0).max().unwrap_or(0);
+            for target in 0..self.study.plan.targets.len() {
+                observer(Progress::Preparing { target });
+                let sample = size::SAMPLE.min(largest);
+                let events = &mut |e: Event| observer(Progress::Event(&e));
+                slowest = slowest.min(self.runner.lay_out_rate(target, sample, events)?);
+            }
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
         }
-        size::fit(&mut self.study.plan, &self.runner.facts())?;
         self.schedule = Schedule::new(&self.study.plan);
         for target in 0..self.study.plan.targets.len() {
             observer(Progress::Preparing { target });
@@ -186,6 +187,9 @@ impl Conductor<'_> {
             }
             let count = cells.len() as f64;
             for (done, cell) in cells.iter().enumerate() {
+                if done > 0 && self.elapsed() > self.longest(cells.len()) {
+                    return self.cap_reached();
+                }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
                 self.trial(block, cell, left, seconds_per_trial)?;
                 if self.stopped() {
@@ -201,6 +205,12 @@ impl Conductor<'_> {
                 (self.observer)(Progress::BlocksWanted { blocks });
             }
         }
+    }
+
+    /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
+    /// but not at any time.
+    fn longest(&self, trials: usize) -> f64 {
+        2.0 * (self.study.plan.cap_seconds + trials as f64 * self.study.plan.trial_seconds)
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {

@@ -1,7 +1,8 @@
-//! File sizes for slow targets: laying out must leave time for measuring.
+//! File sizes for small and for slow targets: there must be room for the files, and laying them out
+//! must leave time for measuring.
 
 use model::units::{Bytes, MIB};
-use model::{Cause, Failure, Flag, Layout, Plan, TargetFacts};
+use model::{Cause, Failure, Flag, InPlace, Layout, Plan, TargetFacts, Workload};
 
 /// Share of the time cap that laying out files may take.
 const SHARE: f64 = 0.25;
@@ -33,30 +34,114 @@ pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     Some(Flag::SizeLowered { wanted: Bytes(wanted), used: Bytes(used), bytes_per_second })
 }
 
-/// Fits the sizes of the plan's workloads to files that are read in place: to the smallest of them,
-/// in whole blocks for every worker.
+/// Room on a file system that is left alone: for the leases and what it needs for itself.
+const LEFT_ALONE: f64 = 0.1;
+const SPARE: u64 = MIB;
+
+/// Lowers the sizes of the plan's workloads to the room that its targets have, or to the files of
+/// theirs that are read in place. Targets with as much space in all are taken for one file system,
+/// which must hold the files of both.
 ///
 /// # Errors
-/// [`Cause::Usage`] where a file has not a block for every worker.
-pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<(), Failure> {
+/// [`Cause::Usage`] where a file that is read in place has not a block for every worker.
+/// [`Cause::NoSpace`] where not even the smallest files fit, or those of the size that the user
+/// named; with the size that would.
+pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Failure> {
     let files = targets.iter().filter_map(|target| Some((target, target.in_place.as_ref()?)));
-    let Some((target, smallest)) = files.min_by_key(|(_, file)| file.size) else { return Ok(()) };
-    for workload in &mut plan.workloads {
-        let ranges = match workload.layout {
-            Layout::Disjoint => u64::from(workload.workers.get()),
-            Layout::Shared => 1,
+    if let Some((target, smallest)) = files.min_by_key(|(_, file)| file.size) {
+        return fit_in_place(plan, target, smallest).map(|()| None);
+    }
+    let Some(wanted) = plan.workloads.iter().map(|w| w.size.0).max() else { return Ok(None) };
+    let room = |target: &TargetFacts| {
+        let (total, available) = target.space_bytes;
+        let sharing = targets.iter().filter(|t| t.space_bytes.0 == total).count().max(1) as u64;
+        // Where the server does not say, what fits shows when it is laid out.
+        if total == 0 { u64::MAX } else { available / sharing }
+    };
+    let Some(tightest) = targets.iter().min_by_key(|target| room(target)) else { return Ok(None) };
+    let room = room(tightest);
+    if footprint(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room)
+    {
+        return Ok(None);
+    }
+    let most = (room as f64 * (1.0 - LEFT_ALONE)) as u64;
+    let fits = |size: u64| {
+        footprint(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most)
+    };
+    let mut used = 1 << wanted.max(1).ilog2();
+    while fits(used) == Some(false) {
+        used /= 2;
+    }
+    let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
+    if !plan.fit_size || fits(used).is_none() {
+        let next = match fits(used) {
+            Some(_) => {
+                format!(
+                    "Make room, or give --size {} or less.",
+                    Bytes(used).to_string().replace(' ', "")
+                )
+            }
+            None => "No --size fits: make room on the target, or use fewer --workers or a smaller \
+                     --block."
+                .to_owned(),
         };
-        let unit = workload.block.0 * ranges;
-        workload.size = Bytes(workload.size.0.min(smallest.size.0) / unit * unit);
-        if workload.size.0 == 0 {
-            let on = format!("{} of {}", smallest.file, target.given);
-            let (size, unit) = (smallest.size, Bytes(unit));
-            let happened = format!("it has {size}, and {} needs {unit}", workload.pattern);
-            let next = "Name a larger file, or give a smaller --block or fewer --workers.";
-            return Err(Failure::new(Cause::Usage, "read the file in place", on, happened, next));
+        let needed = footprint(&plan.workloads, wanted).unwrap_or(wanted);
+        let happened = format!("they need {} and {available} are free", Bytes(needed));
+        let happened =
+            match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
+                0 | 1 => happened,
+                count => format!("{happened}, for {count} targets that seem to be one file system"),
+            };
+        let tried = "find room for the test files";
+        return Err(Failure::new(Cause::NoSpace, tried, &tightest.given, happened, next));
+    }
+    for workload in &mut plan.workloads {
+        workload.size = Bytes(whole(workload, used).unwrap_or(workload.size.0));
+    }
+    let target = tightest.given.clone();
+    Ok(Some(Flag::SizeFitted { target, wanted: Bytes(wanted), used: Bytes(used), available }))
+}
+
+/// What a target holds at most while the workloads run, with files of at most `size` bytes: the one
+/// that is read and the one that is written. `None`: too small for the workers.
+fn footprint(workloads: &[Workload], size: u64) -> Option<u64> {
+    let mut largest = [0, 0];
+    for workload in workloads {
+        let size = whole(workload, size)?;
+        for (largest, used) in
+            largest.iter_mut().zip([workload.pattern.reads(), workload.pattern.writes()])
+        {
+            *largest = if used { size.max(*largest) } else { *largest };
         }
     }
+    Some(largest[0].saturating_add(largest[1]))
+}
+
+/// The size of a workload's file where no file may be larger than `size`: whole blocks for each
+/// worker, one at least.
+fn whole(workload: &Workload, size: u64) -> Option<u64> {
+    let ranges = match workload.layout {
+        Layout::Disjoint => u64::from(workload.workers.get()),
+        Layout::Shared => 1,
+    };
+    let unit = workload.block.0.saturating_mul(ranges).max(1);
+    let size = workload.size.0.min(size) / unit * unit;
+    (size > 0).then_some(size)
+
+/// The smallest of the files that are read in place is as much as is read of all.
+fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result<(), Failure> {
+    for workload in &mut plan.workloads {
+        let size = whole(workload, file.size.0).ok_or_else(|| {
+            let on = format!("{} of {}", file.file, target.given);
+            let (size, pattern) = (file.size, workload.pattern);
+            let happened = format!("it has {size}, and {pattern} needs a block for each worker");
+            let next = "Name a larger file, or give a smaller --block or fewer --workers.";
+            Failure::new(Cause::Usage, "read the file in place", on, happened, next)
+        })?;
+        workload.size = Bytes(size);
+    }
     Ok(())
+}
 }
 
 #[cfg(test)]
@@ -94,6 +179,7 @@ mod tests {
             hosts: Vec::new(),
             engine: None,
             adapt_size: true,
+            fit_size: false,
             command: String::new(),
         }
     }
@@ -123,5 +209,70 @@ mod tests {
         let mut small = plan(8 * MIB);
         assert_eq!(adapt(&mut small, 1.0), None);
         assert_eq!(small.workloads[0].size.0, 8 * MIB);
+    }
+
+    fn free(total: u64, available: u64) -> TargetFacts {
+        let given = format!("/{total}");
+        TargetFacts { given, space_bytes: (total, available), ..TargetFacts::default() }
+    }
+
+    fn fitting(size: u64, targets: &[TargetFacts]) -> (Plan, Result<Option<Flag>, Failure>) {
+        let mut plan = Plan { fit_size: true, ..plan(size) };
+        let fitted = fit(&mut plan, targets);
+        (plan, fitted)
+    }
+
+    /// What all targets of a plan hold.
+    fn held(plan: &Plan) -> u64 {
+        footprint(&plan.workloads, u64::MAX).unwrap()
+    }
+
+    #[test]
+    fn files_fit_into_the_room_that_there_is() {
+        for available in [300 * MIB, 70 * MIB, 17 * MIB, 2 * GIB + MIB] {
+            let (plan, fitted) = fitting(GIB, &[free(9 * GIB, available), free(8 * GIB, 9 * GIB)]);
+            let lowered = fitted.unwrap();
+            assert!(held(&plan) + SPARE <= available, "{available}");
+            assert!(4 * held(&plan) >= available, "no smaller than need be: {available}");
+            match lowered {
+                None => assert_eq!(plan.workloads[0].size.0, GIB),
+                Some(Flag::SizeFitted { target, wanted, used, .. }) => {
+                    assert_eq!((target, wanted), (format!("/{}", 9 * GIB), Bytes(GIB)));
+                    assert_eq!(used, plan.workloads[1].size);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn two_targets_on_one_file_system_share_its_room() {
+        let (alone, fitted) = fitting(64 * MIB, &[free(GIB, 200 * MIB)]);
+        assert_eq!((alone.workloads[0].size.0, fitted), (64 * MIB, Ok(None)));
+        let both = [free(GIB, 200 * MIB), free(GIB, 200 * MIB)];
+        let (plan, fitted) = fitting(64 * MIB, &both);
+        assert!(fitted.unwrap().is_some() && 2 * (held(&plan) + SPARE) <= 200 * MIB);
+        let mut named = Plan { fit_size: false, ..self::plan(64 * MIB) };
+        let failure = fit(&mut named, &both).unwrap_err();
+        assert_eq!(failure.cause, Cause::NoSpace);
+        assert!(failure.next.contains("--size 32MiB or less"), "{failure}");
+        assert!(failure.happened.contains("2 targets"), "{failure}");
+        assert_eq!(named.workloads[0].size.0, 64 * MIB, "the user's size stays as it is");
+    }
+
+    #[test]
+    fn every_worker_has_a_whole_block_or_it_is_refused() {
+        let mut plan = Plan { fit_size: true, ..plan(GIB) };
+        for workload in &mut plan.workloads {
+            workload.workers = NonZeroU16::new(3).unwrap();
+            workload.block = Bytes(MIB);
+        }
+        let mut small = plan.clone();
+        assert!(fit(&mut plan, &[free(GIB, 20 * MIB)]).unwrap().is_some());
+        assert!(plan.workloads.iter().all(|w| w.size.0 > 0 && w.size.0 % (3 * MIB) == 0));
+        assert_eq!(fit(&mut small, &[free(GIB, 5 * MIB)]).unwrap_err().cause, Cause::NoSpace);
+        assert_eq!(fit(&mut small, &[free(GIB, 0)]).unwrap_err().cause, Cause::NoSpace);
+        assert_eq!(fit(&mut small, &[free(0, 0)]), Ok(None), "not known");
+        assert!(small.workloads.iter().all(|w| w.size.0 == GIB));
     }
 }

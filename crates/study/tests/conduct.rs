@@ -45,6 +45,7 @@ fn plan(targets: usize, rule: Rule) -> Plan {
         hosts: Vec::new(),
         engine: None,
         adapt_size: false,
+        fit_size: false,
         command: String::new(),
     }
 }
@@ -92,7 +93,12 @@ fn run(
     let shares: Vec<Arc<MockShare>> = (0..plan.targets.len()).map(share).collect();
     let mut kept = Kept { full_after, ..Kept::default() };
     let id = StudyId("0123abcd".into());
-    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions::of_plan(
+        &plan,
+        id.clone(),
+        0,
+        model::Deadline::new(clock.clone(), stop.clone()),
+    );
     let options = RunnerOptions { live: false, ..options };
     let opened = shares.iter().map(|s| s.clone() as Arc<dyn runner::Share>).collect();
     let study = conduct(Conduct {

@@ -142,6 +142,7 @@ fn plan(blocks: u32) -> Plan {
         hosts: vec![ServerHost { host, target: None, guessed: false }],
         engine: None,
         adapt_size: false,
+        fit_size: false,
         command: String::new(),
     }
 }
@@ -183,7 +184,12 @@ fn study_beside(
         process,
     };
     let (id, stop) = (StudyId("0123abcd".into()), Arc::new(AtomicBool::new(false)));
-    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions::of_plan(
+        &plan,
+        id.clone(),
+        0,
+        model::Deadline::new(clock.clone(), stop.clone()),
+    );
     let options = RunnerOptions { live: false, ..options };
     let runner = Box::new(Runner::new(options, vec![share as Arc<dyn runner::Share>]));
     let study = conduct(Conduct {

@@ -76,7 +76,12 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
     });
     let (id, plan) = (StudyId(format!("{:08x}", seed as u32)), plan(sub_seed(seed, "plan")));
     let stop = Arc::new(AtomicBool::new(false));
-    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, clock.clone(), stop.clone());
+    let options = RunnerOptions::of_plan(
+        &plan,
+        id.clone(),
+        0,
+        model::Deadline::new(clock.clone(), stop.clone()),
+    );
     let options = RunnerOptions { live: false, ..options };
     let study = conduct(Conduct {
         id,
@@ -146,6 +151,7 @@ fn plan(seed: u64) -> Plan {
         hosts: Vec::new(),
         engine: None,
         adapt_size: false,
+        fit_size: false,
         command: String::new(),
     }
 }

@@ -48,6 +48,7 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
             server_memory: None,
             hosts: Vec::new(),
             adapt_size: false,
+            fit_size: false,
             command: format!("plimsoll check {given} --seed 42"),
         },
         hosts: vec![HostFacts {

@@ -80,6 +80,7 @@ pub(super) fn study(
             hosts: Vec::new(),
             engine: None,
             adapt_size: false,
+            fit_size: false,
             command: options.command.clone(),
         },
         targets: targets.facts,

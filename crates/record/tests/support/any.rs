@@ -27,6 +27,14 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::PageCache { target: target() },
         working_set(text, n, StoredOn::ServerMemory, None),
         working_set(text, n, StoredOn::Unknown, Some(Bytes(n))),
+        Flag::SizeFitted {
+            target: target(),
+            wanted: Bytes(n),
+            used: Bytes(n / 2),
+            available: Bytes(n),
+        },
+        Flag::ReplySurplus { target: target(), call: target(), bytes: n },
+        Flag::CallFailed { target: target(), call: target(), reason: target(), instead: target() },
         Flag::SizeLowered { wanted: Bytes(n), used: Bytes(n / 2), bytes_per_second: x },
         Flag::SameTarget { target: target() },
         Flag::BadContent { stale: n, misplaced: 1, corrupt: 0 },
@@ -193,6 +201,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
             on: engine.map(|_| "ssh://me@client".parse().unwrap()),
             server_memory: engine.map(|_| Bytes(seed)),
             adapt_size: seed.is_multiple_of(2),
+            fit_size: seed.is_multiple_of(3),
             command,
         })
 }

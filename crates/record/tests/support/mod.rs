@@ -306,6 +306,7 @@ pub fn plan() -> Plan {
         server_memory: Some(Bytes(2 * GIB)),
         hosts: Vec::new(),
         adapt_size: true,
+        fit_size: false,
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
     }
 }
