@@ -121,6 +121,8 @@ fn set_up(
             })?)
         }
     };
+    // Neither did logging in over ssh, where somebody may have typed.
+    deadline.give(set_up);
     let runner = driver(plan, options, told, on.clone())?;
     let (watched, time) = (plan.clone(), clock.clone());
     let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {

@@ -7,9 +7,11 @@ use crate::{hosts, plan, report, store};
 use clap::Args;
 use host::device::{Asked, Measure, Verbs, measure};
 use host::probe::{Placed, Programs};
+use load::SystemClock;
 use model::device::{DEVICE_SCHEMA, Part};
-use model::{Cause, Device, DeviceId, Ended, Failure, HostName};
+use model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh";
@@ -61,10 +63,20 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     signals.announce();
     let progress = Progress::new(arguments.quiet);
     progress.show("reaching the host");
-    let reach = hosts::open(&host, true)?;
+    let deadline = Deadline::new(Arc::new(SystemClock::new()), signals.stop.clone());
+    let reached = host.clone();
+    let reach = Signals::leave_when_over(&deadline, "reach the host", &host, move || {
+        hosts::open(&reached, true)
+    })
+    .map_err(|failure| signals.explain(failure))?;
     progress.show("carrying the probe there");
-    let programs = Programs::of_this_program();
-    let placed = Placed::place(reach.clone(), &programs, arguments.probe_dir.as_deref());
+    let (there, directory) = (reach.clone(), arguments.probe_dir.clone());
+    let placed = Signals::leave_when_over(&deadline, "carry the probe", &host, move || {
+        Placed::place(there, &Programs::of_this_program(), directory.as_deref())
+    });
+    if let (Err(failure), Some(_)) = (&placed, signals.cause()) {
+        return Err(signals.explain(failure.clone()));
+    }
     let verbs: Result<&dyn Verbs, Failure> = match &placed {
         Ok(placed) => Ok(placed),
         // Without a host there is nothing to measure; without a probe there is something.

@@ -95,7 +95,10 @@ impl RunDirectory {
         match remove_one(&mut *self.namespace, &self.name) {
             Ok(foreign) if foreign.is_empty() => Ok(()),
             Ok(foreign) => Err(foreign_files(&self.name, &foreign)),
-            Err(failure) => self.remove_unlisted().map_err(|_| failure),
+            Err(failure) if matches!(failure.cause, Cause::Trial | Cause::NotPermitted) => {
+                self.remove_unlisted().map_err(|_| failure)
+            }
+            Err(failure) => Err(failure),
         }
     }
 
