@@ -116,7 +116,7 @@ fn set_up(
     let on = match plan.on.clone() {
         None => None,
         Some(host) => {
-            Some(Signals::leave_when_over(&deadline, "reach the host", &host.clone(), move || {
+            Some(Signals::leave_when_over(&deadline, "reach the host", host.clone(), move || {
                 hosts::open(&host, true)
             })?)
         }

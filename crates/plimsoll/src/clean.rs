@@ -80,7 +80,7 @@ fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Far,
         set_up: clean.max_time.unwrap_or(DAY),
         deadline: deadline.clone(),
     };
-    Signals::leave_when_over(deadline, "start the runner", &host.clone(), move || {
+    Signals::leave_when_over(deadline, "start the runner", host.clone(), move || {
         Far::start(hosts::open(&host, true)?, &Program::find()?, &told)
     })
 }
