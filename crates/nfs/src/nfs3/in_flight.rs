@@ -27,7 +27,7 @@ pub(super) struct Slot {
     pub sent: u64,
 }
 
-/// Decodes the results of a call and checks them against what was asked for; `surplus` is told of
+/// Decodes the results of a call and checks them against what was asked for; `surplus` notes
 /// bytes beyond their end.
 pub(super) fn results<'a>(
     asked: Asked,
