@@ -285,6 +285,10 @@ fn facts() -> impl Strategy<Value = TargetFacts> {
             given,
             space_bytes,
             reads_from,
+            in_place: notes.first().map(|file: &String| InPlace {
+                file: file.clone(),
+                size: Bytes(space_bytes.0 / 2),
+            }),
             notes,
             ..TargetFacts::default()
         },

@@ -142,7 +142,7 @@ pub fn full() -> Study {
                 commits_each_write: false,
                 reads_from: Some(StoredOn::Unknown),
                 mount_options: Some("rw,relatime".into()),
-                in_place: Some(InPlace { file: "new/film.mkv".into(), size: Bytes(5 << 30) }),
+                in_place: None,
                 notes: vec!["a privileged port".into()],
             },
             TargetFacts {
