@@ -222,6 +222,34 @@ fn a_store_that_is_damaged_is_found_before_anything_is_measured() {
     assert_eq!(std::fs::read(program.db()).unwrap(), bytes, "it was left as it is");
 }
 
+/// On a small file system of its own: no room for results, and later no leave to write.
+#[test]
+fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
+    let program = Plimsoll::new();
+    let there = tempfile::tempdir().unwrap();
+    let study = program.home().join("study.json");
+    let golden = include_str!("../crates/record/tests/golden/plimsoll-1.json");
+    std::fs::write(&study, golden).unwrap();
+    program.run(&["import", study.to_str().unwrap()]).expect(0);
+    let length = program.db().metadata().unwrap().len();
+    let disk = program.home().join("disk");
+    std::fs::create_dir(&disk).unwrap();
+    let script = "set -e; mount -t tmpfs -o size=256k none $DISK; cp $PLIMSOLL_DB $DISK/s.db; \
+        export PLIMSOLL_DB=$DISK/s.db; set +e; \"$0\" \"$@\"; echo rc=$?; ls $DISK; \
+        stat -c length=%s $DISK/s.db; mount -o remount,ro $DISK; \"$0\" \"$@\"; echo rc=$?; \"$0\" list";
+    let mut namespace = std::process::Command::new("unshare");
+    let flag = if nix::unistd::geteuid().is_root() { "-m" } else { "-rm" };
+    namespace.args([flag, "/bin/sh", "-c", script]).env("DISK", &disk);
+    let words = ["check", there.path().to_str().unwrap(), "--pattern=random-read", "--quiet"];
+    let output = program.command_under(namespace, &words).output().unwrap();
+    let ran = Ran::from(output).expect(0);
+    let said: Vec<&str> = ran.out.lines().take(4).collect();
+    assert_eq!(said, ["rc=6", "s.db", &format!("length={length}"), "rc=5"], "{ran:?}");
+    assert!(ran.out.contains("0123abcd"), "what is there can be read: {ran:?}");
+    assert!(ran.err.contains("full") && ran.err.contains("readonly"), "{ran:?}");
+    assert_eq!(listing(there.path()), vec![], "nothing was begun");
+}
+
 #[test]
 fn looking_makes_no_store_and_a_store_that_is_set_need_not_be_named() {
     let program = Plimsoll::new();

@@ -4,7 +4,7 @@ use crate::dashboard::Dashboard;
 use crate::feed::{Feed, runtime_directory};
 use crate::line::Line;
 use crate::news::{Header, News, Told};
-use model::{Failure, printable_lines};
+use model::{Failure, printable, printable_lines};
 use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,7 +42,8 @@ impl Observers {
             }
         };
         let without = |what: &str, failure: &Failure| {
-            say(&format!("{what}: {}: {}. {}", failure.on, failure.happened, failure.next));
+            let Failure { on, happened, next, .. } = failure;
+            say(&printable(&format!("{what}: {on}: {happened}. {next}")));
         };
         let feed = runtime_directory().and_then(|directory| Feed::open(&directory, header));
         let feed = feed.map_err(|why| without("no live page for this run", &why)).ok();

@@ -5,7 +5,7 @@ use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
 use crate::output::{self, NewFile};
 use crate::store;
 use ::report::Paper;
-use model::{Cause, Device, Failure, Study};
+use model::{Cause, Device, Failure, Study, printable};
 use record::Kept;
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
     }
     file.write(&text)?;
     if path != Path::new("-") {
-        output::complain(&format!("wrote {}", path.display()));
+        output::complain(&printable(&format!("wrote {}", path.display())));
     }
     Ok(0)
 }
@@ -49,7 +49,7 @@ pub fn write_device_page(device: &Device, file: NewFile) -> Result<(), Failure> 
 fn write(paper: &Paper, file: NewFile) -> Result<(), Failure> {
     let path = file.path().to_owned();
     file.write(&paper.html())?;
-    output::complain(&format!("wrote {}", path.display()));
+    output::complain(&printable(&format!("wrote {}", path.display())));
     Ok(())
 }
 

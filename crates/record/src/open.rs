@@ -195,6 +195,12 @@ pub(crate) fn try_to_write(store: &Connection) -> rusqlite::Result<()> {
     attempt.rollback()
 }
 
+/// Undoes at once what a write that failed half-way has left: SQLite leaves that to whoever reads
+/// next, and until then the remains fill the disk and nobody can read from a read-only one.
+pub(crate) fn undo(store: &Connection) {
+    let _ = schema(store);
+}
+
 /// A rollback journal and not a write-ahead log: home directories are often on network file
 /// systems, where the log's shared memory does not work, and a trial every few seconds needs no
 /// speed. EXTRA also syncs the directory after the journal is removed, so that a commit holds

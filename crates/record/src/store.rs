@@ -47,7 +47,10 @@ impl Store {
     /// not to be written to. To be asked before work is done for them.
     pub fn expect_room(&self) -> Result<(), Failure> {
         let tried = "make sure that the store can keep results";
-        open::try_to_write(&self.connection).map_err(|e| trouble::sqlite(tried, &self.path, &e))
+        open::try_to_write(&self.connection).map_err(|e| {
+            open::undo(&self.connection);
+            trouble::sqlite(tried, &self.path, &e)
+        })
     }
 
     pub(crate) fn of(connection: Connection, path: &Path) -> Store {
@@ -285,15 +288,18 @@ impl Store {
                 work(&transaction)?;
                 transaction.commit()
             });
-        done.map_err(|e| match open::is_duplicate(&e) {
-            true => Failure::new(
-                Cause::Trial,
-                tried,
-                self.path.display(),
-                "it is recorded already",
-                "Nothing was changed; a study's id and a trial's number are used once.",
-            ),
-            false => trouble::sqlite(tried, &self.path, &e),
+        done.map_err(|e| {
+            open::undo(&self.connection);
+            match open::is_duplicate(&e) {
+                true => Failure::new(
+                    Cause::Trial,
+                    tried,
+                    self.path.display(),
+                    "it is recorded already",
+                    "Nothing was changed; a study's id and a trial's number are used once.",
+                ),
+                false => trouble::sqlite(tried, &self.path, &e),
+            }
         })
     }
 }

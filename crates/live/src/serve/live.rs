@@ -179,10 +179,13 @@ mod tests {
     #[test]
     fn names_are_text() {
         let mut header = header();
-        header.plan.targets = vec!["/mnt/<script>alert(1)</script>".parse().unwrap()];
-        header.study.0 = "\"><img src=x>".to_owned();
+        let steering = "\u{1b}[2J\u{9b}\u{202e}\u{2028}\r\n";
+        let target = format!("/mnt/<script>alert(1)</script>{steering}");
+        header.plan.targets = vec![target.parse().unwrap()];
+        header.study.0 = format!("\"><img src=x>{steering}");
         let markup = runs([&Run::new(header)].into_iter());
         assert!(!markup.contains("<script>") && !markup.contains("<img"), "{markup}");
+        assert_eq!(model::printable(&markup), markup);
     }
 
     #[test]
