@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::names;
-use crate::text::{capital, listed};
+use crate::text::listed;
 use crate::verdict::{percent, percents};
 use explain::{Ratio, TargetFindings, WorkloadFindings};
 use model::units::three_digits;
@@ -110,7 +110,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         .iter()
         .any(|t| t.levels.keys().any(|metric| is_as_idle(shown, found, t, *metric)));
     let note = match as_idle {
-        true => format!(" {}: {}", capital(super::hosts::AS_IDLE), super::hosts::UPPER_END),
+        true => format!(" {}", super::hosts::LESS_THAN),
         false => String::new(),
     };
     (!parts.is_empty()).then(|| format!("CPU: {}.{note}", parts.join("; ")))

@@ -58,8 +58,9 @@ const STEAL: f64 = 0.0005;
 const WORTH_SAYING: f64 = 0.01;
 /// Classes that a cost is told in.
 const MOST_CLASSES: usize = 3;
-/// What stands behind "<".
-pub(super) const UPPER_END: &str = "what the host does anyway varies by more than the work cost; \"<\" is the upper end of the interval.";
+/// What "<" means in a column of costs.
+pub(super) const LESS_THAN: &str =
+    "\"<\": not distinguishable from idle; the upper end of the interval.";
 /// A cell with nothing to say.
 const NOTHING: &str = "–";
 
@@ -67,7 +68,7 @@ const NOTHING: &str = "–";
 type Cost = fn(&HostWork) -> (Option<CpuTimes>, Option<Interval>);
 
 /// Said of a cost that may as well be none.
-pub(super) const AS_IDLE: &str = "not distinguishable from idle";
+const AS_IDLE: &str = "not distinguishable from idle";
 
 /// A row for each workload and target.
 fn rows(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
@@ -192,7 +193,7 @@ pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
             .to_owned(),
     ];
     if host.work.iter().any(|work| !work.above_idle) {
-        said.push(format!("{}: {}", capital(AS_IDLE), UPPER_END));
+        said.push(LESS_THAN.to_owned());
     }
     let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host);
     let Some(facts) = facts else { return said };
