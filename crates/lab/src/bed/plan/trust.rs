@@ -257,6 +257,61 @@ mod tests {
         }
     }
 
+    /// They stand in scripts and configuration files as they are.
+    #[test]
+    fn nothing_breaks_out_of_a_name_a_path_or_an_option() {
+        const VM: &str = "[host.a]\nkind = \"vm\"\n";
+        const NETNS: &str = "[host.a]\nkind = \"netns\"\n";
+        let fields = [
+            (String::new(), "[host]\n@ = { kind = \"netns\" }\n"),
+            (NETNS.to_owned(), "[host.a.disk.@]\nsize = \"1MiB\"\nat = \"/srv/x\"\n"),
+            (NETNS.to_owned(), "[host.a.disk.d]\nsize = \"1MiB\"\nat = @\n"),
+            (NETNS.to_owned(), "[[host.a.ganesha.export]]\npath = @\n"),
+            (NETNS.to_owned(), "[host.a.samba]\nuser = @\n"),
+            (NETNS.to_owned(), "[[host.a.samba.share]]\nname = @\npath = \"/srv/x\"\n"),
+            (NETNS.to_owned(), "[[host.a.samba.share]]\nname = \"x\"\npath = @\n"),
+            (VM.to_owned(), "[[host.a.nfsd.export]]\npath = @\n"),
+            (VM.to_owned(), "[[host.a.nfsd.export]]\npath = \"/srv\"\noptions = @\n"),
+            (
+                format!("{NETNS}[host.b]\nkind = \"netns\"\n"),
+                "[link.@]\nbetween = [\"a\", \"b\"]\n",
+            ),
+            (NETNS.to_owned(), "gateway = @\n"),
+            (NETNS.to_owned(), "route = { @ = \"a\" }\n"),
+        ];
+        const REFUSED: [&str; 7] = [
+            "nothing can be called",
+            "no interface is called",
+            "no plain path",
+            "no list of options",
+            "no name of a user",
+            "there is no host",
+            "is neither a link nor a network",
+        ];
+        let words = ["x\ny", "x\"y", "x'y", "x;y", "x y", "$(x)", "`x`", "x]", "x\u{1}"];
+        let paths = ["../x", "/srv/../x", "/srv//x"];
+        for (before, field) in &fields {
+            // Options have paths in them, and act on a machine alone.
+            let paths = paths.iter().filter(|_| !field.contains("options"));
+            for bad in words.iter().chain(paths) {
+                let text =
+                    format!("{before}{}", field.replace('@', &serde_json::to_string(bad).unwrap()));
+                let failure = Plan::read(&text, "lab.toml").expect_err(&text);
+                let seen = REFUSED.iter().any(|words| failure.happened.contains(words));
+                assert!(seen, "{text}{failure}");
+            }
+        }
+        for special in ["global", "homes", "printers"] {
+            let text =
+                format!("{NETNS}[[host.a.samba.share]]\nname = \"{special}\"\npath = \"/srv/x\"\n");
+            assert!(Plan::read(&text, "lab.toml").is_err(), "{special}");
+        }
+        let password = format!("{NETNS}[host.a.samba]\npassword = \"a\\nb\"\n");
+        assert!(Plan::read(&password, "lab.toml").is_err());
+        let line = format!("{NETNS}[host.a.samba]\nlines = [\"read only = no\\n[x]\"]\n");
+        assert!(Plan::read(&line, "lab.toml").is_err());
+    }
+
     #[test]
     fn shipped_labs_need_no_trust() {
         for (name, text) in SHIPPED {
