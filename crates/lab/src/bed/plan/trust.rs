@@ -32,6 +32,8 @@ const SAMBA_OPTIONS: &[&str] = &[
     "mapsystem",
     "maptoguest",
     "maxopenfiles",
+    "maxprotocol",
+    "minprotocol",
     "minreceivefilesize",
     "ntlmauth",
     "oplocks",
