@@ -127,6 +127,7 @@ fn whole(workload: &Workload, size: u64) -> Option<u64> {
     let unit = workload.block.0.saturating_mul(ranges).max(1);
     let size = workload.size.0.min(size) / unit * unit;
     (size > 0).then_some(size)
+}
 
 /// The smallest of the files that are read in place is as much as is read of all.
 fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result<(), Failure> {
@@ -141,7 +142,6 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
         workload.size = Bytes(size);
     }
     Ok(())
-}
 }
 
 #[cfg(test)]

@@ -32,16 +32,10 @@ mod tests {
             given: label.into(),
             protocol: "directory".into(),
             engine: "psync".into(),
-            read_size_bytes: 0,
-            write_size_bytes: 0,
             client_cache: "O_DIRECT".into(),
             stability: "pwrite, then fdatasync".into(),
             commits_each_write,
-            space_bytes: (0, 0),
-            memory_below: false,
-            reads_from: None,
-            mount_options: None,
-            notes: Vec::new(),
+            ..TargetFacts::default()
         }
     }
 

@@ -112,7 +112,9 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             assert!(lines.iter().all(|l| l.matches('\u{1b}').count() == 2 * usize::from(own(l))));
             assert_harmless("a picture", &report::picture(&text));
         }
-        for paper in [Paper::new(&[bad.clone()]), Paper::new(&[study.clone(), bad.clone()])] {
+        for paper in
+            [Paper::new(std::slice::from_ref(&bad)), Paper::new(&[study.clone(), bad.clone()])]
+        {
             assert_harmless("HTML", &paper.html());
             assert_harmless("Markdown", &paper.markdown(Some("charts")));
             paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
