@@ -144,7 +144,7 @@ fuzz_target!(|data: &[u8]| {
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("TCP");
     let mut peer = Peer { stream, calls: Vec::new() };
     let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
-    let socket = Socket::new(client).expect("a connection");
+    let socket = Socket::new(client, tcp::SystemClock::no_deadline()).expect("a connection");
     let mut pipeline = Pipeline::new(socket, &Credential::None, options);
     let mut user = User { begun: Instant::now(), ended: BTreeMap::new() };
     let file = FileHandle::new(&[3; 8]).expect("short");

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
-use tcp::{Socket, SourcePort};
+use tcp::{Socket, SourcePort, SystemClock};
 
 /// Bytes in a block of the file that is written and read.
 pub const BLOCK: usize = 500;
@@ -73,8 +73,9 @@ fn open(
     server: SocketAddr,
     options: &Options,
 ) -> Option<Session> {
-    let socket: Socket =
-        tcp::connect(&[server.ip()], server.port(), SourcePort::Any, options.call_timeout).ok()?;
+    let (limit, deadline) = (options.call_timeout, SystemClock::no_deadline());
+    let socket = tcp::connect(&[server.ip()], server.port(), SourcePort::Any, limit, &deadline);
+    let socket: Socket = socket.ok()?;
     let session = Session::open(socket, "server", &Credentials::guest(), options);
     let told = session.as_ref().map(|session| session.facts().clone()).map_err(Error::clone);
     account.note(&format!("session to {why}"), told);
