@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 use tcp::Socket;
 
@@ -132,12 +133,16 @@ impl Peer {
     }
 }
 
+static LAST: AtomicU8 = AtomicU8::new(0);
+
 fuzz_target!(|data: &[u8]| {
     let mut script = Script(data);
     let Some(depth) = script.byte().and_then(|b| NonZeroU16::new(u16::from(b % 8) + 1)) else {
         return;
     };
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    // Each time at another address: ports of connections that are closed stay taken for a minute.
+    let address = Ipv4Addr::new(127, 0, LAST.fetch_add(1, Ordering::Relaxed), 1);
+    let listener = TcpListener::bind((address, 0)).expect("a port");
     let client = TcpStream::connect(listener.local_addr().expect("bound")).expect("it listens");
     let (stream, _) = listener.accept().expect("it connects");
     stream.set_nodelay(true).expect("TCP");

@@ -17,15 +17,15 @@ pub use transcript::{
 
 use socket2::SockRef;
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longest request taken.
 const LONGEST: usize = 4 << 20;
-/// How long a client that has been left alone may take to go.
+/// How long half a request, or a port, is waited for.
 const FAREWELL: Duration = Duration::from_secs(60);
 
 /// A server that answers from a transcript until it is dropped.
@@ -47,7 +47,7 @@ impl Liar {
         transcript: Transcript,
         patience: Option<Duration>,
     ) -> io::Result<Liar> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let listener = listen()?;
         let address = listener.local_addr()?;
         let ended = Arc::new(AtomicBool::new(false));
         let stop = ended.clone();
@@ -58,7 +58,7 @@ impl Liar {
                 }
                 let mut talk = Talk { wire, stream, patience, late: Vec::new(), before: vec![0] };
                 let _ = talk.answer(transcript.connection(number));
-                talk.end();
+                leave(&talk.stream);
             }
         });
         Ok(Liar { address, ended, thread: Some(thread) })
@@ -80,7 +80,22 @@ impl Drop for Liar {
     }
 }
 
-/// Closes without a trace: thousands of connections would use up all ports otherwise.
+/// Listens on any port. Those of thousands of sessions before may all still wait for stragglers,
+/// which takes a minute.
+fn listen() -> io::Result<TcpListener> {
+    let end = Instant::now() + FAREWELL;
+    loop {
+        match TcpListener::bind((Ipv4Addr::LOCALHOST, 0)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            other => return other,
+        }
+    }
+}
+
+/// Closes by a reset, as a server does that dies: thousands of connections that were closed politely
+/// would use up all ports. What was sent before can still be read.
 fn leave(stream: &TcpStream) {
     let _ = SockRef::from(stream).set_linger(Some(Duration::ZERO));
 }
@@ -169,14 +184,6 @@ impl Talk {
             return parts.into_iter().flat_map(fragment).collect();
         }
         [&self.wire.prefix(frame.len(), true)[..], &frame].concat()
-    }
-
-    /// Says no more, and waits until the client has gone.
-    fn end(&mut self) {
-        let _ = self.stream.shutdown(Shutdown::Write);
-        let _ = self.stream.set_read_timeout(Some(FAREWELL));
-        while matches!(self.stream.read(&mut [0; 4096]), Ok(1..)) {}
-        leave(&self.stream);
     }
 }
 

@@ -6,7 +6,8 @@ use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use smb::{Cipher, Dialect, Guard, Link, Sealer, SessionFacts, Signer, SigningAlgorithm};
 use smb2::crypto::{encryption, signing};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -129,7 +130,7 @@ pub struct Seen {
 
 /// Starts a peer for one connection with so many credits granted already; the client's end.
 pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinHandle<Seen>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let listener = TcpListener::bind((another_address(), 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let protection = manners.protection;
     let large_transfers = manners.large_transfers;
@@ -186,6 +187,13 @@ pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinH
         facts,
     };
     (link, thread)
+}
+
+/// Each time another address of this machine: ports of connections that are closed stay taken for a
+/// minute, and fuzzing makes thousands of connections.
+fn another_address() -> Ipv4Addr {
+    static LAST: AtomicU8 = AtomicU8::new(0);
+    Ipv4Addr::new(127, 0, LAST.fetch_add(1, Ordering::Relaxed), 1)
 }
 
 fn socket(address: SocketAddr) -> tcp::Socket {
