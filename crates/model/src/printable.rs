@@ -4,10 +4,15 @@
 //! one of these functions; applied twice they change nothing more.
 
 /// Whether a character does something else than to stand for itself: controls (C0, DEL, C1),
-/// bidirectional and other format characters, separators of lines, letters without width.
+/// bidirectional and other format characters, separators of lines, letters without width. Marks that
+/// combine with the letter before them are letters: decomposed names, as macOS writes them, have many.
 fn steers(c: char) -> bool {
     let reorders = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
-    reorders || c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1)
+    // `str::escape_debug` leaves marks alone that do not begin the text.
+    let mut pair = [b'a', 0, 0, 0, 0];
+    let length = 1 + c.encode_utf8(&mut pair[1..]).len();
+    let pair = std::str::from_utf8(&pair[..length]).unwrap_or_default();
+    reorders || c.is_control() || (!c.is_ascii() && pair.escape_debug().count() > 2)
 }
 
 /// Text within a line: line breaks in it are escaped, too.
@@ -65,6 +70,7 @@ mod tests {
         assert_eq!(printable("\u{1b}[2Jx\r\n\u{9b}31m"), "\\u{1b}[2Jx\\u{d}\\u{a}\\u{9b}31m");
         assert_eq!(printable("a\u{202e}b\u{200b}"), "a\\u{202e}b\\u{200b}");
         assert_eq!(printable("/srv/Übung '\"\\ 日本"), "/srv/Übung '\"\\ 日本");
+        assert_eq!(printable("U\u{308}bung ❤\u{fe0f}"), "U\u{308}bung ❤\u{fe0f}");
         assert_eq!(printable_lines("a\r\n\u{7}b\n"), "a\\u{d}\n\\u{7}b\n");
         for c in STEERING.into_iter().flatten() {
             let text = String::from(c);
