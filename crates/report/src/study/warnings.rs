@@ -40,8 +40,12 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut add = |flag, trial: Option<_>| {
         let advice = Flag::advice(flag);
-        let same =
-            |g: &&mut Group<'_>| discriminant(g.first) == discriminant(flag) && g.advice == advice;
+        // Of trials an example is enough; what is true of the study is shown whole.
+        let same = |g: &&mut Group<'_>| {
+            discriminant(g.first) == discriminant(flag)
+                && g.advice == advice
+                && (trial.is_some() || g.first.message() == flag.message())
+        };
         match groups.iter_mut().find(same) {
             Some(group) => {
                 group.alike &= group.first.message() == flag.message();
