@@ -124,6 +124,7 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
     remark(bed::plan::remarks(&text));
     let begin = Instant::now();
     let signals = Signals::listen()?;
+    signals.announce();
     let progress = Progress::new(quiet);
     let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
     let risen = bed::up(name, &plan, how, &mut watch);
