@@ -27,9 +27,6 @@ on() {
     plimsoll lab exec "router-rules/$host" -- "$@"
 }
 
-# What comes by way of the router with rules goes back through it.
-on lan ip route add 10.77.4.0/24 via 10.77.2.2
-on wan ip route add 10.77.2.0/24 via 10.77.4.1
 # Packets of the size that they have on a wire, not the large ones that one kernel hands to itself.
 on wan ip link set out-plain gso_max_segs 1
 on wan ip link set out-ruled gso_max_segs 1
