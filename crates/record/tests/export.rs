@@ -54,6 +54,21 @@ fn every_field_and_kind_is_documented() {
     }
 }
 
+/// Added to schema plimsoll/1 after its golden files.
+#[test]
+fn flags_of_later_versions_are_documented_and_read_back() {
+    let mut study = support::watched();
+    study.flags = support::any::flags_since(0.5, 7, "local");
+    let text = to_json(&study).unwrap();
+    assert_eq!(from_json(&text).unwrap(), study);
+    for flag in serde_json::to_value(&study.flags).unwrap().as_array().unwrap() {
+        for (name, value) in flag.as_object().unwrap() {
+            let word = if name == "flag" { value.as_str().unwrap() } else { name };
+            assert!(SCHEMA_PAGE.contains(word), "docs/schema.md does not mention {word}");
+        }
+    }
+}
+
 /// Added to schema plimsoll/1 after its golden files, which have none and stay readable.
 #[test]
 fn a_lab_is_documented_and_read_back() {
