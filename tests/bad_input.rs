@@ -8,9 +8,8 @@ use lab::{Need, enter_or_skip};
 use model::{Ended, Flag, Outcome};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::time::{Duration, Instant};
 use support::rows::{Row, assert_rows, check, failed, trials};
-use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
+use support::{Plimsoll, ended, leftover, listing, run_directories, signal, wait_until};
 
 #[test]
 fn targets_that_cannot_be_opened() {
@@ -252,9 +251,7 @@ fn ctrl_c_keeps_what_was_measured() {
         ]);
         wait_until("three trials are kept", || trials(&program) >= 3);
         signal(&child, word);
-        let begin = Instant::now();
         let ran = ended(child).expect(code);
-        assert!(begin.elapsed() < Duration::from_secs(5), "ends promptly");
         assert!(ran.out.contains("interrupted"), "{}", ran.out);
         let study = program.latest();
         assert_eq!(study.ended, Ended::Interrupted);
@@ -300,28 +297,26 @@ fn clean_removes_what_is_ours_and_nothing_else() {
     std::fs::write(outside.path().join("read.data"), "precious").unwrap();
     std::fs::write(at("film"), "x").unwrap();
     std::fs::create_dir(at(".plimsoll-notours")).unwrap();
-    std::fs::create_dir(at(".plimsoll-0123abcd-00000001")).unwrap();
-    std::fs::write(at(".plimsoll-0123abcd-00000001/read.data"), "x").unwrap();
-    std::fs::create_dir(at(".plimsoll-0123abcd-00000002")).unwrap();
-    std::fs::write(at(".plimsoll-0123abcd-00000002/read.data"), "x").unwrap();
-    std::fs::write(at(".plimsoll-0123abcd-00000002/thesis.odt"), "x").unwrap();
+    let whole = leftover(there.path(), 1);
+    std::fs::write(leftover(there.path(), 2).join("thesis.odt"), "x").unwrap();
     std::os::unix::fs::symlink(outside.path(), at(".plimsoll-0123abcd-00000003")).unwrap();
-    std::fs::create_dir(at(".plimsoll-0123abcd-00000004")).unwrap();
-    std::os::unix::fs::symlink(
-        outside.path().join("read.data"),
-        at(".plimsoll-0123abcd-00000004/read.data"),
-    )
-    .unwrap();
+    let linked = leftover(there.path(), 4).join("read.data");
+    std::fs::remove_file(&linked).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("read.data"), &linked).unwrap();
+    // Files, but nothing that says whose.
+    std::fs::remove_file(leftover(there.path(), 5).join("lease.json")).unwrap();
     let program = Plimsoll::new();
     let ran = program.run(&["clean", there.path().to_str().unwrap()]).expect(1);
     assert!(ran.out.contains("removed .plimsoll-0123abcd-00000001"), "{}", ran.out);
     assert!(ran.out.contains("thesis.odt"), "{}", ran.out);
-    assert!(!at(".plimsoll-0123abcd-00000001").exists());
+    assert!(ran.out.contains("no lease"), "{}", ran.out);
+    assert!(!whole.exists());
     for kept in [
         "film",
         ".plimsoll-notours",
         ".plimsoll-0123abcd-00000002/thesis.odt",
         ".plimsoll-0123abcd-00000003",
+        ".plimsoll-0123abcd-00000005/read.data",
     ] {
         assert!(at(kept).exists(), "{kept}");
     }

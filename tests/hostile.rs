@@ -12,7 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-use support::{Plimsoll, Ran, listing};
+use support::{Plimsoll, Ran, leftover, listing};
 
 /// Moves the cursor, changes colours, reorders and hides letters, and begins lines of its own.
 const NAME: &str = "/\u{1b}[2J\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{200b}\u{2028}x\r\n next: rm";
@@ -79,9 +79,7 @@ fn export_names_of_a_hostile_server_do_not_steer_the_terminal() {
 #[test]
 fn names_of_files_do_not_steer_the_terminal() {
     let there = tempfile::tempdir().unwrap();
-    let run = there.path().join(".plimsoll-0123abcd-00000002");
-    std::fs::create_dir(&run).unwrap();
-    std::fs::write(run.join("read.data"), "x").unwrap();
+    let run = leftover(there.path(), 2);
     let name = NAME.replace('/', "");
     std::fs::write(run.join(&name), "x").unwrap();
     std::fs::write(run.join(OsStr::from_bytes(b"\x9b2J\xff")), "x").unwrap();

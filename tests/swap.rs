@@ -18,8 +18,6 @@ use support::{Plimsoll, Ran, run_directories};
 /// Files of our names, which are not ours.
 const PRECIOUS: [&str; 3] = ["read.data", "write.data", "lease.json"];
 const LEFTOVER: &str = ".plimsoll-0123abcd-01234567";
-/// The lease of a run on another machine that ended long ago.
-const DEAD: &str = r#"{"study":"0123abcd","host":"x","process_space":"x","process":1,"process_start":1,"expires_unix_seconds":1}"#;
 /// The shortest check that reads and writes.
 const SHORT: [&str; 7] = [
     "--pattern=random-mixed",
@@ -72,14 +70,7 @@ impl Ground {
 
     /// What a dead run left.
     fn leave(&self) -> PathBuf {
-        let directory = self.target().join(LEFTOVER);
-        fs::create_dir(&directory).unwrap();
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
-        fs::write(directory.join("lease.json"), DEAD).unwrap();
-        for name in ["read.data", "write.data"] {
-            fs::write(directory.join(name), "left").unwrap();
-        }
-        directory
+        support::leftover(&self.target(), 0x0123_4567)
     }
 
     /// Exchanges the run directory and the bait, or exchanges them back.

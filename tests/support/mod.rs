@@ -12,10 +12,27 @@ pub mod sound;
 pub mod stepped;
 pub mod strace;
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
+
+/// The lease of a run on another machine that ended long ago.
+const DEAD_LEASE: &str = r#"{"study":"0123abcd","host":"x","process_space":"x","process":1,"process_start":1,"expires_unix_seconds":1}"#;
+
+/// What a dead run left on a target: its directory, with its lease and the files that it measured.
+pub fn leftover(target: &Path, number: u32) -> PathBuf {
+    let directory = target.join(format!(".plimsoll-0123abcd-{number:08x}"));
+    std::fs::create_dir(&directory).expect("a directory");
+    std::fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("ours");
+    std::fs::write(directory.join("lease.json"), DEAD_LEASE).expect("a lease");
+    for name in ["read.data", "write.data"] {
+        std::fs::write(directory.join(name), "left").expect("a file");
+    }
+    directory
+}
 
 /// The built program, with a store in a directory of its own.
 pub struct Plimsoll {
