@@ -147,7 +147,8 @@ impl Flag {
                 place(host)
             ),
             Flag::BusyProcess { host, .. } => {
-                format!("Stop it on {}, or wait until it is done.", place(host))
+                let place = place(host);
+                format!("Unless it is the server under test, stop it on {place} or wait for its end.")
             }
             Flag::BusyRaid { .. } => {
                 "Wait until it is done, or pause it: it takes disk and CPU time.".into()
