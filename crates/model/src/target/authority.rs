@@ -27,7 +27,8 @@ pub(crate) fn split(given: &str, text: &str, next: &str) -> Result<(String, Opti
             None => (text, None),
         }
     };
-    if host.is_empty() || host.contains(char::is_whitespace) {
+    let odd = |c: char| c.is_whitespace() || matches!(c, '[' | ']');
+    if host.is_empty() || host.contains(odd) {
         return Err(usage(given, format!("'{host}' is not a host"), next));
     }
     let port = match port {
@@ -74,6 +75,15 @@ pub fn without_password(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Taken, they would be written in a form that is not understood again.
+    #[test]
+    fn brackets_stand_around_an_address_alone() {
+        for text in ["[[m]:4", "na[s", "nas]", "[::1]]"] {
+            assert!(split("smb://x", text, "").is_err(), "{text}");
+        }
+        assert_eq!(split("smb://x", "[::1]:445", "").unwrap(), ("::1".to_owned(), Some(445)));
+    }
 
     #[test]
     fn whatever_may_be_a_password_is_hidden() {
