@@ -5,10 +5,12 @@
 //! from it, each request with the next frame, whatever was asked. Replies get the numbers of the
 //! requests, so that changed ones come as far into the client as true ones.
 
+mod account;
 mod lies;
 mod recorder;
 mod transcript;
 
+pub use account::Account;
 pub use lies::Chance;
 pub use recorder::Recorder;
 pub use transcript::{

@@ -7,8 +7,6 @@ use nfs::nfs3::{
 };
 use nfs::rpc::{AuthSys, Credential};
 use nfs::{Error, mount, portmap};
-use std::collections::BTreeMap;
-use std::fmt::Debug;
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
@@ -36,30 +34,7 @@ impl Server {
 }
 
 /// What came of each call, by its name.
-#[derive(Debug, Default)]
-pub struct Account(pub BTreeMap<String, Result<String, Error>>);
-
-impl Account {
-    fn note<T: Debug>(&mut self, call: &str, result: Result<T, Error>) -> Option<T> {
-        let told = result.as_ref().map(|value| format!("{value:?}")).map_err(Error::clone);
-        assert!(self.0.insert(call.to_owned(), told).is_none(), "{call} ended twice");
-        result.ok()
-    }
-
-    /// Those that succeeded with another result than in `other`.
-    pub fn differing(&self, other: &Account) -> Vec<&str> {
-        let differs = |(call, told): &(&String, &Result<String, Error>)| {
-            told.is_ok() && other.0.get(*call) != Some(*told)
-        };
-        self.0.iter().filter(differs).map(|(call, _)| call.as_str()).collect()
-    }
-
-    /// Those that failed.
-    pub fn failed(&self) -> Vec<String> {
-        let errors = self.0.iter().filter_map(|(call, told)| Some((call, told.as_ref().err()?)));
-        errors.map(|(call, error)| format!("{call}: {error}")).collect()
-    }
-}
+pub type Account = lab::servers::liar::Account<Error>;
 
 /// What the file holds: no stretch of it is found twice.
 pub fn content() -> Vec<u8> {
