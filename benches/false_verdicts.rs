@@ -5,9 +5,9 @@
 //! `PLIMSOLL_BENCH_STUDIES` is the number of studies (100). Without NFS-Ganesha and namespaces
 //! nothing is measured.
 
-use lab::servers::{Export, Ganesha, GaneshaConfig};
-use lab::{Need, Stage};
-use model::Study;
+use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_lab::{Need, Stage};
+use plimsoll_model::Study;
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -88,8 +88,8 @@ fn study(url: &str, store: &Path, seed: usize) -> Result<Study, Box<dyn Error>> 
 
 /// Counts the study's verdicts; whether an interval missed 1, and the intervals' half-widths.
 fn count(study: &Study, verdicts: &mut BTreeMap<&'static str, usize>) -> (bool, Vec<f64>) {
-    use stats::verdict::Verdict;
-    let findings = explain::findings(study);
+    use plimsoll_stats::verdict::Verdict;
+    let findings = plimsoll_explain::findings(study);
     let claims = findings.workloads.iter().flat_map(|w| &w.pairs).filter_map(|pair| pair.claim);
     let (mut missed, mut widths) = (false, Vec::new());
     for claim in claims {

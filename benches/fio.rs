@@ -14,11 +14,11 @@ mod ratios;
 #[path = "support/trials.rs"]
 mod trials;
 
-use load::OpenOptions;
-use model::units::{Bytes, MIB};
-use model::{DirectoryTarget, Engine, Layout, Pattern, Stability, Target, Workload};
+use plimsoll_load::OpenOptions;
+use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::{DirectoryTarget, Engine, Layout, Pattern, Stability, Target, Workload};
+use plimsoll_runner::{READ_FILE, WRITE_FILE};
 use ratios::{Figures, Round};
-use runner::{READ_FILE, WRITE_FILE};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
@@ -74,7 +74,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         // Opened as `check` opens it.
         let target = DirectoryTarget { path: directory.path().to_owned() };
         let options = OpenOptions { engine: setting.engine, ..OpenOptions::default() };
-        let share = load::open(&Target::Directory(target), &options)?;
+        let share = plimsoll_load::open(&Target::Directory(target), &options)?;
         let mut trials = Trials::open(share, &cases)?;
         for case in &cases {
             let name = format!("{} {}, {}", case.pattern, case.block, setting.name);

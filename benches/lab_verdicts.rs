@@ -11,9 +11,9 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use lab::Need;
-use model::Study;
-use stats::verdict::{Side, Verdict};
+use plimsoll_lab::Need;
+use plimsoll_model::Study;
+use plimsoll_stats::verdict::{Side, Verdict};
 use std::error::Error;
 use std::time::Instant;
 use support::Plimsoll;
@@ -106,7 +106,7 @@ fn study(program: &Plimsoll, other: &str, seed: u32) -> Result<Study, serde_json
 impl Found {
     /// Counts a study of links whose rates have this ratio.
     fn add(&mut self, study: &Study, truth: f64) -> Result<(), &'static str> {
-        let findings = explain::findings(study);
+        let findings = plimsoll_explain::findings(study);
         let mut pairs = findings.workloads.iter().flat_map(|found| &found.pairs);
         let claim = pairs.next().and_then(|pair| pair.claim).ok_or("a study without a claim")?;
         let (Some(verdict), Some(interval)) = (claim.verdict, claim.ratio.interval) else {

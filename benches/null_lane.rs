@@ -5,9 +5,11 @@
 #[path = "support/trials.rs"]
 mod trials;
 
-use load::{NullShare, SystemClock};
-use model::units::{Bytes, GIB, KIB};
-use model::{Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload};
+use plimsoll_load::{NullShare, SystemClock};
+use plimsoll_model::units::{Bytes, GIB, KIB};
+use plimsoll_model::{
+    Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload,
+};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;

@@ -6,19 +6,19 @@
 #[path = "support/trials.rs"]
 mod trials;
 
-use host::reach::{Reach, Settings, Ssh};
-use lab::servers::{Sshd, SshdConfig};
-use lab::{Need, Stage};
-use load::OpenOptions;
-use model::units::{Bytes, KIB, MIB};
-use model::{
+use plimsoll_host::reach::{Reach, Settings, Ssh};
+use plimsoll_lab::servers::{Sshd, SshdConfig};
+use plimsoll_lab::{Need, Stage};
+use plimsoll_load::OpenOptions;
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
     DirectoryTarget, Engine, Layout, Measure, Metric, Pattern, Stability, Target, Workload,
 };
+use plimsoll_study::far::{Far, Program};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Instant;
-use study::far::{Far, Program};
 use trials::{Trials, options};
 
 const PAIRS: usize = 15;
@@ -54,7 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("carrying and starting the runner over ssh: {:.2} s", begun.elapsed().as_secs_f64());
     far.connect(&target, &open)?;
     let mut there = Trials::of(Box::new(far), workloads)?;
-    let mut here = Trials::open(load::open(&target, &open)?, workloads)?;
+    let mut here = Trials::open(plimsoll_load::open(&target, &open)?, workloads)?;
 
     let mut ratios = [Vec::new(), Vec::new()];
     for pair in 0..PAIRS {

@@ -9,15 +9,16 @@
 #[path = "support/trials.rs"]
 mod trials;
 
-use live::feed::Feed;
-use live::{Header, News, Told};
-use load::NullShare;
-use model::units::{Bytes, GIB, KIB};
-use model::{
-    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, TrialResult, Workload,
-};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use plimsoll_live::feed::Feed;
+use plimsoll_live::{Header, News, Told};
+use plimsoll_load::NullShare;
+use plimsoll_model::units::{Bytes, GIB, KIB};
+use plimsoll_model::{
+    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, TrialResult, Workload,
+};
+use plimsoll_study::Progress;
 use std::error::Error;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +29,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use study::Progress;
 use trials::Trials;
 
 const ROUNDS: usize = 60;
@@ -88,7 +88,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ("serve and a live page", &log_ratios[1], serving),
     ] {
         let share = cpu / all_cores;
-        let interval = stats::interval::ratio_interval(log_ratios, 0.95).ok_or("an interval")?;
+        let interval =
+            plimsoll_stats::interval::ratio_interval(log_ratios, 0.95).ok_or("an interval")?;
         let verdict = match (interval.low > 1.0 - GOAL, share < GOAL) {
             (true, true) => "within 1%",
             (false, true) => "CPU time within 1%, throughput not resolved to 1%",

@@ -7,15 +7,15 @@
 //!
 //! The probe is looked for as plimsoll does: `make probes` builds it, PLIMSOLL_PROBES names it.
 
-use host::probe::Programs;
-use host::proc_files::{FileKind, Sample};
-use host::reach::{Settings, Ssh};
-use host::watch::{Connect, Local, Probe, Remote};
-use host::{Ask, Shell, Watch};
-use lab::servers::{Dropbear, Sshd, SshdConfig};
-use lab::{Need, Stage};
-use load::SystemClock;
-use model::{Clock, WatchedBy};
+use plimsoll_host::probe::Programs;
+use plimsoll_host::proc_files::{FileKind, Sample};
+use plimsoll_host::reach::{Settings, Ssh};
+use plimsoll_host::watch::{Connect, Local, Probe, Remote};
+use plimsoll_host::{Ask, Shell, Watch};
+use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_lab::{Need, Stage};
+use plimsoll_load::SystemClock;
+use plimsoll_model::{Clock, WatchedBy};
 use std::error::Error;
 use std::path::PathBuf;
 use std::process::Command;

@@ -5,8 +5,8 @@
 mod studies;
 mod support;
 
-use lab::{Need, available};
-use model::Pattern;
+use plimsoll_lab::{Need, available};
+use plimsoll_model::Pattern;
 use serde_json::Value;
 use std::path::PathBuf;
 use studies::{TWO, measured, plain};
@@ -20,8 +20,11 @@ const LOOKS: &str = include_str!("support/looks.js");
 const CHARTS: usize = 1 + 5 * 7 + 2;
 
 /// The page that the program makes of a study.
-fn page_of(program: &Plimsoll, study: &model::Study) -> PathBuf {
-    record::Store::open(program.db()).unwrap().import(std::slice::from_ref(study)).unwrap();
+fn page_of(program: &Plimsoll, study: &plimsoll_model::Study) -> PathBuf {
+    plimsoll_record::Store::open(program.db())
+        .unwrap()
+        .import(std::slice::from_ref(study))
+        .unwrap();
     let page = program.home().join(format!("{}.html", study.id));
     program.run(&["report", &study.id.0, "--output", page.to_str().unwrap()]).expect(0);
     page

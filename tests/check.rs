@@ -2,10 +2,10 @@
 
 mod support;
 
-use lab::servers::{Export, Ganesha, GaneshaConfig};
-use lab::{Need, enter_or_skip};
-use model::units::Bytes;
-use model::{Flag, OpKind, Outcome, Pattern, StoredOn, Study};
+use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_lab::{Need, enter_or_skip};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Flag, OpKind, Outcome, Pattern, StoredOn, Study};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -119,7 +119,7 @@ fn plimsoll_reads_what_a_second_client_wrote() {
         .unwrap();
     assert!(copied.status.success(), "{}", String::from_utf8_lossy(&copied.stderr));
     let target = server.url("films").parse().unwrap();
-    let share = load::open(&target, &load::OpenOptions::default()).unwrap();
+    let share = plimsoll_load::open(&target, &plimsoll_load::OpenOptions::default()).unwrap();
     let read = share.namespace().unwrap().read_small("film", bytes.len() + 1).unwrap();
     assert!(read == bytes, "{} of {} bytes, or others", read.len(), bytes.len());
 }
@@ -147,7 +147,7 @@ fn the_published_layout_shares_one_file() {
     let directory = plain.path().to_str().unwrap();
     program.run(&with(&["check", directory, "--design=jonfk2024"], &SHORT)).expect(0);
     let study = program.latest();
-    assert!(study.trials.iter().all(|t| t.cell.workload.layout == model::Layout::Shared));
+    assert!(study.trials.iter().all(|t| t.cell.workload.layout == plimsoll_model::Layout::Shared));
     assert_sound(&study);
 }
 
@@ -260,8 +260,10 @@ fn the_stop_rule_and_the_cap() {
     let study = program.latest();
     let blocks = study.trials.len();
     match study.ended {
-        model::Ended::Done => assert!(blocks >= 6, "the pilot is six blocks"),
-        model::Ended::CapReached => assert!(ran.out.contains("cap reached"), "{}", ran.out),
+        plimsoll_model::Ended::Done => assert!(blocks >= 6, "the pilot is six blocks"),
+        plimsoll_model::Ended::CapReached => {
+            assert!(ran.out.contains("cap reached"), "{}", ran.out)
+        }
         ended => panic!("{ended:?}"),
     }
     assert!(blocks >= 1, "a study without a figure helps nobody");
@@ -288,7 +290,8 @@ fn sizes_adapt_to_the_space_that_there_is() {
         for targets in targets {
             let ran = program.run(&[&["check"][..], targets, &usual, mode].concat()).expect(0);
             let study = program.latest();
-            let complete = |trial: &model::Trial| trial.result.outcome == Outcome::Complete;
+            let complete =
+                |trial: &plimsoll_model::Trial| trial.result.outcome == Outcome::Complete;
             assert!(study.trials.iter().all(complete) && !study.trials.is_empty());
             let wanted = Bytes(1 << 30);
             let fitted = study.flags.iter().find_map(|flag| match flag {

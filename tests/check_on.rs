@@ -2,12 +2,12 @@
 
 mod support;
 
-use lab::servers::samba::PASSWORD;
-use lab::servers::{
+use plimsoll_lab::servers::samba::PASSWORD;
+use plimsoll_lab::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
-use lab::{Need, Stage, enter_or_skip};
-use model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
+use plimsoll_lab::{Need, Stage, enter_or_skip};
+use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -107,7 +107,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     assert_eq!(facts, [sshd.url()], "the client that is watched is that host");
     assert!(there.trials.iter().all(|t| t.loads.iter().all(|load| load.host == sshd.url())));
     assert_eq!(there.targets[0].protocol, here.targets[0].protocol);
-    assert!(there.flags.iter().all(|f| !matches!(f, model::Flag::SameMachine { .. })));
+    assert!(there.flags.iter().all(|f| !matches!(f, plimsoll_model::Flag::SameMachine { .. })));
     let from = format!("from {}", sshd.url());
     assert!(shown.contains(&from), "{from} in\n{shown}");
     assert!(std::fs::read_to_string(page).unwrap().contains(&from));
@@ -346,7 +346,9 @@ fn a_killed_runner_fails_its_trial_and_another_cleans_up() {
     run.assert_clean();
     let (_, study) = run.ended(1);
     assert!(lost(&study).contains("signal 9"), "{study:?}");
-    assert!(study.flags.iter().all(|flag| !matches!(flag, model::Flag::NotCleaned { .. })));
+    assert!(
+        study.flags.iter().all(|flag| !matches!(flag, plimsoll_model::Flag::NotCleaned { .. }))
+    );
 }
 
 #[test]
@@ -377,13 +379,13 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
 
 #[test]
 fn a_link_that_falls_silent_is_given_up_by_both_sides() {
-    if !lab::available(Need::Nftables) {
+    if !plimsoll_lab::available(Need::Nftables) {
         return;
     }
     let Some(mut run) = under_way() else { return };
     run.stage.drop_port(run.sshd.port()).unwrap();
     // Nobody is told that the other is gone.
-    let patience = runner::wire::SILENCE * 3;
+    let patience = plimsoll_runner::wire::SILENCE * 3;
     let begun = std::time::Instant::now();
     let waited = |what: &str, done: &mut dyn FnMut() -> bool| {
         while !done() {

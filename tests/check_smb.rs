@@ -2,11 +2,11 @@
 
 mod support;
 
-use lab::servers::samba::{Encryption, PASSWORD, Signing};
-use lab::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use lab::{Need, Stage, enter_or_skip};
-use load::{OpenOptions, Passwords};
-use model::{Stability, Study};
+use plimsoll_lab::servers::samba::{Encryption, PASSWORD, Signing};
+use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_lab::{Need, Stage, enter_or_skip};
+use plimsoll_load::{OpenOptions, Passwords};
+use plimsoll_model::{Stability, Study};
 use std::collections::HashSet;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
 use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
@@ -96,7 +96,7 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
         assert!(workload.pattern.reads() && !workload.pattern.writes());
         let unit = workload.block.0 * 4;
         assert_eq!(workload.size.0, ((9 << 20) + 12_345) / unit * unit, "as much as there is");
-        let reads = &trial.result.ops[&model::OpKind::Read];
+        let reads = &trial.result.ops[&plimsoll_model::OpKind::Read];
         assert!(reads.count > 0 && reads.errors.is_empty(), "{reads:?}");
         assert_eq!(reads.bytes, reads.count * workload.block.0);
     }
@@ -265,7 +265,7 @@ fn plimsoll_reads_what_a_second_client_wrote() {
     };
     for protection in ["sign=on", "encrypt=on"] {
         let target = format!("{}?{protection}", server.url("films")).parse().unwrap();
-        let share = load::open(&target, &options).unwrap();
+        let share = plimsoll_load::open(&target, &options).unwrap();
         let read = share.namespace().unwrap().read_small("film", bytes.len() + 1).unwrap();
         assert!(read == bytes, "{} of {} bytes, or others", read.len(), bytes.len());
     }

@@ -4,9 +4,11 @@
 
 mod support;
 
-use lab::servers::samba::PASSWORD;
-use lab::servers::{BuiltinServer, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use lab::{Need, enter_or_skip};
+use plimsoll_lab::servers::samba::PASSWORD;
+use plimsoll_lab::servers::{
+    BuiltinServer, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare,
+};
+use plimsoll_lab::{Need, enter_or_skip};
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr};
 use std::time::Duration;

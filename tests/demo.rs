@@ -2,7 +2,7 @@
 
 mod support;
 
-use model::{Ended, Outcome, Study};
+use plimsoll_model::{Ended, Outcome, Study};
 use support::{Plimsoll, listing};
 
 #[test]

@@ -4,11 +4,11 @@
 mod probe_support;
 mod support;
 
-use host::probe::Machine;
-use lab::servers::Dropbear;
-use lab::{Need, Stage, enter_or_skip};
-use model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part, ReadBy};
-use model::{Cause, Ended};
+use plimsoll_host::probe::Machine;
+use plimsoll_lab::servers::Dropbear;
+use plimsoll_lab::{Need, Stage, enter_or_skip};
+use plimsoll_model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part, ReadBy};
+use plimsoll_model::{Cause, Ended};
 use probe_support::emulated::{ALL, Emulated};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -26,12 +26,12 @@ const NOWHERE: &str = "--probe-dir=/proc";
 #[track_caller]
 fn record(ran: &Ran) -> Device {
     let device = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
-    record::device_from_json(&ran.out).expect("what is exported reads back");
+    plimsoll_record::device_from_json(&ran.out).expect("what is exported reads back");
     device
 }
 
 #[track_caller]
-fn part(device: &Device, part: Part) -> &model::device::PartRecord {
+fn part(device: &Device, part: Part) -> &plimsoll_model::device::PartRecord {
     let found = device.parts.iter().find(|record| record.part == part);
     found.unwrap_or_else(|| panic!("no part {part} in {:?}", device.parts))
 }

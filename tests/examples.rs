@@ -3,9 +3,9 @@
 
 mod support;
 
-use lab::{Need, available};
-use model::{Measure, Metric, OpKind, Outcome, Pattern, Study};
-use stats::verdict::{Side, Verdict};
+use plimsoll_lab::{Need, available};
+use plimsoll_model::{Measure, Metric, OpKind, Outcome, Pattern, Study};
+use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -51,7 +51,7 @@ fn studies(beds: &Beds) -> Vec<Study> {
 /// The verdict on a target against the first.
 #[track_caller]
 fn verdict(study: &Study, pattern: Pattern, target: usize) -> Verdict {
-    let findings = explain::findings(study);
+    let findings = plimsoll_explain::findings(study);
     let found = findings.workloads.iter().find(|found| found.workload.pattern == pattern);
     let pair = found.and_then(|found| found.pairs.iter().find(|pair| pair.b == target));
     let verdict = pair.and_then(|pair| pair.claim).and_then(|claim| claim.verdict);
@@ -104,7 +104,7 @@ fn readers_and_blocks_on_one_server() {
         let (a, b) = (&studies[a], &studies[b]);
         let (_, page) = out.split_once(&format!("A: {} of", a.id.0)).expect("the comparison");
         assert!(page.contains(&format!("B: {} of", b.id.0)), "{out}");
-        let across = explain::across(a, b);
+        let across = plimsoll_explain::across(a, b);
         assert!(across.counterparts[0].claim.is_some_and(|claim| claim.verdict.is_some()));
     }
     assert_eq!(out.matches("B / A").count(), 3, "{out}");
@@ -193,7 +193,7 @@ fn nfs_and_smb_of_one_server() {
             trials.all(|t| t.mount.as_ref().is_some_and(|m| m.file_system.starts_with(system)))
         );
     }
-    for found in explain::findings(study).workloads {
+    for found in plimsoll_explain::findings(study).workloads {
         verdict(study, found.workload.pattern, 1);
     }
 }

@@ -19,7 +19,7 @@ const NAME: &str = "/\u{1b}[2J\u{1b}[31m\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200f}\u
 
 #[track_caller]
 fn assert_harmless(text: &str) {
-    assert_eq!(model::printable_lines(text), text);
+    assert_eq!(plimsoll_model::printable_lines(text), text);
     assert!(!text.contains("\n next: rm"), "{text}");
 }
 
@@ -100,7 +100,7 @@ fn names_of_files_do_not_steer_the_terminal() {
     for words in [&["check", "x", &size][..], &["check", "x", &format!("--{name}")], &[&name]] {
         let ran = program.run(words).expect(2);
         assert!(ran.err.contains("next: rm"), "{ran:?}");
-        assert_eq!(model::printable_lines(&ran.err), ran.err);
+        assert_eq!(plimsoll_model::printable_lines(&ran.err), ran.err);
     }
 }
 

@@ -8,7 +8,7 @@ mod labs {
     mod told;
 }
 
-use lab::Need;
+use plimsoll_lab::Need;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ rate = "100Mbit/s"
 "#;
 
 fn namespaces() -> bool {
-    [Need::Namespaces, Need::Nftables, Need::Ping].into_iter().all(lab::available)
+    [Need::Namespaces, Need::Nftables, Need::Ping].into_iter().all(plimsoll_lab::available)
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_lab_goes_up_is_entered_and_goes_down() {
 
 #[test]
 fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
-    if !namespaces() || !lab::available(Need::Ganesha) {
+    if !namespaces() || !plimsoll_lab::available(Need::Ganesha) {
         return;
     }
     let beds = Beds::new();
@@ -178,7 +178,10 @@ fn rules_are_loaded_or_the_lab_is_not_there() {
 
 #[test]
 fn a_switch_joins_three_and_samba_serves_them() {
-    if !namespaces() || !lab::available(Need::Samba) || !lab::available(Need::Smbclient) {
+    if !namespaces()
+        || !plimsoll_lab::available(Need::Samba)
+        || !plimsoll_lab::available(Need::Smbclient)
+    {
         return;
     }
     let beds = Beds::new();
@@ -366,7 +369,7 @@ fn a_lab_goes_down_whatever_is_written_of_it() {
 /// Packages that never come are not waited for.
 #[test]
 fn ctrl_c_ends_the_making_of_an_image() {
-    if !namespaces() || !lab::available(Need::Machines) {
+    if !namespaces() || !plimsoll_lab::available(Need::Machines) {
         return;
     }
     let beds = Beds::new();
@@ -411,6 +414,6 @@ fn the_example_on_the_page_is_a_lab() {
     let page = fs::read_to_string(page).unwrap();
     let (_, example) = page.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    let plan = lab::bed::Plan::read(example, "docs/lab.md").unwrap();
+    let plan = plimsoll_lab::bed::Plan::read(example, "docs/lab.md").unwrap();
     assert!(plan.hosts.len() >= 5 && plan.links.len() >= 3);
 }

@@ -2,9 +2,9 @@
 
 mod support;
 
-use lab::servers::samba::{PASSWORD, USER};
-use lab::servers::{Samba, SambaConfig, SambaShare};
-use lab::{Need, Stage, enter_or_skip};
+use plimsoll_lab::servers::samba::{PASSWORD, USER};
+use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_lab::{Need, Stage, enter_or_skip};
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -7,13 +7,13 @@ mod support;
 use studies::{TWO, measured};
 use support::{Plimsoll, listing};
 
-fn store_of(studies: &[model::Study]) -> Plimsoll {
+fn store_of(studies: &[plimsoll_model::Study]) -> Plimsoll {
     let program = Plimsoll::new();
-    record::Store::open(program.db()).unwrap().import(studies).unwrap();
+    plimsoll_record::Store::open(program.db()).unwrap().import(studies).unwrap();
     program
 }
 
-fn two_studies() -> [model::Study; 2] {
+fn two_studies() -> [plimsoll_model::Study; 2] {
     let (first, mut second) = (measured(&TWO, 3), measured(&TWO, 3));
     second.id.0 = "5eed0002".into();
     second.started_unix_seconds += 86_400;
@@ -97,10 +97,10 @@ fn redaction_reaches_every_format() {
 #[test]
 fn a_store_that_is_being_written() {
     let [first, mut open] = two_studies();
-    open.ended = model::Ended::Open;
+    open.ended = plimsoll_model::Ended::Open;
     let trials = std::mem::take(&mut open.trials);
     let program = store_of(&[first]);
-    let store = record::Store::open(program.db()).unwrap();
+    let store = plimsoll_record::Store::open(program.db()).unwrap();
     store.begin(&open).unwrap();
     for (i, trial) in trials.iter().enumerate() {
         store.add_trial(&open.id, trial).unwrap();

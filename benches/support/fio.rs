@@ -1,7 +1,7 @@
 //! One run of fio, told to do what a trial does.
 
 use crate::ratios::Figures;
-use model::{Layout, Pattern, Workload};
+use plimsoll_model::{Layout, Pattern, Workload};
 use serde_json::Value;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};

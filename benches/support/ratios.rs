@@ -1,7 +1,7 @@
 //! What rounds of a trial and two runs of the peer say: medians of ratios, and how far single
 //! pairs spread.
 
-use model::{Measure, Metric, TrialResult};
+use plimsoll_model::{Measure, Metric, TrialResult};
 use std::error::Error;
 use std::fmt;
 

@@ -1,9 +1,9 @@
 //! Trials as `plimsoll check` runs them: the same runner and figures, in this process, without the
 //! idle baseline before them and the store behind them.
 
-use load::{Share, SystemClock};
-use model::{Event, Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
-use runner::{Drive, Runner, RunnerOptions};
+use plimsoll_load::{Share, SystemClock};
+use plimsoll_model::{Event, Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
+use plimsoll_runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::Duration;
 

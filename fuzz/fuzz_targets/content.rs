@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use load::{Content, ContentWriter, FileId, Span};
+use plimsoll_load::{Content, ContentWriter, FileId, Span};
 use std::sync::{LazyLock, Mutex};
 
 static CONTENT: LazyLock<Content> = LazyLock::new(|| Content::new(7));

@@ -8,10 +8,10 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    if let Ok(study) = record::from_json(&text)
-        && let Ok(written) = record::to_json(&study)
+    if let Ok(study) = plimsoll_record::from_json(&text)
+        && let Ok(written) = plimsoll_record::to_json(&study)
     {
-        assert_eq!(record::to_json(&record::from_json(&written).unwrap()).unwrap(), written);
+        assert_eq!(plimsoll_record::to_json(&plimsoll_record::from_json(&written).unwrap()).unwrap(), written);
     }
     common::import(&text);
 });

@@ -5,5 +5,5 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((piece, feed)) = data.split_first() else { return };
-    live::fuzzing::feed(feed, usize::from(*piece) * 16);
+    plimsoll_live::fuzzing::feed(feed, usize::from(*piece) * 16);
 });

@@ -3,8 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use model::units::Bytes;
-use model::{HostName, Metric, Pattern, Target};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{HostName, Metric, Pattern, Target};
 use std::fmt::{Debug, Display};
 use std::str::FromStr;
 
@@ -28,5 +28,5 @@ fuzz_target!(|data: &[u8]| {
     same::<Pattern>(&text);
     same::<Metric>(&text);
     let _ = text.parse::<Bytes>();
-    let _ = model::units::parse_duration(&text);
+    let _ = plimsoll_model::units::parse_duration(&text);
 });

@@ -2,9 +2,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::nfs3::{CreateArguments, MakeDirectoryArguments, SetAttributesArguments};
-use nfs::rpc::CallHeader;
-use nfs::xdr::{decode_all, encode_all};
+use plimsoll_nfs::nfs3::{CreateArguments, MakeDirectoryArguments, SetAttributesArguments};
+use plimsoll_nfs::rpc::CallHeader;
+use plimsoll_nfs::xdr::{decode_all, encode_all};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(header) = decode_all::<CallHeader>(data) {

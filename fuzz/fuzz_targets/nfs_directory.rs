@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::nfs3::{Page, PageEntry, PagePlus, Reply};
-use nfs::xdr::{decode_all, encode_all};
+use plimsoll_nfs::nfs3::{Page, PageEntry, PagePlus, Reply};
+use plimsoll_nfs::xdr::{decode_all, encode_all};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(Reply(Ok(page))) = decode_all::<Reply<Page<PageEntry>>>(data) {

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::portmap::{Answer, Query};
-use nfs::xdr::{decode_all, encode_all};
+use plimsoll_nfs::portmap::{Answer, Query};
+use plimsoll_nfs::xdr::{decode_all, encode_all};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(answer) = decode_all::<Answer>(data) {

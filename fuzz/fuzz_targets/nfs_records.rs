@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::rpc::RecordBuffer;
+use plimsoll_nfs::rpc::RecordBuffer;
 
 const LIMIT: usize = 4096;
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::rpc::open_reply;
+use plimsoll_nfs::rpc::open_reply;
 
 fuzz_target!(|data: &[u8]| {
     if let Ok((xid, outcome)) = open_reply(data) {

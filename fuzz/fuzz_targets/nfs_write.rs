@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nfs::nfs3::{CommitOk, Reply, WriteOk};
-use nfs::xdr::{decode_all, encode_all};
+use plimsoll_nfs::nfs3::{CommitOk, Reply, WriteOk};
+use plimsoll_nfs::xdr::{decode_all, encode_all};
 
 fuzz_target!(|data: &[u8]| {
     if let Ok(reply) = decode_all::<Reply<WriteOk>>(data) {

@@ -3,7 +3,7 @@
 //! output from errors.
 #![no_main]
 
-use host::reach::fuzzing;
+use plimsoll_host::reach::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -2,21 +2,21 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use report::Paper;
+use plimsoll_report::Paper;
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
-    if let Ok(study) = record::from_json(&text) {
+    if let Ok(study) = plimsoll_record::from_json(&text) {
         let studies = [study];
         show(&Paper::new(&studies));
         let [study] = studies;
-        let _ = report::redact(&study, &["secret".into()]);
-        let _ = record::to_csv(&study);
+        let _ = plimsoll_report::redact(&study, &["secret".into()]);
+        let _ = plimsoll_record::to_csv(&study);
     }
-    if let Ok(device) = record::device_from_json(&text) {
+    if let Ok(device) = plimsoll_record::device_from_json(&text) {
         show(&Paper::of_device(&device));
-        let _ = report::redact_device(&device, &["secret".into()]);
-        let _ = record::devices_to_csv(&[device]);
+        let _ = plimsoll_report::redact_device(&device, &["secret".into()]);
+        let _ = plimsoll_record::devices_to_csv(&[device]);
     }
 });
 

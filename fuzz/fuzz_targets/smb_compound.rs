@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     if let Some(prefix) = data.first_chunk() {
-        smb::fuzzing::frame(*prefix);
+        plimsoll_smb::fuzzing::frame(*prefix);
     }
-    smb::fuzzing::compound(data);
+    plimsoll_smb::fuzzing::compound(data);
 });

@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use smb::fuzzing::frames;
+use plimsoll_smb::fuzzing::frames;
 
 const LIMIT: usize = 4096;
 
@@ -13,6 +13,6 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(found, frames(stream, usize::MAX, LIMIT));
     for frame in found.into_iter().flatten() {
         assert!(frame.len() <= LIMIT);
-        smb::fuzzing::compound(&frame);
+        plimsoll_smb::fuzzing::compound(&frame);
     }
 });

@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    smb::fuzzing::write(data);
-    smb::fuzzing::query_info(data);
-    smb::fuzzing::ioctl(data);
+    plimsoll_smb::fuzzing::write(data);
+    plimsoll_smb::fuzzing::query_info(data);
+    plimsoll_smb::fuzzing::ioctl(data);
 });

@@ -6,5 +6,5 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((piece, said)) = data.split_first() else { return };
-    smb::fuzzing::pipe(said, usize::from(*piece));
+    plimsoll_smb::fuzzing::pipe(said, usize::from(*piece));
 });

@@ -9,7 +9,7 @@ mod peer;
 
 use libfuzzer_sys::fuzz_target;
 use peer::{EVERY_PROTECTION, How, Lie, Manners, Protection, content};
-use smb::{
+use plimsoll_smb::{
     Access, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, Pipeline,
     PipelineOptions,
 };

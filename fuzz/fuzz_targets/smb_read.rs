@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| smb::fuzzing::read(data));
+fuzz_target!(|data: &[u8]| plimsoll_smb::fuzzing::read(data));

@@ -5,7 +5,7 @@
 #[path = "../../crates/smb/tests/support/session.rs"]
 mod session;
 
-use lab::servers::liar::{Liar, Transcript, Wire};
+use plimsoll_lab::servers::liar::{Liar, Transcript, Wire};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 
@@ -16,6 +16,6 @@ const LIMIT: Duration = Duration::from_secs(2);
 fuzz_target!(|data: &[u8]| {
     let transcript = Transcript::from_bytes(data);
     let liar = Liar::start(Wire::Smb, transcript, Some(PATIENCE)).expect("a port");
-    let options = smb::Options { call_timeout: LIMIT, ..smb::Options::default() };
+    let options = plimsoll_smb::Options { call_timeout: LIMIT, ..smb::Options::default() };
     session::run(liar.address(), &options);
 });

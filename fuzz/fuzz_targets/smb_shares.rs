@@ -4,6 +4,6 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    smb::fuzzing::shares(data);
-    smb::fuzzing::challenge(data);
+    plimsoll_smb::fuzzing::shares(data);
+    plimsoll_smb::fuzzing::challenge(data);
 });

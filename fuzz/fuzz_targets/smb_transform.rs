@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use smb::{Cipher, Sealer, TRANSFORM_HEADER};
+use plimsoll_smb::{Cipher, Sealer, TRANSFORM_HEADER};
 
 const KEY: [u8; 32] = [0x5a; 32];
 const CIPHERS: [Cipher; 4] =

@@ -2,14 +2,17 @@
 
 use super::super::support::{self, beds::Beds};
 use super::super::{PAIR, namespaces};
-use lab::Need;
+use plimsoll_lab::Need;
 use std::fs;
 use std::process::{Command, Stdio};
 
 /// What Samba runs in a namespace runs as root of this machine.
 #[test]
 fn a_lab_file_of_a_stranger_runs_nothing_here() {
-    if !namespaces() || !lab::available(Need::Samba) || !lab::available(Need::Smbclient) {
+    if !namespaces()
+        || !plimsoll_lab::available(Need::Samba)
+        || !plimsoll_lab::available(Need::Smbclient)
+    {
         return;
     }
     let beds = Beds::new();

@@ -117,13 +117,13 @@ impl Plimsoll {
     }
 
     /// The newest study, as exported.
-    pub fn latest(&self) -> model::Study {
+    pub fn latest(&self) -> plimsoll_model::Study {
         self.exported("latest").expect("the store is not empty")
     }
 
     /// A study by its id, or the `latest`, as exported; `None` where the store is empty.
     #[track_caller]
-    pub fn exported(&self, reference: &str) -> Option<model::Study> {
+    pub fn exported(&self, reference: &str) -> Option<plimsoll_model::Study> {
         let ran = self.run(&["export", reference, "--json"]);
         if ran.code == Some(2) && ran.err.contains("the store is empty") {
             return None;

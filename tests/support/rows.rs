@@ -1,7 +1,7 @@
 //! Tables of what can be wrong outside, and what must be said about it.
 
 use super::{Plimsoll, Ran};
-use model::Outcome;
+use plimsoll_model::Outcome;
 use std::time::{Duration, Instant};
 
 const SHORT: [&str; 4] = ["--size=8MiB", "--repeats=1", "--time=200ms", "--quiet"];
@@ -50,12 +50,12 @@ pub fn assert_rows(program: &Plimsoll, rows: Vec<Row>) {
 /// Trials kept so far.
 pub fn trials(program: &Plimsoll) -> usize {
     let ran = program.run(&["export", "latest"]);
-    serde_json::from_str::<model::Study>(&ran.out).map_or(0, |s| s.trials.len())
+    serde_json::from_str::<plimsoll_model::Study>(&ran.out).map_or(0, |s| s.trials.len())
 }
 
 /// Whether a trial has failed.
 pub fn failed(program: &Plimsoll) -> bool {
     let ran = program.run(&["export", "latest"]);
-    serde_json::from_str::<model::Study>(&ran.out)
+    serde_json::from_str::<plimsoll_model::Study>(&ran.out)
         .is_ok_and(|s| s.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. })))
 }

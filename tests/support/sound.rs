@@ -1,6 +1,6 @@
 //! What a study must be, whatever was measured.
 
-use model::{Measure, Metric, OpKind, Outcome, Side, Study};
+use plimsoll_model::{Measure, Metric, OpKind, Outcome, Side, Study};
 use std::collections::HashSet;
 
 /// Arguments of a study that takes seconds and has all that a long one has.

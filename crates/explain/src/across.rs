@@ -3,11 +3,11 @@
 
 use crate::gather::{self, Gathered};
 use crate::pair::{Claim, Ratio, THROUGHPUT};
-use model::{Metric, Pattern, Study, Trial, Workload};
-use stats::family::adjusted_confidence;
-use stats::fieller;
-use stats::verdict::Verdict;
-use stats::welch;
+use plimsoll_model::{Metric, Pattern, Study, Trial, Workload};
+use plimsoll_stats::family::adjusted_confidence;
+use plimsoll_stats::fieller;
+use plimsoll_stats::verdict::Verdict;
+use plimsoll_stats::welch;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 /// Study B against study A.
@@ -116,7 +116,7 @@ fn logs(trials: &[&Trial], metric: Metric) -> Vec<f64> {
 }
 
 fn ratio(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
-    let mean = |logs: &[f64]| stats::interval::mean(logs);
+    let mean = |logs: &[f64]| plimsoll_stats::interval::mean(logs);
     let difference = mean(&b)? - mean(&a)?;
     let ratio = Ratio::new(&[difference], welch::ratio_interval(&a, &b, confidence))?;
     Some(Ratio { blocks: a.len() + b.len(), ..ratio })

@@ -4,7 +4,7 @@ use crate::gather::{self, Gathered};
 use crate::hosts::{self, HostFindings};
 use crate::pair::{Reckoning, THROUGHPUT};
 use crate::{Level, Pair};
-use model::{Metric, Outcome, Rule, Study, Workload};
+use plimsoll_model::{Metric, Outcome, Rule, Study, Workload};
 use std::collections::BTreeMap;
 
 /// What a study says.

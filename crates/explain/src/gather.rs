@@ -1,6 +1,6 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
-use model::{Cell, Metric, Origin, Outcome, Study, Trial, Workload};
+use plimsoll_model::{Cell, Metric, Origin, Outcome, Study, Trial, Workload};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The trials of a study by cell.

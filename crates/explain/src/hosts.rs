@@ -1,8 +1,8 @@
 //! Where the CPU time of every watched host went, and what an operation cost it.
 
 use crate::gather::Gathered;
-use model::{CpuTimes, HostLoad, Study, Trial, Workload};
-use stats::interval::{Interval, t_interval};
+use plimsoll_model::{CpuTimes, HostLoad, Study, Trial, Workload};
+use plimsoll_stats::interval::{Interval, t_interval};
 
 /// One trial tells nothing of how the idle baseline varies. What it cost is above idle if it is more
 /// than so much of the baseline, and more than so many seconds: two ticks.

@@ -1,6 +1,6 @@
 //! One figure over the blocks of a study.
 
-use stats::interval::{Interval, mean, t_interval};
+use plimsoll_stats::interval::{Interval, mean, t_interval};
 
 /// How a figure was averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use crate::gather::{self, Gathered};
 use crate::pair::{Reckoning, THROUGHPUT};
-use model::{Rule, Study, Workload};
+use plimsoll_model::{Rule, Study, Workload};
 
 /// Blocks that the stop rule asks for under one workload.
 #[derive(Clone, Debug, PartialEq, Eq)]

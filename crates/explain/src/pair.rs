@@ -1,13 +1,13 @@
 //! One target against the first, under one workload.
 
 use crate::gather::{self, Gathered};
-use model::{Measure, Metric, Rule, Study, Trial, Workload};
-use stats::family::adjusted_confidence;
-use stats::fieller::{self, Quotient};
-use stats::interval::{Interval, mean, ratio_interval, t_interval};
-use stats::sign_flip;
-use stats::stein::Stein;
-use stats::verdict::{Verdict, more_blocks_to_resolve};
+use plimsoll_model::{Measure, Metric, Rule, Study, Trial, Workload};
+use plimsoll_stats::family::adjusted_confidence;
+use plimsoll_stats::fieller::{self, Quotient};
+use plimsoll_stats::interval::{Interval, mean, ratio_interval, t_interval};
+use plimsoll_stats::sign_flip;
+use plimsoll_stats::stein::Stein;
+use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
 use std::collections::BTreeMap;
 
 /// The metric that verdicts are about.
@@ -191,7 +191,7 @@ impl Reckoning {
     pub(crate) fn family_interval(&self, values: &[f64]) -> Option<Interval> {
         match self.stein() {
             Some(stein) => stein.interval(values),
-            None => stats::interval::t_interval(values, self.family_confidence),
+            None => plimsoll_stats::interval::t_interval(values, self.family_confidence),
         }
     }
 

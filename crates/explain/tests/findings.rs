@@ -4,14 +4,14 @@
 mod any_study;
 mod support;
 
-use explain::{Scale, across, blocks_needed, findings};
-use model::units::Bytes;
-use model::{CpuTimes, HostLoad, Series, Window};
-use model::{Measure, Metric, Outcome, Pattern, Rule, Study};
+use plimsoll_explain::{Scale, across, blocks_needed, findings};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{CpuTimes, HostLoad, Series, Window};
+use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
+use plimsoll_stats::fieller::{self, Quotient};
+use plimsoll_stats::stein::Stein;
+use plimsoll_stats::verdict::{Side, Verdict};
 use proptest::prelude::*;
-use stats::fieller::{self, Quotient};
-use stats::stein::Stein;
-use stats::verdict::{Side, Verdict};
 use support::{add, add_blocks, empty, fail};
 
 const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
@@ -300,7 +300,7 @@ fn two_studies_are_matched_by_what_was_measured() {
 /// Two runs of one target and one of the other, as another tool's output has them.
 fn imported() -> Study {
     let mut study = empty(&TWO, &[READ]);
-    study.origin = model::Origin::Imported { tool: "fio-3.36".into() };
+    study.origin = plimsoll_model::Origin::Imported { tool: "fio-3.36".into() };
     for (target, rate) in [(0, 1e8), (0, 4e8), (1, 3e8)] {
         add(&mut study, 0, target, READ, rate);
     }
@@ -339,7 +339,7 @@ fn a_record_that_names_very_much_costs_what_it_holds() {
     let workload = study.trials[0].cell.workload.clone();
     study.targets = vec![Default::default(); 20_000];
     study.plan.workloads = (1..=20_000)
-        .map(|size| model::Workload { size: Bytes(size), ..workload.clone() })
+        .map(|size| plimsoll_model::Workload { size: Bytes(size), ..workload.clone() })
         .collect();
     let found = findings(&study);
     assert_eq!(found.workloads.len(), 20_001);

@@ -2,8 +2,8 @@
 
 mod probe_support;
 
-use host::probe::{FileKind, Machine, Placed, Request, Status};
-use model::Cause;
+use plimsoll_host::probe::{FileKind, Machine, Placed, Request, Status};
+use plimsoll_model::Cause;
 use probe_support::{LONG, alone, kill, local, processes_with, programs, run, soon};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -271,7 +271,7 @@ fn forbid_programs(path: &str) {
 
 #[test]
 fn directories_that_will_not_do_are_passed_over_and_named() {
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     let programs = programs();
     // Of this stage's own, since other tests use the one that all see.
     let _shared = stage.tmpfs("/dev/shm", 4 << 20).unwrap();

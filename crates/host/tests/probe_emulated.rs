@@ -2,7 +2,7 @@
 
 mod probe_support;
 
-use host::probe::{FileKind, Placed, Request};
+use plimsoll_host::probe::{FileKind, Placed, Request};
 use probe_support::emulated::{ALL, Emulated};
 use probe_support::{LONG, local, only, run};
 use std::time::Instant;

@@ -2,9 +2,9 @@
 
 mod probe_support;
 
-use host::probe::{Placed, Request};
-use host::reach::{Channel, Local, Output, Reach};
-use model::{Cause, Failure};
+use plimsoll_host::probe::{Placed, Request};
+use plimsoll_host::reach::{Channel, Local, Output, Reach};
+use plimsoll_model::{Cause, Failure};
 use probe_support::{Impostor, LONG, programs, run};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

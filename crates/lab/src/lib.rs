@@ -4,8 +4,8 @@
 //! A server test reads:
 //! ```no_run
 //! # fn test() {
-//! use lab::servers::{Export, Ganesha, GaneshaConfig};
-//! let stage = lab::enter_or_skip!(lab::Need::Ganesha);
+//! use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
+//! let stage = plimsoll_lab::enter_or_skip!(plimsoll_lab::Need::Ganesha);
 //! let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
 //! let url = server.url("data");
 //! # }

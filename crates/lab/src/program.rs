@@ -1,7 +1,7 @@
 //! Finding and running other programs.
 
 use crate::Error;
-use host::child;
+use plimsoll_host::child;
 use std::path::{Path, PathBuf};
 
 /// Where daemons live; not in the search path of ordinary users.

@@ -6,9 +6,9 @@
 //! parallel.
 
 use crate::{Error, Need, program};
-use host::child;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, setns, unshare};
+use plimsoll_host::child;
 use std::fs::{self, File};
 use std::marker::PhantomData;
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -101,7 +101,7 @@ impl Stage {
 
 /// Enters a [`Stage`], or returns from the test where the machine lacks what it takes.
 ///
-/// `let stage = lab::enter_or_skip!(lab::Need::Ganesha, lab::Need::Libnfs);`
+/// `let stage = plimsoll_lab::enter_or_skip!(plimsoll_lab::Need::Ganesha, plimsoll_lab::Need::Libnfs);`
 #[macro_export]
 macro_rules! enter_or_skip {
     ($($need:expr),* $(,)?) => {

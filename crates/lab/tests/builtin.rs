@@ -6,12 +6,12 @@ mod client;
 mod support;
 
 use client::Client;
-use lab::Need;
-use lab::servers::BuiltinServer;
-use lab::servers::builtin::EXPORT;
 use nfs3_server::nfs3_types::nfs3::{
     Nfs3Option, createhow3, createverf3, ftype3, nfs_fh3, nfsstat3, sattr3, stable_how,
 };
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::BuiltinServer;
+use plimsoll_lab::servers::builtin::EXPORT;
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpStream};
@@ -36,7 +36,7 @@ const UNCHECKED: fn() -> createhow3 = || createhow3::UNCHECKED(sattr3::default()
 
 #[test]
 fn bytes_pass_both_ways_through_libnfs() {
-    if !lab::available(Need::Libnfs) {
+    if !plimsoll_lab::available(Need::Libnfs) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
@@ -202,7 +202,7 @@ fn a_long_directory_is_read_page_by_page_while_it_shrinks() {
 
 #[test]
 fn a_full_disk_is_reported() {
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     let mounted = stage.tmpfs("/run/small", 1 << 20).unwrap();
     let server = BuiltinServer::start(mounted.path()).unwrap();
     let mut client = Client::connect(server.port());

@@ -7,9 +7,9 @@ mod client;
 mod support;
 
 use client::Client;
-use lab::servers::BuiltinServer;
-use lab::servers::builtin::EXPORT;
 use nfs3_server::nfs3_types::nfs3::{Nfs3Option, createhow3, nfsstat3, sattr3, stable_how};
+use plimsoll_lab::servers::BuiltinServer;
+use plimsoll_lab::servers::builtin::EXPORT;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;

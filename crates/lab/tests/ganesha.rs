@@ -2,8 +2,8 @@
 
 mod support;
 
-use lab::Need;
-use lab::servers::{Export, Ganesha, GaneshaConfig, Squash};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig, Squash};
 use std::fs;
 use std::process::Command;
 use support::{nfs_cat, nfs_cp, pattern, tool};
@@ -15,7 +15,7 @@ fn exported() -> String {
 
 #[test]
 fn exports_are_listed_and_bytes_pass_both_ways() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Showmount, Need::Libnfs);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Showmount, Need::Libnfs);
     let names = ["data", "Musik für Ärzte"];
     let exports = names.map(Export::directory).into_iter().chain([Export::memory("memory")]);
     let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
@@ -40,7 +40,7 @@ fn exports_are_listed_and_bytes_pass_both_ways() {
 
 #[test]
 fn urls_are_escaped_and_carry_ports_where_asked() {
-    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
     let config = GaneshaConfig::new([Export::directory("a"), Export::directory("Ä b")]);
     let server = Ganesha::start(&stage, config).unwrap();
     assert_eq!(server.url("a"), "nfs://127.0.0.1/run/export/a");
@@ -53,7 +53,7 @@ fn urls_are_escaped_and_carry_ports_where_asked() {
 
 #[test]
 fn access_of_an_export_is_kept() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let exports = [
         Export::directory("open"),
         Export::directory("read only").read_only(),
@@ -80,7 +80,7 @@ fn owner(path: &str) -> u32 {
 
 #[test]
 fn a_privileged_port_is_asked_for() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let exports = [Export::directory("open"), Export::directory("guarded").privileged_port()];
     let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
     let list = |export| {
@@ -95,7 +95,7 @@ fn a_privileged_port_is_asked_for() {
 
 #[test]
 fn files_outlive_a_crash_and_an_orderly_stop() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let config = GaneshaConfig::one(Export::directory("data"));
     let mut server = Ganesha::start(&stage, config).unwrap();
     let url = server.libnfs_url("data", "file");
@@ -114,7 +114,7 @@ fn files_outlive_a_crash_and_an_orderly_stop() {
 
 #[test]
 fn a_frozen_server_answers_once_thawed() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     fs::write("/run/export/data/file", b"late").unwrap();
     server.freeze().unwrap();
@@ -128,7 +128,7 @@ fn a_frozen_server_answers_once_thawed() {
 
 #[test]
 fn a_server_that_cannot_start_shows_its_log() {
-    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
     let taken = std::net::TcpListener::bind(("127.0.0.1", 20049)).unwrap();
     let error = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("a"))).unwrap_err();
     assert!(error.to_string().contains("Cannot bind"), "{error}");

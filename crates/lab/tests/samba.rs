@@ -2,9 +2,9 @@
 
 mod support;
 
-use lab::Need;
-use lab::servers::samba::{Dialect, Encryption, Signing};
-use lab::servers::{
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::samba::{Dialect, Encryption, Signing};
+use plimsoll_lab::servers::{
     Export, Ganesha, GaneshaConfig, ImpacketServer, Samba, SambaConfig, SambaShare,
 };
 use std::fs;
@@ -38,7 +38,7 @@ fn refused(client: &mut Command, commands: &str) -> String {
 
 #[test]
 fn files_pass_both_ways() {
-    let stage = lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
     let names = ["data", "Musik für Ärzte"];
     let server = Samba::start(&stage, SambaConfig::new(names.map(SambaShare::new))).unwrap();
     let content = pattern(3_000_001);
@@ -61,7 +61,7 @@ fn files_pass_both_ways() {
 
 #[test]
 fn what_the_configuration_asks_is_kept() {
-    let stage = lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
     let shares = [
         SambaShare::new("open"),
         SambaShare::new("public").guest_ok(),
@@ -96,7 +96,8 @@ fn what_the_configuration_asks_is_kept() {
 
 #[test]
 fn a_directory_is_seen_by_nfs_and_smb() {
-    let stage = lab::enter_or_skip!(Need::Ganesha, Need::Samba, Need::Smbclient, Need::Libnfs);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Samba, Need::Smbclient, Need::Libnfs);
     let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let shared = SambaShare::existing("data", nfs.directory("data").unwrap());
     let smb = Samba::start(&stage, SambaConfig::one(shared)).unwrap();
@@ -108,7 +109,7 @@ fn a_directory_is_seen_by_nfs_and_smb() {
 
 #[test]
 fn a_crash_ends_every_process_and_a_restart_keeps_the_files() {
-    let stage = lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
     let mut server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     done(&mut server.smbclient("data").unwrap(), "put /proc/version file; ls");
     let mut connection = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
@@ -131,7 +132,7 @@ fn a_crash_ends_every_process_and_a_restart_keeps_the_files() {
 
 #[test]
 fn a_frozen_server_is_silent_until_it_thaws() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let mut connection = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     let short = Duration::from_millis(300);
@@ -155,7 +156,7 @@ fn a_frozen_server_is_silent_until_it_thaws() {
 
 #[test]
 fn a_broken_configuration_is_told_with_the_log() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data")).line("server role = nonsense");
     let error = Samba::start(&stage, config).unwrap_err().to_string();
     assert!(error.contains("server role"), "{error}");
@@ -163,7 +164,7 @@ fn a_broken_configuration_is_told_with_the_log() {
 
 #[test]
 fn a_server_can_run_without_a_stage() {
-    if !lab::available(Need::Namespaces) || !lab::available(Need::Samba) {
+    if !plimsoll_lab::available(Need::Namespaces) || !plimsoll_lab::available(Need::Samba) {
         return;
     }
     let place = tempfile::tempdir().unwrap();
@@ -180,7 +181,7 @@ fn a_server_can_run_without_a_stage() {
 
 #[test]
 fn impackets_server_serves_files() {
-    let stage = lab::enter_or_skip!(Need::Impacket, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket, Need::Smbclient);
     let server = ImpacketServer::start(&stage, "DATA", 20446).unwrap();
     let content = pattern(300_001);
     fs::write("/run/content", &content).unwrap();

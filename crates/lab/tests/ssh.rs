@@ -1,7 +1,7 @@
 //! The ssh servers on their stage, seen through the system's own client.
 
-use lab::Need;
-use lab::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -21,7 +21,7 @@ fn ssh(configuration: &Path, url: &str, command: &str) -> Result<String, String>
 
 #[test]
 fn sshd_lets_its_users_in_and_nobody_else() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let mut server = Sshd::start(&stage, SshdConfig::default().user("ann", "/bin/bash")).unwrap();
     fs::write(server.home("ann").join("note"), "hers\n").unwrap();
     let known = server.configuration();
@@ -56,7 +56,7 @@ fn sshd_lets_its_users_in_and_nobody_else() {
 
 #[test]
 fn the_small_host_has_busybox_alone() {
-    let stage = lab::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
     let mut host = Dropbear::start(&stage, Dropbear::PORT).unwrap();
     let run = |host: &Dropbear, command| ssh(&host.configuration(), &host.url(), command);
     let programs =

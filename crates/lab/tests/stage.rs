@@ -1,6 +1,6 @@
 //! The stage by itself.
 
-use lab::{Need, Stage};
+use plimsoll_lab::{Need, Stage};
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -19,7 +19,7 @@ fn mounts() -> String {
 #[test]
 fn the_thread_comes_back_where_it_was() {
     let before = (network(), mounts(), std::env::current_dir().unwrap());
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     assert_ne!(network(), before.0);
     assert_ne!(mounts(), before.1);
     assert_eq!(std::env::current_dir().unwrap(), before.2, "the directory stays in sight");
@@ -32,7 +32,7 @@ fn the_thread_comes_back_where_it_was() {
 #[test]
 fn threads_and_programs_started_from_it_are_on_it_and_others_are_not() {
     let outside = network();
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     let inside = network();
     assert_eq!(std::thread::spawn(network).join().unwrap(), inside);
     let link = Command::new("readlink").arg("/proc/self/ns/net").output().unwrap();
@@ -45,7 +45,7 @@ fn threads_and_programs_started_from_it_are_on_it_and_others_are_not() {
 /// Four stages at once, each with its own portmapper on the same port and its own files.
 #[test]
 fn stages_do_not_disturb_each_other() {
-    if !lab::available(Need::Namespaces) {
+    if !plimsoll_lab::available(Need::Namespaces) {
         return;
     }
     let together = std::sync::Barrier::new(4);
@@ -68,7 +68,7 @@ fn stages_do_not_disturb_each_other() {
 
 #[test]
 fn a_dropped_port_is_silent_until_opened_again() {
-    let stage = lab::enter_or_skip!(Need::Nftables);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Nftables);
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let address = listener.local_addr().unwrap();
     let connect = |to: &SocketAddr| TcpStream::connect_timeout(to, Duration::from_millis(300));
@@ -83,7 +83,7 @@ fn a_dropped_port_is_silent_until_opened_again() {
 
 #[test]
 fn a_tmpfs_is_full_at_its_size_and_gone_when_dropped() {
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     let directory = tempfile::tempdir().unwrap();
     let mounted = stage.tmpfs(directory.path(), 1 << 20).unwrap();
     let file = mounted.path().join("file");
@@ -99,7 +99,7 @@ fn a_tmpfs_is_full_at_its_size_and_gone_when_dropped() {
 
 #[test]
 fn the_portmapper_ends_with_its_stage() {
-    let stage = lab::enter_or_skip!();
+    let stage = plimsoll_lab::enter_or_skip!();
     let inside = network();
     let in_this_network = || {
         fs::read_dir("/proc").unwrap().flatten().filter(|process| {

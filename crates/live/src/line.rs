@@ -4,10 +4,10 @@
 
 use crate::text::{duration, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use model::{Event, Plan, Rule, printable, units};
+use plimsoll_model::{Event, Plan, Rule, printable, units};
+use plimsoll_study::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
-use study::Progress;
 
 /// Lets a line pass where so long none did.
 #[derive(Debug)]

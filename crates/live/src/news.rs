@@ -1,10 +1,12 @@
 //! What observers are told: the study's progress as values that can be kept, sent to another
 //! thread, and written down for another process.
 
-use model::units::Bytes;
-use model::{Event, HostLoad, Measure, Metric, Outcome, Phase, Plan, StudyId, Window, Workload};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Event, HostLoad, Measure, Metric, Outcome, Phase, Plan, StudyId, Window, Workload,
+};
+use plimsoll_study::Progress;
 use serde::{Deserialize, Serialize};
-use study::Progress;
 
 /// Name and version of the format of a run's feed.
 pub const FORMAT: &str = "plimsoll-live/1";

@@ -4,12 +4,12 @@ use crate::dashboard::Dashboard;
 use crate::feed::{Feed, runtime_directory};
 use crate::line::Line;
 use crate::news::{Header, News, Told};
-use model::{Failure, printable, printable_lines};
+use plimsoll_model::{Failure, printable, printable_lines};
+use plimsoll_study::Progress;
 use std::io::{Write, stderr};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
-use study::Progress;
 
 /// What the user wants to see on the terminal while the run goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

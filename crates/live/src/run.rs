@@ -2,7 +2,7 @@
 //! and loads. A pure function of the news, so that every picture drawn from it can be tested.
 
 use crate::news::{Header, News, Told};
-use model::{CpuTimes, HostLoad, Phase, Rule, Window, Workload};
+use plimsoll_model::{CpuTimes, HostLoad, Phase, Rule, Window, Workload};
 use std::collections::VecDeque;
 
 /// Windows kept: two minutes of 100 ms.

@@ -1,8 +1,8 @@
 //! Runs made up for tests.
 
 use crate::news::{Header, News, Told};
-use model::units::Bytes;
-use model::{
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
     CpuTimes, HostLoad, Layout, Pattern, Plan, Rule, Stability, StudyId, Window, Workload,
 };
 use std::num::NonZeroU16;

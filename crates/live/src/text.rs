@@ -1,6 +1,6 @@
 //! Small texts that all observers share.
 
-use model::units;
+use plimsoll_model::units;
 
 /// "112 MB/s, 107 op/s".
 pub(crate) fn rate(bytes_per_second: f64, ops_per_second: f64) -> String {

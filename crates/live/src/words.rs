@@ -2,7 +2,7 @@
 
 use crate::run::{CellNow, Doing, Run};
 use crate::text::{duration, ending, rate};
-use model::units;
+use plimsoll_model::units;
 
 /// "trial 13 of 60, block 2 of 6 or more".
 pub(crate) fn place(run: &Run) -> String {
@@ -74,5 +74,5 @@ pub(crate) fn done(cell: &CellNow) -> String {
 /// A target as the user wrote it, safe to print.
 pub(crate) fn target(run: &Run, index: usize) -> String {
     let name = run.header.plan.targets.get(index).map(ToString::to_string);
-    model::printable(&name.unwrap_or_default())
+    plimsoll_model::printable(&name.unwrap_or_default())
 }

@@ -7,7 +7,7 @@
 
 use crate::op::{Done, Op, OpError, Span, Tag};
 use crate::share::Full;
-use model::{ErrorKind, Nanos};
+use plimsoll_model::{ErrorKind, Nanos};
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 

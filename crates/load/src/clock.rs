@@ -1,6 +1,6 @@
 //! A clock that only moves when it is waited for.
 
-use model::{Clock, Nanos};
+use plimsoll_model::{Clock, Nanos};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A clock for exact tests: waiting moves it on at once. It never goes back; several threads may

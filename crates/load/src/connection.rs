@@ -1,10 +1,10 @@
 //! Connections, whatever is spoken over them: how long they may take, and what a broken or
 //! impossible one means for the user.
 
-use model::{Cause, ErrorKind};
+use plimsoll_model::{Cause, ErrorKind};
+use plimsoll_transport::Error;
 use std::io;
 use std::time::Duration;
-use tcp::Error;
 
 /// Time limits of a share that is reached over the network. No call waits longer; the hot path's
 /// limit is the driver's own.

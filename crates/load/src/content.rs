@@ -18,7 +18,7 @@
 
 use crate::aligned::AlignedBuffer;
 use crate::op::{FileId, OpError, Span};
-use model::ErrorKind;
+use plimsoll_model::ErrorKind;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use std::fmt;

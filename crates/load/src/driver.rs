@@ -4,7 +4,7 @@ use crate::op::{Done, FileId, Op, OpError, Tag};
 use crate::share::Lane;
 use crate::tally::Tally;
 use crate::workload::{Step, Workload};
-use model::{Clock, ErrorKind, Nanos, OpKind, Window};
+use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

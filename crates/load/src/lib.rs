@@ -9,8 +9,8 @@
 //! [`run`] a pattern, take the figures from [`TeamResult::measured`], [`verify`] what was written.
 //!
 //! ```
-//! use load::*;
-//! use model::{Deadline, Layout, Pattern, Stability, units::Bytes};
+//! use plimsoll_load::*;
+//! use plimsoll_model::{Deadline, Layout, Pattern, Stability, units::Bytes};
 //! use std::{num::NonZeroU16, sync::Arc, sync::atomic::AtomicBool, time::Duration};
 //!
 //! // One server that takes a millisecond for everything.
@@ -27,7 +27,7 @@
 //! };
 //! let size = 16 << 20;
 //! let mut namespace = share.namespace()?;
-//! let mut file = |name| -> Result<LaidOut, model::Failure> {
+//! let mut file = |name| -> Result<LaidOut, plimsoll_model::Failure> {
 //!     let laid_out = LaidOut { file: namespace.create(name)?, generation: 0 };
 //!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {})?;
 //!     Ok(laid_out)
@@ -35,7 +35,7 @@
 //! let files = Files { read: file("read")?, write: file("write")? };
 //!
 //! let spec = RunSpec {
-//!     workload: model::Workload {
+//!     workload: plimsoll_model::Workload {
 //!         pattern: Pattern::RandomMixed,
 //!         block: Bytes(4096),
 //!         size: Bytes(size),
@@ -63,7 +63,7 @@
 //! let written = Some(&result.written);
 //! let verified = verify(&share, &means, files.write, size, written, &mut |_bytes| {})?;
 //! assert!(verified.is_good());
-//! # Ok::<(), model::Failure>(())
+//! # Ok::<(), plimsoll_model::Failure>(())
 //! ```
 #![deny(unsafe_code)]
 
@@ -94,7 +94,6 @@ mod workload;
 
 pub use self::nfs::NfsShare;
 pub use self::smb::{Passwords, SmbShare};
-pub use ::smb::Password;
 pub use clock::VirtualClock;
 pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter};
@@ -106,9 +105,10 @@ pub use names::Names;
 pub use null::NullShare;
 pub use op::{Done, FileId, Op, OpError, Span, Tag};
 pub use open::{OpenOptions, open};
+pub use plimsoll_smb::Password;
+pub use plimsoll_transport::SystemClock;
 pub use prepare::{Means, Verified, failure, lay_out, verify};
 pub use result::{Kind, Measured, TeamResult};
 pub use run::{Observer, RunSpec, run};
 pub use share::{Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
-pub use tcp::SystemClock;
 pub use workload::{Files, LaidOut, PatternWorkload, ReadBack, Step, Workload, WriteOnce, Written};

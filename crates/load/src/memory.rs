@@ -3,7 +3,7 @@
 
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,7 +4,7 @@ use crate::clock::VirtualClock;
 use crate::memory::{Memory, NamespaceScript};
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
-use model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
+use plimsoll_model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU16;

@@ -1,6 +1,6 @@
 //! Names of hosts, and their addresses.
 
-use model::Deadline;
+use plimsoll_model::Deadline;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
@@ -24,10 +24,10 @@ impl Names {
         host: &str,
         limit: Duration,
         deadline: &Deadline,
-    ) -> Result<Vec<IpAddr>, tcp::Error> {
+    ) -> Result<Vec<IpAddr>, plimsoll_transport::Error> {
         match self.0.get(host) {
             Some(known) => Ok(known.clone()),
-            None => tcp::resolve(host, limit, deadline),
+            None => plimsoll_transport::resolve(host, limit, deadline),
         }
     }
 }
@@ -38,7 +38,8 @@ mod tests {
 
     #[test]
     fn what_is_known_is_not_asked_for() {
-        let (limit, free) = (Duration::from_secs(5), tcp::SystemClock::no_deadline());
+        let (limit, free) =
+            (Duration::from_secs(5), plimsoll_transport::SystemClock::no_deadline());
         let mut names = Names::default();
         names.know("films.invalid", vec![[192, 0, 2, 1].into()]);
         names.know("127.0.0.2", vec![]);

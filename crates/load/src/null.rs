@@ -3,7 +3,7 @@
 use crate::memory::Memory;
 use crate::op::{Done, Op, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
-use model::{Clock, Failure, Nanos, TargetFacts};
+use plimsoll_model::{Clock, Failure, Nanos, TargetFacts};
 use std::sync::Arc;
 
 /// A share without storage whose operations complete the moment they are reaped. Nothing is

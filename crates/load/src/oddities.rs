@@ -1,6 +1,6 @@
 //! What is odd about a share and does not keep it from being used.
 
-use model::Flag;
+use plimsoll_model::Flag;
 use std::fmt::Display;
 use std::sync::{Mutex, PoisonError};
 

@@ -1,6 +1,6 @@
 //! What goes into a lane and what comes out.
 
-use model::{ErrorKind, Nanos, OpKind, Stability};
+use plimsoll_model::{ErrorKind, Nanos, OpKind, Stability};
 
 /// A file that a namespace opened on its share. Numbers are not used twice in one share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

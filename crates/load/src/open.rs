@@ -6,7 +6,7 @@ use crate::names::Names;
 use crate::nfs::NfsShare;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use model::{Deadline, Engine, Failure, Target};
+use plimsoll_model::{Deadline, Engine, Failure, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
@@ -34,7 +34,7 @@ impl Default for OpenOptions {
             passwords: Passwords::default(),
             names: Names::default(),
             file: None,
-            deadline: tcp::SystemClock::no_deadline(),
+            deadline: plimsoll_transport::SystemClock::no_deadline(),
         }
     }
 }

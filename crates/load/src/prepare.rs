@@ -7,7 +7,7 @@ use crate::op::{Done, FileId, OpError, Span};
 use crate::share::{LaneRequest, Share};
 use crate::tally::{Shape, Tally};
 use crate::workload::{LaidOut, ReadBack, Workload, WriteOnce, Written};
-use model::{Cause, Deadline, ErrorKind, Failure, Over};
+use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
 use std::ops::Range;
 use std::sync::Arc;
@@ -168,7 +168,8 @@ impl Pass<'_> {
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
             Ended::Stopped => {
-                let over = tcp::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
+                let over =
+                    plimsoll_transport::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
                 let (cause, next) = connection::advice(&over, "", "");
                 Err(Failure::new(cause, tried, on(), over, next))
             }

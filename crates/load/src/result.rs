@@ -4,7 +4,7 @@ use crate::driver::Ended;
 use crate::tally::{ALL_KINDS, Finished, KindTally, Segment, histogram, index, segment_length};
 use crate::workload::Written;
 use hdrhistogram::Histogram;
-use model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
+use plimsoll_model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, LaneRequest, Share};
 use crate::tally::{Shape, Tally, difference};
 use crate::workload::{Files, PatternWorkload};
-use model::{Cause, Clock, Failure, Nanos, OpKind, Stability, Window};
+use plimsoll_model::{Cause, Clock, Failure, Nanos, OpKind, Stability, Window};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Window) + Send);
 #[derive(Clone)]
 pub struct RunSpec {
     /// The pattern with all its settings.
-    pub workload: model::Workload,
+    pub workload: plimsoll_model::Workload,
     /// The files, laid out whole (see [`lay_out`](crate::lay_out)).
     pub files: Files,
     /// What is written, and what is expected of reads where the workload verifies.

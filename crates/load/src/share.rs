@@ -2,7 +2,7 @@
 
 use crate::content::Content;
 use crate::op::{Done, FileId, Op, Tag};
-use model::{Clock, ErrorKind, Failure, Flag, Nanos, TargetFacts};
+use plimsoll_model::{Clock, ErrorKind, Failure, Flag, Nanos, TargetFacts};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;

@@ -8,7 +8,7 @@
 
 use crate::op::{Done, OpError};
 use hdrhistogram::Histogram;
-use model::{ErrorKind, Nanos, OpKind, Window};
+use plimsoll_model::{ErrorKind, Nanos, OpKind, Window};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Content is pure, checkable in any piece, and its errors are told apart.
 
-use load::{Content, FileId, Span};
-use model::ErrorKind;
+use plimsoll_load::{Content, FileId, Span};
+use plimsoll_model::ErrorKind;
 use proptest::prelude::*;
 use std::sync::LazyLock;
 
@@ -12,7 +12,7 @@ fn bytes(content: &Content, file: u32, generation: u32, offset: u64, length: u32
     content.writer(length).fill(&span).to_vec()
 }
 
-fn kind(result: Result<(), load::ContentError>) -> Option<ErrorKind> {
+fn kind(result: Result<(), plimsoll_load::ContentError>) -> Option<ErrorKind> {
     result.err().map(|e| e.kind)
 }
 

@@ -3,13 +3,15 @@
 mod common;
 
 use common::{spec, workers, workload};
-use load::Workload as _;
-use load::{
+use plimsoll_load::Workload as _;
+use plimsoll_load::{
     Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, PatternWorkload,
     Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run, verify,
 };
-use model::units::{Bytes, KIB, MIB};
-use model::{Cause, Deadline, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
+    Cause, Deadline, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -238,7 +240,7 @@ fn laying_out_writes_every_byte_once_and_flushes() {
         };
         Reply::After(MS)
     });
-    let mut namespace = load::Share::namespace(&share).unwrap();
+    let mut namespace = plimsoll_load::Share::namespace(&share).unwrap();
     let laid_out = LaidOut { file: namespace.create("data").unwrap(), generation: 1 };
     let size = 10 * MIB + 5 * KIB;
     let mut progress = 0;
@@ -247,7 +249,7 @@ fn laying_out_writes_every_byte_once_and_flushes() {
     assert_eq!((written.load(Ordering::Relaxed), progress), (size, size));
     assert_eq!(flushes.load(Ordering::Relaxed), 1);
     // 11 writes on 8 servers are two rounds; then the flush.
-    assert_eq!(model::Clock::now(&*clock), Nanos(3_000_000));
+    assert_eq!(plimsoll_model::Clock::now(&*clock), Nanos(3_000_000));
     means.deadline.stop().store(true, Ordering::Relaxed);
     let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Interrupted);
@@ -263,7 +265,7 @@ fn laying_out_ends_with_the_time_for_all() {
     let failure = lay_out(&share, &means, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Trial);
     assert!(failure.happened.contains("the time for all") && failure.next.contains("--max-time"));
-    assert!(model::Clock::now(&*clock) < Nanos(0) + 5000 * MS, "not the 400 s of it all");
+    assert!(plimsoll_model::Clock::now(&*clock) < Nanos(0) + 5000 * MS, "not the 400 s of it all");
 }
 
 #[test]
@@ -281,7 +283,7 @@ fn no_space_while_laying_out_is_told_as_such() {
 
 /// What a worker wrote that issued each of the first 64 blocks, but had every fourth alone
 /// acknowledged.
-fn every_fourth_acknowledged(size: u64) -> load::Written {
+fn every_fourth_acknowledged(size: u64) -> plimsoll_load::Written {
     let workload = Workload { size: Bytes(size), ..workload(Pattern::SequentialWrite) };
     let mut work = PatternWorkload::new(&workload, 0, common::files(), 0).unwrap();
     for block in 0..64 {

@@ -3,9 +3,9 @@
 mod common;
 
 use common::{files, workers, workload};
-use load::{Op, PatternWorkload, Span, Step, Workload as _};
-use model::units::{Bytes, KIB};
-use model::{Layout, Nanos, Pattern, Workload};
+use plimsoll_load::{Op, PatternWorkload, Span, Step, Workload as _};
+use plimsoll_model::units::{Bytes, KIB};
+use plimsoll_model::{Layout, Nanos, Pattern, Workload};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -4,12 +4,14 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use nfs::nfs3::{Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability};
-use nfs::rpc::{AuthSys, Credential};
 use nix::time::{ClockId, clock_gettime};
+use plimsoll_nfs::nfs3::{
+    Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability,
+};
+use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_transport::SourcePort;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
-use tcp::SourcePort;
 
 struct Ended {
     begun: Instant,
@@ -40,12 +42,12 @@ fn cpu() -> Duration {
 fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = tcp::connect(
+    let socket = plimsoll_transport::connect(
         &[address.ip()],
         address.port(),
         SourcePort::Any,
         limit,
-        &tcp::SystemClock::no_deadline(),
+        &plimsoll_transport::SystemClock::no_deadline(),
     )
     .expect("the server is in this program");
     let credential = Credential::Sys(AuthSys::caller(None, None));

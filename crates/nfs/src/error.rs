@@ -10,7 +10,7 @@ use crate::xdr;
 pub enum Error {
     /// The connection could not be made, or broke.
     #[error(transparent)]
-    Tcp(#[from] tcp::Error),
+    Tcp(#[from] plimsoll_transport::Error),
     /// A record longer than any reply that was asked for (RFC 5531, section 11).
     #[error("a record of {length} bytes where at most {limit} were asked for")]
     RecordTooLong {

@@ -5,9 +5,9 @@ use crate::Error;
 use crate::nfs3::FileHandle;
 use crate::rpc::{self, Credential, Program};
 use crate::xdr::{self, Decode, Decoder, Encode, Encoder};
+use plimsoll_transport::Socket;
 use std::fmt;
 use std::time::Duration;
-use tcp::Socket;
 
 /// The RPC program.
 pub const PROGRAM: Program = Program { number: 100_005, version: 3 };

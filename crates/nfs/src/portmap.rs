@@ -3,8 +3,8 @@
 use crate::Error;
 use crate::rpc::{Client, Credential, Program};
 use crate::xdr::{self, Decode, Decoder, Encode, Encoder};
+use plimsoll_transport::Socket;
 use std::time::Duration;
-use tcp::Socket;
 
 /// The portmapper's own port.
 pub const PORT: u16 = 111;

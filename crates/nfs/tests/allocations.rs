@@ -3,13 +3,15 @@
 
 mod support;
 
-use nfs::nfs3::{Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability};
-use nfs::rpc::{AuthSys, Credential};
+use plimsoll_nfs::nfs3::{
+    Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability,
+};
+use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_transport::SourcePort;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
-use tcp::SourcePort;
 
 thread_local! {
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
@@ -60,12 +62,12 @@ fn no_operation_allocates() {
     const BLOCK: u32 = 65536;
     let address = support::serve_one();
     let limit = Duration::from_secs(5);
-    let socket = tcp::connect(
+    let socket = plimsoll_transport::connect(
         &[address.ip()],
         address.port(),
         SourcePort::Any,
         limit,
-        &tcp::SystemClock::no_deadline(),
+        &plimsoll_transport::SystemClock::no_deadline(),
     )
     .unwrap();
     let credential = Credential::Sys(AuthSys::new("test", 1, 2, &[3, 4]));

@@ -1,17 +1,17 @@
 //! Peers that break the protocol in every way: errors, no hang, no panic, bounded memory.
 
-use nfs::nfs3::{
+use plimsoll_nfs::nfs3::{
     Client, Completion, Done, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Procedure,
     Stability, Status, Verifier,
 };
-use nfs::rpc::{AuthError, AuthSys, Credential, Rejection};
-use nfs::{Error, mount, portmap};
+use plimsoll_nfs::rpc::{AuthError, AuthSys, Credential, Rejection};
+use plimsoll_nfs::{Error, mount, portmap};
+use plimsoll_transport::{Socket, SourcePort};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::num::NonZeroU16;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-use tcp::{Socket, SourcePort};
 
 const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// What a call that must not hang may take.
@@ -38,8 +38,14 @@ fn peer(script: impl FnOnce(TcpStream) + Send + 'static) -> (Socket, JoinHandle<
     let thread = std::thread::spawn(move || script(listener.accept().unwrap().0));
     let limit = Duration::from_secs(5);
     (
-        tcp::connect(&[HERE], port, SourcePort::Any, limit, &tcp::SystemClock::no_deadline())
-            .unwrap(),
+        plimsoll_transport::connect(
+            &[HERE],
+            port,
+            SourcePort::Any,
+            limit,
+            &plimsoll_transport::SystemClock::no_deadline(),
+        )
+        .unwrap(),
         thread,
     )
 }
@@ -76,9 +82,12 @@ fn null_answered_by(answer: impl FnOnce(u32) -> Vec<u8> + Send + 'static) -> Err
 
 #[test]
 fn broken_records_are_errors() {
-    assert_eq!(null_answered_by(|_| Vec::new()), tcp::Error::Closed.into());
-    assert_eq!(null_answered_by(|_| vec![0x80, 0, 0]), tcp::Error::Closed.into());
-    assert_eq!(null_answered_by(|xid| reply(xid, &[])[..20].to_vec()), tcp::Error::Closed.into());
+    assert_eq!(null_answered_by(|_| Vec::new()), plimsoll_transport::Error::Closed.into());
+    assert_eq!(null_answered_by(|_| vec![0x80, 0, 0]), plimsoll_transport::Error::Closed.into());
+    assert_eq!(
+        null_answered_by(|xid| reply(xid, &[])[..20].to_vec()),
+        plimsoll_transport::Error::Closed.into()
+    );
     assert!(matches!(null_answered_by(|_| vec![0xff; 64]), Error::RecordTooLong { .. }));
     assert_eq!(null_answered_by(|_| vec![0; 4096]), Error::EmptyFragments);
     assert!(matches!(null_answered_by(|_| record(&[])), Error::Malformed(_)));
@@ -102,8 +111,8 @@ fn silence_ends_in_time() {
         let _ = stream.read(&mut [0]);
     });
     let mut client = Client::new(socket, &credential(), LIMIT);
-    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
-    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
+    assert!(matches!(client.null(), Err(Error::Tcp(plimsoll_transport::Error::TimedOut { .. }))));
+    assert!(matches!(client.null(), Err(Error::Tcp(plimsoll_transport::Error::TimedOut { .. }))));
     drop(client);
     thread.join().unwrap();
 }
@@ -120,7 +129,7 @@ fn a_trickle_does_not_outlast_the_limit() {
         }
     });
     let mut client = Client::new(socket, &credential(), LIMIT);
-    assert!(matches!(client.null(), Err(Error::Tcp(tcp::Error::TimedOut { .. }))));
+    assert!(matches!(client.null(), Err(Error::Tcp(plimsoll_transport::Error::TimedOut { .. }))));
     drop(client);
     thread.join().unwrap();
 }
@@ -131,7 +140,7 @@ fn a_request_to_stop_is_seen_while_the_server_says_nothing() {
         call(&mut stream);
         let _ = stream.read(&mut [0]);
     });
-    let deadline = tcp::SystemClock::no_deadline();
+    let deadline = plimsoll_transport::SystemClock::no_deadline();
     let stop = deadline.stop().clone();
     let mut client = Client::new(socket, &credential(), Duration::from_secs(100_000));
     client.set_deadline(deadline);
@@ -139,7 +148,7 @@ fn a_request_to_stop_is_seen_while_the_server_says_nothing() {
         std::thread::sleep(Duration::from_millis(200));
         stop.store(true, std::sync::atomic::Ordering::Relaxed);
     });
-    assert_eq!(client.null(), Err(Error::Tcp(tcp::Error::Stopped)));
+    assert_eq!(client.null(), Err(Error::Tcp(plimsoll_transport::Error::Stopped)));
     stopping.join().unwrap();
     drop(client);
     thread.join().unwrap();
@@ -166,9 +175,12 @@ fn a_listing_that_never_ends_does_not_outlast_its_deadline() {
         }
     });
     let mut client = Client::new(socket, &credential(), Duration::from_secs(100_000));
-    client.set_deadline(tcp::SystemClock::no_deadline().within(LIMIT));
+    client.set_deadline(plimsoll_transport::SystemClock::no_deadline().within(LIMIT));
     let listed = client.list(FileHandle::new(b"root").unwrap());
-    assert!(matches!(listed, Err(Error::Tcp(tcp::Error::TimedOut { after: LIMIT, .. }))));
+    assert!(matches!(
+        listed,
+        Err(Error::Tcp(plimsoll_transport::Error::TimedOut { after: LIMIT, .. }))
+    ));
     drop(client);
     thread.join().unwrap();
 }

@@ -5,10 +5,10 @@
 #[path = "support/session.rs"]
 mod session;
 
-use lab::Need;
-use lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
-use lab::servers::{Export, Ganesha, GaneshaConfig};
 use nix::sys::resource::{Resource, setrlimit};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
+use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
 use session::{Account, Server, content, run};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -54,12 +54,12 @@ fn truth(transcript: Transcript) -> Account {
 
 #[test]
 fn a_session_with_ganesha_is_written_down_and_repeated() {
-    let stage = lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let mut recorder = Recorder::new(Wire::Rpc);
     let mut before = |port| recorder.before(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).unwrap();
     let way = Server {
-        portmapper: before(nfs::portmap::PORT),
+        portmapper: before(plimsoll_nfs::portmap::PORT),
         mount: before(server.mount_port()),
         nfs: before(server.nfs_port()),
     };

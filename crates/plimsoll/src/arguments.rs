@@ -1,8 +1,8 @@
 //! What can be said on the command line.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use model::units::{Bytes, parse_duration};
-use model::{Engine, Pattern, ServerHost, Stability, Target};
+use plimsoll_model::units::{Bytes, parse_duration};
+use plimsoll_model::{Engine, Pattern, ServerHost, Stability, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -206,11 +206,11 @@ pub struct OutputArguments {
 
 impl OutputArguments {
     /// What is shown while the run goes on.
-    pub fn show(&self) -> live::Show {
+    pub fn show(&self) -> plimsoll_live::Show {
         match (self.quiet, self.live) {
-            (true, _) => live::Show::Nothing,
-            (false, true) => live::Show::Dashboard,
-            (false, false) => live::Show::Line,
+            (true, _) => plimsoll_live::Show::Nothing,
+            (false, true) => plimsoll_live::Show::Dashboard,
+            (false, false) => plimsoll_live::Show::Line,
         }
     }
 }
@@ -395,14 +395,14 @@ fn percent(text: &str) -> Result<f64, String> {
 
 /// `HOST`, or `N=HOST` with the number of a target, from 1. Not a parser of clap's: that would repeat
 /// what it refuses, which may hold a password.
-pub fn server_host(text: &str) -> Result<ServerHost, model::Failure> {
+pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
     let numbered = text.split_once('=').filter(|(n, _)| n.bytes().all(|b| b.is_ascii_digit()));
     let (target, host) = match numbered {
         Some((number, host)) => match number.parse::<usize>() {
             Ok(number) if number > 0 => (Some(number - 1), host),
             _ => {
-                return Err(model::Failure::new(
-                    model::Cause::Usage,
+                return Err(plimsoll_model::Failure::new(
+                    plimsoll_model::Cause::Usage,
                     "understand --host",
                     number,
                     "it is no number of a target; the first is 1",
@@ -416,6 +416,6 @@ pub fn server_host(text: &str) -> Result<ServerHost, model::Failure> {
 }
 
 /// Parses targets with their own words of failure.
-pub fn targets(given: &[String]) -> Result<Vec<Target>, model::Failure> {
+pub fn targets(given: &[String]) -> Result<Vec<Target>, plimsoll_model::Failure> {
     given.iter().map(|text| text.parse()).collect()
 }

@@ -4,15 +4,17 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, store};
-use host::reach::Reach;
-use live::{Header, Observers};
-use load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
-use model::{Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId};
-use runner::{Drive, Runner, RunnerOptions};
+use plimsoll_host::reach::Reach;
+use plimsoll_live::{Header, Observers};
+use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
+use plimsoll_model::{
+    Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId,
+};
+use plimsoll_runner::{Drive, Runner, RunnerOptions};
+use plimsoll_study::far::{Far, Program};
+use plimsoll_study::{Conduct, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
-use study::far::{Far, Program};
-use study::{Conduct, conduct};
 
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
@@ -139,7 +141,7 @@ fn driver(
     on: Option<Arc<dyn Reach>>,
 ) -> Result<Box<dyn Drive>, Failure> {
     let Some(on) = on else {
-        let shares = plan.targets.iter().map(|target| load::open(target, &options));
+        let shares = plan.targets.iter().map(|target| plimsoll_load::open(target, &options));
         return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
     };
     let (deadline, host, targets) =
@@ -168,7 +170,7 @@ fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
 
 /// The smallest ratio that the widest interval of the family could tell from 1.
 fn resolvable(study: &Study) -> Option<f64> {
-    let findings = explain::findings(study);
+    let findings = plimsoll_explain::findings(study);
     let pairs = findings.workloads.iter().flat_map(|w| &w.pairs);
     let ratios = pairs.filter_map(|p| p.claim.map(|c| c.ratio));
     ratios.filter_map(|r| Some(r.interval?.high / r.estimate)).reduce(f64::max)
@@ -177,12 +179,12 @@ fn resolvable(study: &Study) -> Option<f64> {
 fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
     if let Some(file) = json {
         let alone = file.is_standard_output();
-        file.write(&record::to_json(study)?)?;
+        file.write(&plimsoll_record::to_json(study)?)?;
         if alone {
             return Ok(());
         }
     }
-    output::print(&::report::study(study, &output::style()))
+    output::print(&plimsoll_report::study(study, &output::style()))
 }
 
 /// The exit code of a study that has figures.

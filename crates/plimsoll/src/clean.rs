@@ -3,13 +3,13 @@
 use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
-use load::{OpenOptions, SystemClock, TimeLimits};
-use model::{Cause, Deadline, Failure, HostName, StudyId, printable};
-use runner::RunnerOptions;
+use plimsoll_load::{OpenOptions, SystemClock, TimeLimits};
+use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
+use plimsoll_runner::RunnerOptions;
+use plimsoll_study::far::{Far, Program};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
-use study::far::{Far, Program};
 
 /// Longest time where the user named none.
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -42,8 +42,8 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
                 far.clean(number, false)?
             }
             None => {
-                let mut namespace = load::open(target, &options)?.namespace()?;
-                runner::clean(&mut *namespace, None, &|time| {
+                let mut namespace = plimsoll_load::open(target, &options)?.namespace()?;
+                plimsoll_runner::clean(&mut *namespace, None, &|time| {
                     let _ = deadline.sleep(time);
                 })?
             }

@@ -5,8 +5,8 @@ use crate::arguments::{Arguments, Command, DemoArguments, StoreArguments};
 use crate::check::{self, More};
 use crate::{output, plan};
 use clap::Parser;
-use lab::servers::BuiltinServer;
-use model::{Cause, Failure};
+use plimsoll_lab::servers::BuiltinServer;
+use plimsoll_model::{Cause, Failure};
 
 /// The demonstration's own arguments: small files, three blocks of short trials.
 const SETTINGS: [&str; 6] =

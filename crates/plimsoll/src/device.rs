@@ -5,11 +5,11 @@ use crate::output::{self, NewFile, Progress};
 use crate::signals::Signals;
 use crate::{hosts, plan, report, store};
 use clap::Args;
-use host::device::{Asked, Measure, Verbs, measure};
-use host::probe::{Placed, Programs};
-use load::SystemClock;
-use model::device::{DEVICE_SCHEMA, Part};
-use model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName};
+use plimsoll_host::device::{Asked, Measure, Verbs, measure};
+use plimsoll_host::probe::{Placed, Programs};
+use plimsoll_load::SystemClock;
+use plimsoll_model::device::{DEVICE_SCHEMA, Part};
+use plimsoll_model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -176,12 +176,12 @@ fn begin(arguments: &DeviceArguments, host: HostName) -> Device {
 fn show(device: &Device, json: Option<NewFile>) -> Result<(), Failure> {
     if let Some(file) = json {
         let alone = file.is_standard_output();
-        file.write(&record::device_to_json(device)?)?;
+        file.write(&plimsoll_record::device_to_json(device)?)?;
         if alone {
             return Ok(());
         }
     }
-    output::print(&::report::device(device, &output::style()))
+    output::print(&plimsoll_report::device(device, &output::style()))
 }
 
 fn exit_code(device: &Device, interrupted: Option<Cause>) -> u8 {

@@ -1,17 +1,17 @@
 //! Hosts of every kind, reached and watched.
 
-use host::probe::Programs;
-use host::reach::Reach;
-use host::watch::{Probe, Remote};
-use host::{Local, Watch};
-use model::{Clock, Failure, Flag, HostName, Plan, ServerHost};
+use plimsoll_host::probe::Programs;
+use plimsoll_host::reach::Reach;
+use plimsoll_host::watch::{Probe, Remote};
+use plimsoll_host::{Local, Watch};
+use plimsoll_model::{Clock, Failure, Flag, HostName, Plan, ServerHost};
 use std::sync::Arc;
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
 pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
-        HostName::Lab { lab, host } => lab::bed::reach(lab, host),
-        HostName::Local | HostName::Ssh { .. } => host::reach::open(host, may_ask),
+        HostName::Lab { lab, host } => plimsoll_lab::bed::reach(lab, host),
+        HostName::Local | HostName::Ssh { .. } => plimsoll_host::reach::open(host, may_ask),
     }
 }
 
@@ -70,7 +70,7 @@ fn watch_by(
     let again = Box::new(move || open(&named, false));
     let watch = Probe::watch_by(reach, again, Programs::of_this_program(), clock)?;
     Ok(match host {
-        HostName::Lab { lab, .. } => watch.in_lab(lab::bed::facts(lab)?),
+        HostName::Lab { lab, .. } => watch.in_lab(plimsoll_lab::bed::facts(lab)?),
         HostName::Local | HostName::Ssh { .. } => watch,
     })
 }

@@ -2,8 +2,8 @@
 
 use crate::arguments::{ImportArguments, StoreArguments};
 use crate::{output, plan, store};
-use model::{Device, Failure, Origin, Study, printable};
-use record::{ImportFile, ImportOptions};
+use plimsoll_model::{Device, Failure, Origin, Study, printable};
+use plimsoll_record::{ImportFile, ImportOptions};
 use std::fmt::Write;
 
 /// Reads every file before anything is kept, then keeps all of it at once.
@@ -11,7 +11,7 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
     let files = import.files.iter().map(|path| ImportFile::read(path));
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let (of_devices, of_studies): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| record::is_device_json(&file.text));
+        files.into_iter().partition(|file| plimsoll_record::is_device_json(&file.text));
     let devices = of_devices.iter().map(device).collect::<Result<Vec<_>, _>>()?;
     let options = ImportOptions {
         labels: import.labels.clone(),
@@ -21,7 +21,7 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
     };
     let studies = match of_studies.is_empty() {
         true => Vec::new(),
-        false => record::import(&of_studies, &options)?,
+        false => plimsoll_record::import(&of_studies, &options)?,
     };
     store::open_to_keep(arguments)?.import_all(&studies, &devices)?;
     let mut text = String::new();
@@ -37,7 +37,7 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
 }
 
 fn device(file: &ImportFile) -> Result<Device, Failure> {
-    record::device_from_json(&file.text)
+    plimsoll_record::device_from_json(&file.text)
         .map_err(|failure| Failure { on: format!("{}, {}", file.name, failure.on), ..failure })
 }
 

@@ -21,7 +21,7 @@ mod store;
 
 use arguments::{Arguments, Command};
 use clap::Parser;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

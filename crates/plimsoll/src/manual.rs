@@ -3,7 +3,7 @@
 use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
 use crate::output;
 use clap::CommandFactory;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
 /// Prints the completions for a shell.

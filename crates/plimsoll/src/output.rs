@@ -4,9 +4,9 @@
 //! terminal never gets there, wherever it came from. What [`write()`] and [`NewFile`] write was
 //! escaped by its format.
 
-use live::Paced;
-use model::{Cause, Failure, printable, printable_lines};
-use record::open_regular;
+use plimsoll_live::Paced;
+use plimsoll_model::{Cause, Failure, printable, printable_lines};
+use plimsoll_record::open_regular;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use std::time::Instant;
 
 /// Prints to standard output.
 pub fn print(text: &str) -> Result<(), Failure> {
-    put(&report::for_terminal(text, style().colour))
+    put(&plimsoll_report::for_terminal(text, style().colour))
 }
 
 fn put(text: &str) -> Result<(), Failure> {
@@ -105,12 +105,12 @@ impl Drop for Progress {
 }
 
 /// How standard output should look.
-pub fn style() -> report::Style {
+pub fn style() -> plimsoll_report::Style {
     let terminal = stdout().is_terminal();
     let columns = console::Term::stdout().size_checked().map(|(_, columns)| usize::from(columns));
     let width = columns.filter(|c| terminal && *c >= 40).unwrap_or(100);
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    report::Style { width, colour: terminal && !plain }
+    plimsoll_report::Style { width, colour: terminal && !plain }
 }
 
 /// Writes to a file, or to standard output for '-'.

@@ -1,9 +1,11 @@
 //! Arguments become a plan: every default is decided here.
 
 use crate::arguments::{self, Design, HostArguments, RuleArguments, WorkloadArguments};
-use model::units::{Bytes, GIB};
-use model::{Cause, Failure, HostName, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload};
-use stats::stein::Stein;
+use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::{
+    Cause, Failure, HostName, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload,
+};
+use plimsoll_stats::stein::Stein;
 use std::num::NonZeroU16;
 
 /// Blocks of the pilot of the stop rule.

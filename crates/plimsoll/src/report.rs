@@ -4,9 +4,9 @@
 use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
 use crate::output::{self, NewFile};
 use crate::store;
-use ::report::Paper;
-use model::{Cause, Device, Failure, Study, printable};
-use record::Kept;
+use plimsoll_model::{Cause, Device, Failure, Study, printable};
+use plimsoll_record::Kept;
+use plimsoll_report::Paper;
 use std::path::{Path, PathBuf};
 
 /// Reads what is to be told, and writes the report and, where asked for, its charts.
@@ -67,7 +67,7 @@ fn subject(report: &ReportArguments, arguments: &StoreArguments) -> Result<Subje
     {
         let device = store.load_device(&id.0)?;
         return Ok(Subject::Device(Box::new(match report.redact {
-            true => ::report::redact_device(&device, &own_names())?,
+            true => plimsoll_report::redact_device(&device, &own_names())?,
             false => device,
         })));
     }
@@ -80,7 +80,8 @@ fn subject(report: &ReportArguments, arguments: &StoreArguments) -> Result<Subje
     }
     if report.redact {
         let own = own_names();
-        studies = studies.iter().map(|s| ::report::redact(s, &own)).collect::<Result<_, _>>()?;
+        studies =
+            studies.iter().map(|s| plimsoll_report::redact(s, &own)).collect::<Result<_, _>>()?;
     }
     Ok(Subject::Studies(studies))
 }
@@ -97,11 +98,13 @@ impl Subject {
     fn csv(&self) -> Result<String, Failure> {
         let studies = match self {
             Subject::Studies(studies) => studies,
-            Subject::Device(device) => return record::devices_to_csv(std::slice::from_ref(device)),
+            Subject::Device(device) => {
+                return plimsoll_record::devices_to_csv(std::slice::from_ref(device));
+            }
         };
         let mut all = String::new();
         for study in studies {
-            let text = record::to_csv(study)?;
+            let text = plimsoll_record::to_csv(study)?;
             let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
             all.push_str(if all.is_empty() { &text } else { rows });
         }
@@ -111,7 +114,7 @@ impl Subject {
     fn json(&self) -> Result<String, Failure> {
         match self {
             Subject::Studies(studies) => match &studies[..] {
-                [one] => record::to_json(one),
+                [one] => plimsoll_record::to_json(one),
                 _ => Err(Failure::new(
                     Cause::Usage,
                     "write the report",
@@ -120,7 +123,7 @@ impl Subject {
                     "Name one study, or take --format csv.",
                 )),
             },
-            Subject::Device(device) => record::device_to_json(device),
+            Subject::Device(device) => plimsoll_record::device_to_json(device),
         }
     }
 

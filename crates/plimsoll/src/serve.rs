@@ -3,14 +3,14 @@
 use crate::arguments::{ServeArguments, StoreArguments};
 use crate::signals::Signals;
 use crate::{output, store};
-use live::serve::{Server, Settings};
-use model::Failure;
+use plimsoll_live::serve::{Server, Settings};
+use plimsoll_model::Failure;
 
 /// Serves until a signal comes, and returns the exit code that belongs to it.
 pub fn run(serve: &ServeArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let signals = Signals::listen()?;
     let store = store::path(store)?;
-    let runs = live::feed::runtime_directory()?;
+    let runs = plimsoll_live::feed::runtime_directory()?;
     let server = Server::open(Settings { port: serve.port, store, runs })?;
     output::print(&format!("{}\n", server.url()))?;
     output::complain(
@@ -18,5 +18,5 @@ pub fn run(serve: &ServeArguments, store: &StoreArguments) -> Result<u8, Failure
          Ctrl-C ends.",
     );
     server.run(&signals.stop)?;
-    Ok(signals.cause().map_or(0, model::Cause::exit_code))
+    Ok(signals.cause().map_or(0, plimsoll_model::Cause::exit_code))
 }

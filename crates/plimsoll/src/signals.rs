@@ -1,7 +1,7 @@
 //! Ctrl-C, SIGTERM and a terminal that closes: the first asks the run to end in order, a second ends it at once.
 
 use crate::output;
-use model::{Cause, Deadline, Failure, Over};
+use plimsoll_model::{Cause, Deadline, Failure, Over};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 use std::fmt::Display;

@@ -2,8 +2,8 @@
 
 use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
 use crate::output;
-use model::Failure;
-use record::{Kept, Store};
+use plimsoll_model::Failure;
+use plimsoll_record::{Kept, Store};
 use std::path::{Path, PathBuf};
 
 /// Columns of the terminal in a picture of it.
@@ -16,7 +16,7 @@ const VARIABLE: &str = "PLIMSOLL_DB";
 pub fn path(arguments: &StoreArguments) -> Result<PathBuf, Failure> {
     // Not by clap: its usage lines would show what is set there as if it had to be given.
     let named = || std::env::var_os(VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from);
-    arguments.db.clone().or_else(named).map_or_else(record::default_path, Ok)
+    arguments.db.clone().or_else(named).map_or_else(plimsoll_record::default_path, Ok)
 }
 
 /// Opens the store to keep results in: makes it where there is none, and fails before work is
@@ -35,21 +35,21 @@ pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
 /// Prints what is kept.
 pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    output::print(&report::list(&store.list()?, &store.devices()?, &output::style()))?;
+    output::print(&plimsoll_report::list(&store.list()?, &store.devices()?, &output::style()))?;
     Ok(0)
 }
 
 /// Prints one study as `check` did, or a device as `device` did.
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let text = |style: &report::Style| match store.find(&show.study)? {
-        Kept::Study(id) => Ok(report::study(&store.load(&id.0)?, style)),
-        Kept::Device(id) => Ok(report::device(&store.load_device(&id.0)?, style)),
+    let text = |style: &plimsoll_report::Style| match store.find(&show.study)? {
+        Kept::Study(id) => Ok(plimsoll_report::study(&store.load(&id.0)?, style)),
+        Kept::Device(id) => Ok(plimsoll_report::device(&store.load_device(&id.0)?, style)),
     };
     match &show.svg {
         Some(path) => {
-            let style = report::Style { width: PICTURE_COLUMNS, colour: true };
-            output::write(path, &report::picture(&text(&style)?))?;
+            let style = plimsoll_report::Style { width: PICTURE_COLUMNS, colour: true };
+            output::write(path, &plimsoll_report::picture(&text(&style)?))?;
         }
         None => output::print(&text(&output::style())?)?,
     }
@@ -61,10 +61,16 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
     let store = open(arguments)?;
     let style = output::style();
     let text = match (store.find(&compare.before)?, store.find(&compare.after)?) {
-        (Kept::Device(a), Kept::Device(b)) => {
-            report::compare_devices(&store.load_device(&a.0)?, &store.load_device(&b.0)?, &style)
-        }
-        _ => report::compare(&store.load(&compare.before)?, &store.load(&compare.after)?, &style),
+        (Kept::Device(a), Kept::Device(b)) => plimsoll_report::compare_devices(
+            &store.load_device(&a.0)?,
+            &store.load_device(&b.0)?,
+            &style,
+        ),
+        _ => plimsoll_report::compare(
+            &store.load(&compare.before)?,
+            &store.load(&compare.after)?,
+            &style,
+        ),
     };
     output::print(&text)?;
     Ok(0)
@@ -76,13 +82,17 @@ pub fn export(export: &ExportArguments, arguments: &StoreArguments) -> Result<u8
     let text = match store.find(&export.study)? {
         Kept::Study(id) => {
             let study = store.load(&id.0)?;
-            if export.csv { record::to_csv(&study)? } else { record::to_json(&study)? }
+            if export.csv {
+                plimsoll_record::to_csv(&study)?
+            } else {
+                plimsoll_record::to_json(&study)?
+            }
         }
         Kept::Device(id) => {
             let device = store.load_device(&id.0)?;
             match export.csv {
-                true => record::devices_to_csv(std::slice::from_ref(&device))?,
-                false => record::device_to_json(&device)?,
+                true => plimsoll_record::devices_to_csv(std::slice::from_ref(&device))?,
+                false => plimsoll_record::device_to_json(&device)?,
             }
         }
     };

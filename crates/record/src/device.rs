@@ -3,8 +3,8 @@
 use crate::store::{Kept, Store};
 use crate::summary::{get, json};
 use crate::{document, trouble};
-use model::device::Part;
-use model::{Cause, Device, DeviceId, Ended, Failure};
+use plimsoll_model::device::Part;
+use plimsoll_model::{Cause, Device, DeviceId, Ended, Failure};
 use rusqlite::{Transaction, params};
 
 /// A record of a device in a list.

@@ -1,6 +1,6 @@
 //! JSON documents: what is written can be read again.
 
-use model::{Cause, Failure, Study, Trial};
+use plimsoll_model::{Cause, Failure, Study, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

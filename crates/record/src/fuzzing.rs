@@ -1,7 +1,7 @@
 //! What the fuzz target calls: a store whose content comes from elsewhere.
 
 use crate::{Store, open};
-use model::Failure;
+use plimsoll_model::Failure;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ToSql, params_from_iter};
 use std::path::Path;

@@ -1,7 +1,7 @@
 //! Opening the store: where it is, whether the file is one, and bringing it up to date.
 
 use crate::trouble;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};

@@ -1,7 +1,7 @@
 //! Studies and trials as rows: the columns that are searched, and everything else as documents.
 
 use crate::document::{self, with_finite_quantities};
-use model::{Failure, Outcome, Study, StudyId, Trial};
+use plimsoll_model::{Failure, Outcome, Study, StudyId, Trial};
 use rusqlite::{Transaction, named_params, params};
 
 /// Everything of a study but its trials.

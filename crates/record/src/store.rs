@@ -4,7 +4,7 @@ use crate::device::DeviceRow;
 use crate::row::{StudyRow, TrialRow};
 use crate::summary::{self, StudySummary, get, json};
 use crate::{open, trouble};
-use model::{Cause, Device, DeviceId, Failure, Study, StudyId, Trial};
+use plimsoll_model::{Cause, Device, DeviceId, Failure, Study, StudyId, Trial};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! What a list of studies shows of each.
 
 use crate::trouble;
-use model::{Ended, Failure, Origin, Pattern, Plan, StudyId, TargetFacts};
+use plimsoll_model::{Ended, Failure, Origin, Pattern, Plan, StudyId, TargetFacts};
 use rusqlite::{Connection, Row};
 use std::path::Path;
 

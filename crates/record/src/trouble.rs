@@ -1,6 +1,6 @@
 //! What can go wrong with the store, told as failures that name the file and the way out.
 
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use rusqlite::ErrorCode;
 use std::fmt;
 use std::path::Path;

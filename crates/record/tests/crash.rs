@@ -2,8 +2,8 @@
 
 mod support;
 
-use model::{Study, StudyId};
-use record::Store;
+use plimsoll_model::{Study, StudyId};
+use plimsoll_record::Store;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};

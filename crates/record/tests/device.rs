@@ -2,8 +2,8 @@
 
 mod support;
 
-use model::{Cause, Device, DeviceId, Ended, Study};
-use record::{
+use plimsoll_model::{Cause, Device, DeviceId, Ended, Study};
+use plimsoll_record::{
     Kept, Store, device_from_json, device_to_json, devices_to_csv, is_device_json, to_json,
 };
 use std::path::Path;

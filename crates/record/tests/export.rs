@@ -2,9 +2,9 @@
 
 mod support;
 
-use model::{Cause, Measure, Metric, Study};
+use plimsoll_model::{Cause, Measure, Metric, Study};
+use plimsoll_record::{from_json, to_csv, to_json};
 use proptest::prelude::*;
-use record::{from_json, to_csv, to_json};
 
 /// The file that fixes schema plimsoll/1: it is never changed, only added to by a new version.
 const GOLDEN: &str = include_str!("golden/plimsoll-1.json");
@@ -74,7 +74,7 @@ fn flags_of_later_versions_are_documented_and_read_back() {
 fn a_lab_is_documented_and_read_back() {
     let mut study = support::watched();
     assert!(study.hosts.iter().all(|host| host.lab.is_none()));
-    study.hosts[1].lab = Some(model::LabFacts {
+    study.hosts[1].lab = Some(plimsoll_model::LabFacts {
         name: "router".into(),
         settings: [("link lan rate".into(), "1Gbit/s".into())].into(),
     });
@@ -89,9 +89,9 @@ fn a_lab_is_documented_and_read_back() {
 /// Added to schema plimsoll/1 after its golden file: an older reader meets an unknown kind.
 #[test]
 fn an_smb_target_is_documented() {
-    let target = model::Target::Smb(model::SmbTarget {
-        dialect: Some(model::SmbDialect::Smb3_0_2),
-        ..model::SmbTarget::default()
+    let target = plimsoll_model::Target::Smb(plimsoll_model::SmbTarget {
+        dialect: Some(plimsoll_model::SmbDialect::Smb3_0_2),
+        ..plimsoll_model::SmbTarget::default()
     });
     let value = serde_json::to_value(target).unwrap();
     assert_eq!((&value["kind"], &value["dialect"]), (&"smb".into(), &"3.0.2".into()));

@@ -2,9 +2,9 @@
 
 mod support;
 
-use model::{Cause, Ended, Flag, Pattern, Study, StudyId};
+use plimsoll_model::{Cause, Ended, Flag, Pattern, Study, StudyId};
+use plimsoll_record::Store;
 use proptest::prelude::*;
-use record::Store;
 use rusqlite::Connection;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

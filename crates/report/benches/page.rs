@@ -4,8 +4,8 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use model::Study;
-use report::Paper;
+use plimsoll_model::Study;
+use plimsoll_report::Paper;
 use std::time::{Duration, Instant};
 use support::{TWO, measured};
 

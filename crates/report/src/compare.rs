@@ -10,9 +10,9 @@ use crate::style::Style;
 use crate::table::Columns;
 use crate::text::{capital, printable};
 use crate::verdict::{Two, sentence};
-use explain::{Across, Counterpart, Findings, Level, Scale};
-use model::units::three_digits;
-use model::{Measure, Metric, Study, Workload};
+use plimsoll_explain::{Across, Counterpart, Findings, Level, Scale};
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Measure, Metric, Study, Workload};
 
 const ROWS: [(Measure, &str, crate::figure::Kind); 7] = [
     (Measure::Throughput, "bandwidth", BANDWIDTH),
@@ -33,7 +33,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(study: &'a Study) -> Self {
-        Side { study, findings: explain::findings(study), names: names::targets(study) }
+        Side { study, findings: plimsoll_explain::findings(study), names: names::targets(study) }
     }
 
     fn level(&self, target: usize, workload: &Workload, metric: Metric) -> Option<&Level> {
@@ -49,7 +49,7 @@ impl<'a> Side<'a> {
 
 /// Study `b` against study `a`, cell by cell, as measured at different times.
 pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
-    let Across { counterparts, only_a, only_b } = explain::across(a, b);
+    let Across { counterparts, only_a, only_b } = plimsoll_explain::across(a, b);
     let (a, b) = (Side::new(a), Side::new(b));
     let mut page = Page::new(style);
     page.heading(&format!("A: {}", a.line()));

@@ -1,7 +1,7 @@
 //! Figures with their intervals, in the unit that fits.
 
-use model::units::three_digits;
-use stats::interval::Interval;
+use plimsoll_model::units::three_digits;
+use plimsoll_stats::interval::Interval;
 
 /// A kind of quantity: the units it is shown in, largest first, as multiples of the recorded unit.
 /// A value has the first unit that it reaches, else the last.

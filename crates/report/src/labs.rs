@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::text::printable;
-use model::{LabFacts, Study};
+use plimsoll_model::{LabFacts, Study};
 use std::collections::BTreeSet;
 
 /// Names what differs, lab by lab in the order of the studies' hosts.

@@ -3,7 +3,7 @@
 //! of the record, so that an old study can be shown again at any time.
 //!
 //! Text that came from outside (targets, messages of servers) never gets out as it is: names go
-//! through [`model::printable`] where they are put into a line, and whole pages once more at their
+//! through [`plimsoll_model::printable`] where they are put into a line, and whole pages once more at their
 //! end ([`for_terminal`] and what [`Paper`] writes).
 #![forbid(unsafe_code)]
 

@@ -4,8 +4,8 @@ use crate::date::utc;
 use crate::page::Page;
 use crate::style::Style;
 use crate::text::{counted, printable};
-use model::{Ended, Origin};
-use record::{DeviceSummary, StudySummary};
+use plimsoll_model::{Ended, Origin};
+use plimsoll_record::{DeviceSummary, StudySummary};
 
 /// Everything kept, in the order begun: a study with when, how far, how it ended, and what was
 /// measured; a device with when, how it ended, and what it is.

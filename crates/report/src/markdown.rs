@@ -3,7 +3,7 @@
 
 use crate::chart::Table;
 use crate::content::{Content, Part};
-use model::printable_lines;
+use plimsoll_model::printable_lines;
 use std::fmt::Write;
 
 /// The text of this content; with `charts`, the folder that the charts' files are in.

@@ -1,7 +1,7 @@
 //! What targets and workloads are called.
 
 use crate::text::{printable, shortened};
-use model::{Layout, Pattern, Stability, Study, Workload};
+use plimsoll_model::{Layout, Pattern, Stability, Study, Workload};
 use std::collections::HashSet;
 
 /// Longest name of a target in tables and sentences.

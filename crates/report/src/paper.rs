@@ -3,7 +3,7 @@
 use crate::chart;
 use crate::content::{self, Content};
 use crate::{html, markdown};
-use model::Study;
+use plimsoll_model::Study;
 
 /// What is told of one study, or of several as a trend. Works for any study: under way, failed,
 /// empty.

@@ -13,8 +13,8 @@ pub(crate) mod workload;
 use crate::names;
 use crate::page::Page;
 use crate::style::Style;
-use explain::Findings;
-use model::Study;
+use plimsoll_explain::Findings;
+use plimsoll_model::Study;
 
 /// A study and what is needed of it on every part of the page.
 pub(crate) struct Shown<'a> {
@@ -25,7 +25,7 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
-        Shown { study, findings: explain::findings(study), names: names::targets(study) }
+        Shown { study, findings: plimsoll_explain::findings(study), names: names::targets(study) }
     }
 
     /// Seconds that one more block of one workload takes.

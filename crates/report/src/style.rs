@@ -1,6 +1,6 @@
 //! How the output should look.
 
-use model::printable;
+use plimsoll_model::printable;
 
 /// How the output should look. The caller knows the terminal; nothing here looks at it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

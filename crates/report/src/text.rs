@@ -1,6 +1,6 @@
 //! Text: wrapping it, and joining words.
 
-pub(crate) use model::printable;
+pub(crate) use plimsoll_model::printable;
 
 /// At most `limit` letters, the middle left out where there are more: both ends of a path tell it
 /// from others.

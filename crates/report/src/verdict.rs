@@ -2,10 +2,10 @@
 
 use crate::figure::ends;
 use crate::text::{counted, duration};
-use explain::Claim;
-use model::units::three_digits;
-use stats::interval::Interval;
-use stats::verdict::{Lead, Side, Verdict};
+use plimsoll_explain::Claim;
+use plimsoll_model::units::three_digits;
+use plimsoll_stats::interval::Interval;
+use plimsoll_stats::verdict::{Lead, Side, Verdict};
 
 /// The names of the two that are compared.
 #[derive(Clone, Copy)]
@@ -128,7 +128,7 @@ fn other_way(lead: &Lead) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use explain::Ratio;
+    use plimsoll_explain::Ratio;
     use proptest::prelude::*;
 
     fn claim(low: f64, estimate: f64, high: f64) -> Claim {

@@ -1,10 +1,10 @@
 //! Every kind of chart: settled small cases, and what must hold for any data.
 
-use proptest::prelude::*;
-use report::chart::{
+use plimsoll_report::chart::{
     Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Heat, Layer, Line, Lines, Point,
     Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME, alone,
 };
+use proptest::prelude::*;
 
 fn bars(values: &[(f64, f64)]) -> Bars {
     let bar = |(i, (value, width)): (usize, &(f64, f64))| Bar {

@@ -1,10 +1,10 @@
 //! Records of devices as they are shown: exact tables, published figures only beside what measured
 //! the same, and nothing of a hostile host gets through.
 
-use model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
-use model::{Device, DeviceId};
-use record::{DeviceSummary, device_from_json};
-use report::{Paper, Style, compare_devices, device, list, redact_device};
+use plimsoll_model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
+use plimsoll_model::{Device, DeviceId};
+use plimsoll_record::{DeviceSummary, device_from_json};
+use plimsoll_report::{Paper, Style, compare_devices, device, list, redact_device};
 
 const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
 const NAS: &str = include_str!("../../record/tests/golden/device-nas.json");
@@ -95,8 +95,8 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
 
     // A STREAM that was not past the caches, or left wrong content, is no figure of the memory.
     for spoil in [
-        (|s: &mut model::device::StreamFigure| s.past_caches = Some(false)) as fn(&mut _),
-        |s: &mut model::device::StreamFigure| s.verified = Some(false),
+        (|s: &mut plimsoll_model::device::StreamFigure| s.past_caches = Some(false)) as fn(&mut _),
+        |s: &mut plimsoll_model::device::StreamFigure| s.verified = Some(false),
     ] {
         let mut spoilt = router.clone();
         spoil(&mut spoilt.memory.as_mut().unwrap().streams[0]);
@@ -234,7 +234,7 @@ fn redaction_leaves_the_hardware_and_takes_the_rest() {
     secret.host = "ssh://jane@attic.example.org:2222".parse().unwrap();
     secret.command = "plimsoll device ssh://jane@attic.example.org:2222".to_owned();
     let redacted = redact_device(&secret, &["jane".to_owned()]).unwrap();
-    let text = record::device_to_json(&redacted).unwrap();
+    let text = plimsoll_record::device_to_json(&redacted).unwrap();
     for word in ["jane", "attic", "example.org", "volume1", "films"] {
         assert!(!text.contains(word), "{word} in {text}");
     }
@@ -258,7 +258,7 @@ fn empty_records_are_shown_too() {
         memory: None,
         crypto: None,
         disk: None,
-        ended: model::Ended::Interrupted,
+        ended: plimsoll_model::Ended::Interrupted,
         ..read(ROUTER)
     };
     let shown = device(&empty, &NARROW);

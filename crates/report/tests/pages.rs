@@ -6,13 +6,13 @@ mod imports;
 #[path = "../../explain/tests/support/mod.rs"]
 mod support;
 
-use model::units::{Bytes, GIB};
-use model::{
+use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::{
     Ended, Failure, Flag, Measure, Metric, Pattern, Rule, Stability, StoredOn, Study, StudyId,
 };
+use plimsoll_record::StudySummary;
+use plimsoll_report::{Style, compare, list, study};
 use proptest::prelude::*;
-use record::StudySummary;
-use report::{Style, compare, list, study};
 use support as plain;
 use support::{add_blocks, empty, fail};
 
@@ -49,14 +49,16 @@ fn cpu_that_may_be_nothing_is_said_in_words() {
             trial.result.quantities.insert(Metric::all(measure), cost);
         }
     }
-    let text = report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text =
+        plimsoll_report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("server CPU of nas not distinguishable from zero"), "{text}");
     for trial in study.trials.iter_mut().filter(|trial| trial.cell.target == 0) {
         for measure in [Measure::ServerCpuPerByte, Measure::ServerCpuPerOp] {
             trial.result.quantities.insert(Metric::all(measure), 2e-9);
         }
     }
-    let text = report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    let text =
+        plimsoll_report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!text.contains("distinguishable") && text.contains("server CPU 0.5"), "{text}");
 }
 
@@ -114,7 +116,7 @@ fn failed_stopped_and_one_block() {
     add_blocks(&mut partial, 2, 0.05, rate);
     // Block 1: the NAS is gone.
     partial.trials.iter_mut().filter(|t| t.block == Some(1) && t.cell.target == 0).for_each(fail);
-    partial.trials[7].result.outcome = model::Outcome::Stopped;
+    partial.trials[7].result.outcome = plimsoll_model::Outcome::Stopped;
     partial.ended = Ended::Interrupted;
     insta::assert_snapshot!(study(&partial, &NARROW));
 }
@@ -125,7 +127,7 @@ fn nothing_measured() {
     nothing.targets.clear();
     nothing.ended = Ended::Failed {
         failure: Failure::new(
-            model::Cause::Unreachable,
+            plimsoll_model::Cause::Unreachable,
             "connect to the NFS service",
             "nfs://nas/volume1",
             "connection refused",
@@ -177,7 +179,7 @@ fn studies_listed() {
         complete: 58,
         incomplete: 2,
         ended,
-        origin: model::Origin::Measured { version: "0.1.0".into() },
+        origin: plimsoll_model::Origin::Measured { version: "0.1.0".into() },
     };
     let studies = [summary("5eed0001", Ended::Done), summary("5eed0002", Ended::Open)];
     insta::assert_snapshot!(list(&studies, &[], &NARROW));
@@ -204,7 +206,9 @@ fn hostile_names_and_messages_do_not_reach_the_terminal() {
     hostile.plan.command = evil.into();
     hostile.flags.push(Flag::StabilityDiffers { detail: evil.into() });
     fail(&mut hostile.trials[0]);
-    if let model::Outcome::Failed { phase, failure } = &mut hostile.trials[0].result.outcome {
+    if let plimsoll_model::Outcome::Failed { phase, failure } =
+        &mut hostile.trials[0].result.outcome
+    {
         *phase = evil.into();
         failure.happened = evil.into();
     }

@@ -6,10 +6,12 @@ mod hostile;
 mod imports;
 mod support;
 
-use model::units::Bytes;
-use model::{Ended, Flag, Measure, Metric, NfsTarget, Outcome, Pattern, Study, StudyId, Target};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Ended, Flag, Measure, Metric, NfsTarget, Outcome, Pattern, Study, StudyId, Target,
+};
+use plimsoll_report::{Paper, redact};
 use proptest::prelude::*;
-use report::{Paper, redact};
 use support::{TWO, furnish, measured, plain, rate};
 
 /// Two studies of two targets, five patterns: what `check` makes.
@@ -17,7 +19,7 @@ const CHECK_LIMIT: usize = 300_000;
 /// Whatever there is.
 const LIMIT: usize = 2_000_000;
 
-const WIDE: report::Style = report::Style { width: 120, colour: false };
+const WIDE: plimsoll_report::Style = plimsoll_report::Style { width: 120, colour: false };
 
 fn html(study: &Study) -> String {
     Paper::new(std::slice::from_ref(study)).html()
@@ -78,7 +80,8 @@ fn a_mounted_target_has_the_kernels_account() {
     }
     let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, \
                 1.00 ms queued before), 4 failed and 14 Writes, 4 failed.";
-    let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
+    let terminal =
+        plimsoll_report::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
     assert_eq!(count(&terminal, said), 5, "{terminal}");
     assert_eq!(count(&terminal, "mounted with rw,wsize=16384."), 1, "of one alone: {terminal}");
     assert_eq!(count(&html(&study), &said.replace('\'', "&#39;")), 5);
@@ -91,8 +94,10 @@ fn which_watched_and_what_was_not_watched_is_said() {
     study.hosts[1].without_probe = Some("there is no probe for mips here".into());
     let (host, reason) = ("ssh://other".into(), "Connection refused".into());
     study.flags.push(Flag::NotWatched { host, reason });
-    let pages =
-        [report::study(&study, &report::Style { width: 4000, colour: false }), html(&study)];
+    let pages = [
+        plimsoll_report::study(&study, &plimsoll_report::Style { width: 4000, colour: false }),
+        html(&study),
+    ];
     for page in pages {
         for said in [
             "Watching it by a shell over there took",
@@ -121,7 +126,8 @@ fn a_check_with_a_watched_server() {
     let part = |id: &str| page.find(&format!("id=\"{id}\"")).unwrap();
     assert!(part("machines") < part("machines-2"));
     assert!(page.contains("ssh://root@nas was busiest at"), "in the answer");
-    let terminal = report::study(&study, &report::Style { width: 100, colour: false });
+    let terminal =
+        plimsoll_report::study(&study, &plimsoll_report::Style { width: 100, colour: false });
     insta::assert_snapshot!(terminal.split("CPU of this machine\n").nth(1).unwrap());
 }
 
@@ -132,7 +138,7 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
     furnish(&mut study, 0.1);
     support::watch(&mut study, "ssh://root@nas");
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = words(report::study(&study, &WIDE));
+    let told = words(plimsoll_report::study(&study, &WIDE));
     let page = html(&study);
     assert!(!told.contains("distinguishable") && !page.contains("distinguishable"), "{told}");
 
@@ -159,7 +165,8 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
         }
     }
     let markdown = Paper::new(std::slice::from_ref(&study)).markdown(None);
-    for text in [words(report::study(&study, &WIDE)), words(html(&study)), words(markdown)] {
+    for text in [words(plimsoll_report::study(&study, &WIDE)), words(html(&study)), words(markdown)]
+    {
         assert!(text.contains("not distinguishable from idle"), "{text}");
         assert!(text.contains("< ") || text.contains("&lt; "), "{text}");
         for unit in [" s/GB", " s/100k"] {
@@ -173,7 +180,8 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
         }
     }
     // Raw values stay in what is exported.
-    let negative = |trial: &model::Trial| trial.loads.iter().any(|load| load.caused().0 < 0.0);
+    let negative =
+        |trial: &plimsoll_model::Trial| trial.loads.iter().any(|load| load.caused().0 < 0.0);
     assert!(study.trials.iter().any(negative));
 }
 
@@ -181,7 +189,8 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
 fn the_page_says_what_the_terminal_says() {
     let study = measured(&TWO, 6);
     let page = html(&study);
-    let terminal = report::study(&study, &report::Style { width: 4000, colour: false });
+    let terminal =
+        plimsoll_report::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
     let answer = terminal.split("Summary\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let answer = answer.replace("\n  ", " ");
     for sentence in answer.lines().map(|line| line.trim_start_matches("- ")) {
@@ -409,7 +418,7 @@ fn nothing_of_the_user_is_left_after_redaction() {
         html(&redacted),
         Paper::new(std::slice::from_ref(&redacted)).markdown(None),
         serde_json::to_string(&redacted).unwrap(),
-        record::to_csv(&redacted).unwrap(),
+        plimsoll_record::to_csv(&redacted).unwrap(),
     ];
     let secrets = [
         "secretnas",
@@ -439,8 +448,8 @@ fn nothing_of_the_user_is_left_after_redaction() {
     assert!(redacted.trials.iter().all(|t| t.loads[1].host == server));
     // The figures are the same.
     assert_eq!(
-        explain::findings(&study).workloads[0].pairs,
-        explain::findings(&redacted).workloads[0].pairs
+        plimsoll_explain::findings(&study).workloads[0].pairs,
+        plimsoll_explain::findings(&redacted).workloads[0].pairs
     );
 }
 

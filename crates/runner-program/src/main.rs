@@ -1,5 +1,5 @@
 //! The runner as a program: it is carried to the host that trials are driven on, takes requests on
-//! standard input and answers on standard output, in lines of JSON (see [`runner::wire`]).
+//! standard input and answers on standard output, in lines of JSON (see [`plimsoll_runner::wire`]).
 //!
 //! It keeps nothing. It ends when its input does, when it is not heard from any more, and by a
 //! signal; in each case it first ends the trial under way and removes what it made on the targets.
@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     match connection::Connection::of_this_process() {
         Ok(connection) => serve::serve(connection),
         Err(error) => {
-            eprintln!("plimsoll-runner: {}", model::printable_lines(&error.to_string()));
+            eprintln!("plimsoll-runner: {}", plimsoll_model::printable_lines(&error.to_string()));
             ExitCode::FAILURE
         }
     }

@@ -1,13 +1,13 @@
 //! Requests are answered one after the other.
 
 use crate::connection::Connection;
-use load::{Passwords, SystemClock};
-use model::{Cause, Deadline, Event, Failure, Flag};
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
-use runner::wire::{Connect, Reply, Request};
-use runner::{Drive, Runner, RunnerOptions, Share};
+use plimsoll_load::{Passwords, SystemClock};
+use plimsoll_model::{Cause, Deadline, Event, Failure, Flag};
+use plimsoll_runner::wire::{Connect, Reply, Request};
+use plimsoll_runner::{Drive, Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -161,8 +161,8 @@ impl Served {
             }
         });
         let deadline = told.deadline.clone();
-        let options = load::OpenOptions { passwords, ..connect.options(deadline) };
-        shares.push(load::open(&connect.target, &options)?);
+        let options = plimsoll_load::OpenOptions { passwords, ..connect.options(deadline) };
+        shares.push(plimsoll_load::open(&connect.target, &options)?);
         Ok(Reply::Done)
     }
 
@@ -176,7 +176,7 @@ impl Served {
         let wait = |time| {
             let _ = options.deadline.sleep(time);
         };
-        let cleaned = runner::clean(&mut *share.namespace()?, of, &wait)?;
+        let cleaned = plimsoll_runner::clean(&mut *share.namespace()?, of, &wait)?;
         Ok(Reply::Cleaned { cleaned })
     }
 

@@ -1,9 +1,9 @@
 //! The program by itself: what it says, and that whatever ends it leaves nothing behind.
 
-use model::units::Bytes;
-use model::{Cause, Event, Outcome, Pattern, Phase, StudyId, Target, TrialSpec, Workload};
-use runner::wire::{Begin, Connect, Reply, Request};
-use runner::{OpenOptions, RunnerOptions};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Event, Outcome, Pattern, Phase, StudyId, Target, TrialSpec, Workload};
+use plimsoll_runner::wire::{Begin, Connect, Reply, Request};
+use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
@@ -80,7 +80,7 @@ impl Program {
             server_memory: None,
             live: true,
             set_up: Duration::from_secs(600),
-            deadline: load::SystemClock::no_deadline(),
+            deadline: plimsoll_load::SystemClock::no_deadline(),
         };
         assert_eq!(program.ask(&Request::Begin(Begin::from(&options))), Reply::Done);
         let target: Target = program.share.path().to_str().unwrap().parse().unwrap();
@@ -123,8 +123,8 @@ fn workload() -> Workload {
         size: Bytes(1 << 20),
         workers: NonZeroU16::MIN,
         depth: NonZeroU16::MIN,
-        layout: model::Layout::Disjoint,
-        stability: model::Stability::Unstable,
+        layout: plimsoll_model::Layout::Disjoint,
+        stability: plimsoll_model::Stability::Unstable,
         verify: false,
     }
 }
@@ -214,7 +214,7 @@ fn requests_out_of_order_are_refused() {
         Request::TakeOn { target: 0 },
         Request::Clean { target: 0, own: true },
         trial(1.0),
-        Request::Password { password: runner::wire::Secret("x".into()) },
+        Request::Password { password: plimsoll_runner::wire::Secret("x".into()) },
     ] {
         match program.ask(&request) {
             Reply::Failed { failure } => assert_eq!(failure.cause, Cause::Usage, "{failure}"),

@@ -4,8 +4,8 @@
 //! them only files of the few names below. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
-use load::{Entry, EntryKind, FileId, Namespace};
-use model::{Cause, Deadline, Failure, Flag, StudyId};
+use plimsoll_load::{Entry, EntryKind, FileId, Namespace};
+use plimsoll_model::{Cause, Deadline, Failure, Flag, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 

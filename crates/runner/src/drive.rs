@@ -1,6 +1,6 @@
 //! Driving trials, wherever that is done.
 
-use model::{Event, Failure, Flag, TargetFacts, TrialResult, TrialSpec, Workload};
+use plimsoll_model::{Event, Failure, Flag, TargetFacts, TrialResult, TrialSpec, Workload};
 
 /// Drives trials on targets that were opened before: in this process, as
 /// [`Runner`](crate::Runner) does, or on another host.

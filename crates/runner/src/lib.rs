@@ -1,5 +1,5 @@
-//! One trial: prepare, drive, clean up, emit events. A [`TrialSpec`](model::TrialSpec) goes in,
-//! [`Event`](model::Event)s come out; the runner knows nothing of blocks, intervals or stores.
+//! One trial: prepare, drive, clean up, emit events. A [`TrialSpec`](plimsoll_model::TrialSpec) goes in,
+//! [`Event`](plimsoll_model::Event)s come out; the runner knows nothing of blocks, intervals or stores.
 #![forbid(unsafe_code)]
 
 mod directory;
@@ -18,6 +18,6 @@ pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
 pub use drive::Drive;
 pub use lease::LeaseState;
 
-pub use load::{OpenOptions, Share};
 pub use options::RunnerOptions;
+pub use plimsoll_load::{OpenOptions, Share};
 pub use runner::Runner;

@@ -1,6 +1,6 @@
 //! What a runner is told once.
 
-use model::{Deadline, Plan, StudyId};
+use plimsoll_model::{Deadline, Plan, StudyId};
 use std::time::Duration;
 
 /// What a runner is told once.

@@ -1,10 +1,10 @@
 //! The two-size probe: do reads of the whole file come from the same store as reads of a part that
 //! is surely in the server's memory?
 
-use load::{Files, LaidOut, Means, RunSpec, Share};
-use model::units::{Bytes, KIB, MIB};
-use model::{Failure, Layout, OpKind, Pattern, Stability, StoredOn, Workload};
-use stats::two_size::{Answer, decide};
+use plimsoll_load::{Files, LaidOut, Means, RunSpec, Share};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{Failure, Layout, OpKind, Pattern, Stability, StoredOn, Workload};
+use plimsoll_stats::two_size::{Answer, decide};
 use std::num::NonZeroU16;
 use std::time::Duration;
 
@@ -47,7 +47,8 @@ pub(crate) fn reads_from(
             operation_timeout: means.operation_timeout,
             seed,
         };
-        let measured = load::run(share, &spec, means.deadline.stop(), None)?.measured(RUN / 10);
+        let measured =
+            plimsoll_load::run(share, &spec, means.deadline.stop(), None)?.measured(RUN / 10);
         let reads = measured.kinds.get(&OpKind::Read).map_or(0, |k| k.operations);
         Ok((reads as f64 / measured.length.as_secs_f64().max(1e-9)).ln())
     };

@@ -1,11 +1,11 @@
 //! From what a team of workers did to the figures of a trial: one number per metric.
 
-use load::{Ended, Kind, Measured, TeamResult};
-use model::{
+use plimsoll_load::{Ended, Kind, Measured, TeamResult};
+use plimsoll_model::{
     Cause, Failure, Flag, LatencySummary, Measure, Metric, OpKind, OpStats, Outcome, Phase, Series,
     Side, TrialResult, TrialSpec, Window,
 };
-use stats::little::{Completed, InFlight};
+use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(crate) fn result(team: &TeamResult, spec: &TrialSpec, given: &str) -> TrialR
 /// What is cut from the start: by MSER-5 where there are enough windows, else the fixed time.
 fn warm_up(team: &TeamResult, spec: &TrialSpec) -> Duration {
     let rates: Vec<f64> = team.windows.iter().map(|w| w.bytes() as f64).collect();
-    match stats::warm_up::mser_5(&rates) {
+    match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
         None => Duration::from_secs_f64(spec.warm_up_seconds.max(0.0)),
     }
@@ -47,14 +47,14 @@ fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
     let failed = |failure| Outcome::Failed { phase: Phase::Measure.to_string(), failure };
     match (&team.ended, &team.first_error) {
         (Ended::Failed(error), _) => {
-            failed(load::failure("finish the trial", given.to_owned(), error))
+            failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
         (Ended::Stopped, _) => Outcome::Stopped,
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
             failed(bad_content(given, format!("{}: {}", error.kind, error.detail)))
         }
         (Ended::Complete, Some(error)) => {
-            failed(load::failure("finish the trial", given.to_owned(), error))
+            failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
         (Ended::Complete, None) if measured.kinds.is_empty() => failed(Failure::new(
             Cause::Trial,
@@ -178,7 +178,7 @@ fn flags(team: &TeamResult, measured: &Measured) -> Vec<Flag> {
     // alone: where the slowest is long against it, nothing can be said.
     let slowest = measured.kinds.values().map(|k| k.client.max()).max().unwrap_or(0) as f64 / 1e9;
     if let Some(check) = InFlight::compare(measured.in_flight, &completed)
-        && slowest < stats::little::TOLERANCE * seconds
+        && slowest < plimsoll_stats::little::TOLERANCE * seconds
         && check.is_suspect(false, DRIVER_SECONDS / response.max(1e-12))
     {
         flags.push(Flag::InFlightMismatch {
@@ -203,7 +203,7 @@ fn phases(spec: &TrialSpec, measured: &Measured, result: &mut TrialResult) {
     let windows: &[Window] = &result.series.windows;
     let windows = windows.get(first..whole.min(windows.len())).unwrap_or_default();
     let rates: Vec<f64> = windows.iter().map(|w| w.bytes() as f64 / spec.window_seconds).collect();
-    let Some(change) = stats::change::find(&rates) else { return };
+    let Some(change) = plimsoll_stats::change::find(&rates) else { return };
     let quantities = &mut result.quantities;
     quantities.insert(Metric::all(Measure::BurstThroughput), change.before);
     quantities.insert(Metric::all(Measure::SustainedThroughput), change.after);

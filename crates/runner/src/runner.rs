@@ -3,8 +3,10 @@
 use crate::drive::Drive;
 use crate::options::RunnerOptions;
 use crate::session::Session;
-use load::Share;
-use model::{Cause, Event, Failure, Flag, Outcome, TargetFacts, TrialResult, TrialSpec, Workload};
+use plimsoll_load::Share;
+use plimsoll_model::{
+    Cause, Event, Failure, Flag, Outcome, TargetFacts, TrialResult, TrialSpec, Workload,
+};
 use std::sync::Arc;
 
 /// Drives trials on opened targets, in this process.

@@ -4,9 +4,9 @@ use crate::directory::{self, READ_FILE, RunDirectory, WRITE_FILE};
 use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
 use crate::{probe, reckon};
-use load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
-use model::units::{Bytes, MIB};
-use model::{
+use plimsoll_load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
+use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::{
     Cause, Event, Failure, Flag, InPlace, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
     TrialSpec, Workload,
 };
@@ -227,7 +227,7 @@ impl Session {
                 let _ = directory.as_mut().map(RunDirectory::renew);
             }
         };
-        load::lay_out(&*self.share, &self.means, laid_out, size, &mut progress)?;
+        plimsoll_load::lay_out(&*self.share, &self.means, laid_out, size, &mut progress)?;
         Ok(laid_out)
     }
 
@@ -311,7 +311,7 @@ impl Session {
         };
         let (share, stop) = (&*self.share, &**self.means.deadline.stop());
         if !self.options.live {
-            return load::run(share, &run, stop, None);
+            return plimsoll_load::run(share, &run, stop, None);
         }
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -320,7 +320,7 @@ impl Session {
                     // Nobody listens any more only if the receiver's thread died.
                     let _ = sender.send((at, window));
                 };
-                load::run(share, &run, stop, Some(&mut observer))
+                plimsoll_load::run(share, &run, stop, Some(&mut observer))
             });
             for (at, window) in receiver {
                 events(Event::Window { at_seconds: at.as_secs_f64(), window });
@@ -341,7 +341,7 @@ impl Session {
         let size = spec.workload.size.0;
         events(Event::Phase { phase: Phase::Verify, total_bytes: size });
         self.means.deadline.give(self.options.set_up);
-        let verified = load::verify(
+        let verified = plimsoll_load::verify(
             &*self.share,
             &self.means,
             laid_out,

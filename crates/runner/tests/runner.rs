@@ -1,13 +1,13 @@
 //! Whole trials, exactly, on scripted shares and a scripted clock.
 
-use load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
-use model::units::{Bytes, KIB, MIB};
-use model::{
+use plimsoll_load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
     Cause, Deadline, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind,
     Outcome, Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec,
     Workload,
 };
-use runner::{Drive, READ_FILE, Runner, RunnerOptions, WRITE_FILE};
+use plimsoll_runner::{Drive, READ_FILE, Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -144,9 +144,10 @@ fn the_halves_of_a_mix_are_kept_apart_and_together() {
     stage.prepare(Pattern::RandomMixed).unwrap();
     let result = stage.trial(&spec(0, Pattern::RandomMixed));
     let of = |side, measure| result.quantities[&Metric::of(side, measure)];
-    assert!((of(model::Side::Read, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
-    assert!((of(model::Side::Write, Measure::LatencyMean) / 3e-3 - 1.0).abs() < 0.001);
-    let halves = of(model::Side::Read, Measure::Iops) + of(model::Side::Write, Measure::Iops);
+    assert!((of(plimsoll_model::Side::Read, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((of(plimsoll_model::Side::Write, Measure::LatencyMean) / 3e-3 - 1.0).abs() < 0.001);
+    let halves = of(plimsoll_model::Side::Read, Measure::Iops)
+        + of(plimsoll_model::Side::Write, Measure::Iops);
     assert!((halves / quantity(&result, Measure::Iops) - 1.0).abs() < 1e-9);
     assert!(result.ops[&OpKind::Read].count > 150 && result.ops[&OpKind::Write].count > 150);
 }
@@ -335,14 +336,14 @@ fn a_run_whose_lease_cannot_be_read_is_left_alone() {
     let share = stage.open(share);
     let paths = share.paths();
     broken.store(true, Ordering::Relaxed);
-    let mut namespace = runner::Share::namespace(&*share).unwrap();
-    let cleaned = runner::clean(&mut *namespace, None, &|_| {}).unwrap();
+    let mut namespace = plimsoll_runner::Share::namespace(&*share).unwrap();
+    let cleaned = plimsoll_runner::clean(&mut *namespace, None, &|_| {}).unwrap();
     assert_eq!(share.paths(), paths);
     assert!(
         cleaned.removed.is_empty() && cleaned.left[0].1.contains("may be alive"),
         "{cleaned:?}"
     );
     broken.store(false, Ordering::Relaxed);
-    let cleaned = runner::clean(&mut *namespace, None, &|_| {}).unwrap();
+    let cleaned = plimsoll_runner::clean(&mut *namespace, None, &|_| {}).unwrap();
     assert_eq!((cleaned.live.len(), share.paths()), (1, paths));
 }

@@ -8,8 +8,8 @@
 
 mod support;
 
-use lab::Need;
-use smb::CreateHow;
+use plimsoll_lab::Need;
+use plimsoll_smb::CreateHow;
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -5,10 +5,10 @@ use crate::guard::{Guard, TRANSFORM_HEADER};
 use crate::message::{
     Expected, HEADER_BYTES, Reply, ReplyHeader, Request, RequestHeader, UNASKED, next_message,
 };
+use plimsoll_transport::{Deadline, Socket};
 use smb2::types::Command;
 use std::ops::Range;
 use std::time::Duration;
-use tcp::{Deadline, Socket};
 
 /// Bytes of a frame beside the payload that was asked for: headers, transform header, tokens,
 /// error contexts.

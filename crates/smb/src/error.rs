@@ -9,7 +9,7 @@ pub use smb2::types::status::NtStatus;
 pub enum Error {
     /// The connection could not be made, or broke.
     #[error(transparent)]
-    Tcp(#[from] tcp::Error),
+    Tcp(#[from] plimsoll_transport::Error),
     /// A message that breaks its format.
     #[error("a malformed message: {0}")]
     Malformed(String),
@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(refusal.status(), Some(NtStatus::ACCESS_DENIED));
         assert!(!refusal.is_fatal());
         for fatal in [
-            Error::Tcp(tcp::Error::Closed),
+            Error::Tcp(plimsoll_transport::Error::Closed),
             Error::Malformed(String::new()),
             Error::BadSignature,
             Error::NotSigned,

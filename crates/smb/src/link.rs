@@ -1,8 +1,8 @@
 //! A session bound to one share: all that is needed to send requests and believe replies.
 
 use crate::guard::{Cipher, Guard, SigningAlgorithm};
+use plimsoll_transport::Socket;
 use smb2::types::Dialect;
-use tcp::Socket;
 
 /// What was agreed with the server.
 #[derive(Clone, Debug, PartialEq, Eq)]

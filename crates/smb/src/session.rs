@@ -8,11 +8,11 @@ use crate::message::{Reply, Request, body};
 use crate::negotiate::{Negotiated, Offer, negotiate};
 use crate::wire::part;
 use crate::{Credentials, Error, Options, Protection};
+use plimsoll_transport::Socket;
 use smb2::crypto::kdf::PreauthHasher;
 use smb2::msg::session_setup::{SessionFlags, SessionSetupRequest, SessionSetupRequestFlags};
 use smb2::types::flags::{Capabilities, SecurityMode};
 use smb2::types::{Command, Dialect, status::NtStatus};
-use tcp::Socket;
 
 /// An authenticated connection to a server, not yet bound to a share.
 pub struct Session {

@@ -5,10 +5,10 @@ use crate::link::{Link, SessionFacts};
 use crate::message::{Request, body};
 use crate::session::{self, Session, perhaps_unencrypted};
 use crate::{Error, Pipeline, PipelineOptions, Protection, names};
+use plimsoll_transport::{Deadline, Socket};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
 use smb2::types::flags::{FileAccessMask, ShareFlags};
 use smb2::types::{Command, Dialect};
-use tcp::{Deadline, Socket};
 
 /// A share, over a connection of its own. Paths are relative to it, with `/` between names, and
 /// the empty path is its root.

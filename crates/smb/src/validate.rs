@@ -34,7 +34,9 @@ impl Session {
         self.connection.guard.sign = sign;
         let reply = reply.map_err(|error| match error {
             // A server that sees a difference hangs up.
-            Error::Tcp(tcp::Error::Closed) => Error::Downgraded("the server hung up".into()),
+            Error::Tcp(plimsoll_transport::Error::Closed) => {
+                Error::Downgraded("the server hung up".into())
+            }
             other => other,
         })?;
         match reply.header.status {

@@ -4,7 +4,9 @@
 mod peer;
 
 use peer::{EVERY_PROTECTION, Manners, content};
-use smb::{Access, Completion, CreateHow, Dialect, Exchange, FileId, Pipeline, PipelineOptions};
+use plimsoll_smb::{
+    Access, Completion, CreateHow, Dialect, Exchange, FileId, Pipeline, PipelineOptions,
+};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::num::NonZeroU16;

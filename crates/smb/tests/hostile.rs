@@ -2,7 +2,7 @@
 
 mod support;
 
-use smb::{Access, CreateHow, Credentials, Dialect, Error, Session, Tree};
+use plimsoll_smb::{Access, CreateHow, Credentials, Dialect, Error, Session, Tree};
 use std::time::Duration;
 use support::fake::{self, Peer, Request, Response, frame, peer};
 use support::lies::{FILE, calling, in_time, open_with, options, read, reading, tree_with};
@@ -49,7 +49,7 @@ fn silence_and_endless_delay_end_in_time() {
         peer.next();
     });
     let error = in_time(|| read(&mut tree)).unwrap_err();
-    assert!(matches!(error, Error::Tcp(tcp::Error::TimedOut { .. })), "{error:?}");
+    assert!(matches!(error, Error::Tcp(plimsoll_transport::Error::TimedOut { .. })), "{error:?}");
     drop(tree);
     thread.join().unwrap();
 
@@ -59,7 +59,7 @@ fn silence_and_endless_delay_end_in_time() {
         }
     });
     let error = in_time(|| read(&mut tree)).unwrap_err();
-    assert!(matches!(error, Error::Tcp(tcp::Error::TimedOut { .. })), "{error:?}");
+    assert!(matches!(error, Error::Tcp(plimsoll_transport::Error::TimedOut { .. })), "{error:?}");
     drop(tree);
     thread.join().unwrap();
 
@@ -72,7 +72,7 @@ fn silence_and_endless_delay_end_in_time() {
         }
     });
     let error = in_time(|| read(&mut tree)).unwrap_err();
-    assert!(matches!(error, Error::Tcp(tcp::Error::TimedOut { .. })), "{error:?}");
+    assert!(matches!(error, Error::Tcp(plimsoll_transport::Error::TimedOut { .. })), "{error:?}");
     drop(tree);
     thread.join().unwrap();
 }
@@ -257,7 +257,7 @@ fn compounds_cannot_be_abused() {
         while peer.next().is_some() {}
     });
     let error = in_time(|| get(&mut tree)).unwrap_err();
-    assert!(matches!(error, Error::Tcp(tcp::Error::TimedOut { .. })), "{error:?}");
+    assert!(matches!(error, Error::Tcp(plimsoll_transport::Error::TimedOut { .. })), "{error:?}");
     drop(tree);
     thread.join().unwrap();
     // The same reply three times.

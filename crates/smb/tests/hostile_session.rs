@@ -2,15 +2,15 @@
 
 mod support;
 
-use smb::{Credentials, Dialect, Error, Options, Protection, Session};
+use plimsoll_smb::{Credentials, Dialect, Error, Options, Protection, Session};
 use support::fake::{self, Peer, frame, peer};
 use support::lies::{in_time, open_with, opening, options, reading};
 
 #[test]
 fn broken_frames_are_errors() {
     let at_once = |bytes: Vec<u8>| opening(&options(Dialect::Smb2_1), fake::NEGOTIATE, |_| bytes);
-    assert_eq!(at_once(Vec::new()), tcp::Error::Closed.into());
-    assert_eq!(at_once(vec![0, 0]), tcp::Error::Closed.into());
+    assert_eq!(at_once(Vec::new()), plimsoll_transport::Error::Closed.into());
+    assert_eq!(at_once(vec![0, 0]), plimsoll_transport::Error::Closed.into());
     assert!(matches!(at_once(vec![0, 0xff, 0xff, 0xff, 1]), Error::TooLong { .. }));
     assert!(matches!(at_once(vec![0xff; 64]), Error::TooLong { .. } | Error::Malformed(_)));
     assert!(matches!(at_once(vec![0; 4]), Error::Malformed(_)));
@@ -24,7 +24,10 @@ fn broken_frames_are_errors() {
 
     assert!(matches!(reading(|_| vec![0, 0xff, 0xff, 0xff, 1]), Error::TooLong { .. }));
     assert!(matches!(reading(|_| vec![0; 4]), Error::Malformed(_)));
-    assert_eq!(reading(|r| r.honest().frame()[..90].to_vec()), tcp::Error::Closed.into());
+    assert_eq!(
+        reading(|r| r.honest().frame()[..90].to_vec()),
+        plimsoll_transport::Error::Closed.into()
+    );
     assert!(matches!(reading(|r| r.honest().with(0, b"\xffSMB").frame()), Error::Malformed(_)));
     // Sealed, where nothing was agreed to seal with.
     let sealed = reading(|_| frame(&[&b"\xfdSMB"[..], &[0; 200]].concat()));
@@ -124,7 +127,10 @@ fn session_setup_cannot_be_abused() {
         assert!(peer.next().is_none(), "a second try");
     });
     let refused = in_time(|| Session::open(socket, "server", &user, &options(Dialect::Smb2_1)));
-    assert_eq!(refused.map(drop).unwrap_err().status(), Some(smb::NtStatus::LOGON_FAILURE));
+    assert_eq!(
+        refused.map(drop).unwrap_err().status(),
+        Some(plimsoll_smb::NtStatus::LOGON_FAILURE)
+    );
     thread.join().unwrap();
 
     // Asked for more for ever.

@@ -5,9 +5,9 @@
 
 mod support;
 
-use lab::Need;
-use lab::servers::ImpacketServer;
-use smb::{
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::ImpacketServer;
+use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Dialect, Error, Exchange, NtStatus, Options,
     PipelineOptions, Protection, Session,
 };
@@ -20,7 +20,7 @@ const PORT: u16 = 20447;
 
 #[test]
 fn the_basic_round() {
-    let stage = lab::enter_or_skip!(Need::Impacket, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket, Need::Smbclient);
     let server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let disk = server.directory();
     let options = Options { call_timeout: Duration::from_secs(5), ..Options::default() };
@@ -65,7 +65,7 @@ fn the_basic_round() {
 
 #[test]
 fn what_it_refuses() {
-    let stage = lab::enter_or_skip!(Need::Impacket);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket);
     let _server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let options = Options { call_timeout: Duration::from_secs(5), ..Options::default() };
     let wrong = Credentials { password: "wrong".into(), ..support::user() };
@@ -87,7 +87,7 @@ fn what_it_refuses() {
 
 #[test]
 fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
-    let stage = lab::enter_or_skip!(Need::Impacket);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket);
     let _server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let options = Options {
         sign: Protection::On,

@@ -5,12 +5,12 @@
 #[path = "support/session.rs"]
 mod session;
 
-use lab::Need;
-use lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
-use lab::servers::{Samba, SambaConfig, SambaShare};
 use nix::sys::resource::{Resource, setrlimit};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
+use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_smb::{Dialect, Options};
 use session::{Account, BLOCK, FIRST_READ, SHARE, content, run};
-use smb::{Dialect, Options};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -61,7 +61,7 @@ fn truth(transcript: Transcript) -> Account {
 
 #[test]
 fn a_session_with_samba_is_written_down_and_repeated() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let share = SambaShare::new(SHARE).guest_ok();
     let server = Samba::start(&stage, SambaConfig::one(share).guests()).unwrap();
     for (dialect, name) in DIALECTS {

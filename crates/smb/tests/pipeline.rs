@@ -5,11 +5,11 @@ mod peer;
 use peer::{
     CLOSE, CREATE, EVERY_PROTECTION, FLUSH, Manners, Protection, READ, Seen, WRITE, content,
 };
-use proptest::prelude::*;
-use smb::{
+use plimsoll_smb::{
     Access, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, NtStatus, Pipeline,
     PipelineOptions, SigningAlgorithm,
 };
+use proptest::prelude::*;
 use smb2::types::Command;
 use std::num::NonZeroU16;
 use std::time::Instant;
@@ -368,7 +368,7 @@ fn unprotected_and_changed_replies_are_not_believed() {
     let manners = Manners { protection, change_frame, ..Manners::default() };
     assert_eq!(hostile(manners), Error::NotSigned);
     // A message that was not encrypted, in the place of one that was.
-    let protection = Protection::Seal(smb::Cipher::Aes128Gcm);
+    let protection = Protection::Seal(plimsoll_smb::Cipher::Aes128Gcm);
     let change_frame: Change = |frame| frame[4] = 0xfe;
     let manners = Manners { protection, change_frame, ..Manners::default() };
     assert_eq!(hostile(manners), Error::NotEncrypted);
@@ -435,7 +435,7 @@ proptest! {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let (mut link, _) = peer::connect(Manners::default(), 40, Dialect::Smb3_1_1);
         let client = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
-        link.socket = tcp::Socket::new(client, tcp::SystemClock::no_deadline()).unwrap();
+        link.socket = plimsoll_transport::Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).unwrap();
         let (mut server, _) = listener.accept().unwrap();
         let commands = [CREATE, READ, CLOSE, CREATE, WRITE, CLOSE];
         for (i, reply) in replies.iter().enumerate() {

@@ -2,9 +2,9 @@
 
 mod support;
 
-use lab::Need;
-use lab::servers::{Samba, SambaConfig, SambaShare};
-use smb::{Access, CreateHow, Error, Exchange, FileId, NtStatus, Pipeline};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_smb::{Access, CreateHow, Error, Exchange, FileId, NtStatus, Pipeline};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -16,7 +16,7 @@ fn all(
     pipeline: &mut Pipeline,
     user: &mut User,
     tags: impl IntoIterator<Item = u32>,
-    mut begin: impl FnMut(&mut Pipeline, u32) -> Result<(), smb::Full>,
+    mut begin: impl FnMut(&mut Pipeline, u32) -> Result<(), plimsoll_smb::Full>,
 ) {
     for tag in tags {
         while begin(pipeline, tag).is_err() {
@@ -104,14 +104,14 @@ fn small_files(pipeline: &mut Pipeline, disk: &Path, count: u32, name: &str) {
 
 #[test]
 fn everything_in_flight_comes_home_in_every_dialect_and_protection() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     for way in Way::ALL {
         let name = format!("{way:?}");
         let tree = tree(server.port(), "data", &way.options());
         let large = tree.facts().large_transfers;
-        assert_eq!(large, way.dialect != smb::Dialect::Smb2_0_2, "{name}");
+        assert_eq!(large, way.dialect != plimsoll_smb::Dialect::Smb2_0_2, "{name}");
         let mut pipeline = pipeline(tree, 32, 1 << 20);
         blocks(&mut pipeline, &disk, 4096, 100, &name);
         blocks(&mut pipeline, &disk, 65_536, 8, &name);
@@ -124,7 +124,7 @@ fn everything_in_flight_comes_home_in_every_dialect_and_protection() {
 
 #[test]
 fn few_credits_slow_it_down_and_stop_nothing() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     for (port, credits) in (20450..).zip([8_u16, 20, 64]) {
         let config = SambaConfig::one(SambaShare::new("data"))
             .port(port)
@@ -147,7 +147,7 @@ fn few_credits_slow_it_down_and_stop_nothing() {
 
 #[test]
 fn smaller_limits_of_the_server_are_kept() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data"))
         .line("smb2 max read = 100000")
         .line("smb2 max write = 70000");
@@ -164,7 +164,7 @@ fn smaller_limits_of_the_server_are_kept() {
 
 #[test]
 fn what_a_pipeline_wrote_smbclient_reads() {
-    let stage = lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     for way in [Way::ALL[1], Way::ALL[6], Way::ALL[13], Way::ALL[17]] {
@@ -178,7 +178,7 @@ fn what_a_pipeline_wrote_smbclient_reads() {
 
 #[test]
 fn a_server_that_dies_is_an_error_and_one_that_freezes_is_waited_for() {
-    let stage = lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
     let mut server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let mut pipeline = pipeline(tree(server.port(), "data", &Way::ALL[13].options()), 8, 1 << 16);
     let mut user = User::new();

@@ -23,7 +23,7 @@
 //! out of range give `None`. [`simulate`] tries the whole on [`synthetic`] studies.
 //!
 //! ```
-//! use stats::{family, stein::Stein, verdict::Verdict};
+//! use plimsoll_stats::{family, stein::Stein, verdict::Verdict};
 //!
 //! let margin = 0.05;
 //! let confidence = family::adjusted_confidence(0.95, 5).unwrap();

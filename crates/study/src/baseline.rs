@@ -1,10 +1,10 @@
 //! The idle window: how busy every host is without our load, and whether something else runs.
 
 use crate::hosts::{Hosts, Watched};
-use host::proc_files::Sample;
-use host::watch::Idle;
-use host::{Ask, Asked};
-use model::{Clock, Flag, HostLoad};
+use plimsoll_host::proc_files::Sample;
+use plimsoll_host::watch::Idle;
+use plimsoll_host::{Ask, Asked};
+use plimsoll_model::{Clock, Flag, HostLoad};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn is_own(process: &str) -> bool {
 
 /// How many cores plimsoll's own processes and file servers used.
 fn own_cores(from: &Sample, to: &Sample) -> f64 {
-    let own = |name: &str| is_own(name) || model::is_file_server(name);
+    let own = |name: &str| is_own(name) || plimsoll_model::is_file_server(name);
     let own = used(from, to).filter(|(process, _)| own(&process.name));
     own.map(|(_, cores)| cores).filter(|cores| cores.is_finite()).sum()
 }
@@ -106,9 +106,9 @@ fn processes(host: &str, from: &Sample, to: &Sample) -> Option<Flag> {
 fn used<'a>(
     from: &'a Sample,
     to: &'a Sample,
-) -> impl Iterator<Item = (&'a host::proc_files::ProcessTime, f64)> {
+) -> impl Iterator<Item = (&'a plimsoll_host::proc_files::ProcessTime, f64)> {
     let seconds = to.at.since(from.at).as_secs_f64();
-    let known: std::collections::HashMap<u32, &host::proc_files::ProcessTime> =
+    let known: std::collections::HashMap<u32, &plimsoll_host::proc_files::ProcessTime> =
         from.processes.iter().map(|process| (process.id, process)).collect();
     to.processes.iter().filter_map(move |now| {
         let then = known.get(&now.id).filter(|then| then.name == now.name)?;

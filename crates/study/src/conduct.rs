@@ -7,12 +7,12 @@ use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::size;
 use crate::stability;
-use host::Watch;
-use model::{
+use plimsoll_host::Watch;
+use plimsoll_model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, Nanos, Origin, Outcome, Phase, Plan, Rule,
     SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
 };
-use runner::Drive;
+use plimsoll_runner::Drive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -200,7 +200,7 @@ impl Conductor<'_> {
             if block + 1 == self.study.plan.first_blocks()
                 && matches!(self.study.plan.rule, Rule::Stein { .. })
             {
-                self.schedule.want(explain::blocks_needed(&self.study));
+                self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
                 let blocks = self.schedule.blocks_wanted();
                 (self.observer)(Progress::BlocksWanted { blocks });
             }
@@ -243,7 +243,7 @@ impl Conductor<'_> {
             warm_up_seconds: self.study.plan.warm_up_seconds,
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
-            seed: stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
+            seed: plimsoll_stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
         };
         self.hosts.clear(match self.study.plan.targets.get(cell.target) {
             // As tables of mounts have it; a link over there is not followed from here.
@@ -344,8 +344,9 @@ fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
 
 /// Gives each target a short name that is unique in the study: what it speaks, and a number where
 /// two speak the same.
-fn label(targets: &mut [model::TargetFacts]) {
-    let first_word = |t: &model::TargetFacts| t.protocol.split(' ').next().unwrap_or("").to_owned();
+fn label(targets: &mut [plimsoll_model::TargetFacts]) {
+    let first_word =
+        |t: &plimsoll_model::TargetFacts| t.protocol.split(' ').next().unwrap_or("").to_owned();
     let names: Vec<String> = targets.iter().map(first_word).collect();
     for (i, target) in targets.iter_mut().enumerate() {
         let same = names.iter().filter(|n| **n == names[i]).count();

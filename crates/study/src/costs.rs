@@ -1,6 +1,6 @@
 //! What a trial cost the machines, by the operations of the whole trial.
 
-use model::{CpuSeconds, Flag, HostLoad, Measure, Metric, Plan, TrialResult};
+use plimsoll_model::{CpuSeconds, Flag, HostLoad, Measure, Metric, Plan, TrialResult};
 
 /// Busy share of a core that is nearly full.
 const FULL: f64 = 0.95;

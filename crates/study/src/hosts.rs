@@ -1,10 +1,10 @@
 //! The hosts of a study, watched while its trials run. Nothing here waits while a load runs.
 
-use host::mounts;
-use host::proc_files::Hardware;
-use host::watch::{Account, Idle};
-use host::{Ask, Asked, Watch};
-use model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
+use plimsoll_host::mounts;
+use plimsoll_host::proc_files::Hardware;
+use plimsoll_host::watch::{Account, Idle};
+use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_model::{Clock, Flag, HostFacts, HostLoad, MountAccount};
 use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;

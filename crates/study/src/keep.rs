@@ -1,6 +1,6 @@
 //! Where a study's trials go as they end.
 
-use model::{Failure, Study, Trial};
+use plimsoll_model::{Failure, Study, Trial};
 
 /// Keeps a study. Each call has kept what it was given when it returns.
 pub trait Keep {
@@ -12,12 +12,12 @@ pub trait Keep {
     fn end(&mut self, study: &Study) -> Result<(), Failure>;
 }
 
-impl Keep for record::Store {
+impl Keep for plimsoll_record::Store {
     fn begin(&mut self, study: &Study) -> Result<(), Failure> {
-        record::Store::begin(self, study)
+        plimsoll_record::Store::begin(self, study)
     }
     fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure> {
-        record::Store::add_trial(self, &study.id, trial)
+        plimsoll_record::Store::add_trial(self, &study.id, trial)
     }
     fn end(&mut self, study: &Study) -> Result<(), Failure> {
         self.update(study)

@@ -1,6 +1,6 @@
 //! What a study says of itself while it runs. Observers only look on.
 
-use model::{Event, HostLoad, Trial, Workload};
+use plimsoll_model::{Event, HostLoad, Trial, Workload};
 
 /// One thing worth showing.
 #[derive(Clone, Copy, Debug)]

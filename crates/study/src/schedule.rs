@@ -1,7 +1,7 @@
 //! Which trials make up the next block, in which order.
 
-use explain::Needed;
-use model::{Cell, Plan, Workload};
+use plimsoll_explain::Needed;
+use plimsoll_model::{Cell, Plan, Workload};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;
 
@@ -25,7 +25,12 @@ impl Schedule {
             })
             .collect();
         let wanted = plan.workloads.iter().map(|w| (w.clone(), plan.first_blocks())).collect();
-        Schedule { cells, wanted, block: 0, order: stats::order::generator(plan.seed, "order") }
+        Schedule {
+            cells,
+            wanted,
+            block: 0,
+            order: plimsoll_stats::order::generator(plan.seed, "order"),
+        }
     }
 
     /// Sets how many blocks each workload is to have in all; one for which the rule cannot tell,
@@ -44,7 +49,7 @@ impl Schedule {
         if active.is_empty() {
             return None;
         }
-        let order = stats::order::shuffled(active.len(), &mut self.order);
+        let order = plimsoll_stats::order::shuffled(active.len(), &mut self.order);
         let cells = order.into_iter().map(|i| active[i].clone()).collect();
         self.block += 1;
         Some((self.block - 1, cells))

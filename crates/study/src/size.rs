@@ -1,8 +1,8 @@
 //! File sizes for small and for slow targets: there must be room for the files, and laying them out
 //! must leave time for measuring.
 
-use model::units::{Bytes, MIB};
-use model::{Cause, Failure, Flag, InPlace, Layout, Plan, TargetFacts, Workload};
+use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::{Cause, Failure, Flag, InPlace, Layout, Plan, TargetFacts, Workload};
 
 /// Share of the time cap that laying out files may take.
 const SHARE: f64 = 0.25;
@@ -147,8 +147,8 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::units::GIB;
-    use model::{DirectoryTarget, Pattern, Rule, Stability, Target, Workload};
+    use plimsoll_model::units::GIB;
+    use plimsoll_model::{DirectoryTarget, Pattern, Rule, Stability, Target, Workload};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {

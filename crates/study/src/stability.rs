@@ -1,6 +1,6 @@
 //! Whether the targets make writes equally safe.
 
-use model::{Flag, Stability, TargetFacts, Workload};
+use plimsoll_model::{Flag, Stability, TargetFacts, Workload};
 
 /// A flag that says on which targets a completed write is stable and on which it is not yet, where
 /// a workload leaves that to the target. Labels are those of the study.
@@ -23,7 +23,7 @@ pub(crate) fn difference(targets: &[TargetFacts], workloads: &[Workload]) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{Layout, Pattern, units::Bytes};
+    use plimsoll_model::{Layout, Pattern, units::Bytes};
     use std::num::NonZeroU16;
 
     fn facts(label: &str, commits_each_write: bool) -> TargetFacts {

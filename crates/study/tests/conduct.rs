@@ -1,18 +1,18 @@
 //! Whole studies, exactly, on scripted shares: order, cap, failures, interruptions.
 
-use load::{LaneDead, MockShare, Op, Reply, VirtualClock};
-use model::units::{Bytes, KIB, MIB};
-use model::{
+use plimsoll_load::{LaneDead, MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
     Cause, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Layout, Nanos, Outcome, Pattern, Plan,
     Rule, Stability, Study, StudyId, Target, Trial, Workload,
 };
-use runner::{Runner, RunnerOptions};
+use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_study::{Conduct, Keep, conduct};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-use study::{Conduct, Keep, conduct};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -97,10 +97,10 @@ fn run(
         &plan,
         id.clone(),
         0,
-        model::Deadline::new(clock.clone(), stop.clone()),
+        plimsoll_model::Deadline::new(clock.clone(), stop.clone()),
     );
     let options = RunnerOptions { live: false, ..options };
-    let opened = shares.iter().map(|s| s.clone() as Arc<dyn runner::Share>).collect();
+    let opened = shares.iter().map(|s| s.clone() as Arc<dyn plimsoll_runner::Share>).collect();
     let study = conduct(Conduct {
         id,
         started_unix_seconds: 0,
@@ -147,9 +147,9 @@ fn a_quiet_pair_ends_with_the_pilot_and_a_constant_one_has_no_difference() {
     let rule = Rule::Stein { pilot: 6, half_width: 0.02 };
     let study = run(plan(2, rule), None, &running(), |_, _| Reply::After(MS)).study.unwrap();
     assert_eq!(study.trials.len(), 6 * 4);
-    for workload in explain::findings(&study).workloads {
+    for workload in plimsoll_explain::findings(&study).workloads {
         let verdict = workload.pairs[0].claim.unwrap().verdict.unwrap();
-        assert!(matches!(verdict, stats::verdict::Verdict::NoPracticalDifference(_)));
+        assert!(matches!(verdict, plimsoll_stats::verdict::Verdict::NoPracticalDifference(_)));
     }
 }
 

@@ -1,22 +1,22 @@
 //! Hosts that are watched while a study runs, exactly: what an operation costs them, what disturbs
 //! them before it begins, and what happens when they are lost.
 
-use host::mounts::MountTexts;
-use host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
-use host::{Ask, Asked, Watch};
-use load::{MockShare, Op, Reply, VirtualClock};
-use model::units::{Bytes, KIB, MIB};
-use model::{
+use plimsoll_host::mounts::MountTexts;
+use plimsoll_host::proc_files::{Hardware, InterfaceCounters, ProcessTime, Sample};
+use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
     Cause, Clock, CpuTimes, DirectoryTarget, Failure, Flag, HostFacts, HostName, Layout, Measure,
     Metric, Nanos, Pattern, Plan, Rule, ServerHost, Stability, Study, StudyId, Target, Workload,
 };
-use runner::{Runner, RunnerOptions};
+use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_study::{Conduct, InMemory, conduct};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
-use study::{Conduct, InMemory, conduct};
 
 /// What an operation costs the server, in CPU seconds, and how busy it is without one.
 const PER_OPERATION: f64 = 0.0005;
@@ -188,10 +188,10 @@ fn study_beside(
         &plan,
         id.clone(),
         0,
-        model::Deadline::new(clock.clone(), stop.clone()),
+        plimsoll_model::Deadline::new(clock.clone(), stop.clone()),
     );
     let options = RunnerOptions { live: false, ..options };
-    let runner = Box::new(Runner::new(options, vec![share as Arc<dyn runner::Share>]));
+    let runner = Box::new(Runner::new(options, vec![share as Arc<dyn plimsoll_runner::Share>]));
     let study = conduct(Conduct {
         id,
         started_unix_seconds: 0,
@@ -221,7 +221,7 @@ fn an_operation_costs_the_server_what_it_costs() {
         assert!((load.idle_baseline - IDLE).abs() < 1e-6, "{}", load.idle_baseline);
         assert!(!trial.result.quantities.contains_key(&Metric::all(Measure::MachineCpuPerOp)));
     }
-    let found = &explain::findings(&study).hosts[0];
+    let found = &plimsoll_explain::findings(&study).hosts[0];
     let work = &found.work[0];
     assert_eq!((found.host.as_str(), work.trials, work.target), ("ssh://nas", 3, 0));
     let cost = work.per_operation.unwrap();
@@ -310,7 +310,7 @@ fn a_lost_host_marks_its_trial_and_gets_one_chance() {
     let at = flags(&lost).iter().position(|n| *n == 1).unwrap();
     for (i, trial) in lost.trials.iter().enumerate() {
         assert_eq!(trial.loads.len(), usize::from(i < at), "no load that is not whole");
-        assert_eq!(trial.result.outcome, model::Outcome::Complete);
+        assert_eq!(trial.result.outcome, plimsoll_model::Outcome::Complete);
     }
     let (back, tries) = study(4, 10, true);
     assert_eq!((tries, flags(&back).iter().sum::<usize>()), (1, 1));

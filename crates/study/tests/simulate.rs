@@ -3,21 +3,21 @@
 //!
 //! `PLIMSOLL_STUDIES` sets the number of studies of each scenario, `PLIMSOLL_SEED` the seed.
 
-use load::{MockShare, Reply, VirtualClock};
-use model::units::{Bytes, KIB, MIB};
-use model::{
+use plimsoll_load::{MockShare, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
     DirectoryTarget, Ended, Layout, Nanos, Pattern, Plan, Rule, Stability, StudyId, Target,
     Workload,
 };
+use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_stats::order::{generator, sub_seed};
+use plimsoll_stats::synthetic::{ar1, standard_normal};
+use plimsoll_study::{Conduct, InMemory, conduct};
 use rand_pcg::Pcg64;
-use runner::{Runner, RunnerOptions};
-use stats::order::{generator, sub_seed};
-use stats::synthetic::{ar1, standard_normal};
 use std::num::NonZeroU16;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use study::{Conduct, InMemory, conduct};
 
 /// The service time of an undisturbed operation, in seconds.
 const SERVICE: f64 = 5e-3;
@@ -72,7 +72,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
             Reply::After(Duration::from_secs_f64(SERVICE / speed * log.exp()))
         };
         let share = MockShare::new(clock.clone(), NonZeroU16::MIN, script);
-        Arc::new(share) as Arc<dyn runner::Share>
+        Arc::new(share) as Arc<dyn plimsoll_runner::Share>
     });
     let (id, plan) = (StudyId(format!("{:08x}", seed as u32)), plan(sub_seed(seed, "plan")));
     let stop = Arc::new(AtomicBool::new(false));
@@ -80,7 +80,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
         &plan,
         id.clone(),
         0,
-        model::Deadline::new(clock.clone(), stop.clone()),
+        plimsoll_model::Deadline::new(clock.clone(), stop.clone()),
     );
     let options = RunnerOptions { live: false, ..options };
     let study = conduct(Conduct {
@@ -98,7 +98,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
     })
     .expect("a scripted study runs");
     assert!(matches!(study.ended, Ended::Done | Ended::CapReached), "{:?}", study.ended);
-    let findings = explain::findings(&study);
+    let findings = plimsoll_explain::findings(&study);
     let claims: Vec<_> =
         findings.workloads.iter().flat_map(|w| &w.pairs).filter_map(|p| p.claim).collect();
     assert_eq!(claims.len(), PATTERNS.len());
@@ -107,7 +107,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
         covered: intervals.iter().all(|i| i.contains(ratio)),
         faster: claims
             .iter()
-            .any(|c| matches!(c.verdict, Some(stats::verdict::Verdict::Faster(_)))),
+            .any(|c| matches!(c.verdict, Some(plimsoll_stats::verdict::Verdict::Faster(_)))),
         excludes_one: intervals.iter().any(|i| !i.contains(1.0)),
         blocks: study.trials.iter().filter_map(|t| t.block).max().map_or(0, |b| b as usize + 1),
     }
@@ -251,8 +251,10 @@ fn costs_that_cross_zero() {
     for (blocks, ratio, block_sd, trial_sd) in
         [(6, 1.0, 0.2, 0.5), (6, 2.0, 0.0, 1.0), (20, 0.5, 1.0, 0.8), (100, 3.0, 0.5, 2.0)]
     {
-        let setup = stats::simulate::Costs { mean: 1.0, ratio, block_sd, trial_sd, blocks };
-        let outcome = stats::simulate::costs(&setup, 0.95, studies, seed).expect("it can be run");
+        let setup =
+            plimsoll_stats::simulate::Costs { mean: 1.0, ratio, block_sd, trial_sd, blocks };
+        let outcome =
+            plimsoll_stats::simulate::costs(&setup, 0.95, studies, seed).expect("it can be run");
         println!("costs, ratio {ratio}, {blocks} blocks: {outcome}");
         let coverage = f64::from(outcome.covered) / f64::from(studies);
         assert!((0.93..=0.97).contains(&coverage), "{setup:?} {outcome}");

@@ -1,15 +1,15 @@
 //! Imports a text, and checks what must hold of whatever comes of it.
 
-use record::{ImportFile, ImportOptions};
+use plimsoll_record::{ImportFile, ImportOptions};
 
 /// Whatever is imported can be exported, and has no more trials than the text has room for.
 pub fn import(text: &str) {
     let file = ImportFile { name: "f".into(), text: text.into(), modified_unix_seconds: 0 };
     for jobs in [None, std::num::NonZeroU16::new(1)] {
         let options = ImportOptions { jobs, ..ImportOptions::default() };
-        for study in record::import(&[file.clone()], &options).unwrap_or_default() {
+        for study in plimsoll_record::import(&[file.clone()], &options).unwrap_or_default() {
             assert!(study.trials.len() <= text.len());
-            assert!(record::to_json(&study).is_ok());
+            assert!(plimsoll_record::to_json(&study).is_ok());
         }
     }
 }

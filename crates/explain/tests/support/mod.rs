@@ -1,8 +1,8 @@
 //! Synthetic studies: plausible figures from a rate per target and pattern, with repeatable noise.
 #![allow(dead_code)] // each test program uses its part
 
-use model::units::{Bytes, GIB};
-use model::*;
+use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::*;
 use std::collections::BTreeMap;
 use std::num::NonZeroU16;
 

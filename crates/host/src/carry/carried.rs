@@ -2,7 +2,7 @@
 
 use super::{DIRECTORIES, Look, Machine, Parcel, Place, first};
 use crate::reach::Reach;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::sync::Arc;
 
 /// A program on a host. Dropping it removes it there.

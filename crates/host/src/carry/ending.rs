@@ -3,7 +3,7 @@
 use super::parcel::Parcel;
 use crate::reach::Output;
 use crate::said::last_line;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 
 /// How a program ended that did not do what it should.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use super::ending::Ending;
 use super::parcel::{Parcel, Refusal};
 use crate::reach::{Channel, Output, Reach, put, quote};
 use crate::said::last_line;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::time::Instant;

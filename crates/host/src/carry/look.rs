@@ -4,7 +4,7 @@ use super::PATIENCE;
 use super::machine::{ELF_BYTES, Machine};
 use crate::reach::Reach;
 use crate::said::last_line;
-use model::Failure;
+use plimsoll_model::Failure;
 
 /// What a host says of its machine.
 pub(crate) struct Look {

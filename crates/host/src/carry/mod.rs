@@ -21,7 +21,7 @@ pub(crate) use guard::Place;
 pub(crate) use look::Look;
 pub(crate) use parcel::Refusal;
 
-use model::Failure;
+use plimsoll_model::Failure;
 use std::time::Duration;
 
 /// For everything that the other side may take for what costs it nothing.
@@ -35,7 +35,7 @@ pub(crate) const DIRECTORIES: [&str; 5] = ["/dev/shm", "/run", "/tmp", "/var/tmp
 /// Tries directories, words of the shell, until one will do.
 ///
 /// # Errors
-/// [`model::Cause::NotPermitted`] or [`model::Cause::NoSpace`] where none will; what each lacks is
+/// [`plimsoll_model::Cause::NotPermitted`] or [`plimsoll_model::Cause::NoSpace`] where none will; what each lacks is
 /// named.
 pub(crate) fn first<T>(
     directories: &[&str],

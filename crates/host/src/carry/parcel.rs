@@ -1,7 +1,7 @@
 //! A program that is carried, and the words it is told of by.
 
 use super::ending::Ending;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
 /// A program that is carried.

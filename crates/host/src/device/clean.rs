@@ -1,6 +1,6 @@
 //! What a host says, before it is believed: bounded, and rid of what cannot be true.
 
-use model::device::{MOST_ENTRIES, MOST_LETTERS};
+use plimsoll_model::device::{MOST_ENTRIES, MOST_LETTERS};
 use serde_json::{Map, Value};
 
 /// Deepest nesting that a section may have.

@@ -1,8 +1,8 @@
 //! CoreMark: what EEMBC's program prints, read strictly, and the port that is part of plimsoll.
 
 use coremark::types::{LIST_KNOWN_CRC, MATRIX_KNOWN_CRC, STATE_KNOWN_CRC};
-use model::device::{CoreMark, CoreMarkKind};
 use nix::time::{ClockId, clock_gettime};
+use plimsoll_model::device::{CoreMark, CoreMarkKind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

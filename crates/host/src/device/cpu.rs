@@ -6,8 +6,8 @@ use super::inventory::Fields;
 use super::{Bench, tool};
 use crate::probe::Request;
 use crate::reach::quote;
-use model::device::{AllRounds, CoreMark, CoreRounds, CpuFigures};
-use model::{Cause, Failure, HostName};
+use plimsoll_model::device::{AllRounds, CoreMark, CoreRounds, CpuFigures};
+use plimsoll_model::{Cause, Failure, HostName};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -5,8 +5,8 @@ use super::inventory::Fields;
 use super::{Bench, cryptsetup, openssl, tool};
 use crate::probe::Request;
 use crate::reach::quote;
-use model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans};
-use model::{Cause, Failure};
+use plimsoll_model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans};
+use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
 /// How long a program may take for one algorithm.

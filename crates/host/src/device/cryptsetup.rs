@@ -1,6 +1,6 @@
 //! What `cryptsetup benchmark` prints.
 
-use model::device::Algorithm;
+use plimsoll_model::device::Algorithm;
 
 /// The command that measures an algorithm; `None` for those that are not its business. Two keys go
 /// into XTS: 256 bits are AES-128.

@@ -4,8 +4,8 @@ use super::Bench;
 use super::clean::{Odd, clean};
 use super::inventory::Fields;
 use crate::probe::Request;
-use model::device::{DiskFigures, DiskPhase};
-use model::{Cause, Failure};
+use plimsoll_model::device::{DiskFigures, DiskPhase};
+use plimsoll_model::{Cause, Failure};
 
 /// Most phases that are kept.
 const MOST_PHASES: usize = 16;

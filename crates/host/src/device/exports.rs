@@ -1,6 +1,6 @@
 //! The paths that a host's NFS and SMB servers offer.
 
-use model::device::Inventory;
+use plimsoll_model::device::Inventory;
 
 /// Most bytes of all paths together: a request to the probe has room for 4096.
 const MOST_BYTES: usize = 3000;
@@ -72,7 +72,7 @@ fn shared(lines: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::device::{NfsServer, SmbServer};
+    use plimsoll_model::device::{NfsServer, SmbServer};
     use proptest::prelude::*;
 
     fn offered(nfs: &[&str], smb: &[&str]) -> Vec<String> {

@@ -3,7 +3,7 @@
 use super::clean::Odd;
 use super::inventory::Reading;
 use super::{clocks, coremark, cpu, crypto, cryptsetup, disk, exports, memory, openssl, shell};
-use model::device::{
+use plimsoll_model::device::{
     Algorithm, CpuFigures, CryptoFigures, DiskFigures, Inventory, MOST_ENTRIES, MemoryFigures,
     ReadBy,
 };

@@ -3,7 +3,7 @@
 
 use super::clean::{Odd, clean};
 use super::processor;
-use model::device::{
+use plimsoll_model::device::{
     Cache, ClockPolicy, Clocks, Cpu, Disk, Distribution, Inventory, MemoryFacts, Mtd, Netfilter,
     NfsServer, Nics, PathFacts, PciDevice, Radio, ReadBy, SataLink, SmbServer, System, UsbDevice,
 };

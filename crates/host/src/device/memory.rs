@@ -4,8 +4,8 @@ use super::Bench;
 use super::clean::{Odd, clean};
 use super::inventory::Fields;
 use crate::probe::Request;
-use model::device::{LatencyFigure, MemoryFigures, StreamFigure};
-use model::{Cause, Failure};
+use plimsoll_model::device::{LatencyFigure, MemoryFigures, StreamFigure};
+use plimsoll_model::{Cause, Failure};
 
 /// Most places that are measured: caches and memory.
 const MOST_PLACES: usize = 16;

@@ -1,6 +1,6 @@
 //! What `openssl speed` prints for programs (`-mr`).
 
-use model::device::Algorithm;
+use plimsoll_model::device::Algorithm;
 
 /// Bytes of a message, as the probe takes them too.
 pub(super) const MESSAGE_BYTES: u64 = 16384;

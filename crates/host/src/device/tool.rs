@@ -1,7 +1,7 @@
 //! Running a program that a host has, so that it can be stopped half-way.
 
 use crate::reach::{Reach, quote};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};

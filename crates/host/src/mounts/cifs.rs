@@ -1,7 +1,7 @@
 //! /proc/fs/cifs/Stats (the kernel's fs/smb/client/cifs_debug.c, smb2ops.c and smb1ops.c; fs/cifs
 //! on older ones). Older kernels have it only if they were built with CONFIG_CIFS_STATS.
 
-use model::MountOperation;
+use plimsoll_model::MountOperation;
 use std::collections::BTreeMap;
 
 /// Kinds of operations that are believed.

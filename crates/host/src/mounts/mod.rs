@@ -7,7 +7,7 @@ pub mod fuzzing;
 mod nfs;
 mod table;
 
-use model::MountAccount;
+use plimsoll_model::MountAccount;
 
 /// What a kernel says of its mounts; empty where it has no such file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 //! mountstats(8) explains the figures).
 
 use super::table::unescaped;
-use model::{MountOperation, MountWire};
+use plimsoll_model::{MountOperation, MountWire};
 use std::collections::BTreeMap;
 
 /// Kinds of operations that are believed: NFSv4.2 has 70.

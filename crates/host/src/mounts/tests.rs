@@ -1,5 +1,5 @@
 use super::*;
-use model::MountWire;
+use plimsoll_model::MountWire;
 use proptest::prelude::*;
 
 const MOUNTINFO: &str = "\

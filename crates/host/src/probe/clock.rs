@@ -4,7 +4,7 @@
 //! (D. Mills, RFC 5905, section 8); the shortest round trip tells most. It ages, as two clocks
 //! drift apart.
 
-use model::Nanos;
+use plimsoll_model::Nanos;
 use std::time::{Duration, Instant};
 
 /// What two undisciplined quartz clocks drift apart at most, in parts per million.

@@ -2,7 +2,7 @@
 
 use super::frame::{Frame, Kind};
 use crate::said::printable;
-use model::Nanos;
+use plimsoll_model::Nanos;
 use serde_json::Value;
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! what is wanted, and [`Sampler`] gives the host's counters when asked. One process does one verb
 //! over one channel. What the host sends is untrusted: lengths, depth and number are bounded, texts
 //! are freed of control characters, and what contradicts the protocol ends the session with a
-//! [`model::Failure`].
+//! [`plimsoll_model::Failure`].
 
 mod clock;
 mod frame;

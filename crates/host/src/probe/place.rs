@@ -7,7 +7,7 @@ use super::sampler::Sampler;
 use super::session::Session;
 use crate::carry::{DIRECTORIES, Look, Machine, Place, Refusal, first};
 use crate::reach::{Reach, quote};
-use model::Failure;
+use plimsoll_model::Failure;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,8 +24,8 @@ impl Placed {
     /// run.
     ///
     /// # Errors
-    /// [`model::Cause::Usage`] without a probe for that machine, [`model::Cause::NotPermitted`] or
-    /// [`model::Cause::NoSpace`] where no directory will do; what each lacks is named.
+    /// [`plimsoll_model::Cause::Usage`] without a probe for that machine, [`plimsoll_model::Cause::NotPermitted`] or
+    /// [`plimsoll_model::Cause::NoSpace`] where no directory will do; what each lacks is named.
     pub fn place(
         reach: Arc<dyn Reach>,
         programs: &Programs,

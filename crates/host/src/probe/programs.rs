@@ -1,7 +1,7 @@
 //! Where the probe's builds are found on this machine.
 
 use crate::carry::{Machine, Parcel};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

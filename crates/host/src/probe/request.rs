@@ -1,7 +1,7 @@
 //! What the probe is asked for.
 
 use super::frame::LONGEST_TO_PROBE;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fmt::{self, Display, Write};
 use std::time::Duration;
 

@@ -7,7 +7,7 @@ use super::request::Request;
 use super::session::Session;
 use crate::carry::PATIENCE;
 use crate::reach::Reach;
-use model::{Failure, Nanos};
+use plimsoll_model::{Failure, Nanos};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};

@@ -6,7 +6,7 @@ use super::programs::PARCEL;
 use super::request::Request;
 use crate::carry::{Ending, PATIENCE};
 use crate::reach::{Channel, Reach};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use serde_json::Value;
 use std::io::ErrorKind;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,6 +1,6 @@
 //! CPU time.
 
-use model::{CpuTimes, Softirqs};
+use plimsoll_model::{CpuTimes, Softirqs};
 
 /// Most cores that are believed.
 const MAX_CORES: usize = 4096;

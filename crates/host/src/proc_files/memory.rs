@@ -1,6 +1,6 @@
 //! Memory.
 
-use model::MemoryNow;
+use plimsoll_model::MemoryNow;
 
 /// Reads /proc/meminfo; `None` without MemTotal. Kernels before 3.14 have no MemAvailable: then
 /// what is free or holds file contents counts.

@@ -23,7 +23,7 @@ pub use raid::parse_raid;
 pub use sensors::{parse_celsius, parse_hertz};
 
 use crate::mounts::MountTexts;
-use model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs};
+use plimsoll_model::{CpuTimes, Frequency, MemoryNow, Nanos, NfsdLoad, Softirqs};
 use std::time::Duration;
 
 /// Counters of one host at one moment, since boot where they count.

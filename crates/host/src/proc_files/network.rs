@@ -2,7 +2,7 @@
 
 use super::disks::MAX_NAME;
 use super::number;
-use model::NfsdLoad;
+use plimsoll_model::NfsdLoad;
 
 /// Counters of one interface, since it came up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 
 use super::shell::Instead;
 use crate::said::{last_line, lines};
-use model::{Cause, Failure, HostName};
+use plimsoll_model::{Cause, Failure, HostName};
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
 use std::path::Path;

@@ -8,7 +8,7 @@ use super::process::{Group, Process};
 use super::socket::Place;
 use super::{Settings, complaint, shell};
 use crate::child;
-use model::{Cause, Failure, HostName};
+use plimsoll_model::{Cause, Failure, HostName};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

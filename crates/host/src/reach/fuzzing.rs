@@ -2,7 +2,7 @@
 
 use super::complaint;
 use super::shell::{Begun, Greeting, Instead};
-use model::HostName;
+use plimsoll_model::HostName;
 
 /// Output up to the beginning of a command, in pieces of so many bytes.
 pub fn greeting(output: &[u8], piece: usize) {

@@ -3,7 +3,7 @@
 use super::process::{Group, Process};
 use super::{Channel, Output, Reach, complaint};
 use crate::child;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::time::{Duration, Instant};

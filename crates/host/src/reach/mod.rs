@@ -18,7 +18,7 @@ pub use put::put;
 pub use shell::quote;
 pub use ssh::{CONFIGURATION_VARIABLE, Settings, Ssh};
 
-use model::{Cause, Failure, HostName};
+use plimsoll_model::{Cause, Failure, HostName};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::{Reach, quote};
 use crate::said::last_line;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
 /// Writes a file over there, whole or not at all: under another name (`.part`) beside it first,

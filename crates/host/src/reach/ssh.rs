@@ -7,7 +7,7 @@
 use super::connection::{Connection, NEWS};
 use super::process::Process;
 use super::{Channel, Output, Reach, complaint, shell};
-use model::{Failure, HostName};
+use plimsoll_model::{Failure, HostName};
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Read};
@@ -64,7 +64,7 @@ impl Ssh {
     /// Logs in.
     ///
     /// # Errors
-    /// Why not, as far as ssh tells; [`model::Cause::Usage`] for a host that is not reached over ssh.
+    /// Why not, as far as ssh tells; [`plimsoll_model::Cause::Usage`] for a host that is not reached over ssh.
     pub fn connect(host: &HostName, settings: &Settings) -> Result<Ssh, Failure> {
         let connection = Arc::new(Connection::make(host, settings)?);
         Ok(Ssh { name: host.to_string(), connection })

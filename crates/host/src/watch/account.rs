@@ -5,7 +5,7 @@
 
 use super::counted::{Odd, between};
 use crate::proc_files::{Hardware, Sample};
-use model::{CpuTimes, Flag, HostLoad, LoadStretch, MemoryLoad};
+use plimsoll_model::{CpuTimes, Flag, HostLoad, LoadStretch, MemoryLoad};
 
 /// Stretches that are kept of a trial; when there are more, neighbours are put together.
 const MOST_STRETCHES: usize = 240;
@@ -124,7 +124,8 @@ impl Account {
         }
         load.disks.sort_by(|a, b| b.busy_seconds.total_cmp(&a.busy_seconds));
         load.disks.truncate(MOST_DEVICES);
-        let bytes = |i: &model::InterfaceLoad| i.received_bytes.saturating_add(i.sent_bytes);
+        let bytes =
+            |i: &plimsoll_model::InterfaceLoad| i.received_bytes.saturating_add(i.sent_bytes);
         load.interfaces.sort_by_key(|i| std::cmp::Reverse(bytes(i)));
         load.interfaces.truncate(MOST_DEVICES);
         Some(load)

@@ -2,7 +2,9 @@
 //! not taken in.
 
 use crate::proc_files::{Hardware, Sample};
-use model::{CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad, Softirqs};
+use plimsoll_model::{
+    CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad, Softirqs,
+};
 
 /// What was counted between two samples.
 #[derive(Clone, Debug)]

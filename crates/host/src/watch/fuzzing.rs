@@ -3,7 +3,7 @@
 use super::shell::{facts, sample, ticks_per_second};
 use super::{Account, Sections};
 use crate::proc_files::Hardware;
-use model::Nanos;
+use plimsoll_model::Nanos;
 
 /// Longest text that a fact may have.
 const LONGEST: usize = 1024;

@@ -5,9 +5,9 @@ use crate::child;
 use crate::proc_files::{
     FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_memory,
 };
-use model::{Clock, HostFacts, WatchedBy};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
+use plimsoll_model::{Clock, HostFacts, WatchedBy};
 use std::fs::{read_dir, read_to_string};
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -22,7 +22,7 @@ pub use shell::{Connect, Shell};
 pub use stream::{MOST_SAMPLE, Sections};
 
 use crate::proc_files::Hardware;
-use model::{Failure, HostFacts};
+use plimsoll_model::{Failure, HostFacts};
 use std::time::Duration;
 
 /// What is asked for.

@@ -10,7 +10,7 @@ use super::shell::{Connect, Shell};
 use crate::probe::{Placed, Programs, Sampler};
 use crate::proc_files::{FileKind, Sample};
 use crate::reach::Reach;
-use model::{Cause, Clock, Failure, HostFacts, Nanos, WatchedBy};
+use plimsoll_model::{Cause, Clock, Failure, HostFacts, Nanos, WatchedBy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -2,7 +2,7 @@
 
 use super::{Ask, Asked, Watch};
 use crate::proc_files::{Hardware, Sample};
-use model::{Failure, HostFacts, LabFacts};
+use plimsoll_model::{Failure, HostFacts, LabFacts};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -120,7 +120,7 @@ fn serve(
         .spawn(move || answer(source, &asked, &shared))
         .map_err(|e| {
             let next = "Free some memory, or raise the limit of processes.";
-            Failure::new(model::Cause::Trial, "start watching", name, e, next)
+            Failure::new(plimsoll_model::Cause::Trial, "start watching", name, e, next)
         })?;
     Ok((questions, state))
 }
@@ -145,7 +145,7 @@ fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Cause;
+    use plimsoll_model::Cause;
 
     const LONG: Duration = Duration::from_secs(60);
 

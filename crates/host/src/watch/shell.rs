@@ -8,7 +8,7 @@ use super::remote::{Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
 use crate::proc_files::{FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model};
 use crate::reach::{Channel, Opener, Reach};
-use model::{Cause, Clock, Failure, HostFacts, HostName, WatchedBy};
+use plimsoll_model::{Cause, Clock, Failure, HostFacts, HostName, WatchedBy};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

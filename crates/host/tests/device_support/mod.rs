@@ -3,11 +3,11 @@
 
 pub mod shells;
 
-use host::device::{Asked, Measure, Verbs, measure};
-use host::probe::Request;
-use host::reach::{Channel, Output, Reach};
-use model::device::{DEVICE_SCHEMA, Part};
-use model::{Cause, Device, DeviceId, Ended, Failure, HostName};
+use plimsoll_host::device::{Asked, Measure, Verbs, measure};
+use plimsoll_host::probe::Request;
+use plimsoll_host::reach::{Channel, Output, Reach};
+use plimsoll_model::device::{DEVICE_SCHEMA, Part};
+use plimsoll_model::{Cause, Device, DeviceId, Ended, Failure, HostName};
 use serde_json::Value;
 use std::io;
 use std::sync::Mutex;

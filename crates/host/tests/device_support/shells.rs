@@ -1,7 +1,7 @@
 //! This machine, its commands run by a shell of one's choice.
 
-use host::reach::{Channel, Output, Reach};
-use model::{Cause, Failure};
+use plimsoll_host::reach::{Channel, Output, Reach};
+use plimsoll_model::{Cause, Failure};
 use std::process::Command;
 use std::sync::Mutex;
 use std::time::Duration;

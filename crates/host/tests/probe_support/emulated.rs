@@ -2,7 +2,7 @@
 //! emulators registered with the kernel (binfmt_misc has been one a user namespace since Linux 6.7).
 
 use super::directory_of_tests;
-use host::probe::Machine;
+use plimsoll_host::probe::Machine;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;

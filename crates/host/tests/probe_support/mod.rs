@@ -4,9 +4,9 @@
 
 pub mod emulated;
 
-use host::probe::{Machine, Placed, Programs, Request};
-use host::reach::{Channel, Local, Output, Reach};
-use model::Failure;
+use plimsoll_host::probe::{Machine, Placed, Programs, Request};
+use plimsoll_host::reach::{Channel, Local, Output, Reach};
+use plimsoll_model::Failure;
 use serde_json::Value;
 use std::fs;
 use std::io::Write;
@@ -64,7 +64,7 @@ pub fn only(machine: Machine) -> Option<(tempfile::TempDir, Programs)> {
 /// Says what a test is skipped for; where everything ought to be there, that is a failure if it is
 /// `required`.
 pub fn skip(missing: &str, required: bool) {
-    let all = std::env::var(lab::require::VARIABLE).is_ok_and(|list| list.contains("all"));
+    let all = std::env::var(plimsoll_lab::require::VARIABLE).is_ok_and(|list| list.contains("all"));
     assert!(!(all && required), "{missing}");
     let test = std::thread::current();
     let line = format!("SKIPPED {}: {missing}\n", test.name().unwrap_or("a test"));
@@ -86,7 +86,10 @@ pub fn local() -> Arc<dyn Reach> {
 }
 
 /// Runs a verb; all its sections, and how it ended.
-pub fn run(placed: &Placed, request: &Request) -> (Vec<Value>, Result<host::probe::Done, Failure>) {
+pub fn run(
+    placed: &Placed,
+    request: &Request,
+) -> (Vec<Value>, Result<plimsoll_host::probe::Done, Failure>) {
     let mut sections = Vec::new();
     let done = placed.run(request, &mut |value| sections.push(value), &AtomicBool::new(false));
     (sections, done)

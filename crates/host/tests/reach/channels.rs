@@ -1,8 +1,8 @@
 //! Commands that are talked with.
 
 use crate::support::{LIMIT, Server, eventually, everywhere, read_line, soon};
-use host::reach::{Local, Reach};
-use lab::Need;
+use plimsoll_host::reach::{Local, Reach};
+use plimsoll_lab::Need;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,8 @@ const ECHO: &str =
 
 #[test]
 fn lines_go_to_and_fro() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     everywhere(&stage, |host| {
         let mut channel = host.open(ECHO).unwrap();
         for i in 0..20 {
@@ -28,7 +29,8 @@ fn lines_go_to_and_fro() {
 
 #[test]
 fn several_channels_share_a_connection() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     for server in Server::each(&stage) {
         let host = server.reach();
         let mut channels: Vec<_> = (0..6).map(|_| host.open(ECHO).unwrap()).collect();
@@ -41,7 +43,7 @@ fn several_channels_share_a_connection() {
         let connections = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
         let port = match &server {
             Server::Sshd(sshd) => sshd.port(),
-            Server::Dropbear(_) => lab::servers::Dropbear::PORT,
+            Server::Dropbear(_) => plimsoll_lab::servers::Dropbear::PORT,
         };
         // Established, seen from this side: remote port and state.
         let ours = format!("0100007F:{port:04X} 01 ");
@@ -51,7 +53,8 @@ fn several_channels_share_a_connection() {
 
 #[test]
 fn silence_is_told_from_the_end() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     everywhere(&stage, |host| {
         let mut channel = host.open("read -r line; exit 5").unwrap();
         let mut buffer = [0; 16];
@@ -66,7 +69,8 @@ fn silence_is_told_from_the_end() {
 
 #[test]
 fn who_does_not_read_keeps_nobody_waiting() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     everywhere(&stage, |host| {
         let mut channel = host.open("exec sleep 600").unwrap();
         // More than pipes, sockets and windows take.
@@ -78,12 +82,13 @@ fn who_does_not_read_keeps_nobody_waiting() {
 
 #[test]
 fn complaints_are_listened_to_meanwhile() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     everywhere(&stage, |host| {
         let mut channel = host.open("head -c 3000000 /dev/zero >&2; echo done; read -r x").unwrap();
         assert_eq!(read_line(&mut *channel), "done\n", "{}", host.name());
         let end = channel.finish(LIMIT).unwrap();
-        assert!(end.cut && end.errors.len() == host::reach::MOST_ERRORS);
+        assert!(end.cut && end.errors.len() == plimsoll_host::reach::MOST_ERRORS);
     });
 }
 
@@ -107,7 +112,8 @@ fn deaf_commands_are_killed_here() {
 /// What runs over there ends when its input does: by dropping the channel, or the host.
 #[test]
 fn commands_end_with_their_input() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     for server in Server::each(&stage) {
         let idle = server.processes().len();
         let host = server.reach();

@@ -1,12 +1,12 @@
 //! Hosts that cannot be reached, told apart.
 
 use crate::support::{LIMIT, clients, connect, settings};
-use host::reach::{Reach, Ssh, open};
-use lab::Need;
-use lab::servers::{Dropbear, Sshd, SshdConfig};
-use model::{Cause, Failure};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use plimsoll_host::reach::{Reach, Ssh, open};
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_model::{Cause, Failure};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -23,13 +23,14 @@ fn told(result: Result<Ssh, Failure>, cause: Cause, happened: &str, next: &str) 
 /// Gives up soon.
 fn impatient(url: &str, configuration: &Path) -> Result<Ssh, Failure> {
     let patience = Duration::from_secs(20);
-    let settings = host::reach::Settings { patience, ..settings(configuration) };
+    let settings = plimsoll_host::reach::Settings { patience, ..settings(configuration) };
     Ssh::connect(&url.parse().unwrap(), &settings)
 }
 
 #[test]
 fn a_wrong_key_is_refused() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage =
+        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
     let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&sshd.url(), &sshd.configuration_of_a_stranger());
     told(
@@ -45,7 +46,7 @@ fn a_wrong_key_is_refused() {
 
 #[test]
 fn what_a_host_greets_with_is_no_complaint() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let banner = "Beware: Connection refused, Permission denied (to all)\n";
     std::fs::write("/run/banner", banner).unwrap();
     let server = Sshd::start(&stage, SshdConfig::default().line("Banner /run/banner")).unwrap();
@@ -60,7 +61,7 @@ fn what_a_host_greets_with_is_no_complaint() {
 
 #[test]
 fn a_changed_host_key_is_never_passed_over() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let mut server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     assert!(connect(&server.url(), &server.configuration()).is_ok());
     server.change_host_key().unwrap();
@@ -70,7 +71,7 @@ fn a_changed_host_key_is_never_passed_over() {
 
 #[test]
 fn an_unknown_host_key_is_for_the_user_to_accept() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&server.url(), &server.configuration_of_a_newcomer());
     told(result, Cause::Authentication, "key is not known", "`ssh -p 20022 root@127.0.0.1`");
@@ -78,7 +79,7 @@ fn an_unknown_host_key_is_for_the_user_to_accept() {
 
 #[test]
 fn hosts_that_are_not_there_are_told_apart() {
-    let stage = lab::enter_or_skip!(Need::SshClient, Need::Nftables, Need::Sshd);
+    let stage = plimsoll_lab::enter_or_skip!(Need::SshClient, Need::Nftables, Need::Sshd);
     let none = Path::new("none");
     let result = connect("ssh://127.0.0.1:1", none);
     told(result, Cause::Unreachable, "Connection refused", "Nothing listens");
@@ -99,7 +100,7 @@ fn hosts_that_are_not_there_are_told_apart() {
 
 #[test]
 fn something_else_that_listens_is_no_host() {
-    let _stage = lab::enter_or_skip!(Need::SshClient);
+    let _stage = plimsoll_lab::enter_or_skip!(Need::SshClient);
     let listen = || {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -121,7 +122,7 @@ fn something_else_that_listens_is_no_host() {
 
 #[test]
 fn users_without_a_shell_are_told_so() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let config = SshdConfig::default()
         .user("mute", "/bin/false")
         .user("barred", "/usr/sbin/nologin")
@@ -150,15 +151,17 @@ fn users_without_a_shell_are_told_so() {
 
 #[test]
 fn a_machine_without_ssh_says_so() {
-    let settings =
-        host::reach::Settings { program: "no-such-ssh".into(), ..settings(Path::new("none")) };
+    let settings = plimsoll_host::reach::Settings {
+        program: "no-such-ssh".into(),
+        ..settings(Path::new("none"))
+    };
     let result = Ssh::connect(&"ssh://127.0.0.1".parse().unwrap(), &settings);
     told(result, Cause::Unreachable, "no program no-such-ssh", "openssh-client");
 }
 
 #[test]
 fn a_faulty_configuration_is_the_users_to_mend() {
-    let stage = lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     std::fs::write("/run/faulty", "Hots nas\n").unwrap();
     let result = connect(&server.url(), Path::new("/run/faulty"));

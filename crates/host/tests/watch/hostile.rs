@@ -1,9 +1,9 @@
 //! Hosts that say nothing, nonsense, or too much.
 
 use crate::support::{LONG, instead, sample};
-use host::watch::Account;
-use host::{Ask, Watch};
-use model::{Cause, Flag};
+use plimsoll_host::watch::Account;
+use plimsoll_host::{Ask, Watch};
+use plimsoll_model::{Cause, Flag};
 
 /// What a well-behaved shell says first.
 const FACTS: &str = r"printf '\n==> ticks <==\n100\n\n==> end facts <==\n'";

@@ -2,10 +2,10 @@
 
 use crate::probe_support::programs;
 use crate::support::{by_shell, clock, sample};
-use host::reach;
-use host::watch::{Connect, Probe, Remote, load_between};
-use host::{Ask, Watch};
-use model::{HostName, WatchedBy};
+use plimsoll_host::reach;
+use plimsoll_host::watch::{Connect, Probe, Remote, load_between};
+use plimsoll_host::{Ask, Watch};
+use plimsoll_model::{HostName, WatchedBy};
 
 fn by_probe() -> Remote {
     let reach: Connect = Box::new(|| reach::open(&HostName::Local, false));
@@ -22,12 +22,12 @@ fn the_probe_and_a_shell_see_the_same() {
     let before = sample(&mut shell, Ask::Counters);
     let between = sample(&mut probe, Ask::Counters);
     let after = sample(&mut shell, Ask::Counters);
-    for of in [|s: &model::CpuTimes| s.user, |s: &model::CpuTimes| s.system] {
+    for of in [|s: &plimsoll_model::CpuTimes| s.user, |s: &plimsoll_model::CpuTimes| s.system] {
         let order = [&before, &between, &after].map(|s| of(&s.cpu));
         assert!(order.is_sorted(), "{order:?}");
     }
     assert_eq!(between.cores.len(), after.cores.len());
-    let names = |s: &host::proc_files::Sample| -> Vec<String> {
+    let names = |s: &plimsoll_host::proc_files::Sample| -> Vec<String> {
         s.disks.iter().map(|d| d.name.clone()).collect()
     };
     assert_eq!(names(&between), names(&after));

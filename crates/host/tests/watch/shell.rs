@@ -1,9 +1,9 @@
 //! The lines of shell, run by the shells that hosts have.
 
 use crate::support::{by_shell, clock, instead, sample};
-use host::{Ask, Local, Watch};
-use lab::Need;
-use model::WatchedBy;
+use plimsoll_host::{Ask, Local, Watch};
+use plimsoll_lab::Need;
+use plimsoll_model::WatchedBy;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,7 +22,8 @@ fn a_shell_sees_what_this_machine_sees() {
     let before = sample(&mut local, Ask::Counters);
     let between = sample(&mut shell, Ask::Counters);
     let after = sample(&mut local, Ask::Counters);
-    let classes = |cpu: &model::CpuTimes| [cpu.user, cpu.nice, cpu.system, cpu.softirq, cpu.steal];
+    let classes =
+        |cpu: &plimsoll_model::CpuTimes| [cpu.user, cpu.nice, cpu.system, cpu.softirq, cpu.steal];
     let [before_cpu, cpu, after_cpu] = [&before, &between, &after].map(|s| classes(&s.cpu));
     for class in 0..cpu.len() {
         let order = [before_cpu[class], cpu[class], after_cpu[class]];
@@ -32,7 +33,7 @@ fn a_shell_sees_what_this_machine_sees() {
     assert_eq!(there.cpus as usize, after.cores.len());
     let uptimes = [&before, &between, &after].map(|s| s.uptime_seconds.unwrap());
     assert!(uptimes.is_sorted(), "{uptimes:?}");
-    let names = |s: &host::proc_files::Sample| -> BTreeSet<String> {
+    let names = |s: &plimsoll_host::proc_files::Sample| -> BTreeSet<String> {
         s.disks.iter().map(|d| d.name.clone()).collect()
     };
     assert_eq!(names(&between), names(&after));
@@ -82,7 +83,7 @@ fn mounts_only_where_they_are_asked_for() {
         assert_eq!(texts.mountstats.trim(), file("mountstats").trim());
         let root = texts.mountinfo.lines().any(|line| line.split(' ').nth(4) == Some("/"));
         assert!(root, "{texts:?}");
-        assert_eq!(host::mounts::account(&texts, "/"), None, "no NFS and no SMB");
+        assert_eq!(plimsoll_host::mounts::account(&texts, "/"), None, "no NFS and no SMB");
     }
 }
 
@@ -114,7 +115,7 @@ fn forks(shell: &str, samples: usize) -> usize {
 
 #[test]
 fn one_process_a_sample() {
-    if !lab::available(Need::Strace) || !lab::available(Need::Busybox) {
+    if !plimsoll_lab::available(Need::Strace) || !plimsoll_lab::available(Need::Busybox) {
         return;
     }
     for shell in ["/bin/sh", "busybox ash"] {

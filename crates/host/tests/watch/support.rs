@@ -1,10 +1,10 @@
 //! What tests of watching need: a clock, waiting for answers, and hosts that are not what they seem.
 
-use host::proc_files::Sample;
-use host::reach::{Channel, Local, Output, Reach};
-use host::watch::{Connect, Remote, Shell};
-use host::{Ask, Asked, Watch};
-use model::{Clock, Failure, HostName, Nanos};
+use plimsoll_host::proc_files::Sample;
+use plimsoll_host::reach::{Channel, Local, Output, Reach};
+use plimsoll_host::watch::{Connect, Remote, Shell};
+use plimsoll_host::{Ask, Asked, Watch};
+use plimsoll_model::{Clock, Failure, HostName, Nanos};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -26,7 +26,7 @@ pub fn clock() -> Arc<dyn Clock> {
 
 /// This machine, watched by a shell.
 pub fn by_shell() -> Remote {
-    Shell::watch(&HostName::Local, host::reach::open, clock()).unwrap()
+    Shell::watch(&HostName::Local, plimsoll_host::reach::open, clock()).unwrap()
 }
 
 /// Asks and waits for the answer.
@@ -49,7 +49,7 @@ impl Reach for Instead {
         unreachable!("nothing here runs commands to their end")
     }
     fn open(&self, command: &str) -> Result<Box<dyn Channel>, Failure> {
-        Local.open(&self.0.replace("{}", &host::reach::quote(command)))
+        Local.open(&self.0.replace("{}", &plimsoll_host::reach::quote(command)))
     }
 }
 

@@ -4,7 +4,7 @@ use super::netns::group;
 use super::plan::{self, Kind, Percent, Rates};
 use super::state::{self, Bed, Directory};
 use super::{host_of, machines, services, setup, vm};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::str::FromStr;
 
 /// Sets what is asked for, as `key=value`, of a link (`rate`, `rate.HOST` of what that host

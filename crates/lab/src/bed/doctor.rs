@@ -3,9 +3,9 @@
 use super::netns::group;
 use super::vm;
 use crate::program;
-use host::child;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
+use plimsoll_host::child;
 use serde::Serialize;
 use std::path::Path;
 use std::process::Stdio;

@@ -2,7 +2,7 @@
 
 use super::state;
 use super::vm::images::fingerprint;
-use model::{Cause, Failure, LabFacts};
+use plimsoll_model::{Cause, Failure, LabFacts};
 use serde_json::Value;
 use std::collections::BTreeMap;
 

@@ -33,9 +33,9 @@ pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, s
 pub use up::{How, Watch, up};
 pub use vm::{Door, Heard, Visit, Window};
 
-use host::reach::Reach;
-use model::{Cause, Failure};
 use plan::Kind;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{Cause, Failure};
 use state::{Bed, Directory};
 use std::sync::Arc;
 

@@ -4,7 +4,7 @@ use super::netns::group;
 use super::plan::Kind;
 use super::state::{self, Directory};
 use super::{machines, plan, up, vm};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 
 /// Takes the power of a machine away and gives it back: what it had not written to its disks is
 /// lost. When this returns it has booted, and has its addresses, disks, services and mounts again.

@@ -24,7 +24,7 @@ mod tests {
     fn shipped_labs_make_sense() {
         for (name, text) in SHIPPED {
             let plan = Plan::read(text, name).unwrap();
-            assert!(model::is_lab_name(name) && !plan.about.is_empty(), "{name}");
+            assert!(plimsoll_model::is_lab_name(name) && !plan.about.is_empty(), "{name}");
             let json = serde_json::to_string(&plan).unwrap();
             assert_eq!(serde_json::from_str::<Plan>(&json).unwrap(), plan, "{name}");
         }

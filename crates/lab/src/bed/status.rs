@@ -2,7 +2,7 @@
 
 use super::plan::{Delay, Disk, Kind, Link, Percent, Rate, Rates};
 use super::state::{self, Bed};
-use model::Failure;
+use plimsoll_model::Failure;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;

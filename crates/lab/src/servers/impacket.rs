@@ -4,7 +4,7 @@
 use super::samba::smbclient;
 use crate::stage::Stage;
 use crate::{Error, program};
-use host::child;
+use plimsoll_host::child;
 use std::fs::{self, File};
 use std::io::Write;
 use std::net::{Ipv4Addr, TcpStream};

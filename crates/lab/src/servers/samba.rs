@@ -11,8 +11,8 @@ use accounts::Accounts;
 pub use config::{
     Dialect, Encryption, PASSWORD, Place, SambaConfig, SambaShare, Signing, USER, User,
 };
-use host::child;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use plimsoll_host::child;
 use process::Process;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -1,10 +1,10 @@
 //! Machines of other images.
 
 use super::pair::{LIMIT, data, kill, machine, said};
-use host::reach::Reach;
-use lab::bed::plan::{Nfsd, NfsdExport};
-use lab::bed::services::{disk, nfsd};
-use lab::bed::vm::{self, DiskFile, Image, Images};
+use plimsoll_host::reach::Reach;
+use plimsoll_lab::bed::plan::{Nfsd, NfsdExport};
+use plimsoll_lab::bed::services::{disk, nfsd};
+use plimsoll_lab::bed::vm::{self, DiskFile, Image, Images};
 
 /// Boots one machine of an image, without a network, and does something with it.
 fn with(image: Image, test: impl FnOnce(&dyn Reach)) {

@@ -1,9 +1,9 @@
 //! What one machine serves, the other mounts.
 
 use super::pair::{LIMIT, Pair, data, eventually, run, said};
-use lab::bed::plan::{FileSystem, Mount, Nfsd, NfsdExport, Samba, SambaShare};
-use lab::bed::services::{disk, mount, nfsd, samba};
-use lab::bed::vm;
+use plimsoll_lab::bed::plan::{FileSystem, Mount, Nfsd, NfsdExport, Samba, SambaShare};
+use plimsoll_lab::bed::services::{disk, mount, nfsd, samba};
+use plimsoll_lab::bed::vm;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 

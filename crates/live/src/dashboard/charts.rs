@@ -1,7 +1,7 @@
 //! Rate and latency over the last minute.
 
 use crate::run::{Point, Run};
-use model::units;
+use plimsoll_model::units;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Style};

@@ -40,7 +40,7 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>) {
 
 fn draw_head(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let bold = Style::new().add_modifier(Modifier::BOLD);
-    let study = format!("  study {}", model::printable(&run.header.study.0));
+    let study = format!("  study {}", plimsoll_model::printable(&run.header.study.0));
     let left = Line::from(vec![Span::styled("plimsoll", bold), Span::raw(study)]);
     frame.render_widget(Paragraph::new(left), area);
     frame.render_widget(Paragraph::new(words::place(run)).alignment(Alignment::Right), area);
@@ -77,8 +77,8 @@ mod tests {
     use super::*;
     use crate::news::News;
     use crate::support::{header, loads, told, trial, window, workload};
-    use model::units::Bytes;
-    use model::{Pattern, Phase};
+    use plimsoll_model::units::Bytes;
+    use plimsoll_model::{Pattern, Phase};
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -176,10 +176,10 @@ mod tests {
             1e300,
             News::Window {
                 trial_seconds: 1e-300,
-                window: model::Window {
+                window: plimsoll_model::Window {
                     read_ops: u64::MAX,
                     read_bytes: u64::MAX,
-                    ..model::Window::default()
+                    ..plimsoll_model::Window::default()
                 },
             },
         ));

@@ -10,7 +10,7 @@ mod screen;
 use crate::news::{Header, Told};
 use crate::outlet::{Missed, Outlet};
 use crate::run::Run;
-use model::Failure;
+use plimsoll_model::Failure;
 use screen::Screen;
 use std::io::{Write, stderr};
 use std::sync::Arc;

@@ -1,11 +1,11 @@
 //! The terminal, borrowed: alternate screen, no cursor, no echo. Given back on every way out:
 //! when the borrower is dropped, and before the message of a panic in any thread.
 
-use model::{Cause, Failure, printable};
 use nix::sys::termios::{
     LocalFlags, SetArg, SpecialCharacterIndices, Termios, tcgetattr, tcsetattr,
 };
 use nix::unistd::{getpgrp, tcgetpgrp};
+use plimsoll_model::{Cause, Failure, printable};
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::cursor::Show;

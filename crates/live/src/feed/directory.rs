@@ -1,7 +1,7 @@
 //! Where feeds are: a directory of the user's that nobody else can read or write.
 
-use model::{Cause, Failure};
 use nix::unistd::Uid;
+use plimsoll_model::{Cause, Failure};
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;

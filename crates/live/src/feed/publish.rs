@@ -3,7 +3,7 @@
 use super::{PREFIX, SUFFIX};
 use crate::news::{Header, News, Told};
 use crate::outlet::{Missed, Outlet};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use serde::Serialize;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};

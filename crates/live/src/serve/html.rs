@@ -1,6 +1,6 @@
 //! What every page has.
 
-use report::chart::Escaped;
+use plimsoll_report::chart::Escaped;
 
 /// A whole page; with `script` it keeps itself up to date. Addresses in it are relative to the
 /// page one comes in by.

@@ -3,7 +3,7 @@
 
 use crate::run::{HostNow, LoadNow, Point, Run};
 use crate::words;
-use report::chart::{
+use plimsoll_report::chart::{
     Areas, Axis, BANDWIDTH, Chart, Escaped, Layer, Line, Lines, SECONDS, SHARE, TIME,
 };
 use std::fmt::Write;
@@ -23,7 +23,7 @@ pub(crate) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
 }
 
 fn run(run: &Run) -> String {
-    let id = model::printable(&run.header.study.0);
+    let id = plimsoll_model::printable(&run.header.study.0);
     let (done, planned) = run.trials();
     let mut markup = String::new();
     // Writing to a String does not fail.
@@ -73,7 +73,7 @@ fn lines(title: &str, y: Axis, lines: Vec<Line>) -> Lines {
 }
 
 fn line(label: &str, series: usize, run: &Run, value: impl Fn(&Point) -> f64) -> Line {
-    let point = |p: &Point| report::chart::Point {
+    let point = |p: &Point| plimsoll_report::chart::Point {
         x: p.at_seconds - run.at_seconds,
         y: value(p),
         band: None,
@@ -107,7 +107,7 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
         values: recent().skip(1).map(share).collect(),
     };
     (edges.len() > 1).then(|| Areas {
-        title: format!("CPU of {}", model::printable(&host.name)),
+        title: format!("CPU of {}", plimsoll_model::printable(&host.name)),
         description: "Share of all cores, by what they did.".to_owned(),
         x: along(),
         y: Axis::new("CPU", SHARE),
@@ -185,7 +185,7 @@ mod tests {
         header.study.0 = format!("\"><img src=x>{steering}");
         let markup = runs([&Run::new(header)].into_iter());
         assert!(!markup.contains("<script>") && !markup.contains("<img"), "{markup}");
-        assert_eq!(model::printable(&markup), markup);
+        assert_eq!(plimsoll_model::printable(&markup), markup);
     }
 
     #[test]

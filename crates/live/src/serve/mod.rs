@@ -14,7 +14,7 @@ mod watcher;
 pub(crate) use live::runs as page_of;
 
 use guard::Token;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;

@@ -2,9 +2,9 @@
 
 use super::html::page;
 use super::studies;
-use model::{Cause, Failure};
-use report::chart::Escaped;
-use report::{Paper, Style};
+use plimsoll_model::{Cause, Failure};
+use plimsoll_report::chart::Escaped;
+use plimsoll_report::{Paper, Style};
 use std::path::Path;
 
 /// Columns of the text of a comparison.
@@ -33,7 +33,7 @@ pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, 
     };
     // The earlier one is what the other is compared with, in whichever order they were ticked.
     let (a, b) = if a.started_unix_seconds <= b.started_unix_seconds { (a, b) } else { (b, a) };
-    let text = report::compare(&a, &b, &Style { width: COLUMNS, colour: false });
+    let text = plimsoll_report::compare(&a, &b, &Style { width: COLUMNS, colour: false });
     let title = format!("{} and {}", a.id, b.id);
     Ok(Some(text_page(&title, &text)))
 }
@@ -55,7 +55,7 @@ pub(super) fn failed(failure: &Failure) -> String {
 }
 
 fn text_page(title: &str, text: &str) -> String {
-    let title = model::printable(title);
+    let title = plimsoll_model::printable(title);
     let body = format!(
         "<header><h1>{}</h1><p><a href=\"./\">All studies</a></p></header>\
          <main><pre tabindex=\"0\">{}</pre></main>",

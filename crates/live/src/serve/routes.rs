@@ -14,8 +14,8 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use futures_util::stream::{Stream, unfold};
-use model::{Cause, Failure};
 use percent_encoding::percent_decode_str;
+use plimsoll_model::{Cause, Failure};
 use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -158,7 +158,7 @@ async fn blocking(
 }
 
 fn style() -> String {
-    format!("{}{STYLE}", report::chart::STYLE)
+    format!("{}{STYLE}", plimsoll_report::chart::STYLE)
 }
 
 fn typed(kind: &'static str, text: String) -> Response {

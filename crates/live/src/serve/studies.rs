@@ -1,9 +1,9 @@
 //! The list of studies, and reading the store for a page. The store is opened for each reading and
 //! closed again, so that a run that writes it never waits long.
 
-use model::{Ended, Failure, Study};
-use record::{Store, StudySummary};
-use report::chart::Escaped;
+use plimsoll_model::{Ended, Failure, Study};
+use plimsoll_record::{Store, StudySummary};
+use plimsoll_report::chart::Escaped;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -35,9 +35,9 @@ pub(super) fn list(store: &Path) -> Result<String, Failure> {
 }
 
 fn row(markup: &mut String, study: &StudySummary) {
-    let id = model::printable(&study.id.0);
+    let id = plimsoll_model::printable(&study.id.0);
     let id = Escaped(&id);
-    let targets: Vec<String> = study.targets.iter().map(|t| model::printable(t)).collect();
+    let targets: Vec<String> = study.targets.iter().map(|t| plimsoll_model::printable(t)).collect();
     let patterns: Vec<&str> = study.patterns.iter().map(|p| p.name()).collect();
     let bad = match study.incomplete {
         0 => String::new(),
@@ -49,7 +49,7 @@ fn row(markup: &mut String, study: &StudySummary) {
         "<tr><td><input type=\"checkbox\" name=\"study\" value=\"{id}\" aria-label=\"Compare {id}\">\
          </td><th scope=\"row\"><a href=\"{id}\">{id}</a></th><td>{}</td><td>{}</td>\
          <td>{}</td><td>{}{bad}</td><td>{}</td></tr>",
-        report::utc(study.started_unix_seconds),
+        plimsoll_report::utc(study.started_unix_seconds),
         Escaped(&targets.join(", ")),
         patterns.join(", "),
         study.complete,

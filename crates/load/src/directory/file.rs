@@ -3,10 +3,10 @@
 use super::LaneFiles;
 use super::tree::{Trouble, is_regular, same};
 use crate::op::{FileId, OpError, Span};
-use model::{ErrorKind, Stability};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, openat, posix_fadvise};
 use nix::sys::stat::Mode;
+use plimsoll_model::{ErrorKind, Stability};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;

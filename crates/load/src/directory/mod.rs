@@ -12,14 +12,14 @@ mod uring;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share, Space};
 use file::{OpenFile, OpenFiles};
-use model::units::Bytes;
-use model::{
-    Cause, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant, without_password,
-};
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Cause, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant, without_password,
+};
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::sync::Arc;

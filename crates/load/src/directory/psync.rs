@@ -7,7 +7,7 @@ use crate::content::{Content, ContentWriter};
 use crate::cpu;
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use model::{Clock, ErrorKind, Nanos, Stability};
+use plimsoll_model::{Clock, ErrorKind, Nanos, Stability};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};

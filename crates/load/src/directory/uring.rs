@@ -7,7 +7,7 @@ use crate::content::{Content, PartOfPool};
 use crate::cpu;
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use model::{Clock, ErrorKind, Nanos, Stability};
+use plimsoll_model::{Clock, ErrorKind, Nanos, Stability};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;

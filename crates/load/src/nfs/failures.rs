@@ -3,11 +3,11 @@
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
-use model::{Cause, ErrorKind, Failure};
-use nfs::Error;
-use nfs::mount::MountStatus;
-use nfs::nfs3::Status;
-use nfs::rpc::{AcceptError, Rejection};
+use plimsoll_model::{Cause, ErrorKind, Failure};
+use plimsoll_nfs::Error;
+use plimsoll_nfs::mount::MountStatus;
+use plimsoll_nfs::nfs3::Status;
+use plimsoll_nfs::rpc::{AcceptError, Rejection};
 use std::fmt;
 
 /// Whom we were talking to, which decides what to do next.
@@ -223,7 +223,7 @@ pub(super) fn lane_dead(error: &Error) -> LaneDead {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use nfs::nfs3::Procedure;
+    use plimsoll_nfs::nfs3::Procedure;
 
     const ROOT: Caller = Caller { uid: 0, gid: 0, privileged: true };
     const USER: Caller = Caller { uid: 1000, gid: 1000, privileged: false };
@@ -260,9 +260,17 @@ mod tests {
             (nfs_error(Status::Quota), 6),
             (nfs_error(Status::ReadOnly), 5),
             (nfs_error(Status::Io), 1),
-            (Error::Tcp(tcp::Error::Closed), 3),
-            (tcp::Error::UnknownHost { host: "x".into(), detail: String::new() }.into(), 3),
-            (tcp::Error::PrivilegedPort(std::io::ErrorKind::PermissionDenied).into(), 5),
+            (Error::Tcp(plimsoll_transport::Error::Closed), 3),
+            (
+                plimsoll_transport::Error::UnknownHost { host: "x".into(), detail: String::new() }
+                    .into(),
+                3,
+            ),
+            (
+                plimsoll_transport::Error::PrivilegedPort(std::io::ErrorKind::PermissionDenied)
+                    .into(),
+                5,
+            ),
         ];
         for (error, code) in codes {
             let (cause, next) = advice(Service::Nfs, USER, &error);

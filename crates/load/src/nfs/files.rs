@@ -1,6 +1,6 @@
 //! What lanes need to know of an open file.
 
-use nfs::nfs3::{FileHandle, UnstableData};
+use plimsoll_nfs::nfs3::{FileHandle, UnstableData};
 
 /// A file that is open: its handle, and what is not yet stable of it.
 #[derive(Debug)]

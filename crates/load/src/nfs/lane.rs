@@ -7,10 +7,10 @@ use crate::calls::{Call, Calls, Moved, TransferSizes, not_open};
 use crate::content::{Content, ContentWriter};
 use crate::op::{Done, Op, OpError, Tag};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use model::{Clock, Nanos, Stability};
-use nfs::nfs3::{self, Completion, Exchange, Payload, Pipeline, PipelineOptions};
+use plimsoll_model::{Clock, Nanos, Stability};
+use plimsoll_nfs::nfs3::{self, Completion, Exchange, Payload, Pipeline, PipelineOptions};
+use plimsoll_transport::Socket;
 use std::sync::Arc;
-use tcp::Socket;
 
 /// Payloads up to this many bytes are copied, so that many go in one system call; for longer ones
 /// the copy would cost more than the call.

@@ -5,9 +5,9 @@ use super::files::{NfsFile, OpenFiles};
 use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use model::{Cause, Failure, Nanos};
-use nfs::Error;
-use nfs::nfs3::{
+use plimsoll_model::{Cause, Failure, Nanos};
+use plimsoll_nfs::Error;
+use plimsoll_nfs::nfs3::{
     Attributes, Client, CreateHow, DirectoryEntry, FileHandle, FileType, Name, SetAttributes,
     Stability, Status,
 };

@@ -3,12 +3,14 @@
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
 use crate::open::OpenOptions;
-use model::units::Bytes;
-use model::{Cause, Failure, NfsTarget, SourcePort};
-use nfs::mount::{self, Export, MountStatus, Path};
-use nfs::nfs3::{self, Client, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status, Time};
-use nfs::rpc::{AuthSys, Program};
-use nfs::{Error, portmap};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Failure, NfsTarget, SourcePort};
+use plimsoll_nfs::mount::{self, Export, MountStatus, Path};
+use plimsoll_nfs::nfs3::{
+    self, Client, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status, Time,
+};
+use plimsoll_nfs::rpc::{AuthSys, Program};
+use plimsoll_nfs::{Error, portmap};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -62,9 +64,9 @@ pub(super) fn open(
         port: target.port.unwrap_or(nfs3::PORT),
         user: AuthSys::caller(target.uid, target.gid),
         source_port: match target.source_port {
-            SourcePort::Auto => tcp::SourcePort::Auto,
-            SourcePort::Privileged => tcp::SourcePort::Privileged,
-            SourcePort::Any => tcp::SourcePort::Any,
+            SourcePort::Auto => plimsoll_transport::SourcePort::Auto,
+            SourcePort::Privileged => plimsoll_transport::SourcePort::Privileged,
+            SourcePort::Any => plimsoll_transport::SourcePort::Any,
         },
         limits,
         deadline: options.deadline.clone(),
@@ -176,7 +178,9 @@ impl Mounting<'_> {
         // Some servers keep their list to themselves; then what MNT accepts decides.
         let exports = match client.exports() {
             Ok(exports) => exports,
-            Err(Error::Tcp(tcp::Error::Closed | tcp::Error::Connection(_))) => {
+            Err(Error::Tcp(
+                plimsoll_transport::Error::Closed | plimsoll_transport::Error::Connection(_),
+            )) => {
                 client = self.client()?.0;
                 Vec::new()
             }

@@ -10,9 +10,9 @@ use crate::calls::TransferSizes;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use model::units::Bytes;
-use model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
-use nfs::nfs3::FileHandle;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
+use plimsoll_nfs::nfs3::FileHandle;
 use std::sync::Arc;
 
 /// The call that tells the space.

@@ -3,12 +3,12 @@
 use super::failures::{Caller, Service, failure};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
-use model::{Deadline, Failure};
-use nfs::nfs3::Client;
-use nfs::rpc::{AuthSys, Credential};
+use plimsoll_model::{Deadline, Failure};
+use plimsoll_nfs::nfs3::Client;
+use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_transport::{Socket, SourcePort};
 use std::net::IpAddr;
 use std::sync::Arc;
-use tcp::{Socket, SourcePort};
 
 /// The server, and who calls it.
 #[derive(Clone, Debug)]
@@ -39,7 +39,7 @@ impl Site {
         tried: impl Into<String>,
         service: Service,
         socket: Option<&Socket>,
-        error: &nfs::Error,
+        error: &plimsoll_nfs::Error,
     ) -> Failure {
         failure(tried, &self.given, service, self.caller(socket), error)
     }
@@ -57,10 +57,12 @@ impl Site {
             _ => self.source_port,
         };
         let limit = self.limits.connect;
-        tcp::connect(&self.addresses, port, from, limit, &self.deadline).map_err(|e| {
-            let tried = format!("connect to the {service} (port {port})");
-            self.failure(tried, service, None, &e.into())
-        })
+        plimsoll_transport::connect(&self.addresses, port, from, limit, &self.deadline).map_err(
+            |e| {
+                let tried = format!("connect to the {service} (port {port})");
+                self.failure(tried, service, None, &e.into())
+            },
+        )
     }
 
     /// Who calls, as sent with every call.

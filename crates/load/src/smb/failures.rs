@@ -4,8 +4,8 @@ use super::site::Site;
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
-use model::{Cause, ErrorKind, Failure, SmbDialect, SmbProtection};
-use smb::{Error, NtStatus};
+use plimsoll_model::{Cause, ErrorKind, Failure, SmbDialect, SmbProtection};
+use plimsoll_smb::{Error, NtStatus};
 
 /// Where on the way to a share something failed, which decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ fn advice(site: &Site, step: Step, error: &Error) -> (Cause, String) {
     let unreachable = |next: String| (Cause::Unreachable, next);
     let refused = |next: &str| (Cause::NotPermitted, next.to_owned());
     match error {
-        Error::Tcp(tcp::Error::Closed | tcp::Error::Connection(_)) if step == Step::LogIn => {
+        Error::Tcp(plimsoll_transport::Error::Closed | plimsoll_transport::Error::Connection(_)) if step == Step::LogIn => {
             unreachable(no_smb(site))
         }
         Error::Tcp(error) => connection::advice(
@@ -322,7 +322,7 @@ pub(super) fn lane_dead(error: &Error) -> LaneDead {
 
 impl Step {
     /// On a share that is open.
-    pub fn of(tree: &smb::Tree) -> Self {
+    pub fn of(tree: &plimsoll_smb::Tree) -> Self {
         Step::Use { writable: !tree.tree_facts().read_only, guest: tree.facts().guest }
     }
 }
@@ -331,14 +331,14 @@ impl Step {
 mod tests {
     use super::*;
     use crate::TimeLimits;
-    use smb::Command;
+    use plimsoll_smb::Command;
 
     const USED: Step = Step::Use { writable: true, guest: false };
 
     fn site(url: &str) -> Site {
-        let Ok(model::Target::Smb(target)) = url.parse() else { panic!("{url}") };
+        let Ok(plimsoll_model::Target::Smb(target)) = url.parse() else { panic!("{url}") };
         let limits = TimeLimits::default();
-        let guest = model::SmbTarget { user: None, ..target.clone() };
+        let guest = plimsoll_model::SmbTarget { user: None, ..target.clone() };
         // Without a user nothing is connected to yet.
         let mut site =
             Site::find(&guest, url, &crate::OpenOptions { limits, ..Default::default() }).unwrap();
@@ -353,7 +353,7 @@ mod tests {
     #[test]
     fn causes_lead_to_the_right_exit_codes() {
         let site = site("smb://me@127.0.0.1/films");
-        let closed = || Error::Tcp(tcp::Error::Closed);
+        let closed = || Error::Tcp(plimsoll_transport::Error::Closed);
         for (step, error, code, word) in [
             (Step::LogIn, status(NtStatus::LOGON_FAILURE), 4, "'me'"),
             (Step::LogIn, status(NtStatus::ACCOUNT_LOCKED_OUT), 4, "me"),

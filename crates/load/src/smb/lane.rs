@@ -6,8 +6,8 @@ use crate::content::{Content, ContentWriter};
 use crate::op::{Done, Op, OpError, Tag};
 use crate::open_files::Known;
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use model::{Clock, Nanos, Stability};
-use smb::{Completion, Exchange, FileId, Pipeline, PipelineOptions, Tree};
+use plimsoll_model::{Clock, Nanos, Stability};
+use plimsoll_smb::{Completion, Exchange, FileId, Pipeline, PipelineOptions, Tree};
 use std::sync::Arc;
 
 /// A lane over one session, with its own handles of the files that were open when it was made.
@@ -62,7 +62,7 @@ impl SmbLane {
         }
     }
 
-    fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), smb::Full> {
+    fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), plimsoll_smb::Full> {
         let SmbLane { pipeline, work } = self;
         let Some(file) = work.files.get(op.file()).copied() else { return Ok(()) };
         match op {
@@ -134,9 +134,9 @@ impl Exchange for Work {
 
 impl Work {
     /// What a reply means for its operation.
-    fn outcome(&self, op: Op, call: Call, done: smb::Done<'_>) -> Result<Moved, OpError> {
+    fn outcome(&self, op: Op, call: Call, done: plimsoll_smb::Done<'_>) -> Result<Moved, OpError> {
         match (op, done) {
-            (Op::Read(span), smb::Done::Read { data }) => {
+            (Op::Read(span), plimsoll_smb::Done::Read { data }) => {
                 if self.verify {
                     self.content.check(span.file, span.generation, call.offset, data)?;
                 }
@@ -144,7 +144,7 @@ impl Work {
                 // gives less: the next one tells.
                 Ok(Moved { count: data.len() as u32, ended: data.is_empty() })
             }
-            (_, smb::Done::Write { count }) => Ok(Moved { count, ended: false }),
+            (_, plimsoll_smb::Done::Write { count }) => Ok(Moved { count, ended: false }),
             _ => Ok(Moved::default()),
         }
     }

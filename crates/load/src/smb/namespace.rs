@@ -5,8 +5,8 @@ use super::share::OpenFiles;
 use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use model::{Failure, Nanos};
-use smb::{Access, CreateHow, Error, NtStatus, Tree};
+use plimsoll_model::{Failure, Nanos};
+use plimsoll_smb::{Access, CreateHow, Error, NtStatus, Tree};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -110,7 +110,12 @@ impl Drop for SmbNamespace {
 
 /// Writes all of `bytes` from the file's start, cuts the file after them, and makes them stable.
 /// Overwritten first and cut after: whoever reads meanwhile finds no empty file.
-fn write_whole(tree: &mut Tree, file: smb::FileId, before: u64, bytes: &[u8]) -> Result<(), Error> {
+fn write_whole(
+    tree: &mut Tree,
+    file: plimsoll_smb::FileId,
+    before: u64,
+    bytes: &[u8],
+) -> Result<(), Error> {
     let most = tree.facts().write_most.max(1) as usize;
     let mut written = 0;
     while written < bytes.len() {
@@ -126,7 +131,7 @@ fn write_whole(tree: &mut Tree, file: smb::FileId, before: u64, bytes: &[u8]) ->
     tree.flush(file)
 }
 
-fn read_whole(tree: &mut Tree, file: smb::FileId, limit: usize) -> Result<Vec<u8>, Error> {
+fn read_whole(tree: &mut Tree, file: plimsoll_smb::FileId, limit: usize) -> Result<Vec<u8>, Error> {
     let most = (tree.facts().read_most.max(1) as usize).min(1 << 20);
     let mut bytes = Vec::new();
     while bytes.len() < limit {
@@ -215,16 +220,16 @@ impl Namespace for SmbNamespace {
 
 /// A name as it is shown. Names that could not be used in a path, which only a strange server
 /// gives, are made harmless and are nobody's file or directory.
-fn entry(listed: smb::Entry) -> Entry {
+fn entry(listed: plimsoll_smb::Entry) -> Entry {
     let usable = !listed.name.is_empty() && !listed.name.contains(['/', '\\', '\0']);
     if !usable {
         let name = listed.name.replace(['/', '\\', '\0'], "\u{fffd}");
         return Entry { name, kind: EntryKind::Other };
     }
     let kind = match listed.kind {
-        smb::EntryKind::File => EntryKind::File,
-        smb::EntryKind::Directory => EntryKind::Directory,
-        smb::EntryKind::Other => EntryKind::Other,
+        plimsoll_smb::EntryKind::File => EntryKind::File,
+        plimsoll_smb::EntryKind::Directory => EntryKind::Directory,
+        plimsoll_smb::EntryKind::Other => EntryKind::Other,
     };
     Entry { name: listed.name, kind }
 }
@@ -235,8 +240,11 @@ mod tests {
 
     #[test]
     fn strange_names_are_nobodys() {
-        let listed =
-            |name: &str| smb::Entry { name: name.into(), kind: smb::EntryKind::Directory, size: 0 };
+        let listed = |name: &str| plimsoll_smb::Entry {
+            name: name.into(),
+            kind: plimsoll_smb::EntryKind::Directory,
+            size: 0,
+        };
         for bad in ["../x", "..\\x", "a/b", "", "a\0"] {
             let entry = entry(listed(bad));
             assert_eq!(entry.kind, EntryKind::Other);

@@ -1,7 +1,7 @@
 //! Where passwords come from: asked of whoever opens a share, at the moment they are needed.
 
-use model::{Cause, Failure, SmbTarget};
-use smb::Password;
+use plimsoll_model::{Cause, Failure, SmbTarget};
+use plimsoll_smb::Password;
 use std::fmt;
 use std::sync::Arc;
 

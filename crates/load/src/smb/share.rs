@@ -8,9 +8,9 @@ use crate::calls::TransferSizes;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use model::units::Bytes;
-use model::{Failure, Flag, InPlace, SmbTarget, TargetFacts};
-use smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Failure, Flag, InPlace, SmbTarget, TargetFacts};
+use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual

@@ -4,11 +4,11 @@ use super::failures::{self, Step, failure};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
 use crate::open::OpenOptions;
-use model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget};
-use smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
+use plimsoll_model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget};
+use plimsoll_smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
+use plimsoll_transport::{Socket, SourcePort};
 use std::net::IpAddr;
 use std::sync::Arc;
-use tcp::{Socket, SourcePort};
 
 /// The port of SMB over TCP (MS-SMB2, section 1.9).
 const PORT: u16 = 445;
@@ -68,16 +68,22 @@ impl Site {
     }
 
     /// A failure, for what was tried.
-    pub fn failure(&self, tried: impl Into<String>, step: Step, error: &smb::Error) -> Failure {
+    pub fn failure(
+        &self,
+        tried: impl Into<String>,
+        step: Step,
+        error: &plimsoll_smb::Error,
+    ) -> Failure {
         failure(tried, self, step, error)
     }
 
     fn connect(&self) -> Result<Socket, Failure> {
         let (from, limit) = (SourcePort::Any, self.limits.connect);
-        tcp::connect(&self.addresses, self.port, from, limit, &self.deadline).map_err(|e| {
-            let tried = format!("connect to the SMB service (port {})", self.port);
-            self.failure(tried, Step::Reach, &e.into())
-        })
+        plimsoll_transport::connect(&self.addresses, self.port, from, limit, &self.deadline)
+            .map_err(|e| {
+                let tried = format!("connect to the SMB service (port {})", self.port);
+                self.failure(tried, Step::Reach, &e.into())
+            })
     }
 
     /// Logs in over a new connection: once, so that a wrong password locks nobody out.
@@ -150,7 +156,7 @@ fn shares(session: &mut Session) -> String {
     let Ok(shares) = session.shares() else { return failures::UNLISTED.to_owned() };
     let mut names: Vec<String> = shares
         .iter()
-        .filter(|share| share.kind == smb::ShareKind::Files)
+        .filter(|share| share.kind == plimsoll_smb::ShareKind::Files)
         .map(|share| share.name.clone())
         .collect();
     names.sort_by_key(|name| name.ends_with('$'));

@@ -9,7 +9,7 @@ pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
 use crate::op::{Done, Op};
-use model::Nanos;
+use plimsoll_model::Nanos;
 
 /// What a worker should do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

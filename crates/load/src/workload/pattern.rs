@@ -2,7 +2,7 @@
 
 use super::{Step, Workload, Written};
 use crate::op::{Done, FileId, Op, Span};
-use model::{Layout, Nanos, Pattern, Stability};
+use plimsoll_model::{Layout, Nanos, Pattern, Stability};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use std::num::NonZeroU32;
@@ -46,7 +46,7 @@ impl PatternWorkload {
     /// the file is too small to give this worker a block of its own, or a block is 0 or above
     /// 4 GiB.
     pub fn new(
-        workload: &model::Workload,
+        workload: &plimsoll_model::Workload,
         worker: u16,
         files: Files,
         seed: u64,
@@ -141,7 +141,7 @@ impl Workload for PatternWorkload {
 }
 
 /// The whole blocks of the file that belong to a worker; a rest shorter than a block is not used.
-fn range(workload: &model::Workload, block: u64, worker: u16) -> Range<u64> {
+fn range(workload: &plimsoll_model::Workload, block: u64, worker: u16) -> Range<u64> {
     let blocks = workload.size.0 / block;
     match workload.layout {
         Layout::Shared => 0..blocks,

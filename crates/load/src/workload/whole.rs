@@ -3,7 +3,7 @@
 use super::written::State;
 use super::{Step, Workload, Written};
 use crate::op::{Done, FileId, Op, Span};
-use model::{Nanos, Stability};
+use plimsoll_model::{Nanos, Stability};
 use std::ops::Range;
 
 /// Writes a whole file once, in order.

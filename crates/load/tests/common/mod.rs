@@ -1,9 +1,9 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use load::{Content, FileId, Files, LaidOut, RunSpec};
-use model::units::{Bytes, KIB, MIB};
-use model::{Clock, Layout, Pattern, Stability, Workload};
+use plimsoll_load::{Content, FileId, Files, LaidOut, RunSpec};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{Clock, Layout, Pattern, Stability, Workload};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;

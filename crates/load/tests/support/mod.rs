@@ -1,10 +1,10 @@
 //! What tests of shares on real servers need: a lane driven by hand, and content on a disk.
 #![allow(dead_code)]
 
-use load::{
+use plimsoll_load::{
     Content, Done, FileId, Lane, LaneRequest, Namespace, Op, Share, Span, SystemClock, Tag,
 };
-use model::{Clock, Nanos, Stability};
+use plimsoll_model::{Clock, Nanos, Stability};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;

@@ -15,8 +15,8 @@ use super::types::{Data, FileHandle, Name, Procedure, Stability, Verifier};
 use crate::Error;
 use crate::rpc::{self, Credential};
 use crate::xdr::{Decode, Decoder, Encode};
+use plimsoll_transport::{Deadline, Socket};
 use std::time::Duration;
-use tcp::{Deadline, Socket};
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
 const TRANSFER_BYTES: u32 = 64 * 1024;

@@ -18,10 +18,10 @@ use crate::rpc::{
     Credential, RecordBuffer, begin_call, encode_identity, finish_call, open_reply, random_xid,
 };
 use crate::xdr::{Encoder, padding};
+use plimsoll_transport::{Ready, Socket};
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use std::time::Duration;
-use tcp::{Ready, Socket};
 
 /// Room in a reply for what stands around the data, in bytes: headers, a verifier, attributes.
 const REPLY_OVERHEAD: usize = 1024;

@@ -3,9 +3,9 @@
 use super::pipeline::Exchange;
 use crate::Error;
 use crate::xdr::Error as XdrError;
+use plimsoll_transport::Socket;
 use std::collections::VecDeque;
 use std::io::IoSlice;
-use tcp::Socket;
 
 /// Bytes already sent that are tolerated at the front of the buffer before the rest is moved.
 const SENT_KEPT: usize = 256 * 1024;
@@ -153,7 +153,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = Socket::new(
             TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
-            tcp::SystemClock::no_deadline(),
+            plimsoll_transport::SystemClock::no_deadline(),
         )
         .unwrap();
         let mut outgoing = Outgoing::new(1, 16);
@@ -204,7 +204,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let socket = Socket::new(
             TcpStream::connect(listener.local_addr().unwrap()).unwrap(),
-            tcp::SystemClock::no_deadline(),
+            plimsoll_transport::SystemClock::no_deadline(),
         )
         .unwrap();
         let (mut peer, _) = listener.accept().unwrap();

@@ -4,9 +4,9 @@ use super::message::{Program, begin_call, finish_call, open_reply, random_xid};
 use super::{Credential, RecordBuffer};
 use crate::Error;
 use crate::xdr::{Decode, Encode, Encoder, Error as XdrError, encode_all};
+use plimsoll_transport::{Deadline, Socket};
 use std::ops::Range;
 use std::time::Duration;
-use tcp::{Deadline, Socket};
 
 /// A blocking client of one program on one connection. After an error of the connection every
 /// further call gives that error: a late reply can never be taken for another call's.

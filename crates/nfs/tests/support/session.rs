@@ -1,16 +1,16 @@
 //! A whole session of this client with a server: every call it has, in an order that does not
 //! depend on the answers. What came of each is kept, to be compared with what should have.
 
-use nfs::nfs3::{
+use plimsoll_nfs::nfs3::{
     self, Client, Completion, CreateHow, Done, Exchange, FileHandle, Name, Payload, Pipeline,
     PipelineOptions, SetAttributes, Stability,
 };
-use nfs::rpc::{AuthSys, Credential};
-use nfs::{Error, mount, portmap};
+use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_nfs::{Error, mount, portmap};
+use plimsoll_transport::{Socket, SourcePort, SystemClock};
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
-use tcp::{Socket, SourcePort, SystemClock};
 
 /// Bytes in a block of the file that is written and read.
 const BLOCK: usize = 500;
@@ -34,7 +34,7 @@ impl Server {
 }
 
 /// What came of each call, by its name.
-pub type Account = lab::servers::liar::Account<Error>;
+pub type Account = plimsoll_lab::servers::liar::Account<Error>;
 
 /// What the file holds: no stretch of it is found twice.
 pub fn content() -> Vec<u8> {
@@ -46,7 +46,13 @@ pub fn content() -> Vec<u8> {
 pub fn run(server: Server, export: &str, limit: Duration) -> Account {
     let mut account = Account::default();
     let connect = |to: SocketAddr| {
-        tcp::connect(&[to.ip()], to.port(), SourcePort::Any, limit, &SystemClock::no_deadline())
+        plimsoll_transport::connect(
+            &[to.ip()],
+            to.port(),
+            SourcePort::Any,
+            limit,
+            &SystemClock::no_deadline(),
+        )
     };
     let credential = Credential::Sys(AuthSys::new("client", 0, 0, &[0]));
     let path = mount::Path::new(export).expect("a path");

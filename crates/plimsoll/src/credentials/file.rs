@@ -13,8 +13,8 @@
 //! in any case of letters for domain and host. A password goes to the end of its line, without the spaces
 //! around it; double quotes around it are taken off.
 
-use load::Password;
-use model::{Cause, Failure, SmbTarget};
+use plimsoll_load::Password;
+use plimsoll_model::{Cause, Failure, SmbTarget};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -32,7 +32,7 @@ pub fn password(
     let failure = |cause, happened: String, next: &str| {
         Failure::new(cause, "read the credentials file", path.display(), happened, next)
     };
-    let mut file = match record::open_regular(path) {
+    let mut file = match plimsoll_record::open_regular(path) {
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
         Err(e) => {
@@ -162,7 +162,7 @@ mod tests {
 
     fn target(text: &str) -> SmbTarget {
         match text.parse() {
-            Ok(model::Target::Smb(target)) => target,
+            Ok(plimsoll_model::Target::Smb(target)) => target,
             other => panic!("{text}: {other:?}"),
         }
     }

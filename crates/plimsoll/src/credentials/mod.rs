@@ -5,15 +5,15 @@ mod file;
 mod prompt;
 
 use crate::signals::Signals;
-use load::{Password, Passwords};
-use model::{Cause, Failure, SmbTarget, printable};
+use plimsoll_load::{Password, Passwords};
+use plimsoll_model::{Cause, Failure, SmbTarget, printable};
 use std::collections::HashMap;
 use std::env::{self, VarError};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 /// Holds the password, for every target that has a user; empty is as good as not set.
-const VARIABLE: &str = host::child::PASSWORD_VARIABLE;
+const VARIABLE: &str = plimsoll_host::child::PASSWORD_VARIABLE;
 
 /// Finds passwords: in the environment variable, else in the credentials file (the one given, or
 /// the user's own), else by asking at the terminal, once for each host and user.

@@ -1,8 +1,8 @@
 //! Asking for a password at the terminal, without showing it.
 
 use crate::signals::Signals;
-use load::Password;
 use nix::sys::termios::{SetArg, tcgetattr, tcsetattr};
+use plimsoll_load::Password;
 use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::sync::mpsc::{self, RecvTimeoutError};

@@ -8,8 +8,8 @@ mod trust;
 use crate::output::{self, Progress};
 use crate::signals::Signals;
 use clap::{Args, Subcommand};
-use lab::bed::{self, How, Plan, SHIPPED, Watch, doctor};
-use model::{Cause, Failure};
+use plimsoll_lab::bed::{self, How, Plan, SHIPPED, Watch, doctor};
+use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 use std::time::Instant;
 

@@ -1,9 +1,9 @@
 //! Labs and findings in words, and as JSON.
 
-use lab::bed::doctor::Finding;
-use lab::bed::plan::{DiskKind, Kind};
-use lab::bed::{DiskStatus, LabStatus, State};
-use model::{Cause, Failure, printable_json};
+use plimsoll_lab::bed::doctor::Finding;
+use plimsoll_lab::bed::plan::{DiskKind, Kind};
+use plimsoll_lab::bed::{DiskStatus, LabStatus, State};
+use plimsoll_model::{Cause, Failure, printable_json};
 use serde::Serialize;
 use std::fmt::Write;
 

@@ -1,9 +1,9 @@
 //! The terminal of this program, lent to a program elsewhere.
 
-use host::child;
-use lab::bed::Window;
-use model::{Cause, Failure};
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
+use plimsoll_host::child;
+use plimsoll_lab::bed::Window;
+use plimsoll_model::{Cause, Failure};
 use signal_hook::consts::SIGWINCH;
 use std::io::{IsTerminal, stdin, stdout};
 use std::process::Stdio;

@@ -1,14 +1,14 @@
 //! Whether a lab file may act on this machine as root.
 
 use crate::output;
-use lab::bed::Plan;
-use model::{Failure, printable};
+use plimsoll_lab::bed::Plan;
+use plimsoll_model::{Failure, printable};
 use std::io::{IsTerminal, stderr, stdin};
 
 /// Asks at the terminal about what the file would do beside the lab; `false` where that is nothing.
 ///
 /// # Errors
-/// [`model::Cause::Usage`], with the lines, where nobody can be asked or the answer is not yes.
+/// [`plimsoll_model::Cause::Usage`], with the lines, where nobody can be asked or the answer is not yes.
 pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
     let Err(refused) = plan.refuse_risks(|risk| risk.shown(text, source)) else {
         return Ok(false);

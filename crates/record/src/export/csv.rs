@@ -3,7 +3,7 @@
 
 use crate::document;
 use csv::{Terminator, WriterBuilder};
-use model::{Failure, Metric, OpKind, Outcome, Study, Trial, printable};
+use plimsoll_model::{Failure, Metric, OpKind, Outcome, Study, Trial, printable};
 
 const KINDS: [OpKind; 3] = [OpKind::Read, OpKind::Write, OpKind::Flush];
 
@@ -56,7 +56,7 @@ fn row(study: &Study, trial: &Trial) -> Vec<String> {
     let cell = &trial.cell;
     let work = &cell.workload;
     let facts = study.targets.get(cell.target);
-    let of_target = |part: fn(&model::TargetFacts) -> &String| facts.map(part).cloned();
+    let of_target = |part: fn(&plimsoll_model::TargetFacts) -> &String| facts.map(part).cloned();
     let given = study.plan.targets.get(cell.target).map(ToString::to_string);
     let (outcome, phase, failure) = match &trial.result.outcome {
         Outcome::Complete => ("complete", String::new(), String::new()),
@@ -95,15 +95,16 @@ fn row(study: &Study, trial: &Trial) -> Vec<String> {
     }));
     for kind in KINDS {
         let stats = trial.result.ops.get(&kind);
-        let errors = |s: &model::OpStats| s.errors.values().fold(0u64, |n, e| n.saturating_add(*e));
-        let count = |of: &dyn Fn(&model::OpStats) -> u64| stats.map(|s| of(s).to_string());
+        let errors =
+            |s: &plimsoll_model::OpStats| s.errors.values().fold(0u64, |n, e| n.saturating_add(*e));
+        let count = |of: &dyn Fn(&plimsoll_model::OpStats) -> u64| stats.map(|s| of(s).to_string());
         fields.extend([
             count(&|s| s.count).unwrap_or_default(),
             count(&|s| s.bytes).unwrap_or_default(),
             count(&errors).unwrap_or_default(),
         ]);
     }
-    let flags: Vec<String> = trial.result.flags.iter().map(model::Flag::message).collect();
+    let flags: Vec<String> = trial.result.flags.iter().map(plimsoll_model::Flag::message).collect();
     fields.push(text(&flags.join("; ")));
     fields
 }

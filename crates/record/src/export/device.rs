@@ -5,8 +5,8 @@ use super::csv::text;
 use super::json::{is_major, read, write};
 use crate::document;
 use csv::{Terminator, WriterBuilder};
-use model::device::DEVICE_SCHEMA;
-use model::{Device, Failure};
+use plimsoll_model::device::DEVICE_SCHEMA;
+use plimsoll_model::{Device, Failure};
 
 /// The record as JSON in the schema `plimsoll-device/1` (docs/schema.md), ending with a newline.
 pub fn device_to_json(device: &Device) -> Result<String, Failure> {

@@ -2,7 +2,7 @@
 
 use super::layout::ObjectLines;
 use crate::document;
-use model::{Cause, Failure, SCHEMA, Study, printable_json};
+use plimsoll_model::{Cause, Failure, SCHEMA, Study, printable_json};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;

@@ -4,8 +4,8 @@ use super::pattern::{self, Kind};
 use super::run::{Half, Run};
 use super::trouble::{Told, Trouble};
 use super::{ImportFile, ImportOptions, latency};
-use model::units::Bytes;
-use model::{
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
     Cause, Cell, Ended, Failure, ImportedCpu, ImportedRun, LatencySummary, Layout, Measure, Metric,
     OpKind, OpStats, Origin, Outcome, Pattern, Plan, Rule, SCHEMA, Series, Side, Stability, Study,
     StudyId, TargetFacts, Trial, TrialResult, Workload,

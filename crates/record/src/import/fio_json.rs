@@ -5,7 +5,7 @@
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
 use super::trouble::{Told, Trouble};
 use super::{units, version};
-use model::{Histogram, LatencySummary};
+use plimsoll_model::{Histogram, LatencySummary};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;

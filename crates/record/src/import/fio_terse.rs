@@ -5,7 +5,7 @@
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
 use super::trouble::{Told, Trouble};
 use super::{units, version};
-use model::LatencySummary;
+use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
 /// Percentiles that a line has room for.

@@ -6,7 +6,7 @@ use super::calendar;
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
 use super::trouble::{Told, Trouble};
 use super::units::{self, Kilo, Printed};
-use model::LatencySummary;
+use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
 const NEXT: &str = "Give the whole output as fio printed it.";

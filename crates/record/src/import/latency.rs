@@ -1,6 +1,6 @@
 //! Latencies of several jobs as one.
 
-use model::{Histogram, LatencySummary};
+use plimsoll_model::{Histogram, LatencySummary};
 use std::collections::BTreeMap;
 
 /// Two distributions as one, each with its number of operations. Mean and deviation are exact.

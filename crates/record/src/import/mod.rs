@@ -16,7 +16,7 @@ mod units;
 mod version;
 
 use crate::input::open_regular;
-use model::{Cause, Failure, Pattern, Study, StudyId};
+use plimsoll_model::{Cause, Failure, Pattern, Study, StudyId};
 use scan::Found;
 use std::collections::HashSet;
 use std::io::Read;
@@ -71,7 +71,7 @@ impl ImportFile {
         // One byte more than the limit tells a file that is too large.
         file.take(limit + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         if bytes.len() as u64 > limit {
-            let happened = format!("it is larger than {}", model::units::Bytes(limit));
+            let happened = format!("it is larger than {}", plimsoll_model::units::Bytes(limit));
             return Err(failed(&happened, "Split it, or leave out what is not output of fio."));
         }
         let modified = facts.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());

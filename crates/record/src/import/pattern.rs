@@ -1,7 +1,7 @@
 //! Which of plimsoll's patterns a run of fio is.
 
 use super::run::Run;
-use model::Pattern;
+use plimsoll_model::Pattern;
 
 /// What kind of pattern a run is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! One run of fio, whatever form it was read from.
 
 use super::latency;
-use model::LatencySummary;
+use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
 /// The form that a run was read from, the most exact first.

@@ -7,7 +7,7 @@ use super::run::{Asked, Form, Run, Section};
 use super::trouble::{Told, Trouble};
 use super::{fio_json, fio_terse, version};
 use crate::export;
-use model::{SCHEMA, Study};
+use plimsoll_model::{SCHEMA, Study};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;

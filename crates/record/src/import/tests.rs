@@ -1,7 +1,7 @@
 //! Small samples of every form, written for these tests.
 
 use super::*;
-use model::{Measure, Metric, OpKind, Origin, Outcome, Side};
+use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Side};
 use proptest::prelude::*;
 
 /// A report in fio 3's layout around the figures that jonfk published in 2024 for random reads
@@ -102,7 +102,7 @@ fn fio_2_1_prints_kilobytes_of_1024_and_microseconds() {
     let [read, mixed] = &study.trials[..] else { panic!() };
     assert_eq!(read.cell.workload.pattern, Pattern::SequentialRead);
     assert_eq!((read.cell.workload.block.0, read.cell.workload.depth.get()), (128 << 10, 16));
-    let quantity = |t: &model::Trial, m| t.result.quantities[&m];
+    let quantity = |t: &plimsoll_model::Trial, m| t.result.quantities[&m];
     close(quantity(read, Metric::all(Measure::Throughput)), 2048.0 * 1048576.0 / 18.207);
     close(quantity(read, Metric::all(Measure::Iops)), 16384.0 / 18.207);
     close(quantity(read, Metric::all(Measure::LatencyMean)), 17.70e-3);

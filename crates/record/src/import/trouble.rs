@@ -1,6 +1,6 @@
 //! What is wrong with a file, and where.
 
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fmt::Display;
 
 /// Something that keeps a file from being imported, at a line and column from 1.

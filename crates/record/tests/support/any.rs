@@ -1,8 +1,8 @@
 //! Strategies that reach every variant and every field of a study.
 
 use super::{full, imported};
-use model::units::Bytes;
-use model::*;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
 use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;

@@ -3,8 +3,8 @@
 
 pub mod any;
 
-use model::units::{Bytes, GIB, KIB};
-use model::*;
+use plimsoll_model::units::{Bytes, GIB, KIB};
+use plimsoll_model::*;
 use std::num::NonZeroU16;
 
 pub fn workload(pattern: Pattern) -> Workload {

@@ -6,7 +6,7 @@ use super::scale::extent;
 use super::svg::Area;
 use super::{Chart, Table, theme};
 use crate::figure::{COUNT, ends};
-use model::units::three_digits;
+use plimsoll_model::units::three_digits;
 
 /// A dot a comparison, with its interval, around the line at 1.
 #[derive(Clone, Debug)]

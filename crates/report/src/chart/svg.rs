@@ -1,6 +1,6 @@
 //! Writing SVG: text escaped, numbers short and finite. Nothing else in this room writes markup.
 
-use model::printable_lines;
+use plimsoll_model::printable_lines;
 use std::fmt::{self, Write};
 
 /// An SVG picture that is drawn from the back to the front.
@@ -31,7 +31,7 @@ impl Number {
 }
 
 /// Text as it may stand in XML 1.0 and in HTML: markup is escaped, and so are characters that they
-/// forbid or that reorder or hide letters ([`model::printable_lines`]).
+/// forbid or that reorder or hide letters ([`plimsoll_model::printable_lines`]).
 pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {

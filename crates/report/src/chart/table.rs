@@ -1,6 +1,6 @@
 //! The data behind a chart, as a table.
 
-use model::units::three_digits;
+use plimsoll_model::units::three_digits;
 
 /// Columns with a name each, and rows of as many cells; numbers in the unit that the column names.
 #[derive(Clone, Debug, PartialEq, Eq)]

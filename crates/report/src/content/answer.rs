@@ -7,9 +7,9 @@ use crate::names;
 use crate::study::{Shown, imported, summary};
 use crate::text::capital;
 use crate::verdict::{Longer, Two, sentence};
-use explain::{Claim, Pair, WorkloadFindings};
-use model::units::three_digits;
-use model::{Measure, Metric};
+use plimsoll_explain::{Claim, Pair, WorkloadFindings};
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Measure, Metric};
 
 /// Sentences that are the answer; what follows is for those who read on.
 const ANSWER: usize = 3;

@@ -6,8 +6,8 @@ use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
 use crate::names;
 use crate::study::{Shown, hosts};
 use crate::text::capital;
-use explain::{HostFindings, WorkloadFindings};
-use model::{CpuTimes, HostLoad, LoadStretch, Trial};
+use plimsoll_explain::{HostFindings, WorkloadFindings};
+use plimsoll_model::{CpuTimes, HostLoad, LoadStretch, Trial};
 
 /// One class out of all.
 type Class = fn(&CpuTimes) -> f64;
@@ -121,8 +121,9 @@ pub(super) fn within(
     for target in measured().take(WITHIN) {
         let trials = complete(shown, target.target, &found.workload);
         let takes_part = |host: &&HostFindings| {
-            let here =
-                |w: &explain::HostWork| w.target == target.target && w.workload == found.workload;
+            let here = |w: &plimsoll_explain::HostWork| {
+                w.target == target.target && w.workload == found.workload
+            };
             host.work.iter().any(here)
         };
         let hosts = shown.findings.hosts.iter().filter(takes_part);

@@ -16,7 +16,7 @@ pub(crate) use trend::trend;
 use crate::chart::{Chart, Table};
 use crate::study::{Shown, head, method, warnings};
 use crate::text::{listed, printable};
-use model::Study;
+use plimsoll_model::Study;
 
 /// Everything a page says.
 pub(crate) struct Content {

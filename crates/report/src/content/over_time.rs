@@ -7,9 +7,9 @@ use crate::names;
 use crate::study::Shown;
 use crate::text::capital;
 use crate::verdict::percent;
-use explain::WorkloadFindings;
-use model::units::{bytes_per_second, seconds};
-use model::{Flag, Outcome, Trial, Window, Workload};
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::units::{bytes_per_second, seconds};
+use plimsoll_model::{Flag, Outcome, Trial, Window, Workload};
 
 /// The complete trials of a cell.
 pub(super) fn complete<'a>(

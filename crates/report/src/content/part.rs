@@ -5,8 +5,8 @@ use crate::chart::{Axis, BANDWIDTH, Bar, Bars, Dot, Kind, RATE, Table};
 use crate::names;
 use crate::study::{Shown, cpu, mounts, workload};
 use crate::text::capital;
-use explain::WorkloadFindings;
-use model::{Measure, Metric, Pattern};
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::{Measure, Metric, Pattern};
 
 /// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
 pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
@@ -77,7 +77,7 @@ fn table(
 
 fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> Option<Figure> {
     let (measure, title, kind) = speed(found.workload.pattern);
-    let bar = |target: &explain::TargetFindings| {
+    let bar = |target: &plimsoll_explain::TargetFindings| {
         let level = target.levels.get(&Metric::all(measure))?;
         Some(Bar {
             label: names::of(&shown.names, target.target),
@@ -118,7 +118,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: &str, name: &str) -> 
 /// The targets that have a line in charts of lines, and a remark where those are not all.
 pub(super) fn lined(
     found: &WorkloadFindings,
-) -> (impl Iterator<Item = &explain::TargetFindings>, String) {
+) -> (impl Iterator<Item = &plimsoll_explain::TargetFindings>, String) {
     let with = || found.targets.iter().filter(|t| t.complete > 0);
     (with().take(super::MOST_LINES), only_some(super::MOST_LINES, with().count()))
 }

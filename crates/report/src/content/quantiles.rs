@@ -7,8 +7,8 @@ use crate::chart::{Axis, Curve, Quantiles, TIME};
 use crate::names;
 use crate::study::Shown;
 use crate::text::capital;
-use explain::WorkloadFindings;
-use model::{OpKind, Pattern, Trial};
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::{OpKind, Pattern, Trial};
 use std::collections::BTreeMap;
 
 /// A quantile q is shown only if n(1-q) is at least this in every block (method, section 5).

@@ -3,7 +3,7 @@
 use super::Figure;
 use crate::chart::{Areas, Axis, BANDWIDTH, BYTES, COUNT, Layer, Line, Lines, Point};
 use crate::study::hosts;
-use model::{HostLoad, LoadStretch, MemoryNow, Moved};
+use plimsoll_model::{HostLoad, LoadStretch, MemoryNow, Moved};
 
 /// The trials, in the order run, one unit of the axis each, with the stretches inside them.
 const ALONG: &str = "trial, in the order run";

@@ -4,8 +4,8 @@ use crate::chart::Table;
 use crate::names;
 use crate::study::{Shown, head};
 use crate::text::printable;
-use model::units::{Bytes, GIB, three_digits};
-use model::{HostFacts, Origin, TargetFacts, WatchedBy};
+use plimsoll_model::units::{Bytes, GIB, three_digits};
+use plimsoll_model::{HostFacts, Origin, TargetFacts, WatchedBy};
 
 /// Targets up to which each is a column.
 const COLUMNS: usize = 4;

@@ -8,10 +8,10 @@ use crate::names;
 use crate::study::{Shown, imported, warnings};
 use crate::text::{capital, counted, listed, printable};
 use crate::verdict::{Two, sentence};
-use explain::Claim;
-use model::units::three_digits;
-use model::{Metric, Study, Workload};
-use stats::verdict::{Side, Verdict};
+use plimsoll_explain::Claim;
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Metric, Study, Workload};
+use plimsoll_stats::verdict::{Side, Verdict};
 
 /// The page of several studies, oldest first. Of one study: its own page.
 pub(crate) fn trend(studies: &[Study]) -> Content {
@@ -50,7 +50,7 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return vec!["There is nothing to report.".to_owned()];
     };
-    let claims: Vec<Claim> = explain::across(first.study, last.study)
+    let claims: Vec<Claim> = plimsoll_explain::across(first.study, last.study)
         .counterparts
         .into_iter()
         .filter_map(|found| found.claim)
@@ -118,7 +118,7 @@ fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
     let (a, b) = (name(first), name(last));
     let header = ["work", "target", &format!("{b} / {a}"), "verdict"];
     let mut table = Table::new(header.map(str::to_owned).into());
-    for found in explain::across(first.study, last.study).counterparts {
+    for found in plimsoll_explain::across(first.study, last.study).counterparts {
         let runs = single_runs(first, last);
         let Some(claim) = found.claim.filter(|c| runs || c.verdict.is_some()) else { continue };
         let said = match runs {

@@ -1,6 +1,6 @@
 //! Amounts of hardware, as its makers write them.
 
-use model::units::three_digits;
+use plimsoll_model::units::three_digits;
 
 fn scaled(value: f64, steps: &[(f64, &str)]) -> String {
     let (size, unit) = steps

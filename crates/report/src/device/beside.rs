@@ -7,9 +7,9 @@ use super::told::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, COUNT, RATE};
 use crate::table::Columns;
 use crate::text::printable;
-use model::Device;
-use model::device::{CoreMark, CoreMarkKind, Inventory, Measured, Part};
-use model::units::three_digits;
+use plimsoll_model::Device;
+use plimsoll_model::device::{CoreMark, CoreMarkKind, Inventory, Measured, Part};
+use plimsoll_model::units::three_digits;
 
 const NOTHING: &str = "–";
 /// The kinds of link that are Ethernet (ARPHRD_ETHER).

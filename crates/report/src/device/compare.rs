@@ -7,9 +7,9 @@ use crate::page::Page;
 use crate::style::Style;
 use crate::table::Columns;
 use crate::text::counted;
-use model::Device;
-use model::device::{Measured, Part, Quantity};
-use model::units::three_digits;
+use plimsoll_model::Device;
+use plimsoll_model::device::{Measured, Part, Quantity};
+use plimsoll_model::units::three_digits;
 
 /// Device `b` against device `a`, figure by figure.
 pub fn compare_devices(a: &Device, b: &Device, style: &Style) -> String {

@@ -6,9 +6,9 @@ use super::heading;
 use super::told::{BarGroup, Section, Whose};
 use crate::figure::RATE;
 use crate::text::printable;
-use model::Device;
-use model::device::{CoreMark, CoreMarkKind, CpuFigures, Part};
-use model::units::three_digits;
+use plimsoll_model::Device;
+use plimsoll_model::device::{CoreMark, CoreMarkKind, CpuFigures, Part};
+use plimsoll_model::units::three_digits;
 
 /// Up to so many cores have a bar of their own.
 const MOST_BARS: usize = 32;

@@ -5,8 +5,8 @@ use super::heading;
 use super::told::{BarGroup, Section, Whose};
 use crate::figure::BANDWIDTH;
 use crate::text::printable;
-use model::Device;
-use model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Part};
+use plimsoll_model::Device;
+use plimsoll_model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Part};
 
 pub(super) fn section(device: &Device) -> Section {
     let mut section = Section::new("crypto", heading(Part::Crypto));

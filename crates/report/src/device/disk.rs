@@ -5,8 +5,8 @@ use super::heading;
 use super::told::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, RATE, TIME};
 use crate::text::{capital, printable};
-use model::Device;
-use model::device::{DiskPhase, Part};
+use plimsoll_model::Device;
+use plimsoll_model::device::{DiskPhase, Part};
 
 pub(super) fn section(device: &Device) -> Section {
     let mut section = Section::new("disk", heading(Part::Disk));

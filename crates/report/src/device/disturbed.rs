@@ -2,8 +2,8 @@
 
 use crate::text::counted;
 use crate::verdict::percent;
-use model::device::{Measured, Part};
-use model::{Device, HostName};
+use plimsoll_model::device::{Measured, Part};
+use plimsoll_model::{Device, HostName};
 
 /// What disturbed the figures of a part, and what to do about it.
 pub(super) fn warnings(device: &Device, part: Part) -> Vec<String> {

@@ -5,8 +5,10 @@ use super::heading;
 use super::told::{Section, joined};
 use super::{network, servers};
 use crate::text::{counted, printable, shortened};
-use model::Device;
-use model::device::{Cache, Cpu, Disk, Inventory, MemoryFacts, Mtd, Part, PathFacts, System};
+use plimsoll_model::Device;
+use plimsoll_model::device::{
+    Cache, Cpu, Disk, Inventory, MemoryFacts, Mtd, Part, PathFacts, System,
+};
 
 /// Most things of a kind that are told one by one.
 const MOST: usize = 40;

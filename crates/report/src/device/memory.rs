@@ -4,8 +4,8 @@ use super::amount::binary;
 use super::heading;
 use super::told::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, TIME};
-use model::Device;
-use model::device::{LatencyFigure, MemoryFigures, Part};
+use plimsoll_model::Device;
+use plimsoll_model::device::{LatencyFigure, MemoryFigures, Part};
 
 const NOTHING: &str = "–";
 

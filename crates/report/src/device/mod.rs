@@ -22,8 +22,8 @@ pub use terminal::device;
 
 use crate::date::utc;
 use crate::text::printable;
-use model::device::Part;
-use model::{Device, Ended, Failure};
+use plimsoll_model::device::Part;
+use plimsoll_model::{Device, Ended, Failure};
 use told::Section;
 
 /// "Device 1a2b3c4d of 2026-11-21 12:00 UTC (plimsoll 0.1.0)".

@@ -4,7 +4,7 @@ use super::amount::link;
 use super::inventory::{each, known, text};
 use super::told::{Section, joined};
 use crate::text::counted;
-use model::device::{Inventory, Netfilter, Nic, Nics};
+use plimsoll_model::device::{Inventory, Netfilter, Nic, Nics};
 
 /// The loopback interface (ARPHRD_LOOPBACK).
 const LOOPBACK: u64 = 772;

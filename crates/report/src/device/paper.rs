@@ -6,7 +6,7 @@ use crate::chart::{Axis, Bar, Bars, Table};
 use crate::content::{Content, Figure, Method, Part, Warning};
 use crate::paper::Paper;
 use crate::text::printable;
-use model::Device;
+use plimsoll_model::Device;
 
 /// Which of the distinguishable styles bars have.
 const OWN: usize = 0;

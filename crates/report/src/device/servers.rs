@@ -3,7 +3,7 @@
 use super::amount::binary;
 use super::inventory::{each, known, text};
 use super::told::{Section, joined};
-use model::device::{Inventory, NfsServer, SmbServer};
+use plimsoll_model::device::{Inventory, NfsServer, SmbServer};
 
 /// Most lines of a configuration that are told.
 const MOST_LINES: usize = 40;

@@ -5,7 +5,7 @@ use super::{ending, sections, subtitle, title};
 use crate::page::Page;
 use crate::style::Style;
 use crate::text::shortened;
-use model::Device;
+use plimsoll_model::Device;
 
 /// Columns of the longest bar.
 const BAR: usize = 30;

@@ -2,7 +2,7 @@
 
 use super::pseudonyms::{Kind, Pseudonyms};
 use super::{walk, words};
-use model::{Cause, Device, Failure};
+use plimsoll_model::{Cause, Device, Failure};
 use serde_json::Value;
 
 /// Fields that say what a thing is and never whose: hardware and software have names full of

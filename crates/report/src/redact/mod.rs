@@ -13,7 +13,7 @@ mod words;
 
 pub use device::redact_device;
 
-use model::{Cause, Failure, HostName, Study};
+use plimsoll_model::{Cause, Failure, HostName, Study};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
 

@@ -5,10 +5,10 @@ use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::names;
 use crate::text::listed;
 use crate::verdict::{percent, percents};
-use explain::{Ratio, TargetFindings, WorkloadFindings};
-use model::units::three_digits;
-use model::{Measure, Metric, Target};
-use stats::interval::Interval;
+use plimsoll_explain::{Ratio, TargetFindings, WorkloadFindings};
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Measure, Metric, Target};
+use plimsoll_stats::interval::Interval;
 
 /// CPU per byte where bytes are what is moved, per operation where operations are.
 pub(super) fn unit(found: &WorkloadFindings) -> Kind {
@@ -121,7 +121,7 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
 pub(super) fn ratio<'a>(
     shown: &Shown<'_>,
     found: &'a WorkloadFindings,
-    pair: &'a explain::Pair,
+    pair: &'a plimsoll_explain::Pair,
 ) -> Option<&'a Ratio> {
     let of_b = measure(shown, found, pair.b);
     (of_b == measure(shown, found, pair.a)).then(|| pair.ratios.get(&Metric::all(of_b)))?

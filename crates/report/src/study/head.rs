@@ -5,7 +5,7 @@ use crate::date::utc;
 use crate::device::amount::binary;
 use crate::page::Page;
 use crate::text::printable;
-use model::{Ended, InPlace, Origin, StoredOn, Study, TargetFacts};
+use plimsoll_model::{Ended, InPlace, Origin, StoredOn, Study, TargetFacts};
 
 /// "Study 5eed0001 of 2025-10-09 08:53 UTC (plimsoll 0.1.0)".
 pub(crate) fn title(study: &Study) -> String {

@@ -7,10 +7,10 @@ use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
-use explain::{HostFindings, HostWork};
-use model::units::three_digits;
-use model::{CpuTimes, HostFacts, WatchedBy};
-use stats::interval::Interval;
+use plimsoll_explain::{HostFindings, HostWork};
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{CpuTimes, HostFacts, WatchedBy};
+use plimsoll_stats::interval::Interval;
 
 /// Tables of every host where servers were watched: the client's stands beside them.
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {

@@ -6,9 +6,9 @@ use crate::figure::RATE;
 use crate::names;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
-use explain::{Ratio, WorkloadFindings};
-use model::units::{seconds, three_digits};
-use model::{ImportedRun, LatencySummary, OpKind, OpStats, Outcome, Trial};
+use plimsoll_explain::{Ratio, WorkloadFindings};
+use plimsoll_model::units::{seconds, three_digits};
+use plimsoll_model::{ImportedRun, LatencySummary, OpKind, OpStats, Outcome, Trial};
 
 /// What the tool said of each run of a workload, beside the table. At most a page of it.
 pub(crate) fn runs(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {

@@ -4,8 +4,8 @@ use super::{Shown, imported};
 use crate::page::Page;
 use crate::text::{counted, duration, printable};
 use crate::verdict::percent;
-use model::Rule;
-use model::units::three_digits;
+use plimsoll_model::Rule;
+use plimsoll_model::units::three_digits;
 use std::collections::BTreeSet;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {

@@ -4,8 +4,8 @@ use super::Shown;
 use crate::figure::{BYTES, TIME};
 use crate::names;
 use crate::text::{counted, listed, printable};
-use explain::WorkloadFindings;
-use model::{MountOperation, Outcome};
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::{MountOperation, Outcome};
 use std::collections::BTreeMap;
 
 /// Operations that are worth a word, the most frequent ones.
@@ -14,7 +14,7 @@ const MOST: usize = 3;
 /// "The kernel's client on nas: 12000 READ of 16.1 KiB (1.02 ms from request to reply, 100 µs queued
 /// before)." The size is that of request and reply together, with their heads.
 pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
-    let of_target = |target: &explain::TargetFindings| {
+    let of_target = |target: &plimsoll_explain::TargetFindings| {
         let mut sums: BTreeMap<&str, MountOperation> = BTreeMap::new();
         let trials = shown.study.trials.iter().filter(|trial| {
             trial.cell.target == target.target

@@ -5,9 +5,9 @@ use crate::names;
 use crate::page::Page;
 use crate::text::{counted, duration, listed};
 use crate::verdict::{by_how_much, percent};
-use explain::{Claim, TargetFindings, WorkloadFindings};
-use model::{Flag, Measure, Metric, StoredOn};
-use stats::verdict::{Side, Verdict};
+use plimsoll_explain::{Claim, TargetFindings, WorkloadFindings};
+use plimsoll_model::{Flag, Measure, Metric, StoredOn};
+use plimsoll_stats::verdict::{Side, Verdict};
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     page.heading("Summary");

@@ -4,7 +4,7 @@ use super::Shown;
 use crate::names;
 use crate::page::Page;
 use crate::text::{counted, printable};
-use model::{Failure, Flag, Outcome, Trial};
+use plimsoll_model::{Failure, Flag, Outcome, Trial};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.

@@ -8,8 +8,8 @@ use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence};
-use explain::{Claim, Level, Pair, TargetFindings, WorkloadFindings};
-use model::{Measure, Metric, Pattern, Side};
+use plimsoll_explain::{Claim, Level, Pair, TargetFindings, WorkloadFindings};
+use plimsoll_model::{Measure, Metric, Pattern, Side};
 
 /// What the table shows, as far as it was measured, except CPU.
 const COLUMNS: [(Measure, &str, Kind); 8] = [
@@ -189,7 +189,7 @@ pub(crate) fn claims(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) -
 /// "Ratios, b to a: bandwidth 1.33 [1.30–1.36], ..".
 fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Claim) -> String {
     let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
-    let ratio = |name: &str, found: &explain::Ratio| ratio(name, found, (&a, &b));
+    let ratio = |name: &str, found: &plimsoll_explain::Ratio| ratio(name, found, (&a, &b));
     let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
     let named = [
         (Measure::LatencyMean, "mean latency"),
@@ -227,11 +227,11 @@ fn could_confirm(blocks: usize, confidence: f64) -> bool {
 }
 
 /// "p99 0.75 [0.70–0.81]", "CPU of nas not distinguishable from zero".
-fn ratio(name: &str, ratio: &explain::Ratio, names: (&str, &str)) -> String {
+fn ratio(name: &str, ratio: &plimsoll_explain::Ratio, names: (&str, &str)) -> String {
     if let Some(who) = cpu::near_zero(ratio, names) {
         return format!("{name} of {who} not distinguishable from zero");
     }
-    let value = model::units::three_digits(ratio.estimate);
+    let value = plimsoll_model::units::three_digits(ratio.estimate);
     match ratio.interval {
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
         None => format!("{name} {value}"),

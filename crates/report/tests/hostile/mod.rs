@@ -3,9 +3,9 @@
 
 use crate::support::{self, TWO, measured, plain};
 use crate::{any_study, imports};
-use model::{Device, Study, StudyId};
-use record::StudySummary;
-use report::{Paper, Style};
+use plimsoll_model::{Device, Study, StudyId};
+use plimsoll_record::StudySummary;
+use plimsoll_report::{Paper, Style};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -63,7 +63,7 @@ fn poisoned<T: Serialize + DeserializeOwned>(record: &T) -> (T, usize) {
 }
 
 fn assert_harmless(what: &str, text: &str) {
-    let steers = |c: &char| model::printable(&c.to_string()) != c.to_string();
+    let steers = |c: &char| plimsoll_model::printable(&c.to_string()) != c.to_string();
     let through: Vec<char> = text.chars().filter(|c| *c != '\n' && steers(c)).collect();
     assert!(through.is_empty(), "{what}: {through:?} in\n{text}");
     for (at, _) in text.match_indices("FAKE") {
@@ -99,9 +99,9 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         assert!(taken >= least, "only {taken} kinds of field were replaced");
         let texts = |style: &Style| {
             [
-                report::study(&bad, style),
-                report::compare(&bad, study, style),
-                report::compare(study, &bad, style),
+                plimsoll_report::study(&bad, style),
+                plimsoll_report::compare(&bad, study, style),
+                plimsoll_report::compare(study, &bad, style),
             ]
         };
         for text in texts(&NARROW) {
@@ -111,7 +111,7 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             let lines: Vec<&str> = text.lines().collect();
             let own = |l: &&str| l.starts_with('\u{1b}') && l.ends_with("\u{1b}[0m");
             assert!(lines.iter().all(|l| l.matches('\u{1b}').count() == 2 * usize::from(own(l))));
-            assert_harmless("a picture", &report::picture(&text));
+            assert_harmless("a picture", &plimsoll_report::picture(&text));
         }
         for paper in
             [Paper::new(std::slice::from_ref(&bad)), Paper::new(&[study.clone(), bad.clone()])]
@@ -120,8 +120,8 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             assert_harmless("Markdown", &paper.markdown(Some("charts")));
             paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
         }
-        csv_is_harmless("CSV", &record::to_csv(&bad).unwrap());
-        let json = record::to_json(&bad).unwrap();
+        csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
+        let json = plimsoll_record::to_json(&bad).unwrap();
         assert_harmless("JSON", &json);
         assert_eq!(serde_json::from_str::<Study>(&json).unwrap(), bad, "and it means the same");
         let name = || HOSTILE.to_owned();
@@ -134,26 +134,29 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             complete: 1,
             incomplete: 1,
             ended: bad.ended.clone(),
-            origin: model::Origin::Imported { tool: name() },
+            origin: plimsoll_model::Origin::Imported { tool: name() },
         };
-        assert_harmless("the list", &report::list(&[summary], &[], &NARROW));
+        assert_harmless("the list", &plimsoll_report::list(&[summary], &[], &NARROW));
     }
     for text in [DEVICE, SHELL] {
-        let device = record::device_from_json(text).unwrap();
+        let device = plimsoll_record::device_from_json(text).unwrap();
         let (bad, taken) = poisoned(&device);
         assert!(taken >= 20, "only {taken} kinds of field were replaced");
-        assert_harmless("the terminal", &report::device(&bad, &NARROW));
+        assert_harmless("the terminal", &plimsoll_report::device(&bad, &NARROW));
         for (a, b) in [(&bad, &device), (&device, &bad)] {
-            assert_harmless("two devices", &report::compare_devices(a, b, &NARROW));
+            assert_harmless("two devices", &plimsoll_report::compare_devices(a, b, &NARROW));
         }
         let paper = Paper::of_device(&bad);
         assert_harmless("HTML", &paper.html());
         assert_harmless("Markdown", &paper.markdown(Some("charts")));
         paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
-        csv_is_harmless("CSV", &record::devices_to_csv(std::slice::from_ref(&bad)).unwrap());
-        let json = record::device_to_json(&bad).unwrap();
+        csv_is_harmless(
+            "CSV",
+            &plimsoll_record::devices_to_csv(std::slice::from_ref(&bad)).unwrap(),
+        );
+        let json = plimsoll_record::device_to_json(&bad).unwrap();
         assert_harmless("JSON", &json);
         assert_eq!(serde_json::from_str::<Device>(&json).unwrap(), bad, "and it means the same");
-        assert_harmless("the list", &report::list(&[], &[bad.into()], &NARROW));
+        assert_harmless("the list", &plimsoll_report::list(&[], &[bad.into()], &NARROW));
     }
 }

@@ -1,8 +1,8 @@
 //! Single runs of another tool on two targets.
 
 use crate::{any_study, plain};
-use model::units::Bytes;
-use model::{Origin, Pattern, Rule, Study};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Origin, Pattern, Rule, Study};
 
 /// Pattern by pattern, what the first and the second target carry in bytes per second: two rows of
 /// the published comparison.

@@ -4,7 +4,7 @@
 #[path = "../../../explain/tests/support/mod.rs"]
 pub mod plain;
 
-use model::{
+use plimsoll_model::{
     CpuTimes, Flag, Histogram, HostFacts, HostLoad, LatencySummary, LoadStretch, Measure,
     MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, ServerHost, Study, Trial,
     WatchedBy, Window,

@@ -22,7 +22,7 @@ pub fn requests(bytes: &[u8]) {
         let said = request.to_line();
         Request::from_line(&said[..said.len() - 1]).expect("what is said is understood");
         if let Request::Connect(connect) = request {
-            connect.options(load::SystemClock::no_deadline());
+            connect.options(plimsoll_load::SystemClock::no_deadline());
         }
     });
 }

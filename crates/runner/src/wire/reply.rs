@@ -2,7 +2,7 @@
 
 use super::{PROTOCOL, TooLong, decode, encode};
 use crate::Cleaned;
-use model::{Event, Failure, Flag, TargetFacts, TrialResult};
+use plimsoll_model::{Event, Failure, Flag, TargetFacts, TrialResult};
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.

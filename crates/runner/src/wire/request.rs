@@ -2,8 +2,8 @@
 
 use super::{Secret, TooLong, encode};
 use crate::RunnerOptions;
-use load::{Names, OpenOptions, TimeLimits};
-use model::{Deadline, Engine, Failure, StudyId, Target, TrialSpec, Workload};
+use plimsoll_load::{Names, OpenOptions, TimeLimits};
+use plimsoll_model::{Deadline, Engine, Failure, StudyId, Target, TrialSpec, Workload};
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;

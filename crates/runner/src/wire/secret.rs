@@ -1,6 +1,6 @@
 //! A password on its way.
 
-use load::Password;
+use plimsoll_load::Password;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A password on its way: never shown.

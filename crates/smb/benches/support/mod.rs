@@ -5,9 +5,9 @@ pub mod proxy;
 pub mod smb2_crate;
 pub mod smbclient;
 
-use lab::servers::samba::{Samba, SambaConfig, SambaShare, User};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use plimsoll_lab::servers::samba::{Samba, SambaConfig, SambaShare, User};
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};

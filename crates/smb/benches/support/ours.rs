@@ -1,28 +1,33 @@
 //! Plimsoll's client, driven in a closed loop.
 
 use super::{Outcome, PASSWORD, Protection, SHARE, USER};
-use smb::{
+use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Done, Exchange, FileId, Options, Pipeline,
     PipelineOptions, Session, Tree,
 };
+use plimsoll_transport::SourcePort;
 use std::net::{IpAddr, Ipv4Addr};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use tcp::SourcePort;
 
 /// A tree on the share.
 pub fn tree(port: u16, protection: Protection) -> Outcome<Tree> {
     let limit = Duration::from_secs(10);
     let here = [IpAddr::V4(Ipv4Addr::LOCALHOST)];
-    let socket =
-        tcp::connect(&here, port, SourcePort::Any, limit, &tcp::SystemClock::no_deadline())?;
+    let socket = plimsoll_transport::connect(
+        &here,
+        port,
+        SourcePort::Any,
+        limit,
+        &plimsoll_transport::SystemClock::no_deadline(),
+    )?;
     let credentials =
         Credentials { user: USER.into(), domain: String::new(), password: PASSWORD.into() };
     let mut options = Options::default();
     match protection {
-        Protection::Signed => options.sign = smb::Protection::On,
-        Protection::Encrypted => options.encrypt = smb::Protection::On,
+        Protection::Signed => options.sign = plimsoll_smb::Protection::On,
+        Protection::Encrypted => options.encrypt = plimsoll_smb::Protection::On,
     }
     let session = Session::open(socket, "127.0.0.1", &credentials, &options)?;
     Ok(session.tree(SHARE).map_err(|(_, error)| error)?)
@@ -57,7 +62,7 @@ struct Counting {
     contents: Vec<Vec<u8>>,
     free: Vec<u32>,
     bytes: u64,
-    failed: Option<smb::Error>,
+    failed: Option<plimsoll_smb::Error>,
 }
 
 impl Counting {

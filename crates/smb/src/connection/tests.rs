@@ -37,7 +37,7 @@ fn to(answers: Vec<Vec<Vec<u8>>>) -> (Connection, thread::JoinHandle<Vec<Vec<u8>
         heard
     });
     let mut connection = Connection::new(
-        Socket::new(tcp, ::tcp::SystemClock::no_deadline()).unwrap(),
+        Socket::new(tcp, plimsoll_transport::SystemClock::no_deadline()).unwrap(),
         Duration::from_secs(5),
     );
     connection.large_transfers = true;
@@ -193,7 +193,7 @@ fn waiting_ends() {
     let (mut connection, server) = to(vec![vec![interim(0)]]);
     connection.timeout = NO_TIME;
     let error = connection.call(echo()).unwrap_err();
-    assert!(matches!(error, Error::Tcp(tcp::Error::TimedOut { .. })), "{error}");
+    assert!(matches!(error, Error::Tcp(plimsoll_transport::Error::TimedOut { .. })), "{error}");
     drop(connection);
     server.join().unwrap();
 }

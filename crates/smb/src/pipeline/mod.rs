@@ -26,10 +26,10 @@ use call::{Asked, Slot, Through};
 pub(crate) use frames::FrameBuffer;
 use ids::Guesses;
 use outgoing::Outgoing;
+use plimsoll_transport::{Ready, Socket};
 use smb2::types::{Command, Dialect};
 use std::collections::VecDeque;
 use std::time::Duration;
-use tcp::{Ready, Socket};
 
 /// Room in a frame for what stands around the data, in bytes.
 const OVERHEAD: usize = 2048;

@@ -4,8 +4,8 @@
 use super::Exchange;
 use crate::Error;
 use crate::guard::{Guard, TRANSFORM_HEADER};
+use plimsoll_transport::Socket;
 use std::io::IoSlice;
-use tcp::Socket;
 
 /// Length in front of each frame in bytes (MS-SMB2, section 2.1).
 const PREFIX: usize = 4;

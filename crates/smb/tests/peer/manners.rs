@@ -1,6 +1,6 @@
 //! How the peer behaves, and misbehaves.
 
-use smb::{Cipher, SigningAlgorithm};
+use plimsoll_smb::{Cipher, SigningAlgorithm};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Protection {

@@ -5,7 +5,7 @@
 mod manners;
 
 use aws_lc_rs::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
-use smb::{Cipher, Dialect, Guard, Link, Sealer, SessionFacts, Signer, SigningAlgorithm};
+use plimsoll_smb::{Cipher, Dialect, Guard, Link, Sealer, SessionFacts, Signer, SigningAlgorithm};
 use smb2::crypto::{encryption, signing};
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -108,8 +108,12 @@ fn another_address() -> Ipv4Addr {
     Ipv4Addr::new(127, 0, LAST.fetch_add(1, Ordering::Relaxed), 1)
 }
 
-fn socket(address: SocketAddr) -> tcp::Socket {
-    tcp::Socket::new(TcpStream::connect(address).unwrap(), tcp::SystemClock::no_deadline()).unwrap()
+fn socket(address: SocketAddr) -> plimsoll_transport::Socket {
+    plimsoll_transport::Socket::new(
+        TcpStream::connect(address).unwrap(),
+        plimsoll_transport::SystemClock::no_deadline(),
+    )
+    .unwrap()
 }
 
 struct Peer {

@@ -1,8 +1,8 @@
 //! Traffic of a stage's loopback, captured by dumpcap and decoded by tshark.
 
-use lab::servers::samba::PASSWORD;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use plimsoll_lab::servers::samba::PASSWORD;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

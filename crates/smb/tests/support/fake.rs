@@ -3,11 +3,11 @@
 //! guest, so nothing it sends is signed.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
+use plimsoll_transport::{Socket, SourcePort};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
 use std::thread::JoinHandle;
 use std::time::Duration;
-use tcp::{Socket, SourcePort};
 
 pub const HERE: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
@@ -327,8 +327,14 @@ pub fn peer(script: impl FnOnce(Peer) + Send + 'static) -> (Socket, JoinHandle<(
     });
     let limit = Duration::from_secs(5);
     (
-        tcp::connect(&[HERE], port, SourcePort::Any, limit, &tcp::SystemClock::no_deadline())
-            .unwrap(),
+        plimsoll_transport::connect(
+            &[HERE],
+            port,
+            SourcePort::Any,
+            limit,
+            &plimsoll_transport::SystemClock::no_deadline(),
+        )
+        .unwrap(),
         thread,
     )
 }

@@ -1,6 +1,6 @@
 //! The user's side of a pipeline: what it sends, and what became of every call.
 
-use smb::{Completion, Done, Error, Exchange, FileId, Pipeline, PipelineOptions, Tree};
+use plimsoll_smb::{Completion, Done, Error, Exchange, FileId, Pipeline, PipelineOptions, Tree};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 use std::time::Instant;

@@ -1,7 +1,7 @@
 //! A client that talks to the fake server while it lies, and what the client makes of it, in time.
 
 use super::fake::{self, Peer, Request, peer};
-use smb::{Credentials, Dialect, Error, FileId, Options, Session, Tree};
+use plimsoll_smb::{Credentials, Dialect, Error, FileId, Options, Session, Tree};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 

@@ -8,14 +8,14 @@ pub mod flight;
 pub mod lies;
 pub mod proxy;
 
-use lab::servers::samba::{PASSWORD, USER};
-use smb::{
+use plimsoll_lab::servers::samba::{PASSWORD, USER};
+use plimsoll_smb::{
     Cipher, Credentials, Dialect, Error, Options, Protection, Session, SessionFacts,
     SigningAlgorithm, Tree,
 };
+use plimsoll_transport::{Socket, SourcePort};
 use std::process::Command;
 use std::time::Duration;
-use tcp::{Socket, SourcePort};
 
 /// So many bytes in which every stretch differs from its neighbours.
 pub fn pattern(length: usize) -> Vec<u8> {
@@ -33,12 +33,12 @@ pub fn user() -> Credentials {
 }
 
 pub fn connect(port: u16) -> Socket {
-    tcp::connect(
+    plimsoll_transport::connect(
         &[fake::HERE],
         port,
         SourcePort::Any,
         Duration::from_secs(10),
-        &tcp::SystemClock::no_deadline(),
+        &plimsoll_transport::SystemClock::no_deadline(),
     )
     .unwrap()
 }

@@ -1,14 +1,14 @@
 //! A whole session of this client with a server, as a guest: every call it has, in an order that
 //! does not depend on the answers. What came of each is kept, to be compared with what should have.
 
-use smb::{
+use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Done, Error, Exchange, FileId, Options, Pipeline,
     PipelineOptions, Session, Tree,
 };
+use plimsoll_transport::{Socket, SourcePort, SystemClock};
 use std::net::SocketAddr;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
-use tcp::{Socket, SourcePort, SystemClock};
 
 /// Bytes in a block of the file that is written and read.
 pub const BLOCK: usize = 500;
@@ -18,7 +18,7 @@ pub const BLOCKS: u32 = 6;
 pub const SHARE: &str = "data";
 
 /// What came of each call, by its name.
-pub type Account = lab::servers::liar::Account<Error>;
+pub type Account = plimsoll_lab::servers::liar::Account<Error>;
 
 /// What the file holds: no stretch of it is found twice.
 pub fn content() -> Vec<u8> {
@@ -49,7 +49,13 @@ fn open(
     options: &Options,
 ) -> Option<Session> {
     let (limit, deadline) = (options.call_timeout, SystemClock::no_deadline());
-    let socket = tcp::connect(&[server.ip()], server.port(), SourcePort::Any, limit, &deadline);
+    let socket = plimsoll_transport::connect(
+        &[server.ip()],
+        server.port(),
+        SourcePort::Any,
+        limit,
+        &deadline,
+    );
     let socket: Socket = socket.ok()?;
     let session = Session::open(socket, "server", &Credentials::guest(), options);
     let told = session.as_ref().map(|session| session.facts().clone()).map_err(Error::clone);

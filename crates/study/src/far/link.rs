@@ -3,10 +3,10 @@
 //! A thread has the channel: it sends requests and signs of life, and takes in what comes, so that
 //! neither waits for the study.
 
-use host::carry::Carried;
-use host::reach::Channel;
-use model::{Cause, Event, Failure};
-use runner::wire::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
+use plimsoll_host::carry::Carried;
+use plimsoll_host::reach::Channel;
+use plimsoll_model::{Cause, Event, Failure};
+use plimsoll_runner::wire::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,15 +9,15 @@ mod program;
 
 pub use program::{Program, VARIABLE};
 
-use host::carry::Carried;
-use host::reach::Reach;
 use link::Link;
-use model::{
+use plimsoll_host::carry::Carried;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
     TrialResult, TrialSpec, Window, Workload,
 };
-use runner::wire::{Begin, Connect, Reply, Request, Secret};
-use runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
+use plimsoll_runner::wire::{Begin, Connect, Reply, Request, Secret};
+use plimsoll_runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
 use std::sync::Arc;
 
 /// Trials driven on another host. Dropping it ends the program there, which removes what it made.

@@ -1,8 +1,8 @@
 //! Names of servers, resolved before the program over there needs them: it is static, and knows
 //! no name services but the plain ones.
 
-use host::reach::{Reach, quote};
-use runner::OpenOptions;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_runner::OpenOptions;
 use std::net::IpAddr;
 use std::time::Duration;
 

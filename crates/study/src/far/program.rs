@@ -1,8 +1,8 @@
 //! Where the runner's program is found on this machine, and how it is carried.
 
-use host::carry::{Carried, Machine, Parcel};
-use host::reach::Reach;
-use model::{Cause, Failure};
+use plimsoll_host::carry::{Carried, Machine, Parcel};
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};

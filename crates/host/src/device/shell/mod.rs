@@ -10,7 +10,7 @@ use super::clean::Odd;
 use super::tool::{SMALL, in_english};
 use crate::reach::Reach;
 use files::Files;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use serde_json::Value;
 
 const SCRIPT: &str = include_str!("inventory.sh");

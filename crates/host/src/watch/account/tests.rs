@@ -1,6 +1,6 @@
 use super::*;
 use crate::proc_files::{DiskCounters, InterfaceCounters};
-use model::{Frequency, MemoryNow, Moved, Nanos, NfsdLoad};
+use plimsoll_model::{Frequency, MemoryNow, Moved, Nanos, NfsdLoad};
 use proptest::prelude::*;
 use std::time::Duration;
 

@@ -4,8 +4,8 @@
 use super::holder::find;
 use crate::bed::plan::{Link, Plan};
 use crate::bed::state::Holder;
-use host::child;
-use model::{Cause, Failure};
+use plimsoll_host::child;
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 
 /// The name among holders of the switch that a link with more than two hosts needs.

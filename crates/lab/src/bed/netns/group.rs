@@ -6,7 +6,7 @@
 
 use crate::bed::plan::Percent;
 use crate::bed::state::Holder;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -2,8 +2,8 @@
 
 use crate::bed::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE, ProcessId};
 use crate::program;
-use host::child;
-use model::{Cause, Failure};
+use plimsoll_host::child;
+use plimsoll_model::{Cause, Failure};
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};

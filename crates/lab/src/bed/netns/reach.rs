@@ -2,8 +2,8 @@
 
 use crate::bed::died;
 use crate::bed::state::Holder;
-use host::reach::{Channel, Output, Reach, Through};
-use model::Failure;
+use plimsoll_host::reach::{Channel, Output, Reach, Through};
+use plimsoll_model::Failure;
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -2,7 +2,7 @@
 
 use super::read::{Problem, nearest};
 use super::{DiskKind, FileSystem, Host, Image, Kind, Link, Plan};
-use model::is_lab_name;
+use plimsoll_model::is_lab_name;
 
 type Checked = Result<(), Problem>;
 

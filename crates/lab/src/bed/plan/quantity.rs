@@ -1,6 +1,6 @@
 //! Quantities as a lab file writes them: a number and its unit, in quotes.
 
-use model::units::Bytes;
+use plimsoll_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;

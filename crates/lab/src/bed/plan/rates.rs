@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::bed::Plan;
 
-    fn read(rate: &str) -> Result<Plan, model::Failure> {
+    fn read(rate: &str) -> Result<Plan, plimsoll_model::Failure> {
         let text = format!(
             "[host.a]\nkind = \"netns\"\n[host.b]\nkind = \"netns\"\n[link.lan]\n\
              between = [\"a\", \"b\"]\nrate = {rate}\n"

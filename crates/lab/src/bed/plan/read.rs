@@ -1,7 +1,7 @@
 //! Reading a lab file: what is wrong in it is told with file, line and the nearest good word.
 
 use super::{Plan, Rate};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 

@@ -4,7 +4,7 @@
 use super::check::OWN_PLACES;
 use super::read::{line_of, place};
 use super::{Host, Kind, Plan};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 
 /// Options of smb.conf that change how shares are served and neither run a command, name a file of
 /// this machine, nor lead out of a share; without spaces and in small letters, as Samba compares them.

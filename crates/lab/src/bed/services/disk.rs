@@ -6,8 +6,8 @@
 
 use super::script;
 use crate::bed::plan::{Delay, Disk, DiskKind};
-use host::reach::{Reach, quote};
-use model::{Cause, Failure};
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::{Cause, Failure};
 
 /// How a latency is measured: in rounds of reads that take so long together, if they are not too
 /// many; once, where one read is long.

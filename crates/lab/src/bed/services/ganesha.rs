@@ -2,8 +2,8 @@
 
 use crate::bed::plan::Ganesha;
 use crate::bed::setup::script;
-use host::reach::Reach;
-use model::Failure;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::Failure;
 
 /// Ganesha wants a configuration file, and a place for what it recovers after a restart. It and
 /// the portmapper end with the host.

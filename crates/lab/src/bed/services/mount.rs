@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::{FileSystem, Mount, Samba};
-use host::reach::{Reach, quote};
-use model::Failure;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::Failure;
 use std::net::Ipv4Addr;
 
 /// Loads what mounting takes, which is much for a machine that is emulated.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::{Nfsd, NfsdExport};
-use host::reach::{Reach, quote};
-use model::Failure;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::Failure;
 
 /// What an export has unless its options say otherwise: any port of a client will do, and
 /// nothing is looked up.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::Samba;
-use host::reach::{Reach, quote};
-use model::Failure;
+use plimsoll_host::reach::{Reach, quote};
+use plimsoll_model::Failure;
 use std::fmt::Write;
 
 const PLACE: &str = "/run/plimsoll-samba";

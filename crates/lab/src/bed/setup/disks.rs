@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::Host;
-use host::reach::Reach;
-use model::Failure;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::Failure;
 
 /// Mounts a tmpfs for each disk, open to all, as clients of any user come.
 pub(in crate::bed) fn tmpfs(host: &Host, reach: &dyn Reach) -> Result<(), Failure> {

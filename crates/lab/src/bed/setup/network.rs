@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::{PREFIX_BITS, Plan, Route};
-use host::reach::Reach;
-use model::Failure;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::Failure;
 
 /// Gives a host its addresses, names and routes. Its interfaces are found by their hardware
 /// addresses and called after their links.

@@ -2,8 +2,8 @@
 
 use super::script;
 use crate::bed::plan::{Link, Rate};
-use host::reach::Reach;
-use model::Failure;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::Failure;
 
 /// What a token bucket lets through at once: a millisecond's worth, so that the rate is right on
 /// kernels whose timers are coarse, and at least a few packets.
@@ -38,7 +38,7 @@ pub(in crate::bed) fn shape(
         } else {
             "This kernel has no tbf: leave the rate out, or set kind = \"vm\"."
         };
-        Failure { cause: model::Cause::Usage, next: next.to_owned(), ..failure }
+        Failure { cause: plimsoll_model::Cause::Usage, next: next.to_owned(), ..failure }
     })
 }
 

@@ -11,7 +11,7 @@ pub(crate) use remains::{kill_holders, remove};
 pub(crate) use salvage::salvage;
 
 use super::plan::{Delay, Plan};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, TryLockError};
@@ -102,7 +102,7 @@ pub(crate) fn parent() -> PathBuf {
 pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(parent()).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| model::is_lab_name(name)).collect();
+    let mut names: Vec<String> = names.filter(|name| plimsoll_model::is_lab_name(name)).collect();
     names.sort();
     names
 }

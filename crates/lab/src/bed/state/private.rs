@@ -1,9 +1,9 @@
 //! Directories and files that nobody else may look into: what a lab writes down has passwords, and
 //! its disks and saved machines have all that was in them.
 
-use model::Failure;
 use nix::sys::stat::{Mode, fchmod};
 use nix::unistd::{geteuid, mkdtemp};
+use plimsoll_model::Failure;
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
@@ -83,7 +83,7 @@ impl Drop for Temporary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::Cause;
+    use plimsoll_model::Cause;
     use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     fn mode(path: &Path) -> u32 {

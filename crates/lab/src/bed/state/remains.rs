@@ -2,7 +2,7 @@
 
 use super::process::{kill_all, marked};
 use super::{Bed, Directory, MARK_VARIABLE, ProcessId};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
 use std::path::Path;
 use std::time::{Duration, Instant};

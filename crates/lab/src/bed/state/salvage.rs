@@ -5,7 +5,7 @@ use super::process::{ProcessId, all, kill_all, marked, variable};
 use super::remains::{PATIENCE, failed, remove_group};
 use super::{DIRECTORY_VARIABLE, Directory, MARK_VARIABLE};
 use crate::bed::{netns::group, vm};
-use model::Failure;
+use plimsoll_model::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};
 

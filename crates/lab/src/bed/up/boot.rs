@@ -5,7 +5,7 @@ use crate::bed::plan::Image;
 use crate::bed::saved::Saved;
 use crate::bed::state::{self, Holder, ProcessId};
 use crate::bed::vm::{self, Acceleration, Images, Machine};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::sync::atomic::AtomicBool;
 
 impl<'w> Rising<'_, 'w> {

@@ -11,7 +11,7 @@ use super::machines;
 use super::plan::{Plan, Risk};
 use super::saved::Saved;
 use super::state::{self, Bed, Directory};
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -52,7 +52,7 @@ fn go_on(stop: &AtomicBool, what: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Brings a lab up under a name that satisfies [`model::is_lab_name`]. A lab of machines is saved
+/// Brings a lab up under a name that satisfies [`plimsoll_model::is_lab_name`]. A lab of machines is saved
 /// when it is up for the first time, and is there at once from then on.
 ///
 /// Returns why it could not be saved, if that is so: it is up all the same.
@@ -66,7 +66,7 @@ pub fn up(
     how: How,
     watch: &mut Watch,
 ) -> Result<Option<Failure>, Failure> {
-    if !model::is_lab_name(name) {
+    if !plimsoll_model::is_lab_name(name) {
         let next = "Take a-z, 0-9 and '-', at most 24, a letter first: --name NAME.";
         return Err(Failure::new(Cause::Usage, "name the lab", name, "no lab is called so", next));
     }

@@ -3,7 +3,7 @@
 use super::Rising;
 use crate::bed::netns::{Starting, cable, group};
 use crate::bed::plan::Kind;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
 impl Rising<'_, '_> {

@@ -6,8 +6,8 @@
 use super::{Image, Images, Machine, qemu};
 use crate::bed::state::private::Temporary;
 use crate::program;
-use host::child;
-use model::{Cause, Failure};
+use plimsoll_host::child;
+use plimsoll_model::{Cause, Failure};
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::process::Stdio;

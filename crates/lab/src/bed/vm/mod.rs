@@ -19,9 +19,9 @@ pub use kvm::Acceleration;
 pub(in crate::bed) use kvm::{known as known_acceleration, runs_a_tiny_guest};
 pub use state::{go_on, pause, save, taken};
 
-use host::reach::Reach;
-use model::{Cause, Failure};
 pub(in crate::bed) use monitor::Monitor;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{Cause, Failure};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -3,8 +3,8 @@
 
 use super::monitor::{Monitor, socket};
 use super::{Machine, qemu};
-use host::reach::quote;
-use model::{Cause, Failure};
+use plimsoll_host::reach::quote;
+use plimsoll_model::{Cause, Failure};
 use serde_json::{Value, json};
 use std::io;
 use std::path::Path;

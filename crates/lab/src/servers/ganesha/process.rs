@@ -1,10 +1,10 @@
 //! One run of the server's program.
 
 use crate::{Error, program};
-use host::child;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
+use plimsoll_host::child;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

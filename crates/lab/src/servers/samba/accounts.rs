@@ -2,8 +2,8 @@
 
 use super::config::User;
 use crate::{Error, program};
-use host::child;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use plimsoll_host::child;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;

@@ -1,9 +1,9 @@
 //! One run of the server's program, with all it starts.
 
 use crate::{Error, program};
-use host::child;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use plimsoll_host::child;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;

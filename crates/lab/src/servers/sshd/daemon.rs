@@ -1,10 +1,10 @@
 //! One run of an ssh server, with everything its users start.
 
 use crate::{Error, program};
-use host::child;
 use nix::mount::{MsFlags, mount};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use plimsoll_host::child;
 use std::fs::{self, File};
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::process::CommandExt;

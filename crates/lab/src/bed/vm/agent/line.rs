@@ -6,7 +6,7 @@
 use super::session::Session;
 use super::{PORTS, frame};
 use crate::bed::state::private;
-use model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::os::unix::net::UnixStream;

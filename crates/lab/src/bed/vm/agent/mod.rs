@@ -7,10 +7,10 @@ mod line;
 mod session;
 mod visit;
 
-use host::reach::{Channel, Output, Reach};
 use line::Line;
 pub(super) use line::socket;
-use model::{Cause, Failure};
+use plimsoll_host::reach::{Channel, Output, Reach};
+use plimsoll_model::{Cause, Failure};
 pub use session::Heard;
 use session::Session;
 use std::io;

@@ -4,7 +4,7 @@
 use super::Machine;
 use super::line::Line;
 use super::session::{Heard, Session};
-use model::Failure;
+use plimsoll_model::Failure;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -34,7 +34,7 @@ impl Door {
     /// Starts a command, with a terminal of its own if it is given the size of one.
     ///
     /// # Errors
-    /// [`model::Cause::Unreachable`] for a machine that is not there.
+    /// [`plimsoll_model::Cause::Unreachable`] for a machine that is not there.
     pub fn open(&self, command: &str, terminal: Option<Window>) -> Result<Visit, Failure> {
         let session = self.0.start(command, |session| {
             session.hear_errors();
@@ -51,7 +51,7 @@ impl Visit {
     /// taken from the front of the input.
     ///
     /// # Errors
-    /// [`model::Cause::Unreachable`] where the machine is lost.
+    /// [`plimsoll_model::Cause::Unreachable`] where the machine is lost.
     pub fn hear(&mut self, input: &mut Vec<u8>, wait: Duration) -> Result<Heard, Failure> {
         let heard = self.session.hear(input, Instant::now() + wait);
         heard.map_err(|error| self.session.failure(&error, wait))

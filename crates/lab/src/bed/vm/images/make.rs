@@ -3,10 +3,10 @@
 use super::{MIRROR_VARIABLE, fingerprint};
 use crate::bed::plan::Image;
 use crate::program;
-use host::child;
-use model::{Cause, Failure};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use plimsoll_host::child;
+use plimsoll_model::{Cause, Failure};
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::process::CommandExt;

@@ -8,9 +8,9 @@
 mod make;
 
 use crate::bed::plan::Image;
-use host::child;
 use make::Recipe;
-use model::{Cause, Failure};
+use plimsoll_host::child;
+use plimsoll_model::{Cause, Failure};
 use std::collections::BTreeMap;
 use std::fs::{self, File, TryLockError};
 use std::io;

@@ -1,6 +1,6 @@
 //! Everything that can go wrong with a connection.
 
-use model::Over;
+use plimsoll_model::Over;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;

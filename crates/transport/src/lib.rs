@@ -9,6 +9,6 @@ mod socket;
 
 pub use clock::SystemClock;
 pub use error::Error;
-pub use model::{Deadline, Over};
+pub use plimsoll_model::{Deadline, Over};
 pub use resolve::resolve;
 pub use socket::{Ready, Socket, SourcePort, connect};

@@ -1,8 +1,8 @@
 //! The system's clock.
 
-use model::{Clock, Deadline, Nanos};
 use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_gettime};
+use plimsoll_model::{Clock, Deadline, Nanos};
 use std::sync::Arc;
 
 /// The system's monotonic clock; its zero is the moment it was made. Read as plain nanoseconds: a
