@@ -1,6 +1,7 @@
-//! What the runner says while it works. Observers may miss events; nothing waits for them.
+//! What a runner tells while it works. Progress may be lost; nothing waits for it. The begin and end of
+//! the load are calls that come for certain: hosts are accounted for between them.
 
-use crate::{Flag, TrialResult, Window};
+use crate::Window;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,11 +20,9 @@ pub enum Phase {
     /// Waiting for written data to be stable.
     Flush,
     /// The load is over; figures are worked out.
-    Reckon,
+    Summarize,
     /// Reading back what was written.
     Verify,
-    /// Removing what was made.
-    CleanUp,
 }
 
 impl fmt::Display for Phase {
@@ -34,14 +33,13 @@ impl fmt::Display for Phase {
             Phase::Probe => "probe",
             Phase::Measure => "measure",
             Phase::Flush => "flush",
-            Phase::Reckon => "reckon",
+            Phase::Summarize => "summarize",
             Phase::Verify => "verify",
-            Phase::CleanUp => "clean up",
         })
     }
 }
 
-/// One thing a runner says.
+/// Progress of a runner.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "event")]
 pub enum Event {
@@ -64,14 +62,15 @@ pub enum Event {
         /// What completed, all workers together.
         window: Window,
     },
-    /// Something odd.
-    Warning {
-        /// What.
-        flag: Flag,
-    },
-    /// The trial ended. The last event of a trial.
-    Finished {
-        /// Its figures.
-        result: Box<TrialResult>,
-    },
+}
+
+/// Who looks on while a point is measured.
+pub trait LoadObserver {
+    /// The load begins now.
+    fn load_begins(&mut self);
+    /// The load is over, the final flush included. Called once for each `load_begins`, whatever
+    /// happens.
+    fn load_ends(&mut self);
+    /// Progress.
+    fn event(&mut self, event: Event);
 }

@@ -9,10 +9,10 @@ use std::ops::{Add, Mul, Sub};
 pub struct ServerHost {
     /// How it is reached.
     pub host: HostName,
-    /// Index of the target that it serves; `None`: all of them.
+    /// Index of the subject that it serves; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub target: Option<usize>,
-    /// Whether it was guessed from the target's server, and is watched only where that just works.
+    pub subject: Option<usize>,
+    /// Whether it was guessed from the subject's server, and is watched only where that just works.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guessed: bool,
 }
@@ -23,9 +23,9 @@ impl ServerHost {
         self.host.to_string() == name
     }
 
-    /// Whether it is a host of this target.
-    pub fn serves(&self, target: usize) -> bool {
-        self.target.is_none_or(|own| own == target)
+    /// Whether it is a host of this subject.
+    pub fn serves(&self, subject: usize) -> bool {
+        self.subject.is_none_or(|own| own == subject)
     }
 }
 

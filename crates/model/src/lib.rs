@@ -1,12 +1,14 @@
-//! The words every other room of plimsoll speaks: what is measured ([`Target`]), how
-//! ([`Workload`], [`Plan`], [`TrialSpec`]), and what came out ([`Study`], [`Trial`],
-//! [`OpStats`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
+//! The types that every other crate of plimsoll shares: what is measured ([`Subject`]), how
+//! ([`Job`], [`Workload`], [`Factor`], [`Plan`]), and what came out ([`Study`], [`Trial`],
+//! [`Metric`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
 #![forbid(unsafe_code)]
 
+mod cell;
 mod clock;
 mod deadline;
 pub mod device;
 mod event;
+pub mod factor;
 mod failure;
 mod flag;
 mod histogram;
@@ -14,22 +16,28 @@ mod host;
 mod host_load;
 mod host_name;
 mod imported;
+mod job;
 mod metric;
 mod mount;
+mod name;
 mod op;
 mod plan;
 mod printable;
+mod runner;
 mod series;
 mod study;
+mod subject;
 mod target;
 mod trial;
 pub mod units;
 mod workload;
 
+pub use cell::{Cell, Contrast, Measurand};
 pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};
 pub use device::{Device, DeviceId};
-pub use event::{Event, Phase};
+pub use event::{Event, LoadObserver, Phase};
+pub use factor::{Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};
 pub use flag::{Flag, is_file_server};
 pub use histogram::Histogram;
@@ -40,16 +48,22 @@ pub use host_load::{
 };
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
-pub use metric::{Measure, Metric, Side};
+pub use job::{
+    CopyJob, Footprint, Job, JobFacts, Layout, Pattern, PatternJob, ScanJob, Stability, StreamJob,
+    SubjectKind, Transfer,
+};
+pub use metric::{Aggregation, Direction, Measure, MeasureInfo, Metric};
 pub use mount::{MountAccount, MountOperation, MountWire};
-pub use op::{ErrorKind, LatencySummary, OpKind, OpStats};
-pub use plan::{Plan, Rule};
+pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};
+pub use plan::{Design, Plan, Rule, StorageOptions};
 pub use printable::{printable, printable_json, printable_lines};
-pub use series::{Series, Window};
+pub use runner::SubjectRunner;
+pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
+pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
     DirectoryTarget, Engine, InPlace, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort,
     Target, TargetFacts, url_meant, without_password,
 };
-pub use trial::{Cell, Outcome, StoredOn, Trial, TrialResult, TrialSpec};
-pub use workload::{Layout, Pattern, Stability, Workload};
+pub use trial::{Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial};
+pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Workload};

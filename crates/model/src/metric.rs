@@ -1,151 +1,221 @@
-//! Names of measured quantities. A trial yields one number per metric.
+//! Names of measured quantities. A trial yields one number per metric and part.
 
+use crate::OpKind;
+use crate::name::{intern, open_set};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Which operations a metric counts. The halves of a mixed pattern are kept apart and together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Side {
-    /// Reads and writes together.
-    All,
-    /// Reads alone.
-    Read,
-    /// Writes alone.
-    Write,
+/// What is measured: an open set, in SI units that each name carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Measure(&'static str);
+
+/// Which way is better.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// A larger figure is better.
+    More,
+    /// A smaller figure is better.
+    Less,
+    /// Neither: a description.
+    Neither,
 }
 
-/// What is measured, in SI units that its name carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Measure {
-    /// Operations per second, the final flush included for writes.
-    Iops,
-    /// Bytes per second, the final flush included for writes.
-    Throughput,
-    /// Bytes per second before a change point inside the trial.
-    BurstThroughput,
-    /// Bytes per second after a change point inside the trial.
-    SustainedThroughput,
-    /// Mean client latency (submit to complete).
-    LatencyMean,
-    /// Median client latency.
-    LatencyP50,
-    /// 99th percentile of client latency.
-    LatencyP99,
-    /// Largest client latency.
-    LatencyMax,
-    /// Median RPC latency (last byte sent to reply complete).
-    RpcLatencyP50,
-    /// Longest time in which no operation completed.
-    LongestGap,
-    /// Time the final flush took.
-    FlushTime,
-    /// CPU time of plimsoll's own client (its driving threads, user and system) per operation.
-    ClientCpuPerOp,
-    /// The same per payload byte.
-    ClientCpuPerByte,
-    /// CPU time of the whole client machine, busy minus its idle baseline, per operation.
-    MachineCpuPerOp,
-    /// The same per payload byte.
-    MachineCpuPerByte,
-    /// Time-integrated number of operations in flight.
-    InFlight,
-    /// CPU time of the target's servers, where they were watched: busy minus their idle baseline,
-    /// per operation.
-    ServerCpuPerOp,
-    /// The same per payload byte.
-    ServerCpuPerByte,
+/// How the figures of several blocks become one, and how two are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Aggregation {
+    /// Geometric mean; ratios of pairs on the log scale.
+    Geometric,
+    /// Arithmetic mean, for what may be zero or below, such as CPU time less its idle baseline;
+    /// ratios of means with Fieller's interval (method, section 5).
+    Arithmetic,
 }
+
+/// What is known of a measure. It is kept with a study, so that a reader that does not know the
+/// measure can still show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MeasureInfo {
+    /// The measure.
+    pub measure: Measure,
+    /// Its unit: `s`, `B`, `B/s`, `1/s`, `1`.
+    pub unit: String,
+    /// What one figure is divided by: `operation`, `byte`, `file`, `packet`; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub per: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// How it is averaged and compared.
+    pub aggregation: Aggregation,
+}
+
+/// A row of a table of measures: name, unit, denominator, direction, aggregation.
+pub(crate) type Row = (Measure, &'static str, &'static str, Direction, Aggregation);
+
+use Aggregation::{Arithmetic, Geometric};
+use Direction::{Less, More, Neither};
 
 impl Measure {
-    /// Whether it is CPU time, which is zero or below where what was measured is no more than the
-    /// noise of the idle baseline that is taken off.
-    pub const fn is_cpu(self) -> bool {
-        matches!(
-            self,
-            Measure::ClientCpuPerOp
-                | Measure::ClientCpuPerByte
-                | Measure::MachineCpuPerOp
-                | Measure::MachineCpuPerByte
-                | Measure::ServerCpuPerOp
-                | Measure::ServerCpuPerByte
-        )
+    /// Operations per second, the final flush included for writes.
+    pub const IOPS: Measure = Measure("iops");
+    /// Payload bytes per second (goodput), the final flush included for writes.
+    pub const THROUGHPUT: Measure = Measure("throughput_bytes_per_second");
+    /// Bytes per second before a change point inside the trial.
+    pub const BURST_THROUGHPUT: Measure = Measure("burst_throughput_bytes_per_second");
+    /// Bytes per second after a change point inside the trial.
+    pub const SUSTAINED_THROUGHPUT: Measure = Measure("sustained_throughput_bytes_per_second");
+    /// Mean client latency (submit to complete).
+    pub const LATENCY_MEAN: Measure = Measure("latency_mean_seconds");
+    /// Median client latency.
+    pub const LATENCY_P50: Measure = Measure("latency_p50_seconds");
+    /// 99th percentile of client latency.
+    pub const LATENCY_P99: Measure = Measure("latency_p99_seconds");
+    /// Largest client latency.
+    pub const LATENCY_MAX: Measure = Measure("latency_max_seconds");
+    /// Median RPC latency (last byte sent to reply complete).
+    pub const RPC_LATENCY_P50: Measure = Measure("rpc_latency_p50_seconds");
+    /// Longest time in which no operation completed.
+    pub const LONGEST_GAP: Measure = Measure("longest_gap_seconds");
+    /// Time the final flush took.
+    pub const FLUSH_TIME: Measure = Measure("flush_seconds");
+    /// CPU time of plimsoll's own client (its driving threads, user and system) per operation.
+    pub const CLIENT_CPU_PER_OP: Measure = Measure("client_cpu_seconds_per_operation");
+    /// The same per payload byte.
+    pub const CLIENT_CPU_PER_BYTE: Measure = Measure("client_cpu_seconds_per_byte");
+    /// CPU time of the whole client machine, busy minus its idle baseline, per operation.
+    pub const MACHINE_CPU_PER_OP: Measure = Measure("machine_cpu_seconds_per_operation");
+    /// The same per payload byte.
+    pub const MACHINE_CPU_PER_BYTE: Measure = Measure("machine_cpu_seconds_per_byte");
+    /// Time-integrated number of operations in flight.
+    pub const IN_FLIGHT: Measure = Measure("operations_in_flight");
+    /// CPU time of the subject's servers, where they were watched: busy minus their idle baseline,
+    /// per operation.
+    pub const SERVER_CPU_PER_OP: Measure = Measure("server_cpu_seconds_per_operation");
+    /// The same per payload byte.
+    pub const SERVER_CPU_PER_BYTE: Measure = Measure("server_cpu_seconds_per_byte");
+    /// Time that the whole work took, from its first operation to the end of its flush.
+    pub const ELAPSED: Measure = Measure("elapsed_seconds");
+    /// Files done per second of the elapsed time.
+    pub const FILES: Measure = Measure("files_per_second");
+    /// Names seen per second of the elapsed time: files, directories and others.
+    pub const ENTRIES: Measure = Measure("entries_per_second");
+
+    /// A measure that a job has of its own; its row stands in the job's table.
+    pub(crate) const fn own(name: &'static str) -> Measure {
+        Measure(name)
+    }
+
+    /// What is known of it here; `None` for one of another version.
+    pub fn info(self) -> Option<MeasureInfo> {
+        rows().find(|row| row.0 == self).map(|(measure, unit, per, direction, aggregation)| {
+            let (unit, per) = ((*unit).to_owned(), (*per).to_owned());
+            let (direction, aggregation) = (*direction, *aggregation);
+            MeasureInfo { measure: *measure, unit, per, direction, aggregation }
+        })
+    }
+
+    /// Whether it may be zero or below where what was measured is no more than the noise of the idle
+    /// baseline that is taken off: CPU time.
+    pub fn is_cpu(self) -> bool {
+        rows().any(|row| row.0 == self && row.4 == Arithmetic)
+    }
+
+    /// Every measure known here, in the order of tables.
+    pub fn known() -> impl Iterator<Item = Measure> {
+        rows().map(|row| row.0)
     }
 }
 
-/// A side and a measure, written as one name: `read_latency_p99_seconds`, `iops`.
+const COMMON: [Row; 21] = [
+    (Measure::IOPS, "1/s", "", More, Geometric),
+    (Measure::THROUGHPUT, "B/s", "", More, Geometric),
+    (Measure::BURST_THROUGHPUT, "B/s", "", More, Geometric),
+    (Measure::SUSTAINED_THROUGHPUT, "B/s", "", More, Geometric),
+    (Measure::LATENCY_MEAN, "s", "operation", Less, Geometric),
+    (Measure::LATENCY_P50, "s", "operation", Less, Geometric),
+    (Measure::LATENCY_P99, "s", "operation", Less, Geometric),
+    (Measure::LATENCY_MAX, "s", "operation", Less, Geometric),
+    (Measure::RPC_LATENCY_P50, "s", "operation", Less, Geometric),
+    (Measure::LONGEST_GAP, "s", "", Less, Geometric),
+    (Measure::FLUSH_TIME, "s", "", Less, Geometric),
+    (Measure::CLIENT_CPU_PER_OP, "s", "operation", Less, Arithmetic),
+    (Measure::CLIENT_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
+    (Measure::MACHINE_CPU_PER_OP, "s", "operation", Less, Arithmetic),
+    (Measure::MACHINE_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
+    (Measure::IN_FLIGHT, "1", "", Neither, Geometric),
+    (Measure::SERVER_CPU_PER_OP, "s", "operation", Less, Arithmetic),
+    (Measure::SERVER_CPU_PER_BYTE, "s", "byte", Less, Arithmetic),
+    (Measure::ELAPSED, "s", "", Less, Geometric),
+    (Measure::FILES, "1/s", "", More, Geometric),
+    (Measure::ENTRIES, "1/s", "", More, Geometric),
+];
+
+/// The measures that many jobs have, then those of single jobs.
+fn rows() -> impl Iterator<Item = &'static Row> {
+    COMMON.iter().chain(crate::job::MEASURES.iter().copied().flatten())
+}
+
+impl Measure {
+    fn rank(self) -> usize {
+        rows().position(|row| row.0 == self).unwrap_or(usize::MAX)
+    }
+
+    fn known_as(text: &str) -> Option<Measure> {
+        rows().map(|row| row.0).find(|measure| measure.0 == text)
+    }
+
+    fn named(text: &str) -> Result<Measure, String> {
+        Measure::known_as(text).map_or_else(|| intern(text).map(Measure), Ok)
+    }
+}
+
+open_set!(Measure);
+
+/// A measure of one kind of operation or of all together, written as one name:
+/// `read_latency_p99_seconds`, `iops`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Metric {
-    /// Which operations.
-    pub side: Side,
+    /// Which operations; `None`: all together.
+    pub kind: Option<OpKind>,
     /// Which quantity.
     pub measure: Measure,
 }
 
 impl Metric {
-    /// `measure` over reads and writes together.
+    /// `measure` over all operations together.
     pub const fn all(measure: Measure) -> Self {
-        Metric { side: Side::All, measure }
+        Metric { kind: None, measure }
     }
 
-    /// `measure` over one side.
-    pub const fn of(side: Side, measure: Measure) -> Self {
-        Metric { side, measure }
-    }
-
-    /// Every metric there is: all measures of both sides together, then of each side.
-    pub fn every() -> impl Iterator<Item = Metric> {
-        [Side::All, Side::Read, Side::Write]
-            .into_iter()
-            .flat_map(|side| MEASURES.iter().map(move |m| Metric { side, measure: m.0 }))
+    /// `measure` over one kind of operation.
+    pub const fn of(kind: OpKind, measure: Measure) -> Self {
+        Metric { kind: Some(kind), measure }
     }
 }
 
-const MEASURES: [(Measure, &str); 18] = [
-    (Measure::Iops, "iops"),
-    (Measure::Throughput, "throughput_bytes_per_second"),
-    (Measure::BurstThroughput, "burst_throughput_bytes_per_second"),
-    (Measure::SustainedThroughput, "sustained_throughput_bytes_per_second"),
-    (Measure::LatencyMean, "latency_mean_seconds"),
-    (Measure::LatencyP50, "latency_p50_seconds"),
-    (Measure::LatencyP99, "latency_p99_seconds"),
-    (Measure::LatencyMax, "latency_max_seconds"),
-    (Measure::RpcLatencyP50, "rpc_latency_p50_seconds"),
-    (Measure::LongestGap, "longest_gap_seconds"),
-    (Measure::FlushTime, "flush_seconds"),
-    (Measure::ClientCpuPerOp, "client_cpu_seconds_per_operation"),
-    (Measure::ClientCpuPerByte, "client_cpu_seconds_per_byte"),
-    (Measure::MachineCpuPerOp, "machine_cpu_seconds_per_operation"),
-    (Measure::MachineCpuPerByte, "machine_cpu_seconds_per_byte"),
-    (Measure::InFlight, "operations_in_flight"),
-    (Measure::ServerCpuPerOp, "server_cpu_seconds_per_operation"),
-    (Measure::ServerCpuPerByte, "server_cpu_seconds_per_byte"),
-];
-
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = match self.side {
-            Side::All => "",
-            Side::Read => "read_",
-            Side::Write => "write_",
-        };
-        let name = MEASURES.iter().find(|m| m.0 == self.measure).map_or("", |m| m.1);
-        write!(f, "{side}{name}")
+        if let Some(kind) = self.kind {
+            write!(f, "{kind}_")?;
+        }
+        write!(f, "{}", self.measure)
     }
 }
 
 impl FromStr for Metric {
     type Err = String;
-    fn from_str(s: &str) -> Result<Self, String> {
-        let sides = [("read_", Side::Read), ("write_", Side::Write), ("", Side::All)];
-        for (prefix, side) in sides {
-            if let Some(rest) = s.strip_prefix(prefix)
-                && let Some((measure, _)) = MEASURES.iter().find(|m| m.1 == rest)
-            {
-                return Ok(Metric { side, measure: *measure });
+    /// A name that ends in no known measure is a measure by itself, of another version.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if let Some(measure) = Measure::known_as(text) {
+            return Ok(Metric::all(measure));
+        }
+        for (cut, _) in text.match_indices('_') {
+            if let Some(measure) = Measure::known_as(&text[cut + 1..]) {
+                return Ok(Metric::of(text[..cut].parse()?, measure));
             }
         }
-        Err(format!("unknown metric '{s}'"))
+        Ok(Metric::all(Measure::named(text)?))
     }
 }
 
@@ -168,12 +238,31 @@ mod tests {
 
     #[test]
     fn every_name_reads_back() {
-        for (measure, _) in MEASURES {
-            for side in [Side::All, Side::Read, Side::Write] {
-                let metric = Metric { side, measure };
+        for measure in Measure::known() {
+            for kind in [None, Some(OpKind::READ), Some(OpKind::READ_DIRECTORY)] {
+                let metric = Metric { kind, measure };
                 assert_eq!(metric.to_string().parse::<Metric>().unwrap(), metric);
             }
+            assert_eq!(measure.info().unwrap().measure, measure);
         }
-        assert!("read_speed".parse::<Metric>().is_err());
+        assert!("Read Speed".parse::<Metric>().is_err());
+        assert!("".parse::<Metric>().is_err());
+    }
+
+    #[test]
+    fn a_figure_of_another_version_is_kept_under_its_name() {
+        let later: Metric = "some_later_figure_pixels".parse().unwrap();
+        assert_eq!((later.kind, later.measure.info()), (None, None));
+        assert_eq!(later.to_string(), "some_later_figure_pixels");
+        let kind: Metric = "rename_iops".parse().unwrap();
+        assert_eq!(kind, Metric::of("rename".parse().unwrap(), Measure::IOPS));
+        assert!(later > kind && kind > Metric::all(Measure::ENTRIES));
+    }
+
+    #[test]
+    fn no_name_stands_twice() {
+        let mut names: Vec<_> = Measure::known().map(Measure::name).collect();
+        names.sort_unstable();
+        assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
     }
 }

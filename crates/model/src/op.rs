@@ -1,20 +1,86 @@
 //! Kinds of operations, and what a trial keeps of each kind.
 
 use crate::Histogram;
+use crate::name::{intern, open_set};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fmt;
 
-/// What one operation does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OpKind {
+/// What one operation does: an open set, counted kind by kind everywhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OpKind(&'static str);
+
+impl OpKind {
     /// Bytes from the server.
-    Read,
+    pub const READ: OpKind = OpKind("read");
     /// Bytes to the server.
-    Write,
+    pub const WRITE: OpKind = OpKind("write");
     /// Make written bytes stable: COMMIT, fdatasync.
-    Flush,
+    pub const FLUSH: OpKind = OpKind("flush");
+    /// Make a file that must not exist, and open it.
+    pub const CREATE: OpKind = OpKind("create");
+    /// Open an existing file.
+    pub const OPEN: OpKind = OpKind("open");
+    /// Close a file.
+    pub const CLOSE: OpKind = OpKind("close");
+    /// Remove a file.
+    pub const REMOVE: OpKind = OpKind("remove");
+    /// Find a name and get its attributes: LOOKUP and GETATTR, stat.
+    pub const LOOKUP: OpKind = OpKind("lookup");
+    /// List a directory.
+    pub const READ_DIRECTORY: OpKind = OpKind("read_directory");
+    /// Make a directory.
+    pub const MAKE_DIRECTORY: OpKind = OpKind("make_directory");
+    /// Remove an empty directory.
+    pub const REMOVE_DIRECTORY: OpKind = OpKind("remove_directory");
+    /// Write a small file whole: create, write, close.
+    pub const PUT: OpKind = OpKind("put");
+    /// Read a small file whole: open, read, close.
+    pub const GET: OpKind = OpKind("get");
+}
+
+const KNOWN: [&str; 13] = [
+    "read",
+    "write",
+    "flush",
+    "create",
+    "open",
+    "close",
+    "remove",
+    "lookup",
+    "read_directory",
+    "make_directory",
+    "remove_directory",
+    "put",
+    "get",
+];
+open_set!(OpKind);
+
+impl OpKind {
+    fn rank(self) -> usize {
+        KNOWN.iter().position(|known| *known == self.0).unwrap_or(KNOWN.len())
+    }
+
+    fn named(text: &str) -> Result<OpKind, String> {
+        let known = KNOWN.into_iter().find(|known| *known == text);
+        known.map_or_else(|| intern(text), Ok).map(OpKind)
+    }
+}
+
+/// Operations that completed, and their payload bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Operations.
+    pub operations: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    /// Adds others, at most up to the largest number there is.
+    pub fn add(&mut self, other: Count) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
 }
 
 /// Why an operation failed.
@@ -68,16 +134,6 @@ impl ErrorKind {
             self,
             ErrorKind::StaleContent | ErrorKind::MisplacedContent | ErrorKind::CorruptContent
         )
-    }
-}
-
-impl fmt::Display for OpKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            OpKind::Read => "read",
-            OpKind::Write => "write",
-            OpKind::Flush => "flush",
-        })
     }
 }
 

@@ -1,21 +1,41 @@
 //! What a study is going to do.
 
 use crate::units::Bytes;
-use crate::{HostName, ServerHost, Target, Workload};
+use crate::{Cell, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload, factor};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 /// Everything a study needs to be run, and run again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// What is measured; at least one.
-    pub targets: Vec<Target>,
-    /// What is done to each target, once a block; at least one.
+    pub subjects: Vec<Subject>,
+    /// What is done to each subject, under each setting, once a block; at least one.
     pub workloads: Vec<Workload>,
-    /// Measured part and warm-up of one trial together, in seconds.
-    pub trial_seconds: f64,
-    /// Warm-up cut off where MSER-5 has too few batches, in seconds.
-    pub warm_up_seconds: f64,
+    /// Settings that are varied.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub factors: Vec<Factor>,
+    /// What is compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contrasts: Vec<Contrast>,
+    /// Blocks, order, intervals.
+    #[serde(flatten)]
+    pub design: Design,
+    /// The hosts that the trials are driven on; empty: this machine.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clients: Vec<HostName>,
+    /// The servers' own hosts, watched meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<ServerHost>,
+    /// How storage is driven.
+    #[serde(flatten)]
+    pub storage: StorageOptions,
+    /// The command that repeats it.
+    pub command: String,
+}
+
+/// Blocks, order and intervals of a study.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Design {
     /// When to stop.
     pub rule: Rule,
     /// No new block is begun that would end after this many seconds.
@@ -26,19 +46,18 @@ pub struct Plan {
     pub margin: f64,
     /// Family-wise confidence of the intervals.
     pub confidence: f64,
-    /// No operation may take longer than this many seconds: then the trial fails.
-    pub operation_timeout_seconds: f64,
     /// Seed of the order, of the offsets and of the content.
     pub seed: u64,
+}
+
+/// How storage is driven.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct StorageOptions {
+    /// No operation may take longer than this many seconds: then the trial fails.
+    pub operation_timeout_seconds: f64,
     /// Memory of the servers in bytes, where the user named it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Bytes>,
-    /// The host that the trials are driven on; `None`: this machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on: Option<HostName>,
-    /// The servers' own hosts, watched meanwhile.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<ServerHost>,
     /// Directory engine forced by the user; `None`: chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<crate::Engine>,
@@ -46,12 +65,10 @@ pub struct Plan {
     /// for measuring. Off where the user named a size.
     #[serde(default)]
     pub adapt_size: bool,
-    /// Whether the file sizes may be lowered to the room that there is. Off where the user named a
+    /// Whether the file sizes may be lowered to the space that there is. Off where the user named a
     /// size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fit_size: bool,
-    /// The command that repeats it.
-    pub command: String,
 }
 
 /// When a study stops.
@@ -74,19 +91,50 @@ pub enum Rule {
 }
 
 impl Plan {
-    /// The host that the trials are driven on.
+    /// The host that the first part of each workload is driven on.
     pub fn client(&self) -> &HostName {
-        self.on.as_ref().unwrap_or(&HostName::Local)
+        self.clients.first().unwrap_or(&HostName::Local)
     }
 
-    /// Length of one trial.
-    pub fn trial(&self) -> Duration {
-        Duration::try_from_secs_f64(self.trial_seconds).unwrap_or_default()
+    /// Whether the trials are driven on other hosts.
+    pub fn is_remote(&self) -> bool {
+        !self.clients.is_empty()
+    }
+
+    /// The target that is the subject of this number; `None` where it is no storage.
+    pub fn target(&self, subject: usize) -> Option<&Target> {
+        self.subjects.get(subject)?.target()
+    }
+
+    /// The workload of a cell.
+    pub fn workload(&self, cell: Cell) -> Option<&Workload> {
+        self.workloads.get(usize::from(cell.workload))
+    }
+
+    /// Longest trial that is planned, in seconds, setting up apart.
+    pub fn longest_trial_seconds(&self) -> f64 {
+        self.workloads.iter().map(Workload::seconds).fold(0.0, f64::max)
+    }
+
+    /// Every cell: what one block goes through.
+    pub fn cells(&self) -> Vec<Cell> {
+        let settings = factor::settings(&self.factors);
+        let mut cells = Vec::new();
+        for setting in 0..settings {
+            for subject in 0..self.subjects.len() {
+                for workload in 0..self.workloads.len() {
+                    let [subject, workload, setting] =
+                        [subject, workload, setting].map(|i| u16::try_from(i).unwrap_or(u16::MAX));
+                    cells.push(Cell { subject, workload, setting });
+                }
+            }
+        }
+        cells
     }
 
     /// Blocks that are run whatever the figures say.
     pub fn first_blocks(&self) -> u32 {
-        match self.rule {
+        match self.design.rule {
             Rule::Stein { pilot, .. } => pilot,
             Rule::Fixed { blocks } => blocks,
         }

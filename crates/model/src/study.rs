@@ -1,11 +1,11 @@
 //! A study: a plan and everything that came of it. This is the record that is kept and exported.
 
-use crate::{Flag, HostFacts, Plan, TargetFacts, Trial};
+use crate::{Flag, HostFacts, Measure, MeasureInfo, Plan, SubjectFacts, Trial};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Name and major version of the export schema.
-pub const SCHEMA: &str = "plimsoll/1";
+pub const SCHEMA: &str = "plimsoll/2";
 
 /// A study's identity: eight lower-case hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -66,14 +66,25 @@ pub struct Study {
     pub origin: Origin,
     /// What was to be done.
     pub plan: Plan,
-    /// What each target turned out to be, in the plan's order.
-    pub targets: Vec<TargetFacts>,
+    /// What each subject turned out to be, in the plan's order.
+    pub subjects: Vec<SubjectFacts>,
     /// The machines that took part.
     pub hosts: Vec<HostFacts>,
     /// Warnings about the study as a whole.
     pub flags: Vec<Flag>,
+    /// What is known of the measures of its trials, for readers that do not know them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<MeasureInfo>,
     /// Every trial, in the order run.
     pub trials: Vec<Trial>,
     /// Why it ended.
     pub ended: Ended,
+}
+
+impl Study {
+    /// What is known of a measure: here, or by the version that wrote the study.
+    pub fn info(&self, measure: Measure) -> Option<MeasureInfo> {
+        let noted = || self.measures.iter().find(|info| info.measure == measure).cloned();
+        measure.info().or_else(noted)
+    }
 }

@@ -1,26 +1,25 @@
-//! One trial: one workload on one target in one block. It yields one number per metric.
+//! One trial: one workload on one subject under one setting in one block. Each of its parts yields
+//! one number per metric.
 
 use crate::{
-    Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats, Series, Workload,
+    Cell, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats, Series,
+    Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What the runner is told to do. The target is open already; `target` is its index in the plan.
+/// One point of a trial: what a [`SubjectRunner`](crate::SubjectRunner) does at once. A trial without
+/// steps is one point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialSpec {
+pub struct PointSpec {
     /// Number of the trial in the study, from 0.
     pub number: u32,
-    /// Index of the target in the plan.
-    pub target: usize,
+    /// Index of the subject in the plan. It is open already.
+    pub subject: usize,
     /// What to do.
     pub workload: Workload,
     /// Generation of the written file's layout: a new number lays it out afresh.
     pub generation: u32,
-    /// Warm-up and measured part together, in seconds.
-    pub seconds: f64,
-    /// Fixed warm-up, in seconds, used where MSER-5 has too few batches.
-    pub warm_up_seconds: f64,
     /// Length of the windows of the series, in seconds.
     pub window_seconds: f64,
     /// No operation may take longer than this many seconds.
@@ -29,32 +28,62 @@ pub struct TrialSpec {
     pub seed: u64,
 }
 
-/// What the runner hands back.
+/// What came out of one point, or of a whole trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialResult {
+pub struct PointResult {
     /// How it ended.
     pub outcome: Outcome,
-    /// One number per metric; empty unless complete.
-    pub quantities: BTreeMap<Metric, f64>,
-    /// Counts and latencies by kind of operation.
-    pub ops: BTreeMap<OpKind, OpStats>,
-    /// Rates over time.
-    pub series: Series,
+    /// A result for each part of the workload, in its order; then, where several clients do the same
+    /// job, one for all together. Empty where nothing was measured.
+    pub parts: Vec<PartResult>,
     /// What is odd about it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
 }
 
-impl TrialResult {
-    /// A trial without a figure.
-    pub fn empty() -> Self {
-        TrialResult {
-            outcome: Outcome::Stopped,
-            quantities: BTreeMap::new(),
-            ops: BTreeMap::new(),
-            series: Series::default(),
-            flags: Vec::new(),
-        }
+/// What one part of a workload did.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PartResult {
+    /// One number per metric; empty unless complete.
+    pub quantities: BTreeMap<Metric, f64>,
+    /// Counts and latencies by kind of operation.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub ops: BTreeMap<OpKind, OpStats>,
+    /// Rates over time.
+    #[serde(default, skip_serializing_if = "Series::is_empty")]
+    pub series: Series,
+}
+
+impl PointResult {
+    /// A point without a figure.
+    pub fn empty(outcome: Outcome) -> Self {
+        PointResult { outcome, parts: Vec::new(), flags: Vec::new() }
     }
+
+    /// One number of one part.
+    pub fn value(&self, part: u16, metric: Metric) -> Option<f64> {
+        self.parts.get(usize::from(part))?.quantities.get(&metric).copied()
+    }
+
+    /// The first part's result.
+    pub fn main(&self) -> Option<&PartResult> {
+        self.parts.first()
+    }
+}
+
+/// One value of what a trial's steps go over, and what came of it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// The value.
+    pub at: f64,
+    /// Whether a search accepted it; `None` in a sweep.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<bool>,
+    /// What each part did.
+    pub parts: Vec<PartResult>,
+    /// Load of every host watched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loads: Vec<HostLoad>,
 }
 
 /// How a trial ended.
@@ -74,15 +103,6 @@ pub enum Outcome {
     },
 }
 
-/// What was measured under which setting: subject, workload.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Cell {
-    /// Index of the target in the study.
-    pub target: usize,
-    /// What was done.
-    pub workload: Workload,
-}
-
 /// A trial as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
@@ -94,9 +114,12 @@ pub struct Trial {
     pub cell: Cell,
     /// Start, in seconds since the study began.
     pub started_seconds: f64,
-    /// The figures.
+    /// The figures. Of a trial with steps: what its points amount to.
     #[serde(flatten)]
-    pub result: TrialResult,
+    pub result: PointResult,
+    /// The points of a trial with steps, in the order run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<Point>,
     /// Load of every host watched.
     pub loads: Vec<HostLoad>,
     /// Of a mounted target: what the kernel's own client counted.

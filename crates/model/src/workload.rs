@@ -1,128 +1,200 @@
-//! What is done to a target during a trial.
+//! What a trial does: one job or several at once, for how long, and in which steps.
 
-use crate::units::{Bytes, KIB, MIB};
+use crate::job::{Job, SubjectKind};
 use serde::{Deserialize, Serialize};
-use std::fmt;
 use std::num::NonZeroU16;
-use std::str::FromStr;
 
-/// The five patterns of a check.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// Rising offsets, read.
-    SequentialRead,
-    /// Rising offsets, written.
-    SequentialWrite,
-    /// Uniformly random block-aligned offsets, read.
-    RandomRead,
-    /// Uniformly random block-aligned offsets, written.
-    RandomWrite,
-    /// Random reads and random writes, each with probability one half.
-    RandomMixed,
+/// What one trial does to its subject.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// What is done at the same time; at least one part. The first sets the length, the others run
+    /// beside it. Each has a result of its own.
+    pub parts: Vec<Part>,
+    /// Whether the trial goes through values of a parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Steps>,
+    /// How long.
+    pub length: Length,
 }
 
-impl Pattern {
-    /// All five, in the order of the report.
-    pub const ALL: [Pattern; 5] = [
-        Pattern::SequentialRead,
-        Pattern::SequentialWrite,
-        Pattern::RandomRead,
-        Pattern::RandomWrite,
-        Pattern::RandomMixed,
-    ];
+/// One job, and who does it how.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Part {
+    /// What is done.
+    #[serde(flatten)]
+    pub job: Job,
+    /// Index of the client in the plan.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub client: u16,
+    /// Workers: each has a lane (an own connection) and runs on its own thread.
+    pub workers: NonZeroU16,
+    /// When operations are issued.
+    #[serde(flatten)]
+    pub arrival: Arrival,
+}
 
-    /// The block size used unless the user says otherwise.
-    pub fn default_block(self) -> Bytes {
-        if self.is_sequential() { Bytes(MIB) } else { Bytes(4 * KIB) }
-    }
+fn is_first(client: &u16) -> bool {
+    *client == 0
+}
 
-    /// Whether offsets rise without gaps.
-    pub fn is_sequential(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
-    }
+/// When operations are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "arrival")]
+pub enum Arrival {
+    /// A closed loop: each worker keeps so many in flight.
+    Closed {
+        /// Operations in flight per worker.
+        depth: NonZeroU16,
+    },
+}
 
-    /// Whether any operation reads.
-    pub fn reads(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::RandomRead | Pattern::RandomMixed)
-    }
+/// How long a trial lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "length")]
+pub enum Length {
+    /// So long.
+    For {
+        /// Warm-up and measured part together, in seconds.
+        seconds: f64,
+        /// Warm-up cut off where MSER-5 has too few batches, in seconds.
+        warm_up_seconds: f64,
+    },
+    /// Until the work is done.
+    UntilDone {
+        /// The trial fails where that takes longer than so many seconds.
+        at_most_seconds: f64,
+    },
+}
 
-    /// Whether any operation writes.
-    pub fn writes(self) -> bool {
-        matches!(self, Pattern::SequentialWrite | Pattern::RandomWrite | Pattern::RandomMixed)
-    }
+/// A way through values of one parameter within one trial.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "steps")]
+pub enum Steps {
+    /// Every value once, in an order drawn for each trial.
+    Sweep {
+        /// Of what.
+        over: Parameter,
+        /// The values.
+        values: Vec<f64>,
+    },
+    /// The largest value that is accepted, by bisection: one number for each trial (RFC 2544, 26.1).
+    Search {
+        /// Of what.
+        over: Parameter,
+        /// Smallest value tried.
+        from: f64,
+        /// Largest value tried.
+        to: f64,
+        /// The search ends when what is accepted and what is not are no further apart.
+        resolution: f64,
+        /// What a point must keep to.
+        accept: Accept,
+    },
+}
 
-    /// The name used on the command line and in exports.
-    pub fn name(self) -> &'static str {
+impl Steps {
+    /// What is stepped through.
+    pub fn over(&self) -> Parameter {
         match self {
-            Pattern::SequentialRead => "sequential-read",
-            Pattern::SequentialWrite => "sequential-write",
-            Pattern::RandomRead => "random-read",
-            Pattern::RandomWrite => "random-write",
-            Pattern::RandomMixed => "random-mixed",
+            Steps::Sweep { over, .. } | Steps::Search { over, .. } => *over,
         }
     }
 }
 
-impl fmt::Display for Pattern {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
-}
-
-impl FromStr for Pattern {
-    type Err = String;
-    fn from_str(s: &str) -> Result<Self, String> {
-        Pattern::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
-            let names: Vec<_> = Pattern::ALL.iter().map(|p| p.name()).collect();
-            format!("unknown pattern '{s}'; there are: {}", names.join(", "))
-        })
-    }
-}
-
-/// Which part of the file each worker uses.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
+/// What steps go over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Layout {
-    /// Worker i has the i-th of equal, disjoint ranges.
-    #[default]
-    Disjoint,
-    /// All workers use the whole file (the published layout of `jonfk2024`).
-    Shared,
-}
-
-/// When written data must be on stable storage.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Stability {
-    /// At the final flush (NFS: UNSTABLE and COMMIT; directory: fdatasync), whose time counts.
-    #[default]
-    Unstable,
-    /// When each write completes (NFS: FILE_SYNC; directory: O_DSYNC).
-    FileSync,
-}
-
-/// A pattern with all its settings: what a trial does, apart from its target.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Workload {
-    /// Order and direction of the operations.
-    pub pattern: Pattern,
-    /// Bytes per operation.
-    pub block: Bytes,
-    /// Size of the file worked on; a multiple of `block` per worker.
-    pub size: Bytes,
-    /// Workers: each has a lane (an own connection) and runs on its own thread.
-    pub workers: NonZeroU16,
+pub enum Parameter {
     /// Operations in flight per worker.
-    pub depth: NonZeroU16,
-    /// Ranges of the workers.
-    pub layout: Layout,
-    /// Stability of writes.
-    pub stability: Stability,
-    /// Check the content of everything read, and read back everything written.
-    pub verify: bool,
+    Depth,
+    /// Workers.
+    Workers,
+    /// The rate that a stream offers, in bytes per second.
+    Rate,
+}
+
+/// A bound on one figure of the first part.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Accept {
+    /// Of which figure.
+    pub metric: crate::Metric,
+    /// It may not be larger.
+    pub at_most: f64,
+}
+
+impl Workload {
+    /// One job alone, by one client.
+    pub fn of(part: Part, length: Length) -> Workload {
+        Workload { parts: vec![part], steps: None, length }
+    }
+
+    /// The part that sets the length and that reports speak of; a workload without parts has none.
+    pub fn main(&self) -> Option<&Part> {
+        self.parts.first()
+    }
+
+    /// What it can be done to.
+    pub fn subject(&self) -> Option<SubjectKind> {
+        self.main().map(|part| part.job.subject())
+    }
+
+    /// Index of the result of all parts together, after those of the parts themselves: where several
+    /// clients do the same job.
+    pub fn together(&self) -> Option<u16> {
+        let (first, others) = self.parts.split_first()?;
+        let same = |part: &Part| {
+            part.client != first.client && Part { client: first.client, ..part.clone() } == *first
+        };
+        (!others.is_empty() && others.iter().all(same)).then_some(self.parts.len() as u16)
+    }
+
+    /// Index of the result that verdicts are about.
+    pub fn headline_part(&self) -> u16 {
+        self.together().unwrap_or(0)
+    }
+
+    /// How long a trial is planned to take, in seconds, setting up apart.
+    pub fn seconds(&self) -> f64 {
+        match self.length {
+            Length::For { seconds, .. } => seconds,
+            Length::UntilDone { at_most_seconds } => at_most_seconds,
+        }
+    }
+
+    /// The same at one value of what its steps go over. Values that the parameter cannot have are
+    /// taken for the nearest that it can.
+    pub fn at(&self, over: Parameter, value: f64) -> Workload {
+        let count = NonZeroU16::new(value.round() as u16).unwrap_or(NonZeroU16::MIN);
+        let mut at = Workload { steps: None, ..self.clone() };
+        if let Some(part) = at.parts.first_mut() {
+            match over {
+                Parameter::Depth => part.arrival = Arrival::Closed { depth: count },
+                Parameter::Workers => part.workers = count,
+                Parameter::Rate => part.job.offer(value),
+            }
+        }
+        at
+    }
+}
+
+impl Part {
+    /// A job done in a closed loop by the first client.
+    pub fn closed(job: Job, workers: NonZeroU16, depth: NonZeroU16) -> Part {
+        Part { job, client: 0, workers, arrival: Arrival::Closed { depth } }
+    }
+
+    /// Operations in flight per worker.
+    pub fn depth(&self) -> NonZeroU16 {
+        let Arrival::Closed { depth } = self.arrival;
+        depth
+    }
+
+    /// Its settings in words: "4 KiB blocks, 1 GiB, 4 workers, 1 in flight each".
+    pub fn settings(&self) -> String {
+        let mut settings = self.job.settings();
+        let workers = self.workers;
+        settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
+        settings.push(format!("{} in flight each", self.depth()));
+        settings.join(", ")
+    }
 }

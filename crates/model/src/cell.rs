@@ -1,0 +1,78 @@
+//! Where a figure belongs in a study, and which figures are compared.
+
+use crate::{Metric, Plan, factor};
+use serde::{Deserialize, Serialize};
+
+/// What was measured, how, under which setting: indices in the plan.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+pub struct Cell {
+    /// Of the subject.
+    pub subject: u16,
+    /// Of the workload.
+    pub workload: u16,
+    /// Of the setting of all factors (see [`factor::levels`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub setting: u16,
+}
+
+fn is_zero(value: &u16) -> bool {
+    *value == 0
+}
+
+/// One figure of each trial of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Measurand {
+    /// Which trials.
+    #[serde(flatten)]
+    pub cell: Cell,
+    /// Index of the part's result.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub part: u16,
+    /// Which figure.
+    pub metric: Metric,
+}
+
+/// Two figures that are compared, block by block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// The numerator.
+    pub of: Measurand,
+    /// The denominator: the baseline.
+    pub against: Measurand,
+    /// Whether a verdict is given. All claims of a study share its confidence.
+    pub claim: bool,
+}
+
+impl Contrast {
+    /// Every subject against the first, and every setting against the first of its subject, under
+    /// every workload, by its headline.
+    pub fn against_first(plan: &Plan) -> Vec<Contrast> {
+        let mut contrasts = Vec::new();
+        for (workload, what) in plan.workloads.iter().enumerate() {
+            let Some(main) = what.main() else { continue };
+            let (metric, part) = (main.job.headline(), what.headline_part());
+            let measurand = |subject: usize, setting: usize| {
+                let [subject, workload, setting] =
+                    [subject, workload, setting].map(|i| u16::try_from(i).unwrap_or(u16::MAX));
+                Measurand { cell: Cell { subject, workload, setting }, part, metric }
+            };
+            for setting in 0..factor::settings(&plan.factors) {
+                for subject in 0..plan.subjects.len() {
+                    let against = match (subject, setting) {
+                        (0, 0) => continue,
+                        (_, 0) => (0, 0),
+                        (subject, _) => (subject, 0),
+                    };
+                    contrasts.push(Contrast {
+                        of: measurand(subject, setting),
+                        against: measurand(against.0, against.1),
+                        claim: true,
+                    });
+                }
+            }
+        }
+        contrasts
+    }
+}

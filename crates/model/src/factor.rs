@@ -1,0 +1,101 @@
+//! Settings that a study changes and puts back: factors and their levels.
+
+use crate::HostName;
+use serde::{Deserialize, Serialize};
+
+/// A setting of a host that is varied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// The setting: `sysctl:net.ipv4.tcp_congestion_control`, `export-sync:/srv/data`.
+    pub name: String,
+    /// The host that it is set on.
+    pub host: HostName,
+    /// What it is varied over; at least one.
+    pub levels: Vec<FactorLevel>,
+    /// What a change of it takes.
+    pub switch: Switch,
+}
+
+/// One level of a factor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "level")]
+pub enum FactorLevel {
+    /// As it was before the study.
+    AsFound,
+    /// Set to this.
+    Set {
+        /// The value, as the user wrote it.
+        value: String,
+    },
+}
+
+impl std::fmt::Display for FactorLevel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            FactorLevel::AsFound => f.write_str("as found"),
+            FactorLevel::Set { value } => f.write_str(value),
+        }
+    }
+}
+
+/// What a change of a factor takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Switch {
+    /// Nothing is interrupted: levels are shuffled within blocks.
+    Live,
+    /// Something restarts: a block goes through the levels one after the other, as whole plots
+    /// (method, section 4).
+    Restart,
+}
+
+/// The settings of all factors together, as one number: the first factor counts fastest.
+pub fn setting(factors: &[Factor], levels: &[usize]) -> u16 {
+    let (mut number, mut unit) = (0, 1);
+    for (factor, level) in factors.iter().zip(levels) {
+        number += level * unit;
+        unit *= factor.levels.len().max(1);
+    }
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
+/// The level of each factor under a setting.
+pub fn levels(factors: &[Factor], setting: u16) -> Vec<usize> {
+    let mut rest = usize::from(setting);
+    factors
+        .iter()
+        .map(|factor| {
+            let count = factor.levels.len().max(1);
+            let level = rest % count;
+            rest /= count;
+            level
+        })
+        .collect()
+}
+
+/// How many settings there are; 1 without factors.
+pub fn settings(factors: &[Factor]) -> usize {
+    factors.iter().fold(1_usize, |all, factor| all.saturating_mul(factor.levels.len().max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_numbered_by_their_levels() {
+        let factor = |count| Factor {
+            name: "x".into(),
+            host: HostName::Local,
+            levels: vec![FactorLevel::AsFound; count],
+            switch: Switch::Live,
+        };
+        let factors = [factor(2), factor(3), factor(2)];
+        assert_eq!(settings(&factors), 12);
+        for number in 0..12 {
+            assert_eq!(setting(&factors, &levels(&factors, number)), number);
+        }
+        assert_eq!(levels(&factors, 9), [1, 1, 1]);
+        assert_eq!((settings(&[]), setting(&[], &[])), (1, 0));
+    }
+}

@@ -1,0 +1,69 @@
+//! Files copied whole, one after the other: films, music, pictures, a source tree.
+
+use super::{Footprint, JobFacts, Stability, SubjectKind};
+use crate::units::Bytes;
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+
+/// Which way files go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Transfer {
+    /// From the client to the storage.
+    Up,
+    /// From the storage to the client.
+    Down,
+}
+
+/// Copies every file of a directory of the client's, directories included.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CopyJob {
+    /// The directory on the client.
+    pub data: String,
+    /// Which way.
+    pub transfer: Transfer,
+    /// Bytes per operation.
+    pub block: Bytes,
+    /// Files in the directory and below, when the study was planned.
+    pub files: u64,
+    /// Directories below it.
+    pub directories: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+}
+
+impl JobFacts for CopyJob {
+    fn kind(&self) -> &'static str {
+        match self.transfer {
+            Transfer::Up => "copy-up",
+            Transfer::Down => "copy-down",
+        }
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Storage
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::THROUGHPUT)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::THROUGHPUT
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let files = format!("{} files in {} directories", self.files, self.directories);
+        vec![files, self.bytes.to_string(), format!("{} blocks", self.block)]
+    }
+
+    fn stability(&self) -> Option<Stability> {
+        (self.transfer == Transfer::Up).then_some(Stability::Unstable)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let of = |transfer| if self.transfer == transfer { self.bytes.0 } else { 0 };
+        let names = self.files + self.directories;
+        Footprint { read: of(Transfer::Down), written: of(Transfer::Up), names }
+    }
+}

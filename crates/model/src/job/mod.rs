@@ -1,0 +1,142 @@
+//! What is done to a subject: an open list of jobs, a file each. Nobody but who does a job matches on
+//! [`Job`]; everybody else asks its [`JobFacts`].
+
+mod copy;
+mod pattern;
+mod scan;
+mod stream;
+
+pub use copy::{CopyJob, Transfer};
+pub use pattern::{Layout, Pattern, PatternJob, Stability};
+pub use scan::ScanJob;
+pub use stream::StreamJob;
+
+use crate::metric::Row;
+use crate::{Measure, Metric, OpKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+/// One job with all its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "job")]
+pub enum Job {
+    /// Reads and writes of equal blocks in one file.
+    Pattern(PatternJob),
+    /// A walk over a tree of names.
+    Scan(ScanJob),
+    /// Files copied to storage or from it.
+    Copy(CopyJob),
+    /// Bytes through a path as fast as they go, or at a rate.
+    Stream(StreamJob),
+}
+
+impl Deref for Job {
+    type Target = dyn JobFacts;
+    fn deref(&self) -> &(dyn JobFacts + 'static) {
+        match self {
+            Job::Pattern(job) => job,
+            Job::Scan(job) => job,
+            Job::Copy(job) => job,
+            Job::Stream(job) => job,
+        }
+    }
+}
+
+impl DerefMut for Job {
+    fn deref_mut(&mut self) -> &mut (dyn JobFacts + 'static) {
+        match self {
+            Job::Pattern(job) => job,
+            Job::Scan(job) => job,
+            Job::Copy(job) => job,
+            Job::Stream(job) => job,
+        }
+    }
+}
+
+/// The measures of jobs that have some of their own.
+pub(crate) const MEASURES: [&[Row]; 1] = [&stream::MEASURES];
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubjectKind {
+    /// A share, an export, a directory.
+    Storage,
+    /// A way through a network from one host to another.
+    Path,
+    /// A host by itself.
+    Host,
+}
+
+impl fmt::Display for SubjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SubjectKind::Storage => "storage",
+            SubjectKind::Path => "a network path",
+            SubjectKind::Host => "a host",
+        })
+    }
+}
+
+/// What a job needs on storage, at most, while it runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Footprint {
+    /// Bytes that are laid out once to be read.
+    pub read: u64,
+    /// Bytes that are written, and replaced by later trials.
+    pub written: u64,
+    /// Names: files and directories.
+    pub names: u64,
+}
+
+/// What planning, the stop rule and reports need to know of any job.
+pub trait JobFacts {
+    /// What it is called in plans and exports. Workloads of the same kind correspond when two studies
+    /// are compared.
+    fn kind(&self) -> &'static str;
+
+    /// What it is called in tables: "sequential read".
+    fn title(&self) -> String {
+        self.kind().replace('-', " ")
+    }
+
+    /// What it can be done to.
+    fn subject(&self) -> SubjectKind;
+
+    /// What verdicts are about.
+    fn headline(&self) -> Metric;
+
+    /// What is shown as its speed.
+    fn speed(&self) -> Measure;
+
+    /// Kinds of operation that are shown beside all of them together.
+    fn kinds_apart(&self) -> &'static [OpKind] {
+        &[]
+    }
+
+    /// Its settings in words, in the order of their weight: "4 KiB blocks", "1 GiB".
+    fn settings(&self) -> Vec<String>;
+
+    /// When what it writes must be stable; `None` where it writes nothing.
+    fn stability(&self) -> Option<Stability> {
+        None
+    }
+
+    /// What it needs on storage.
+    fn footprint(&self) -> Footprint {
+        Footprint::default()
+    }
+
+    /// Lowers its largest file to `largest` bytes, or less where its workers share it out. Whether
+    /// that can be done; jobs without sizes of their own can always.
+    fn fit(&mut self, workers: u16, largest: u64) -> bool {
+        let _ = (workers, largest);
+        true
+    }
+
+    /// Sets the rate that it offers, in bytes per second; of jobs that offer one.
+    fn offer(&mut self, rate: f64) {
+        let _ = rate;
+    }
+}

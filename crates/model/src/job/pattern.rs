@@ -1,0 +1,198 @@
+//! The five patterns of a check: reads and writes of equal blocks in one large file.
+
+use super::{Footprint, JobFacts, SubjectKind};
+use crate::units::{Bytes, KIB, MIB};
+use crate::{Measure, Metric, OpKind};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+
+/// The five patterns of a check.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Rising offsets, read.
+    SequentialRead,
+    /// Rising offsets, written.
+    SequentialWrite,
+    /// Uniformly random block-aligned offsets, read.
+    RandomRead,
+    /// Uniformly random block-aligned offsets, written.
+    RandomWrite,
+    /// Random reads and random writes, each with probability one half.
+    RandomMixed,
+}
+
+impl Pattern {
+    /// All five, in the order of the report.
+    pub const ALL: [Pattern; 5] = [
+        Pattern::SequentialRead,
+        Pattern::SequentialWrite,
+        Pattern::RandomRead,
+        Pattern::RandomWrite,
+        Pattern::RandomMixed,
+    ];
+
+    /// The block size used unless the user says otherwise.
+    pub fn default_block(self) -> Bytes {
+        if self.is_sequential() { Bytes(MIB) } else { Bytes(4 * KIB) }
+    }
+
+    /// Whether offsets rise without gaps.
+    pub fn is_sequential(self) -> bool {
+        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
+    }
+
+    /// Whether any operation reads.
+    pub fn reads(self) -> bool {
+        matches!(self, Pattern::SequentialRead | Pattern::RandomRead | Pattern::RandomMixed)
+    }
+
+    /// Whether any operation writes.
+    pub fn writes(self) -> bool {
+        matches!(self, Pattern::SequentialWrite | Pattern::RandomWrite | Pattern::RandomMixed)
+    }
+
+    /// The name used on the command line and in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pattern::SequentialRead => "sequential-read",
+            Pattern::SequentialWrite => "sequential-write",
+            Pattern::RandomRead => "random-read",
+            Pattern::RandomWrite => "random-write",
+            Pattern::RandomMixed => "random-mixed",
+        }
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Pattern {
+    type Err = String;
+    fn from_str(s: &str) -> Result<Self, String> {
+        Pattern::ALL.into_iter().find(|p| p.name() == s).ok_or_else(|| {
+            let names: Vec<_> = Pattern::ALL.iter().map(|p| p.name()).collect();
+            format!("unknown pattern '{s}'; there are: {}", names.join(", "))
+        })
+    }
+}
+
+/// Which part of the file each worker uses.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Layout {
+    /// Worker i has the i-th of equal, disjoint ranges.
+    #[default]
+    Disjoint,
+    /// All workers use the whole file (the published layout of `jonfk2024`).
+    Shared,
+}
+
+/// When written data must be on stable storage.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Stability {
+    /// At the final flush (NFS: UNSTABLE and COMMIT; directory: fdatasync), whose time counts.
+    #[default]
+    Unstable,
+    /// When each write completes (NFS: FILE_SYNC; directory: O_DSYNC).
+    FileSync,
+}
+
+/// A pattern with all its settings.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct PatternJob {
+    /// Order and direction of the operations.
+    pub pattern: Pattern,
+    /// Bytes per operation.
+    pub block: Bytes,
+    /// Size of the file worked on; a multiple of `block` per worker.
+    pub size: Bytes,
+    /// Ranges of the workers.
+    #[serde(default)]
+    pub layout: Layout,
+    /// Stability of writes.
+    #[serde(default)]
+    pub stability: Stability,
+    /// Check the content of everything read, and read back everything written.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
+}
+
+impl PatternJob {
+    /// The size of the file where it may not be larger than `largest`: whole blocks for each worker,
+    /// one at least; `None` where that is too much.
+    fn whole(&self, workers: u16, largest: u64) -> Option<u64> {
+        let ranges = match self.layout {
+            Layout::Disjoint => u64::from(workers),
+            Layout::Shared => 1,
+        };
+        let unit = self.block.0.saturating_mul(ranges).max(1);
+        let size = self.size.0.min(largest) / unit * unit;
+        (size > 0).then_some(size)
+    }
+}
+
+impl JobFacts for PatternJob {
+    fn kind(&self) -> &'static str {
+        self.pattern.name()
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Storage
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::THROUGHPUT)
+    }
+
+    fn speed(&self) -> Measure {
+        if self.pattern.is_sequential() { Measure::THROUGHPUT } else { Measure::IOPS }
+    }
+
+    fn kinds_apart(&self) -> &'static [OpKind] {
+        match self.pattern {
+            Pattern::RandomMixed => &[OpKind::READ, OpKind::WRITE],
+            _ => &[],
+        }
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![format!("{} blocks", self.block)];
+        settings.push(match (self.size.0, self.layout) {
+            (0, _) => "size unknown".to_owned(),
+            (_, Layout::Disjoint) => self.size.to_string(),
+            (_, Layout::Shared) => format!("{} shared by all", self.size),
+        });
+        if self.stability() == Some(Stability::FileSync) {
+            settings.push("every write stable".to_owned());
+        }
+        if self.verify {
+            settings.push("content verified".to_owned());
+        }
+        settings
+    }
+
+    fn stability(&self) -> Option<Stability> {
+        self.pattern.writes().then_some(self.stability)
+    }
+
+    fn footprint(&self) -> Footprint {
+        let of = |used: bool| if used { self.size.0 } else { 0 };
+        Footprint { read: of(self.pattern.reads()), written: of(self.pattern.writes()), names: 0 }
+    }
+
+    fn fit(&mut self, workers: u16, largest: u64) -> bool {
+        let fitting = self.whole(workers, largest);
+        self.size = Bytes(fitting.unwrap_or(self.size.0));
+        fitting.is_some()
+    }
+}

@@ -1,0 +1,60 @@
+//! Bytes through a network path, from one end to the other.
+
+use super::{JobFacts, SubjectKind};
+use crate::metric::{Aggregation, Direction, Row};
+use crate::units::bytes_per_second;
+use crate::{Measure, Metric};
+use serde::{Deserialize, Serialize};
+
+/// A stream over one path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StreamJob {
+    /// Connections side by side.
+    pub connections: u16,
+    /// Offered rate in bytes per second of payload; `None`: as fast as it goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
+}
+
+impl StreamJob {
+    /// Share of what was sent that did not arrive, 0 to 1.
+    pub const LOSS: Measure = Measure::own("loss_ratio");
+    /// What was offered, in bytes per second of payload.
+    pub const OFFERED: Measure = Measure::own("offered_bytes_per_second");
+}
+
+pub(super) const MEASURES: [Row; 2] = [
+    (StreamJob::LOSS, "1", "", Direction::Less, Aggregation::Arithmetic),
+    (StreamJob::OFFERED, "B/s", "", Direction::Neither, Aggregation::Geometric),
+];
+
+impl JobFacts for StreamJob {
+    fn kind(&self) -> &'static str {
+        "stream"
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Path
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(Measure::THROUGHPUT)
+    }
+
+    fn speed(&self) -> Measure {
+        Measure::THROUGHPUT
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let mut settings = vec![match self.connections {
+            1 => "1 connection".to_owned(),
+            many => format!("{many} connections"),
+        }];
+        settings.extend(self.rate.map(|rate| format!("{} offered", bytes_per_second(rate))));
+        settings
+    }
+
+    fn offer(&mut self, rate: f64) {
+        self.rate = Some(rate);
+    }
+}

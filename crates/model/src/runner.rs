@@ -1,0 +1,45 @@
+//! Measuring one point, wherever and on whatever that is done.
+
+use crate::{Failure, Flag, LoadObserver, PointResult, PointSpec, SubjectFacts, Workload};
+
+/// Measures points on the subjects of a study: storage from this process, the same from other hosts, a
+/// network path, a host. It neither schedules nor records.
+pub trait SubjectRunner {
+    /// Attaches a subject, one after the other by their number in the plan: looks for other runs and
+    /// makes the run's own directory on storage.
+    fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure>;
+
+    /// Rate at which files are laid out, in bytes per second, from `bytes` that are written and
+    /// removed again; `None` where nothing is laid out.
+    fn lay_out_rate(
+        &mut self,
+        subject: usize,
+        bytes: u64,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Option<f64>, Failure> {
+        let _ = (subject, bytes, observer);
+        Ok(None)
+    }
+
+    /// Checks the space, prepares what the workloads need, and finds out what reads come from.
+    fn prepare(
+        &mut self,
+        subject: usize,
+        workloads: &[Workload],
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Vec<Flag>, Failure>;
+
+    /// What the subjects turned out to be, in the order they were attached.
+    fn facts(&self) -> Vec<SubjectFacts>;
+
+    /// Measures one point. Whatever goes wrong is in the result.
+    fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult;
+
+    /// Makes all connections anew, on new ports: before each block, and after what restarts a server.
+    fn reopen(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    /// Removes everything made on every subject; a flag for what could not be removed.
+    fn close(&mut self) -> Vec<Flag>;
+}

@@ -1,0 +1,161 @@
+//! What is measured: storage, a network path, a host by itself.
+
+use crate::job::SubjectKind;
+use crate::{Device, HostName, Target, TargetFacts};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::net::IpAddr;
+
+/// What is measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "subject")]
+pub enum Subject {
+    /// A share, an export or a directory.
+    Storage {
+        /// As the user named it.
+        target: Target,
+    },
+    /// A way through a network.
+    Path {
+        /// Where it begins.
+        from: Endpoint,
+        /// Where it ends.
+        to: Endpoint,
+        /// The router on it that is watched.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        via: Option<HostName>,
+    },
+    /// A host by itself.
+    Host {
+        /// Which.
+        host: HostName,
+    },
+}
+
+/// One end of a path.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// The host, as it is reached.
+    pub host: HostName,
+    /// The address that the data take, where it is not the one that the host is reached by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+}
+
+impl Subject {
+    /// Which kind.
+    pub fn kind(&self) -> SubjectKind {
+        match self {
+            Subject::Storage { .. } => SubjectKind::Storage,
+            Subject::Path { .. } => SubjectKind::Path,
+            Subject::Host { .. } => SubjectKind::Host,
+        }
+    }
+
+    /// The target, of storage.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Subject::Storage { target } => Some(target),
+            _ => None,
+        }
+    }
+}
+
+impl From<Target> for Subject {
+    fn from(target: Target) -> Self {
+        Subject::Storage { target }
+    }
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Storage { target } => write!(f, "{target}"),
+            Subject::Path { from, to, via: None } => write!(f, "{} to {}", from.host, to.host),
+            Subject::Path { from, to, via: Some(via) } => {
+                write!(f, "{} to {} via {via}", from.host, to.host)
+            }
+            Subject::Host { host } => write!(f, "{host}"),
+        }
+    }
+}
+
+/// What a subject turned out to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "subject")]
+pub enum SubjectFacts {
+    /// Storage.
+    Storage(TargetFacts),
+    /// A network path.
+    Path(PathFacts),
+    /// A host by itself.
+    Host(Box<BoxFacts>),
+}
+
+/// What a network path turned out to be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct PathFacts {
+    /// Short name that is unique in the study, for tables.
+    pub label: String,
+    /// The path as the user wrote it.
+    pub given: String,
+    /// What is known of it, a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What a host that is measured by itself turned out to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BoxFacts {
+    /// Short name that is unique in the study, for tables.
+    pub label: String,
+    /// The host as the user wrote it.
+    pub given: String,
+    /// Its inventory, and how its figures were measured.
+    pub device: Device,
+}
+
+impl SubjectFacts {
+    /// Short name that is unique in the study.
+    pub fn label(&self) -> &str {
+        match self {
+            SubjectFacts::Storage(facts) => &facts.label,
+            SubjectFacts::Path(facts) => &facts.label,
+            SubjectFacts::Host(facts) => &facts.label,
+        }
+    }
+
+    /// Gives it a short name.
+    pub fn set_label(&mut self, label: String) {
+        match self {
+            SubjectFacts::Storage(facts) => facts.label = label,
+            SubjectFacts::Path(facts) => facts.label = label,
+            SubjectFacts::Host(facts) => facts.label = label,
+        }
+    }
+
+    /// The subject as the user wrote it.
+    pub fn given(&self) -> &str {
+        match self {
+            SubjectFacts::Storage(facts) => &facts.given,
+            SubjectFacts::Path(facts) => &facts.given,
+            SubjectFacts::Host(facts) => &facts.given,
+        }
+    }
+
+    /// Facts of storage.
+    pub fn storage(&self) -> Option<&TargetFacts> {
+        match self {
+            SubjectFacts::Storage(facts) => Some(facts),
+            _ => None,
+        }
+    }
+
+    /// Facts of a host by itself.
+    pub fn host(&self) -> Option<&BoxFacts> {
+        match self {
+            SubjectFacts::Host(facts) => Some(facts),
+            _ => None,
+        }
+    }
+}
