@@ -1,10 +1,17 @@
 //! What goes into a lane and what comes out.
 
+use crate::share::Entry;
 use plimsoll_model::{ErrorKind, Nanos, OpKind, Stability};
+use std::sync::Arc;
 
-/// A file that a namespace opened on its share. Numbers are not used twice in one share.
+/// A file that is open on a share, made or opened by a namespace or by an operation. Numbers are not
+/// used twice in one share, and every lane of it knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileId(pub u32);
+
+/// A path in the table of paths of a share (see [`Paths`](crate::Paths)).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PathId(pub u32);
 
 /// The driver's name for an operation in flight: a slot below the lane's depth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -23,6 +30,19 @@ pub struct Span {
     pub generation: u32,
 }
 
+/// A small file as a whole: at most the lane's block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole {
+    /// Its path.
+    pub path: PathId,
+    /// Its length in bytes.
+    pub length: u32,
+    /// Which file's content it has, and the generation of it.
+    pub content: FileId,
+    /// Generation of the content.
+    pub generation: u32,
+}
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -32,25 +52,101 @@ pub enum Op {
     Write(Span, Stability),
     /// Make everything written to the file so far stable.
     Flush(FileId),
+    /// Make a file that must not exist, for reading and writing; [`Found::File`].
+    Create(PathId),
+    /// Open an existing file for reading; [`Found::File`].
+    Open(PathId),
+    /// Close an open file.
+    Close(FileId),
+    /// Remove a file, or a link itself.
+    Remove(PathId),
+    /// Find a name and its attributes; [`Found::Attributes`].
+    Lookup(PathId),
+    /// List a directory; [`Found::Entries`].
+    ReadDirectory(PathId),
+    /// Make one directory that must not exist.
+    MakeDirectory(PathId),
+    /// Remove an empty directory.
+    RemoveDirectory(PathId),
+    /// Make or replace a small file whole.
+    Put(Whole),
+    /// Read a small file whole.
+    Get(Whole),
 }
 
+/// Every kind of operation that lanes know, by [`Op::index`].
+pub const KINDS: [OpKind; 13] = [
+    OpKind::READ,
+    OpKind::WRITE,
+    OpKind::FLUSH,
+    OpKind::CREATE,
+    OpKind::OPEN,
+    OpKind::CLOSE,
+    OpKind::REMOVE,
+    OpKind::LOOKUP,
+    OpKind::READ_DIRECTORY,
+    OpKind::MAKE_DIRECTORY,
+    OpKind::REMOVE_DIRECTORY,
+    OpKind::PUT,
+    OpKind::GET,
+];
+
 impl Op {
-    /// The file it is about.
-    pub fn file(&self) -> FileId {
+    /// The place of its kind in [`KINDS`].
+    #[inline]
+    pub const fn index(&self) -> usize {
         match self {
-            Op::Read(span) | Op::Write(span, _) => span.file,
-            Op::Flush(file) => *file,
+            Op::Read(_) => 0,
+            Op::Write(..) => 1,
+            Op::Flush(_) => 2,
+            Op::Create(_) => 3,
+            Op::Open(_) => 4,
+            Op::Close(_) => 5,
+            Op::Remove(_) => 6,
+            Op::Lookup(_) => 7,
+            Op::ReadDirectory(_) => 8,
+            Op::MakeDirectory(_) => 9,
+            Op::RemoveDirectory(_) => 10,
+            Op::Put(_) => 11,
+            Op::Get(_) => 12,
         }
     }
 
     /// Its kind.
-    pub fn kind(&self) -> OpKind {
+    #[inline]
+    pub const fn kind(&self) -> OpKind {
+        KINDS[self.index()]
+    }
+
+    /// The open file it is about; `None` where it is about a name.
+    #[inline]
+    pub const fn file(&self) -> Option<FileId> {
         match self {
-            Op::Read(_) => OpKind::Read,
-            Op::Write(..) => OpKind::Write,
-            Op::Flush(_) => OpKind::Flush,
+            Op::Read(span) | Op::Write(span, _) => Some(span.file),
+            Op::Flush(file) | Op::Close(file) => Some(*file),
+            _ => None,
         }
     }
+}
+
+/// What an operation on a name found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The file is open under this number, for every lane of the share.
+    File(FileId),
+    /// What a name is.
+    Attributes(Attributes),
+    /// What a directory holds, without `.` and `..`.
+    Entries(Arc<[Entry]>),
+}
+
+/// What a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
+    /// File, directory or another thing, not following links.
+    pub kind: crate::share::EntryKind,
+    /// In bytes; of a file.
+    pub size: u64,
 }
 
 /// One completion.
@@ -66,8 +162,9 @@ pub struct Done {
     pub done: Nanos,
     /// Payload bytes transferred.
     pub bytes: u32,
-    /// Whether it worked. An error of one operation leaves the lane usable.
-    pub result: Result<(), OpError>,
+    /// Whether it worked, and what it found: boxed, for most operations find nothing. An error of one
+    /// operation leaves the lane usable.
+    pub result: Result<Option<Box<Found>>, OpError>,
 }
 
 /// Why one operation failed.

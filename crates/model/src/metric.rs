@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(later.to_string(), "some_later_figure_pixels");
         let kind: Metric = "rename_iops".parse().unwrap();
         assert_eq!(kind, Metric::of("rename".parse().unwrap(), Measure::IOPS));
-        assert!(later > kind && kind > Metric::all(Measure::ENTRIES));
+        assert!(kind > later && later > Metric::all(Measure::ENTRIES));
     }
 
     #[test]
