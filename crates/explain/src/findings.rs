@@ -1,16 +1,16 @@
 //! Everything a study says, cell by cell.
 
-use crate::gather::{self, Gathered};
+use crate::gather::{self, Gathered, Results};
 use crate::hosts::{self, HostFindings};
-use crate::pair::{Reckoning, THROUGHPUT};
+use crate::pair::Rules;
 use crate::{Level, Pair};
-use plimsoll_model::{Metric, Outcome, Rule, Study, Workload};
+use plimsoll_model::{Cell, Contrast, Metric, Outcome, Rule, Study, Workload};
 use std::collections::BTreeMap;
 
 /// What a study says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Findings {
-    /// A part per workload: those of the plan in its order, then others that have trials.
+    /// One for each workload of the plan, in its order.
     pub workloads: Vec<WorkloadFindings>,
     /// Every host that was watched.
     pub hosts: Vec<HostFindings>,
@@ -25,96 +25,142 @@ pub struct Findings {
 /// What a study says about one workload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorkloadFindings {
+    /// Its index in the plan.
+    pub number: u16,
     /// Which.
     pub workload: Workload,
-    /// Every target that has trials, in the plan's order.
-    pub targets: Vec<TargetFindings>,
-    /// Each of them after the first target, against the first.
+    /// Every cell that has trials, by setting and subject.
+    pub cells: Vec<CellFindings>,
+    /// The plan's contrasts of what has trials, in their order.
     pub pairs: Vec<Pair>,
 }
 
-/// What a study says about one target under one workload.
+/// The figures of one part: every metric that was measured. Intervals hold each by itself, at the
+/// plan's confidence.
+pub type Levels = BTreeMap<Metric, Level>;
+
+/// What a study says about one subject under one workload and setting.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TargetFindings {
-    /// Index of the target.
-    pub target: usize,
+pub struct CellFindings {
+    /// Which.
+    pub cell: Cell,
     /// Trials that ran to their end.
     pub complete: usize,
     /// Trials that failed.
     pub failed: usize,
     /// Trials that were stopped.
     pub stopped: usize,
-    /// Every metric that was measured. Intervals hold each by itself, at the plan's confidence.
-    pub levels: BTreeMap<Metric, Level>,
+    /// The figures that verdicts are about: the first part's, or of all parts together where several
+    /// clients do the same job.
+    pub levels: Levels,
+    /// The figures of each part, where there are several.
+    pub parts: Vec<Levels>,
+    /// The figures of the first part at each value of what the trials stepped through, in the order
+    /// of the values.
+    pub points: Vec<(f64, Levels)>,
 }
 
-/// What the study says, reckoned from its plan and its complete trials. The same study always
-/// gives the same findings.
+/// What the study says, from its plan and its complete trials alone. The same study always gives the
+/// same findings.
 pub fn findings(study: &Study) -> Findings {
     let gathered = Gathered::new(study);
-    let targets = gather::targets(study);
-    let reckoning = Reckoning::new(study, targets);
+    let rules = Rules::new(study);
     // Cells without trials have nothing to say, and a damaged record may name very many.
-    let of_workload = |workload: Workload| {
-        let measured = gathered.targets(&workload);
+    let mut contrasts: BTreeMap<u16, Vec<Contrast>> = BTreeMap::new();
+    for contrast in &study.plan.contrasts {
+        if !gathered.trials(contrast.of.cell).is_empty() {
+            contrasts.entry(contrast.of.cell.workload).or_default().push(*contrast);
+        }
+    }
+    let of_workload = |(number, workload): (u16, &Workload)| {
+        let contrasts = contrasts.get(&number).into_iter().flatten();
         WorkloadFindings {
-            targets: measured
-                .iter()
-                .map(|target| of_target(&gathered, *target, targets, &workload, &reckoning))
+            number,
+            workload: workload.clone(),
+            cells: gathered
+                .cells(number)
+                .into_iter()
+                .map(|cell| of_cell(study, &gathered, cell, workload, &rules))
                 .collect(),
-            pairs: measured
-                .iter()
-                .filter(|target| **target > 0)
-                .map(|target| Pair::new(&gathered, (0, *target), &workload, &reckoning))
-                .collect(),
-            workload,
+            pairs: contrasts.map(|contrast| Pair::new(&gathered, *contrast, &rules)).collect(),
         }
     };
-    let workloads = gather::workloads(study);
     Findings {
-        hosts: hosts::hosts(study, &gathered, &workloads),
-        workloads: workloads.into_iter().map(of_workload).collect(),
-        fixed_repeats: !reckoning.imported && matches!(study.plan.rule, Rule::Fixed { .. }),
-        imported: reckoning.imported,
+        hosts: hosts::hosts(study, &gathered),
+        workloads: (0..).zip(&study.plan.workloads).map(of_workload).collect(),
+        fixed_repeats: !rules.imported && matches!(study.plan.design.rule, Rule::Fixed { .. }),
+        imported: rules.imported,
         seconds_per_trial: seconds_per_trial(study),
     }
 }
 
-fn of_target(
+fn of_cell(
+    study: &Study,
     gathered: &Gathered<'_>,
-    target: usize,
-    targets: usize,
+    cell: Cell,
     workload: &Workload,
-    reckoning: &Reckoning,
-) -> TargetFindings {
-    let complete = gathered.complete(target, workload);
+    rules: &Rules,
+) -> CellFindings {
     let count = |kind: fn(&Outcome) -> bool| {
-        gathered.trials(target, workload).iter().filter(|t| kind(&t.result.outcome)).count()
+        gathered.trials(cell).iter().filter(|t| kind(&t.result.outcome)).count()
     };
-    let level = |metric: Metric| {
-        let values = gather::values(&complete, metric);
-        // With one target there is nothing to compare: the stop rule looks at the level itself.
-        if reckoning.imported {
-            Level::new(&values, |_| None)
-        } else if targets == 1 && metric == THROUGHPUT {
-            Level::new(&values, |v| reckoning.family_interval(v))
-        } else {
-            Level::plain(&values, reckoning.confidence)
-        }
+    // With nothing to compare, the stop rule looks at the level itself.
+    let judged = workload
+        .main()
+        .map(|part| part.job.headline())
+        .filter(|_| gather::subjects(study) == 1 && study.plan.contrasts.is_empty());
+    let levels = |results: &Results<'_>| -> Levels {
+        let level = |metric: Metric| {
+            let values = results.values(metric);
+            if rules.imported {
+                Level::new(&values, |_| None)
+            } else if Some(metric) == judged {
+                Level::new(&values, |v| rules.family_interval(v))
+            } else {
+                Level::plain(&values, rules.confidence)
+            }
+        };
+        results.metrics().into_iter().filter_map(|m| Some((m, level(m)?))).collect()
     };
-    let metrics = gather::metrics(complete.iter().copied());
-    TargetFindings {
-        target,
+    let parts = match workload.parts.len() {
+        0 | 1 => Vec::new(),
+        many => (0..many as u16).map(|part| levels(&gathered.results(cell, part))).collect(),
+    };
+    let complete = gathered.complete(cell);
+    CellFindings {
+        cell,
         complete: complete.len(),
         failed: count(|o| matches!(o, Outcome::Failed { .. })),
         stopped: count(|o| matches!(o, Outcome::Stopped)),
-        levels: metrics.into_iter().filter_map(|m| Some((m, level(m)?))).collect(),
+        levels: levels(&gathered.results(cell, workload.headline_part())),
+        parts,
+        points: points(&complete, rules.confidence),
     }
+}
+
+/// The first part's figures at each value that trials stepped through.
+fn points(trials: &[&plimsoll_model::Trial], confidence: f64) -> Vec<(f64, Levels)> {
+    let mut values: BTreeMap<u64, BTreeMap<Metric, Vec<f64>>> = BTreeMap::new();
+    for point in trials.iter().flat_map(|trial| &trial.points) {
+        // Finite values that are not negative are in the order of their bits.
+        let known = point.at.is_finite() && point.at >= 0.0;
+        for (metric, value) in
+            point.parts.first().filter(|_| known).iter().flat_map(|p| &p.quantities)
+        {
+            let of_point = values.entry(point.at.abs().to_bits()).or_default();
+            of_point.entry(*metric).or_default().extend(value.is_finite().then_some(*value));
+        }
+    }
+    let level =
+        |(metric, values): (Metric, Vec<f64>)| Some((metric, Level::plain(&values, confidence)?));
+    let levels = |of: BTreeMap<Metric, Vec<f64>>| of.into_iter().filter_map(level).collect();
+    values.into_iter().map(|(at, of)| (f64::from_bits(at), levels(of))).collect()
 }
 
 fn seconds_per_trial(study: &Study) -> f64 {
     let starts = || study.trials.iter().map(|trial| trial.started_seconds);
     let span = starts().fold(f64::NEG_INFINITY, f64::max) - starts().fold(f64::INFINITY, f64::min);
     let mean = span / study.trials.len().saturating_sub(1) as f64;
-    if mean.is_finite() && mean > 0.0 { mean } else { study.plan.trial_seconds }
+    let planned = study.plan.longest_trial_seconds();
+    if mean.is_finite() && mean > 0.0 { mean } else { planned }
 }

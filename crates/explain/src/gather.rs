@@ -1,116 +1,149 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
-use plimsoll_model::{Cell, Metric, Origin, Outcome, Study, Trial, Workload};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use plimsoll_model::{Cell, Measurand, Metric, Origin, Outcome, Study, Trial};
+use std::collections::{BTreeMap, HashSet};
 
 /// The trials of a study by cell.
 pub(crate) struct Gathered<'a> {
-    cells: HashMap<&'a Cell, Vec<&'a Trial>>,
-    targets: HashMap<&'a Workload, Vec<usize>>,
+    /// By workload, setting, subject.
+    cells: BTreeMap<(u16, u16, u16), Vec<&'a Trial>>,
+}
+
+fn key(cell: Cell) -> (u16, u16, u16) {
+    (cell.workload, cell.setting, cell.subject)
 }
 
 impl<'a> Gathered<'a> {
     pub(crate) fn new(study: &'a Study) -> Self {
-        let mut cells: HashMap<_, Vec<_>> = HashMap::new();
+        let mut cells: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for trial in &study.trials {
-            cells.entry(&trial.cell).or_default().push(trial);
+            cells.entry(key(trial.cell)).or_default().push(trial);
         }
-        let mut targets: HashMap<_, Vec<_>> = HashMap::new();
-        for cell in cells.keys() {
-            targets.entry(&cell.workload).or_default().push(cell.target);
-        }
-        targets.values_mut().for_each(|of_workload| of_workload.sort_unstable());
-        Gathered { cells, targets }
+        Gathered { cells }
     }
 
-    /// The targets that have trials under a workload, in their order.
-    pub(crate) fn targets(&self, workload: &Workload) -> &[usize] {
-        self.targets.get(workload).map_or(&[], Vec::as_slice)
+    /// The cells of a workload that have trials, by setting and subject.
+    pub(crate) fn cells(&self, workload: u16) -> Vec<Cell> {
+        let of_workload = self.cells.range((workload, 0, 0)..=(workload, u16::MAX, u16::MAX));
+        let cell = |(_, setting, subject): &(u16, u16, u16)| Cell {
+            subject: *subject,
+            workload,
+            setting: *setting,
+        };
+        of_workload.map(|(key, _)| cell(key)).collect()
     }
 
     /// Every trial of a cell, in the order recorded.
-    pub(crate) fn trials(&self, target: usize, workload: &Workload) -> &[&'a Trial] {
-        let cell = Cell { target, workload: workload.clone() };
-        self.cells.get(&cell).map_or(&[], Vec::as_slice)
+    pub(crate) fn trials(&self, cell: Cell) -> &[&'a Trial] {
+        self.cells.get(&key(cell)).map_or(&[], Vec::as_slice)
     }
 
     /// The complete trials of a cell, in the order of their blocks.
-    pub(crate) fn complete(&self, target: usize, workload: &Workload) -> Vec<&'a Trial> {
-        let trials = self.trials(target, workload).iter().copied();
+    pub(crate) fn complete(&self, cell: Cell) -> Vec<&'a Trial> {
+        let trials = self.trials(cell).iter().copied();
         let mut complete: Vec<_> =
             trials.filter(|t| matches!(t.result.outcome, Outcome::Complete)).collect();
         complete.sort_by_key(|trial| (trial.block, trial.number));
         complete
     }
 
-    /// Pairs of complete trials of the same block, in the order of the blocks. Trials without a
-    /// block have no partner here; of several trials in one block the last counts.
-    pub(crate) fn pairs(
-        &self,
-        a: usize,
-        b: usize,
-        workload: &Workload,
-    ) -> Vec<(&'a Trial, &'a Trial)> {
-        let by_block = |target| -> BTreeMap<u32, &'a Trial> {
-            let trials = self.complete(target, workload).into_iter();
+    /// The results of one part in the complete trials of a cell.
+    pub(crate) fn results(&self, cell: Cell, part: u16) -> Results<'a> {
+        Results { trials: self.complete(cell), part }
+    }
+
+    /// Pairs of complete trials of the same block, the first of `against` and the second of `of`, in
+    /// the order of the blocks. Trials without a block have no partner here; of several trials in
+    /// one block the last counts.
+    pub(crate) fn pairs(&self, of: Measurand, against: Measurand) -> Pairs<'a> {
+        let by_block = |cell| -> BTreeMap<u32, &'a Trial> {
+            let trials = self.complete(cell).into_iter();
             trials.filter_map(|trial| Some((trial.block?, trial))).collect()
         };
-        let others = by_block(b);
-        by_block(a)
+        let others = by_block(of.cell);
+        let (a, b) = by_block(against.cell)
             .into_iter()
             .filter_map(|(block, trial)| Some((trial, *others.get(&block)?)))
-            .collect()
+            .unzip();
+        Pairs {
+            a: Results { trials: a, part: against.part },
+            b: Results { trials: b, part: of.part },
+        }
     }
 }
 
-/// The values of one metric, in the order of the trials, leaving out what is not finite.
-pub(crate) fn values(trials: &[&Trial], metric: Metric) -> Vec<f64> {
-    trials.iter().filter_map(|trial| value(trial, metric)).collect()
+/// One part's results in some trials.
+pub(crate) struct Results<'a> {
+    trials: Vec<&'a Trial>,
+    part: u16,
 }
 
-fn value(trial: &Trial, metric: Metric) -> Option<f64> {
-    trial.result.quantities.get(&metric).copied().filter(|v| v.is_finite())
+/// Two parts' results, trial by trial of the same blocks.
+pub(crate) struct Pairs<'a> {
+    pub(crate) a: Results<'a>,
+    pub(crate) b: Results<'a>,
 }
 
-/// The values of one metric on both sides, of every pair that has it on both.
-pub(crate) fn both(pairs: &[(&Trial, &Trial)], metric: Metric) -> (Vec<f64>, Vec<f64>) {
-    pairs.iter().filter_map(|(a, b)| Some((value(a, metric)?, value(b, metric)?))).unzip()
+impl Results<'_> {
+    /// How many.
+    pub(crate) fn len(&self) -> usize {
+        self.trials.len()
+    }
+
+    fn value(&self, trial: &Trial, metric: Metric) -> Option<f64> {
+        trial.result.value(self.part, metric).filter(|v| v.is_finite())
+    }
+
+    /// The values of one metric, in the order of the trials, leaving out what is not finite.
+    pub(crate) fn values(&self, metric: Metric) -> Vec<f64> {
+        self.trials.iter().filter_map(|trial| self.value(trial, metric)).collect()
+    }
+
+    /// Their logarithms, where there are any.
+    pub(crate) fn logs(&self, metric: Metric) -> Vec<f64> {
+        let logs = self.values(metric).into_iter().map(f64::ln);
+        logs.filter(|log| log.is_finite()).collect()
+    }
+
+    /// Every metric that any of them has, in the order of tables.
+    pub(crate) fn metrics(&self) -> Vec<Metric> {
+        let parts = self.trials.iter().filter_map(|trial| trial.result.part(self.part));
+        let all: HashSet<Metric> = parts.flat_map(|part| part.quantities.keys().copied()).collect();
+        let mut all: Vec<_> = all.into_iter().collect();
+        all.sort();
+        all
+    }
 }
 
-/// ln(B/A) of one metric for every pair that has it on both sides as a positive number. Not for CPU
-/// time, where a value that is not positive is as good as any other.
-pub(crate) fn log_ratios(pairs: &[(&Trial, &Trial)], metric: Metric) -> Vec<f64> {
-    let ratio = |(a, b): &(&Trial, &Trial)| {
-        let ratio = value(b, metric)?.ln() - value(a, metric)?.ln();
-        ratio.is_finite().then_some(ratio)
-    };
-    pairs.iter().filter_map(ratio).collect()
-}
+impl Pairs<'_> {
+    fn trials(&self) -> impl Iterator<Item = (&Trial, &Trial)> {
+        self.a.trials.iter().copied().zip(self.b.trials.iter().copied())
+    }
 
-/// Every metric that any of these trials has.
-pub(crate) fn metrics<'a>(trials: impl IntoIterator<Item = &'a Trial>) -> Vec<Metric> {
-    let all: HashSet<Metric> =
-        trials.into_iter().flat_map(|trial| trial.result.quantities.keys().copied()).collect();
-    let mut all: Vec<_> = all.into_iter().collect();
-    all.sort();
-    all
-}
+    /// The values of one metric on both sides, of every pair that has it on both.
+    pub(crate) fn both(&self, metric: Metric) -> (Vec<f64>, Vec<f64>) {
+        let value = |(a, b)| Some((self.a.value(a, metric)?, self.b.value(b, metric)?));
+        self.trials().filter_map(value).unzip()
+    }
 
-/// The workloads of the plan in its order, then any others that have trials.
-pub(crate) fn workloads(study: &Study) -> Vec<Workload> {
-    let mut seen = HashSet::new();
-    let planned = study.plan.workloads.iter();
-    let done = study.trials.iter().map(|trial| &trial.cell.workload);
-    planned.chain(done).filter(|w| seen.insert(*w)).cloned().collect()
+    /// ln(B/A) of one metric for every pair that has it on both sides as a positive number. Not for
+    /// CPU time, where a value that is not positive is as good as any other.
+    pub(crate) fn log_ratios(&self, metric: Metric) -> Vec<f64> {
+        let ratio = |(a, b)| {
+            let ratio = self.b.value(b, metric)?.ln() - self.a.value(a, metric)?.ln();
+            ratio.is_finite().then_some(ratio)
+        };
+        self.trials().filter_map(ratio).collect()
+    }
 }
 
 /// Whether the figures are another tool's: single runs in an unknown order, without blocks, about
-/// which no interval can be reckoned.
+/// which no interval can be given.
 pub(crate) fn is_imported(study: &Study) -> bool {
     matches!(study.origin, Origin::Imported { .. })
 }
 
-/// Number of targets: what the plan names, or, where an import names none, what facts there are.
-pub(crate) fn targets(study: &Study) -> usize {
-    study.plan.targets.len().max(study.targets.len())
+/// Number of subjects: what the plan names, or, where an import names none, what facts there are.
+pub(crate) fn subjects(study: &Study) -> usize {
+    study.plan.subjects.len().max(study.subjects.len())
 }

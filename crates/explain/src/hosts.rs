@@ -1,7 +1,7 @@
 //! Where the CPU time of every watched host went, and what an operation cost it.
 
 use crate::gather::Gathered;
-use plimsoll_model::{CpuTimes, HostLoad, Study, Trial, Workload};
+use plimsoll_model::{Cell, CpuTimes, HostLoad, HostName, Study, Trial};
 use plimsoll_stats::interval::{Interval, t_interval};
 
 /// One trial tells nothing of how the idle baseline varies. What it cost is above idle if it is more
@@ -14,24 +14,22 @@ const TICKS_SECONDS: f64 = 0.02;
 pub struct HostFindings {
     /// Its name in the study.
     pub host: String,
-    /// A row for each workload and target it took part in: all of the client's, those of the
-    /// targets that a server serves.
+    /// A row for each cell it took part in: all of the client's, those of the subjects that a server
+    /// serves.
     pub work: Vec<HostWork>,
-    /// Share of one core that watching took over there; `None` where that is not known.
+    /// Share of one core that watching took on the host; `None` where that is not known.
     pub watching: Option<f64>,
     /// Cores that were busy on average by the kernel's accounting, and that tasks ran on by the
     /// scheduler's own clock; `None` where the latter cannot be read.
     pub seen_and_ran: Option<(f64, f64)>,
 }
 
-/// What one workload on one target was for a host. Complete trials together, warm-up and final
+/// What the trials of one cell were for a host. Complete trials together, warm-up and final
 /// flush included.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostWork {
-    /// What was done.
-    pub workload: Workload,
-    /// Index of the target.
-    pub target: usize,
+    /// Which.
+    pub cell: Cell,
     /// Trials it is from.
     pub trials: usize,
     /// Shares (0..1) of the time of all its cores by class.
@@ -53,30 +51,31 @@ pub struct HostWork {
 }
 
 /// Every host that has loads, in the order of their first appearance.
-pub(crate) fn hosts(
-    study: &Study,
-    gathered: &Gathered<'_>,
-    workloads: &[Workload],
-) -> Vec<HostFindings> {
+pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings> {
     let mut names: Vec<&str> = Vec::new();
     for load in study.trials.iter().flat_map(|trial| &trial.loads) {
         if !names.contains(&load.host.as_str()) {
             names.push(&load.host);
         }
     }
-    let client = study.plan.client().to_string();
+    let clients: Vec<String> = study.plan.clients.iter().map(ToString::to_string).collect();
+    let is_client = |host: &str| match clients.as_slice() {
+        [] => host == HostName::Local.to_string(),
+        clients => clients.iter().any(|client| client == host),
+    };
     let of = |host: &str| {
-        let takes_part = |target: usize| {
+        let takes_part = |subject: u16| {
             let mut servers = study.plan.hosts.iter().filter(|server| server.is(host)).peekable();
-            host == client || servers.peek().is_none() || servers.any(|s| s.serves(target))
+            is_client(host)
+                || servers.peek().is_none()
+                || servers.any(|s| s.serves(usize::from(subject)))
         };
-        let cells = workloads.iter().flat_map(|workload| {
-            let targets = gathered.targets(workload).iter();
-            targets.filter(|target| takes_part(**target)).map(move |target| (workload, *target))
-        });
-        let confidence = study.plan.confidence;
-        let work =
-            cells.filter_map(|(w, target)| work(&gathered.complete(target, w), host, confidence));
+        let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
+        let cells = workloads.flat_map(|workload| gathered.cells(workload));
+        let confidence = study.plan.design.confidence;
+        let work = cells
+            .filter(|cell| takes_part(cell.subject))
+            .filter_map(|cell| work(&gathered.complete(cell), host, confidence));
         let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
         HostFindings {
             host: host.to_owned(),
@@ -112,9 +111,9 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
     for (trial, load) in &loads {
         cpu = cpu + load.cpu;
         caused = caused.zip(caused_by_class(load)).map(|(sum, more)| sum + more);
-        let moved = trial.result.series.totals();
-        operations += u128::from(moved.0);
-        bytes += u128::from(moved.1);
+        let moved = trial.result.moved();
+        operations += u128::from(moved.operations);
+        bytes += u128::from(moved.bytes);
         busiest += load.cores_busy.iter().copied().fold(0.0, f64::max) / loads.len() as f64;
     }
     let per = |count: u128| caused.filter(|_| count > 0).map(|cpu| cpu * (1.0 / count as f64));
@@ -124,8 +123,8 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
             costs.map(|(trial, load)| load.caused().0 / count(trial) as f64).collect();
         t_interval(&costs, confidence)
     };
-    let operation_interval = interval(|trial| trial.result.series.totals().0);
-    let byte_interval = interval(|trial| trial.result.series.totals().1);
+    let operation_interval = interval(|trial| trial.result.moved().operations);
+    let byte_interval = interval(|trial| trial.result.moved().bytes);
     let above_idle = match operation_interval {
         Some(interval) => interval.low > 0.0,
         None => loads.iter().all(|(_, load)| {
@@ -135,8 +134,7 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
     };
     let total = cpu.total();
     (total > 0.0 && total.is_finite()).then(|| HostWork {
-        workload: first.cell.workload.clone(),
-        target: first.cell.target,
+        cell: first.cell,
         trials: loads.len(),
         shares: cpu * (1.0 / total),
         busiest_core: busiest,

@@ -1,9 +1,9 @@
-//! What a study says: figures with their intervals, ratios between targets and verdicts on them,
-//! reckoned from recorded values alone, so that an old study can be read again at any time. The
-//! stop rule and the reports use the same reckoning.
+//! What a study says: figures with their intervals, ratios between subjects and settings and verdicts
+//! on them, computed from recorded values alone, so that an old study can be read again at any time.
+//! The stop rule and the reports use the same computation.
 //!
 //! Only complete trials count, each as one value per metric. Ratios are taken within a block and
-//! reckoned with on the log scale; a block counts for a pair where both of its trials are complete.
+//! averaged on the log scale; a block counts for a pair where both of its trials are complete.
 #![forbid(unsafe_code)]
 
 mod across;
@@ -15,8 +15,8 @@ mod needed;
 mod pair;
 
 pub use across::{Across, Counterpart, across};
-pub use findings::{Findings, TargetFindings, WorkloadFindings, findings};
+pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings};
 pub use hosts::{HostFindings, HostWork};
 pub use level::{Level, Scale};
-pub use needed::{Needed, blocks_needed};
+pub use needed::blocks_needed;
 pub use pair::{Claim, Pair, Ratio};

@@ -1,41 +1,37 @@
 //! How many blocks the stop rule asks for.
 
-use crate::gather::{self, Gathered};
-use crate::pair::{Reckoning, THROUGHPUT};
-use plimsoll_model::{Rule, Study, Workload};
-
-/// Blocks that the stop rule asks for under one workload.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Needed {
-    /// Which.
-    pub workload: Workload,
-    /// Blocks in all; `None` where it cannot be told, because no comparison has its pilot complete.
-    pub blocks: Option<u64>,
-}
+use crate::gather::Gathered;
+use crate::pair::Rules;
+use plimsoll_model::{Cell, Contrast, Rule, Study};
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all: the
-/// most that any comparison asks for, or with a single target what its level asks for. Under
+/// most that any of its claims asks for, or where nothing is compared what its level asks for. Under
 /// Stein's rule only the pilot decides, so the answer does not change once the pilot is complete.
-/// Comparisons that lack a complete pilot (a target that fails) do not count.
-pub fn blocks_needed(study: &Study) -> Vec<Needed> {
+/// `None` where it cannot be told, because no comparison has its pilot complete: comparisons that lack
+/// it (a subject that fails) do not count.
+pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
     let gathered = Gathered::new(study);
-    let targets = gather::targets(study);
-    let reckoning = Reckoning::new(study, targets);
-    let blocks = |workload: &Workload| match (study.plan.rule, reckoning.stein()) {
-        (Rule::Fixed { blocks }, _) => Some(u64::from(blocks)),
-        (_, None) => None,
-        (_, Some(stein)) if targets == 1 => {
-            let values = gather::values(&gathered.complete(0, workload), THROUGHPUT);
-            let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
-            stein.blocks_needed(&logs)
-        }
-        (_, Some(stein)) => (1..targets)
-            .filter_map(|target| {
-                let pairs = gathered.pairs(0, target, workload);
-                stein.blocks_needed(&gather::log_ratios(&pairs, THROUGHPUT))
-            })
-            .max(),
-    };
-    let workloads = study.plan.workloads.iter();
-    workloads.map(|w| Needed { workload: w.clone(), blocks: blocks(w) }).collect()
+    let rules = Rules::new(study);
+    let contrasts = &study.plan.contrasts;
+    (0..)
+        .zip(&study.plan.workloads)
+        .map(|(workload, what)| match (study.plan.design.rule, rules.stein()) {
+            (Rule::Fixed { blocks }, _) => Some(u64::from(blocks)),
+            (_, None) => None,
+            (_, Some(stein)) if contrasts.is_empty() => {
+                let metric = what.main()?.job.headline();
+                let cell = Cell { workload, ..Cell::default() };
+                let values = gathered.results(cell, what.headline_part()).values(metric);
+                let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
+                stein.blocks_needed(&logs)
+            }
+            (_, Some(stein)) => {
+                let claims = contrasts.iter().filter(|c| c.claim && c.of.cell.workload == workload);
+                let needed = |Contrast { of, against, .. }: &Contrast| {
+                    stein.blocks_needed(&gathered.pairs(*of, *against).log_ratios(of.metric))
+                };
+                claims.filter_map(needed).max()
+            }
+        })
+        .collect()
 }

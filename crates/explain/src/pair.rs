@@ -1,7 +1,7 @@
-//! One target against the first, under one workload.
+//! Two figures of a study against each other, block by block.
 
-use crate::gather::{self, Gathered};
-use plimsoll_model::{Measure, Metric, Rule, Study, Trial, Workload};
+use crate::gather::{self, Gathered, Pairs, Results};
+use plimsoll_model::{Contrast, Metric, Rule, Study};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, ratio_interval, t_interval};
@@ -9,9 +9,6 @@ use plimsoll_stats::sign_flip;
 use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
 use std::collections::BTreeMap;
-
-/// The metric that verdicts are about.
-pub(crate) const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
 
 /// A ratio B/A of one metric, without a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,23 +51,19 @@ impl Ratio {
     }
 
     /// B's mean over A's, of runs that are not paired, without an interval.
-    pub(crate) fn of_runs(a: &[&Trial], b: &[&Trial], metric: Metric) -> Option<Ratio> {
+    pub(crate) fn of_runs(a: &Results<'_>, b: &Results<'_>, metric: Metric) -> Option<Ratio> {
         if metric.measure.is_cpu() {
-            let (a, b) = (gather::values(a, metric), gather::values(b, metric));
+            let (a, b) = (a.values(metric), b.values(metric));
             let ratio = Ratio::of_costs((&a, &b), None, f64::NAN)?;
             return Some(Ratio { blocks: a.len() + b.len(), ..ratio });
         }
-        let logs = |runs| -> Vec<f64> {
-            let values = gather::values(runs, metric).into_iter();
-            values.map(f64::ln).filter(|v| v.is_finite()).collect()
-        };
-        let (a, b) = (logs(a), logs(b));
+        let (a, b) = (a.logs(metric), b.logs(metric));
         let ratio = Ratio::new(&[mean(&b)? - mean(&a)?], None)?;
         Some(Ratio { blocks: a.len() + b.len(), ..ratio })
     }
 }
 
-/// What is claimed about throughput.
+/// What is claimed about the figure of a contrast.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Claim {
     /// The ratio B/A; its interval holds simultaneously with those of the family.
@@ -83,70 +76,61 @@ pub struct Claim {
     pub more_blocks: Option<u64>,
 }
 
-/// Target B against target A under one workload.
+/// One contrast of the plan: B, what it is of, against A, the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
-    /// Index of target A, the baseline.
-    pub a: usize,
-    /// Index of target B.
-    pub b: usize,
+    /// What is compared with what.
+    pub contrast: Contrast,
     /// Blocks in which both trials are complete.
     pub blocks: usize,
     /// Ratio B/A of every metric that both have, each at the plan's confidence by itself.
     pub ratios: BTreeMap<Metric, Ratio>,
-    /// The verdict on throughput; `None` where no block has both.
+    /// The verdict on the contrast's metric; `None` where no block has both, or none is wanted.
     pub claim: Option<Claim>,
 }
 
 impl Pair {
-    pub(crate) fn new(
-        gathered: &Gathered<'_>,
-        (a, b): (usize, usize),
-        workload: &Workload,
-        reckoning: &Reckoning,
-    ) -> Pair {
-        if reckoning.imported {
-            return Pair::of_single_runs(gathered, (a, b), workload);
+    pub(crate) fn new(gathered: &Gathered<'_>, contrast: Contrast, rules: &Rules) -> Pair {
+        if rules.imported {
+            return Pair::of_single_runs(gathered, contrast);
         }
-        let pairs = gathered.pairs(a, b, workload);
-        let trials = pairs.iter().map(|pair| pair.0);
-        let ratios = gather::metrics(trials).into_iter().filter_map(|metric| {
+        let pairs = gathered.pairs(contrast.of, contrast.against);
+        let ratios = pairs.a.metrics().into_iter().filter_map(|metric| {
             if metric.measure.is_cpu() {
-                let (a, b) = gather::both(&pairs, metric);
-                let quotient = fieller::paired(&a, &b, reckoning.confidence);
-                let ratio = Ratio::of_costs((&a, &b), quotient, reckoning.confidence);
+                let (a, b) = pairs.both(metric);
+                let quotient = fieller::paired(&a, &b, rules.confidence);
+                let ratio = Ratio::of_costs((&a, &b), quotient, rules.confidence);
                 return Some((metric, ratio?));
             }
-            let logs = gather::log_ratios(&pairs, metric);
-            let interval = ratio_interval(&logs, reckoning.confidence);
+            let logs = pairs.log_ratios(metric);
+            let interval = ratio_interval(&logs, rules.confidence);
             Some((metric, Ratio::new(&logs, interval)?))
         });
         let ratios = ratios.collect();
-        Pair { a, b, blocks: pairs.len(), ratios, claim: reckoning.claim(&pairs) }
+        let claim = contrast.claim.then(|| rules.claim(&pairs, contrast.of.metric)).flatten();
+        Pair { contrast, blocks: pairs.a.len(), ratios, claim }
     }
 
     /// Imports have no blocks: the ratio of the means of the runs, without an interval.
-    fn of_single_runs(
-        gathered: &Gathered<'_>,
-        (a, b): (usize, usize),
-        workload: &Workload,
-    ) -> Pair {
-        let runs = (gathered.complete(a, workload), gathered.complete(b, workload));
-        let ratio = |metric| Ratio::of_runs(&runs.0, &runs.1, metric);
-        let metrics = gather::metrics(runs.0.iter().copied()).into_iter();
+    fn of_single_runs(gathered: &Gathered<'_>, contrast: Contrast) -> Pair {
+        let Contrast { of, against, claim } = contrast;
+        let a = gathered.results(against.cell, against.part);
+        let b = gathered.results(of.cell, of.part);
+        let ratio = |metric| Ratio::of_runs(&a, &b, metric);
+        let metrics = a.metrics().into_iter();
         let ratios = metrics.filter_map(|metric| Some((metric, ratio(metric)?))).collect();
-        let claim = ratio(THROUGHPUT).map(|ratio| Claim {
+        let claim = ratio(of.metric).filter(|_| claim).map(|ratio| Claim {
             ratio,
             verdict: None,
             sign_flip_p: None,
             more_blocks: None,
         });
-        Pair { a, b, blocks: 0, ratios, claim }
+        Pair { contrast, blocks: 0, ratios, claim }
     }
 }
 
-/// How the intervals of a study are reckoned, from its plan alone.
-pub(crate) struct Reckoning {
+/// How the intervals of a study are made, from its plan alone.
+pub(crate) struct Rules {
     rule: Rule,
     margin: f64,
     seed: u64,
@@ -158,20 +142,19 @@ pub(crate) struct Reckoning {
     pub(crate) imported: bool,
 }
 
-impl Reckoning {
-    /// The family is the throughput of every workload, for every target after the first.
-    pub(crate) fn new(study: &Study, targets: usize) -> Reckoning {
-        let plan = &study.plan;
-        let comparisons = plan.workloads.len().saturating_mul(targets.saturating_sub(1));
-        Reckoning {
+impl Rules {
+    /// The family is every contrast with a claim; without any, the level of every workload.
+    pub(crate) fn new(study: &Study) -> Rules {
+        let design = &study.plan.design;
+        let claims = study.plan.contrasts.iter().filter(|contrast| contrast.claim).count();
+        Rules {
             imported: gather::is_imported(study),
-            rule: plan.rule,
-            margin: plan.margin,
-            seed: plan.seed,
-            confidence: plan.confidence,
+            rule: design.rule,
+            margin: design.margin,
+            seed: design.seed,
+            confidence: design.confidence,
             // A confidence outside (0, 1) stays what it is, and gives no intervals.
-            family_confidence: adjusted_confidence(plan.confidence, comparisons)
-                .unwrap_or(f64::NAN),
+            family_confidence: adjusted_confidence(design.confidence, claims).unwrap_or(f64::NAN),
         }
     }
 
@@ -195,8 +178,8 @@ impl Reckoning {
         }
     }
 
-    fn claim(&self, pairs: &[(&Trial, &Trial)]) -> Option<Claim> {
-        let logs = gather::log_ratios(pairs, THROUGHPUT);
+    fn claim(&self, pairs: &Pairs<'_>, metric: Metric) -> Option<Claim> {
+        let logs = pairs.log_ratios(metric);
         let interval = self.family_interval(&logs).and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
         let verdict = interval.and_then(|i| Verdict::on(i, self.margin));

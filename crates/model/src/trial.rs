@@ -2,8 +2,8 @@
 //! one number per metric.
 
 use crate::{
-    Cell, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats, Series,
-    Workload,
+    Cell, Count, Failure, Flag, HostLoad, ImportedRun, Metric, MountAccount, OpKind, OpStats,
+    Series, Workload,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -33,9 +33,11 @@ pub struct PointSpec {
 pub struct PointResult {
     /// How it ended.
     pub outcome: Outcome,
-    /// A result for each part of the workload, in its order; then, where several clients do the same
-    /// job, one for all together. Empty where nothing was measured.
+    /// A result for each part of the workload, in its order. Empty where nothing was measured.
     pub parts: Vec<PartResult>,
+    /// All parts together, where several clients do the same job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub together: Option<PartResult>,
     /// What is odd about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<Flag>,
@@ -57,12 +59,27 @@ pub struct PartResult {
 impl PointResult {
     /// A point without a figure.
     pub fn empty(outcome: Outcome) -> Self {
-        PointResult { outcome, parts: Vec::new(), flags: Vec::new() }
+        PointResult { outcome, parts: Vec::new(), together: None, flags: Vec::new() }
+    }
+
+    /// The result of one part; of all together, that follows the last one (see
+    /// [`Workload::together`]).
+    pub fn part(&self, part: u16) -> Option<&PartResult> {
+        let together = || self.together.as_ref().filter(|_| usize::from(part) == self.parts.len());
+        self.parts.get(usize::from(part)).or_else(together)
     }
 
     /// One number of one part.
     pub fn value(&self, part: u16, metric: Metric) -> Option<f64> {
-        self.parts.get(usize::from(part))?.quantities.get(&metric).copied()
+        self.part(part)?.quantities.get(&metric).copied()
+    }
+
+    /// Everything that completed, of all parts, warm-up included.
+    pub fn moved(&self) -> Count {
+        self.parts.iter().fold(Count::default(), |mut all, part| {
+            all.add(part.series.total());
+            all
+        })
     }
 
     /// The first part's result.
