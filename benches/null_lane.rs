@@ -8,7 +8,7 @@ mod trials;
 use plimsoll_load::{NullShare, SystemClock};
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
-    Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, TrialResult, Workload,
+    Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, PointResult, Workload,
 };
 use std::error::Error;
 use std::num::NonZeroU16;
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..TRIALS {
             let result = trials.run(&workload, SECONDS)?;
             check_books(&result)?;
-            costs.push(result.quantities[&Metric::all(Measure::ClientCpuPerOp)] * 1e9);
+            costs.push(result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)] * 1e9);
         }
         costs.sort_by(f64::total_cmp);
         let (least, median) = (costs[0], costs[TRIALS / 2]);
@@ -72,10 +72,10 @@ fn clock_read() -> f64 {
 }
 
 /// Operations counted, operations in the histogram, and the rate times the time are one number.
-fn check_books(result: &TrialResult) -> Result<(), String> {
-    let reads = &result.ops[&OpKind::Read];
+fn check_books(result: &PointResult) -> Result<(), String> {
+    let reads = &result.ops[&OpKind::READ];
     let in_histogram = reads.client_latency.histogram.as_ref().map_or(0, |h| h.count());
-    let by_rate = result.quantities[&Metric::all(Measure::Iops)] * SECONDS * (1.0 - WARM_UP);
+    let by_rate = result.quantities[&Metric::all(Measure::IOPS)] * SECONDS * (1.0 - WARM_UP);
     if reads.count == 0
         || in_histogram != reads.count
         || (by_rate - reads.count as f64).abs() > 1e-6 * by_rate

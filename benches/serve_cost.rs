@@ -16,7 +16,7 @@ use plimsoll_live::{Header, News, Told};
 use plimsoll_load::NullShare;
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
-    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, TrialResult, Workload,
+    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, PointResult, Workload,
 };
 use plimsoll_study::Progress;
 use std::error::Error;
@@ -144,8 +144,8 @@ fn cpu_of_this_thread() -> f64 {
         .map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 * 1e-9)
 }
 
-fn rate(result: &TrialResult) -> Result<f64, Box<dyn Error>> {
-    let rate = result.quantities.get(&Metric::all(Measure::Throughput));
+fn rate(result: &PointResult) -> Result<f64, Box<dyn Error>> {
+    let rate = result.quantities.get(&Metric::all(Measure::THROUGHPUT));
     rate.copied().ok_or_else(|| "a trial without a figure".into())
 }
 

@@ -209,7 +209,7 @@ fn corrupt_and_misplaced_content_is_found_and_told_apart() {
         data.write_all_at(&page, 1 << 20).unwrap();
         let ran = ended(child).expect(1);
         let study = program.latest();
-        let errors = &study.trials[0].result.ops[&OpKind::Read].errors;
+        let errors = &study.trials[0].result.ops[&OpKind::READ].errors;
         assert_eq!(errors.len(), 1, "{errors:?}");
         let (kind, count) = errors.first_key_value().unwrap();
         assert!(kind.to_string().contains(word) && *count > 0, "{errors:?}");

@@ -125,7 +125,7 @@ fn is_watched(trial: &Trial, host: &str) {
     assert_eq!(trial.result.outcome, Outcome::Complete);
     let (operations, bytes) = trial.result.series.totals();
     for (measure, count) in
-        [(Measure::ServerCpuPerOp, operations), (Measure::ServerCpuPerByte, bytes)]
+        [(Measure::SERVER_CPU_PER_OP, operations), (Measure::SERVER_CPU_PER_BYTE, bytes)]
     {
         let figure = trial.result.quantities[&Metric::all(measure)];
         let by_hand = load.caused().0 / count as f64;
@@ -143,7 +143,7 @@ fn a_host_of_one_target_over_dropbear() {
     let words = ["check", &url, plain.path().to_str().unwrap(), "--host", &host];
     program.run(&[&words[..], &SHORT[..]].concat()).expect(0);
     let study = program.latest();
-    let per_op = Metric::all(Measure::ServerCpuPerOp);
+    let per_op = Metric::all(Measure::SERVER_CPU_PER_OP);
     for trial in &study.trials {
         assert!(load(trial, &router.url()).is_some(), "it is watched all the time");
         let charged = trial.result.quantities.contains_key(&per_op);
@@ -257,7 +257,7 @@ fn this_machine_as_the_server() {
     assert_eq!(study.hosts.len(), 1, "it is watched anyway");
     assert!(study.flags.contains(&Flag::SameMachine { host: "local".into() }));
     let per_op = |measure| study.trials[0].result.quantities[&Metric::all(measure)];
-    assert_eq!(per_op(Measure::ServerCpuPerOp), per_op(Measure::MachineCpuPerOp));
+    assert_eq!(per_op(Measure::SERVER_CPU_PER_OP), per_op(Measure::MACHINE_CPU_PER_OP));
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn names(study: &Study) -> BTreeSet<Metric> {
 }
 
 const QUANTILES: [(Measure, &str); 2] =
-    [(Measure::LatencyP50, "0.5"), (Measure::LatencyP99, "0.99")];
+    [(Measure::LATENCY_P50, "0.5"), (Measure::LATENCY_P99, "0.99")];
 
 /// Each trial has the quantiles that the latencies of its operations have, and no others.
 #[track_caller]
@@ -69,7 +69,7 @@ fn assert_quantiles(study: &Study) {
                 // Both halves together have what either has, and may have more.
                 both => assert!(there(Side::All) || !both.iter().any(has), "{trial:?}"),
             }
-            for (side, kind) in [(Side::Read, OpKind::Read), (Side::Write, OpKind::Write)] {
+            for (side, kind) in [(Side::Read, OpKind::READ), (Side::Write, OpKind::WRITE)] {
                 let half = trial.result.ops.get(&kind).filter(|_| ops.len() > 1);
                 assert_eq!(there(side), half.as_ref().is_some_and(has), "{measure:?}: {trial:?}");
             }
@@ -100,7 +100,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let per_op = |study: &Study, measure| {
         study.trials.iter().all(|t| t.result.quantities.contains_key(&Metric::all(measure)))
     };
-    assert!(per_op(&there, Measure::ClientCpuPerOp) && per_op(&there, Measure::MachineCpuPerOp));
+    assert!(per_op(&there, Measure::CLIENT_CPU_PER_OP) && per_op(&there, Measure::MACHINE_CPU_PER_OP));
     assert_eq!(there.plan.on.as_ref().map(ToString::to_string), Some(sshd.url()));
     assert_eq!(here.plan.on, None);
     let facts: Vec<&str> = there.hosts.iter().map(|host| host.name.as_str()).collect();

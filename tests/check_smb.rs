@@ -96,7 +96,7 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
         assert!(workload.pattern.reads() && !workload.pattern.writes());
         let unit = workload.block.0 * 4;
         assert_eq!(workload.size.0, ((9 << 20) + 12_345) / unit * unit, "as much as there is");
-        let reads = &trial.result.ops[&plimsoll_model::OpKind::Read];
+        let reads = &trial.result.ops[&plimsoll_model::OpKind::READ];
         assert!(reads.count > 0 && reads.errors.is_empty(), "{reads:?}");
         assert_eq!(reads.bytes, reads.count * workload.block.0);
     }

@@ -66,7 +66,7 @@ fn assert_carried(study: &Study, host: &str, blocks: usize, most_bits_per_second
     let cells = study.targets.len() * study.plan.workloads.len();
     assert_eq!(study.trials.len(), cells * blocks, "every variant in every block");
     for trial in &study.trials {
-        let rate = trial.result.quantities[&Metric::all(Measure::Throughput)] * 8.0;
+        let rate = trial.result.quantities[&Metric::all(Measure::THROUGHPUT)] * 8.0;
         assert!(rate < most_bits_per_second, "{rate} bit/s in trial {}", trial.number);
     }
 }
@@ -126,7 +126,7 @@ fn a_router_with_rules_and_one_without() {
     let (_, counted) = out.rsplit_once(" bytes ").expect("a counter");
     let counted: u64 = counted.split(' ').next().unwrap().parse().unwrap();
     let through = study.trials.iter().filter(|trial| trial.cell.target == 1);
-    let read: u64 = through.map(|trial| trial.result.ops[&OpKind::Read].bytes).sum();
+    let read: u64 = through.map(|trial| trial.result.ops[&OpKind::READ].bytes).sum();
     assert!(counted > read, "{counted} bytes counted, {read} read");
     assert!(out.ends_with("no rules\n"), "{out}");
 }

@@ -128,7 +128,7 @@ fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &
     assert_eq!(trial.result.ops.len(), steps.len());
     for (kind, steps) in steps {
         let (name, side) = match kind {
-            OpKind::Read => ("read", Side::Read),
+            OpKind::READ => ("read", Side::Read),
             _ => ("write", Side::Write),
         };
         let truth = Truth(&job[name]);
@@ -138,16 +138,16 @@ fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &
         assert_eq!(stats.count as f64, truth.number("total_ios"));
         near("bytes", stats.bytes as f64, truth.number("io_bytes"), byte_step);
         let seconds = truth.number("runtime") / 1e3;
-        near("IOPS", quantity(Measure::Iops), truth.number("iops"), 1e-6);
-        let bandwidth = quantity(Measure::Throughput);
+        near("IOPS", quantity(Measure::IOPS), truth.number("iops"), 1e-6);
+        let bandwidth = quantity(Measure::THROUGHPUT);
         // fio cuts its own off to whole bytes.
         near("bandwidth", bandwidth, truth.number("bw_bytes"), 1.0 + byte_step / seconds);
         truth.latency(&stats.client_latency, "clat_ns", *steps, true);
-        near("mean", quantity(Measure::LatencyMean), stats.client_latency.mean_seconds, 0.0);
+        near("mean", quantity(Measure::LATENCY_MEAN), stats.client_latency.mean_seconds, 0.0);
         // A figure exactly where 20 operations lie beyond it (method, section 5); what fio printed
         // is kept in any case.
         let p99 = stats.client_latency.quantiles_seconds["0.99"];
-        let figure = trial.result.quantities.get(&Metric::of(side, Measure::LatencyP99));
+        let figure = trial.result.quantities.get(&Metric::of(side, Measure::LATENCY_P99));
         assert_eq!(figure.is_some(), stats.count >= 2000, "{} operations", stats.count);
         if let Some(figure) = figure {
             near("p99", *figure, p99, 0.0);
@@ -176,7 +176,7 @@ fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &
     let told = truth.number("job_runtime") / 1e3;
     let of_all = if percent_step < 1e-9 { told } else { f64::from(JOBS) * run.runtime_seconds };
     near("user seconds", user, cpu.user_percent / 100.0 * of_all, 1e-9);
-    let per_operation = trial.result.quantities[&Metric::all(Measure::ClientCpuPerOp)];
+    let per_operation = trial.result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)];
     near("CPU an operation", per_operation, (user + system) / operations, 1e-12);
     for (level, percent) in job["iodepth_level"].as_object().unwrap() {
         near(level, run.depth_shares[level] * 100.0, percent.as_f64().unwrap(), 0.051);
@@ -205,7 +205,7 @@ fn every_figure_of_every_form_is_fios_own() {
         let all = fio(directory.path(), rw, more);
         let Forms { json, text, terse } = apart(&all);
         let kinds: Vec<OpKind> =
-            [(OpKind::Read, pattern.reads()), (OpKind::Write, pattern.writes())]
+            [(OpKind::READ, pattern.reads()), (OpKind::WRITE, pattern.writes())]
                 .into_iter()
                 .filter_map(|(kind, there)| there.then_some(kind))
                 .collect();

@@ -2,7 +2,7 @@
 //! idle baseline before them and the store behind them.
 
 use plimsoll_load::{Share, SystemClock};
-use plimsoll_model::{Event, Failure, Outcome, StudyId, TrialResult, TrialSpec, Workload};
+use plimsoll_model::{Event, Failure, Outcome, StudyId, PointResult, PointSpec, Workload};
 use plimsoll_runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,7 +32,7 @@ impl Trials {
 
     /// One trial of `seconds`, warm-up included. The written file is laid out in the first one
     /// that writes and stays.
-    pub fn run(&mut self, workload: &Workload, seconds: f64) -> Result<TrialResult, Failure> {
+    pub fn run(&mut self, workload: &Workload, seconds: f64) -> Result<PointResult, Failure> {
         self.run_watched(workload, seconds, &mut |_| {})
     }
 
@@ -42,9 +42,9 @@ impl Trials {
         workload: &Workload,
         seconds: f64,
         events: &mut dyn FnMut(Event),
-    ) -> Result<TrialResult, Failure> {
+    ) -> Result<PointResult, Failure> {
         self.number += 1;
-        let spec = TrialSpec {
+        let spec = PointSpec {
             number: self.number,
             target: 0,
             workload: workload.clone(),

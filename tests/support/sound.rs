@@ -19,11 +19,11 @@ pub fn assert_sound(study: &Study) {
         assert_eq!(result.outcome, Outcome::Complete, "trial {}", trial.number);
         let workload = &trial.cell.workload;
         let get = |side, measure| result.quantities.get(&Metric::of(side, measure)).copied();
-        let iops = get(Side::All, Measure::Iops).expect("a rate");
-        let throughput = get(Side::All, Measure::Throughput).expect("a throughput");
+        let iops = get(Side::All, Measure::IOPS).expect("a rate");
+        let throughput = get(Side::All, Measure::THROUGHPUT).expect("a throughput");
         assert!(iops > 0.0);
         assert!((throughput / (iops * workload.block.0 as f64) - 1.0).abs() < 1e-6);
-        for (kind, reads, writes) in [(OpKind::Read, true, false), (OpKind::Write, false, true)] {
+        for (kind, reads, writes) in [(OpKind::READ, true, false), (OpKind::WRITE, false, true)] {
             let expected =
                 (reads && workload.pattern.reads()) || (writes && workload.pattern.writes());
             let stats = result.ops.get(&kind);

@@ -131,21 +131,26 @@ fn subject_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
 
 /// The workloads that correspond to each other: the same, or the only ones of a kind.
 fn workload_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
-    let numbered = |study: &Study| -> Vec<(u16, String, Workload)> {
-        let kind = |w: &Workload| w.main().map_or_else(String::new, |p| p.job.kind().to_owned());
-        (0..).zip(&study.plan.workloads).map(|(n, w)| (n, kind(w), w.clone())).collect()
+    let exactly = |w: &Workload| format!("{:?}", (&w.parts, &w.steps));
+    let kind = |w: &Workload| w.main().map(|part| part.job.kind());
+    let (mut same, mut of_kind) = (HashMap::new(), HashMap::<_, (Vec<u16>, Vec<u16>)>::new());
+    for (number, workload) in (0..).zip(&b.plan.workloads) {
+        same.entry(exactly(workload)).or_insert(number);
+        of_kind.entry(kind(workload)).or_default().1.push(number);
+    }
+    for (number, workload) in (0..).zip(&a.plan.workloads) {
+        of_kind.entry(kind(workload)).or_default().0.push(number);
+    }
+    let counterpart = |(number, workload): (u16, &Workload)| {
+        if let Some(same) = same.get(&exactly(workload)) {
+            return Some((number, *same));
+        }
+        match of_kind.get(&kind(workload)) {
+            Some((of_a, of_b)) if of_a.len() == 1 && of_b.len() == 1 => Some((number, of_b[0])),
+            _ => None,
+        }
     };
-    let (in_a, in_b) = (numbered(a), numbered(b));
-    let only = |of: &[(u16, String, Workload)], kind: &str| {
-        let mut same = of.iter().filter(|w| w.1 == kind).map(|w| w.0);
-        same.next().filter(|_| same.next().is_none())
-    };
-    let counterpart = |(number, kind, workload): &(u16, String, Workload)| {
-        let same = in_b.iter().find(|w| w.2.parts == workload.parts).map(|w| w.0);
-        let alone = || only(&in_a, kind).and_then(|_| only(&in_b, kind));
-        Some((*number, same.or_else(alone)?))
-    };
-    in_a.iter().filter_map(counterpart).collect()
+    (0..).zip(&a.plan.workloads).filter_map(counterpart).collect()
 }
 
 /// The settings that correspond to each other: those with the same levels of the same factors.

@@ -1,12 +1,11 @@
-//! The reckoning, against the formulas of `stats` on numbers chosen by hand.
+//! The findings, against the formulas of `stats` on numbers chosen by hand.
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
 mod support;
 
 use plimsoll_explain::{Scale, across, blocks_needed, findings};
-use plimsoll_model::units::Bytes;
-use plimsoll_model::{CpuTimes, HostLoad, Series, Window};
+use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::stein::Stein;
@@ -14,18 +13,18 @@ use plimsoll_stats::verdict::{Side, Verdict};
 use proptest::prelude::*;
 use support::{add, add_blocks, empty, fail};
 
-const THROUGHPUT: Metric = Metric::all(Measure::Throughput);
-const SERVER_CPU: Metric = Metric::all(Measure::ServerCpuPerByte);
+const THROUGHPUT: Metric = Metric::all(Measure::THROUGHPUT);
+const SERVER_CPU: Metric = Metric::all(Measure::SERVER_CPU_PER_BYTE);
 const READ: Pattern = Pattern::SequentialRead;
 const WRITE: Pattern = Pattern::SequentialWrite;
 const TWO: [&str; 2] = ["nfs://nas/volume1", "/srv/data"];
 
-/// Log ratios of six blocks around ln 2, with a spread that is easy to reckon with.
+/// Log ratios of six blocks around ln 2, with a spread that is easy to compute with.
 const LOGS: [f64; 6] = [0.79, 0.59, 0.79, 0.59, 0.79, 0.59];
 
 fn paired(rule: Rule) -> Study {
     let mut study = empty(&TWO, &[READ, WRITE]);
-    study.plan.rule = rule;
+    study.plan.design.rule = rule;
     for (block, log) in (0..).zip(LOGS) {
         add(&mut study, block, 0, READ, 1e8);
         add(&mut study, block, 1, READ, 1e8 * f64::exp(log));
@@ -40,7 +39,8 @@ fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     let found = findings(&paired(Rule::Stein { pilot: 6, half_width: 0.05 }));
     let pair = &found.workloads[0].pairs[0];
     let claim = pair.claim.unwrap();
-    assert_eq!((pair.a, pair.b, pair.blocks, claim.ratio.blocks), (0, 1, 6, 6));
+    let compared = (pair.contrast.against.cell.subject, pair.contrast.of.cell.subject);
+    assert_eq!((compared, pair.blocks, claim.ratio.blocks), ((0, 1), 6, 6));
     let expected = stein.ratio_interval(&LOGS).unwrap();
     let interval = claim.ratio.interval.unwrap();
     assert!((interval.low - expected.low).abs() < 1e-9, "{interval:?} {expected:?}");
@@ -49,21 +49,21 @@ fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::B));
     assert!((claim.sign_flip_p.unwrap() - 2.0 / 64.0).abs() < 1e-12);
     // Latency by itself: the plain confidence, hence narrower.
-    let latency = pair.ratios[&Metric::all(Measure::LatencyMean)];
+    let latency = pair.ratios[&Metric::all(Measure::LATENCY_MEAN)];
     let by_itself = latency.interval.unwrap();
     assert!(by_itself.high / by_itself.low < interval.high / interval.low);
     assert!((latency.estimate - f64::exp(-0.69)).abs() < 1e-9);
     // The other workload has no trials, and nothing is said about it.
     assert_eq!(found.workloads[1].pairs, []);
-    assert_eq!(found.workloads[1].targets, []);
+    assert_eq!(found.workloads[1].cells, []);
 }
 
 /// Sets the CPU time of a watched server in each block, for both targets.
 fn with_costs(costs: [&[f64]; 2]) -> Study {
     let mut study = paired(Rule::Fixed { blocks: 6 });
     for trial in &mut study.trials {
-        let of_block = costs[trial.cell.target][trial.block.unwrap() as usize];
-        trial.result.quantities.insert(SERVER_CPU, of_block);
+        let of_block = costs[usize::from(trial.cell.subject)][trial.block.unwrap() as usize];
+        trial.result.parts[0].quantities.insert(SERVER_CPU, of_block);
     }
     study
 }
@@ -94,7 +94,7 @@ fn cpu_costs_at_and_below_zero_count_as_any_others() {
     assert!(ratio.interval.is_some_and(|i| i.low > 2.0 && i.contains(2.1)), "{ratio:?}");
     // What is missing altogether is left out, and nothing else is.
     let mut study = with_costs([&a, &clear]);
-    study.trials[0].result.quantities.remove(&SERVER_CPU);
+    study.trials[0].result.parts[0].quantities.remove(&SERVER_CPU);
     assert_eq!(findings(&study).workloads[0].pairs[0].ratios[&SERVER_CPU].blocks, 5);
 }
 
@@ -126,7 +126,7 @@ fn later_blocks_narrow_steins_interval_by_the_pilots_spread_alone() {
     assert!((before / width(&study) - 2.0).abs() < 1e-9, "24 blocks halve that of 6");
     assert_eq!(blocks_needed(&study), needed);
 
-    study.plan.rule = Rule::Fixed { blocks: 24 };
+    study.plan.design.rule = Rule::Fixed { blocks: 24 };
     assert!(width(&study) > before, "with a fixed number all blocks count");
 }
 
@@ -136,7 +136,7 @@ fn only_complete_trials_and_whole_blocks_count() {
     fail(&mut study.trials[3]); // block 1, target 1
     study.trials[4].result.outcome = Outcome::Stopped; // block 2, target 0
     let found = findings(&study);
-    let [a, b] = &found.workloads[0].targets[..] else { panic!("two targets") };
+    let [a, b] = &found.workloads[0].cells[..] else { panic!("two targets") };
     assert_eq!((a.complete, a.failed, a.stopped), (5, 0, 1));
     assert_eq!((b.complete, b.failed, b.stopped), (5, 1, 0));
     assert_eq!(b.levels[&THROUGHPUT].trials, 5);
@@ -154,7 +154,7 @@ fn one_block_has_figures_and_no_interval() {
     let claim = found.workloads[0].pairs[0].claim.unwrap();
     assert!((claim.ratio.estimate - 2.0).abs() < 1e-9);
     assert_eq!((claim.ratio.interval, claim.verdict), (None, None));
-    assert_eq!(found.workloads[0].targets[0].levels[&THROUGHPUT].interval, None);
+    assert_eq!(found.workloads[0].cells[0].levels[&THROUGHPUT].interval, None);
 }
 
 #[test]
@@ -180,15 +180,15 @@ fn the_rule_asks_for_the_most_that_any_pair_needs() {
     let logs: Vec<f64> = noisy.iter().map(|n| n.ln()).collect();
     let expected = stein.blocks_needed(&logs);
     assert!(expected.unwrap() > 6);
-    assert_eq!(blocks_needed(&study)[0].blocks, expected);
+    assert_eq!(blocks_needed(&study)[0], expected);
 
     // A target that always fails is left out; before the pilot is complete nothing is known.
-    study.trials.iter_mut().filter(|t| t.cell.target == 2).for_each(fail);
-    assert_eq!(blocks_needed(&study)[0].blocks, Some(6));
+    study.trials.iter_mut().filter(|t| t.cell.subject == 2).for_each(fail);
+    assert_eq!(blocks_needed(&study)[0], Some(6));
     study.trials.truncate(15);
-    assert_eq!(blocks_needed(&study)[0].blocks, None);
-    study.plan.rule = Rule::Fixed { blocks: 5 };
-    assert_eq!(blocks_needed(&study)[0].blocks, Some(5));
+    assert_eq!(blocks_needed(&study)[0], None);
+    study.plan.design.rule = Rule::Fixed { blocks: 5 };
+    assert_eq!(blocks_needed(&study)[0], Some(5));
 }
 
 #[test]
@@ -199,11 +199,11 @@ fn a_single_target_is_judged_by_its_level() {
     }
     let stein = Stein { pilot: 6, half_width: 0.05, confidence: 0.95 };
     let needed = blocks_needed(&study);
-    assert_eq!(needed[0].blocks, stein.blocks_needed(&LOGS));
-    assert_eq!(needed[1].blocks, None);
+    assert_eq!(needed[0], stein.blocks_needed(&LOGS));
+    assert_eq!(needed[1], None);
     let found = findings(&study);
     assert!(found.workloads[0].pairs.is_empty());
-    let level = found.workloads[0].targets[0].levels[&THROUGHPUT];
+    let level = found.workloads[0].cells[0].levels[&THROUGHPUT];
     let expected = stein.ratio_interval(&LOGS).unwrap();
     assert!((level.interval.unwrap().high / 1e8 - expected.high).abs() < 1e-9);
     assert_eq!(level.scale, Scale::Log);
@@ -214,8 +214,8 @@ fn a_single_target_is_judged_by_its_level() {
 fn beside_other_work(study: &mut Study, block: u32, user: f64, system: f64) {
     add(study, block, 0, READ, 1e8);
     let trial = study.trials.last_mut().unwrap();
-    let window = Window { read_ops: 10_000, read_bytes: 40_960_000, ..Window::default() };
-    trial.result.series = Series { window_seconds: 10.0, windows: vec![window] };
+    let window = Window::of(OpKind::READ, 10_000, 40_960_000);
+    trial.result.parts[0].series = Series::new(10.0, &[window]);
     let idle = CpuTimes { user: 0.3, system: 0.2, ..CpuTimes::default() };
     let more = CpuTimes { user, system, steal: 7.0, idle: 8.0, ..CpuTimes::default() };
     trial.loads = vec![HostLoad {
@@ -272,28 +272,25 @@ fn two_studies_are_matched_by_what_was_measured() {
     let mut a = empty(&["nfs://nas/x", "/srv/data"], &[READ, WRITE]);
     add_blocks(&mut a, 6, 0.01, |_, _| 1e8);
     let mut b = empty(&["/srv/data", "nfs://other/x"], &[Pattern::RandomRead, READ]);
-    b.plan.workloads[1].workers = 8.try_into().unwrap();
+    b.plan.workloads[1].parts[0].workers = 8.try_into().unwrap();
     add_blocks(&mut b, 8, 0.01, |_, _| 2e8);
-    for trial in &mut b.trials {
-        trial.cell.workload.workers = b.plan.workloads[1].workers;
-    }
     let both = across(&a, &b);
     assert_eq!(both.counterparts.len(), 1);
     let found = &both.counterparts[0];
-    assert_eq!((found.target_a, found.target_b), (1, 0));
-    assert_eq!((found.workload_a.workers.get(), found.workload_b.workers.get()), (4, 8));
+    assert_eq!((found.a.subject, found.b.subject), (1, 0));
+    assert_eq!((found.a.workload, found.b.workload), (0, 1));
     assert_eq!(found.trials, (6, 8));
     let claim = found.claim.unwrap();
     assert!((claim.ratio.estimate / 2.0 - 1.0).abs() < 0.02);
     assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::B));
-    assert!(both.only_a.contains(&(0, a.plan.workloads[0].clone())));
+    assert!(both.only_a.contains(&Cell { subject: 0, workload: 0, setting: 0 }));
 
     // No target in common: by position.
     let mut c = empty(&["nfs://new/x"], &[WRITE]);
     add_blocks(&mut c, 6, 0.01, |_, _| 1e8);
     let both = across(&a, &c);
     assert_eq!(both.counterparts.len(), 1);
-    assert_eq!((both.counterparts[0].target_a, both.counterparts[0].target_b), (0, 0));
+    assert_eq!((both.counterparts[0].a.subject, both.counterparts[0].b.subject), (0, 0));
     assert_eq!(both.only_b, []);
 }
 
@@ -312,7 +309,7 @@ fn imported() -> Study {
 fn imports_have_ratios_and_no_intervals() {
     let found = findings(&imported());
     assert!(found.imported && !found.fixed_repeats);
-    let levels = found.workloads[0].targets.iter().flat_map(|t| t.levels.values());
+    let levels = found.workloads[0].cells.iter().flat_map(|t| t.levels.values());
     assert!(levels.clone().count() > 0 && levels.into_iter().all(|l| l.interval.is_none()));
     let claim = found.workloads[0].pairs[0].claim.unwrap();
     // Geometric mean of the two: 2e8.
@@ -336,14 +333,19 @@ fn imports_have_ratios_and_no_intervals() {
 #[test]
 fn a_record_that_names_very_much_costs_what_it_holds() {
     let mut study = imported();
-    let workload = study.trials[0].cell.workload.clone();
-    study.targets = vec![Default::default(); 20_000];
-    study.plan.workloads = (1..=20_000)
-        .map(|size| plimsoll_model::Workload { size: Bytes(size), ..workload.clone() })
-        .collect();
+    let workload = study.plan.workloads[0].clone();
+    study.subjects = vec![study.subjects[0].clone(); 20_000];
+    let of_size = |size: u64| {
+        let mut workload = workload.clone();
+        assert!(workload.parts[0].job.fit(1, size << 20));
+        workload
+    };
+    study.plan.workloads = [workload.clone()].into_iter().chain((4..1000).map(of_size)).collect();
+    let more = study.plan.workloads.clone().into_iter().cycle().take(40_000);
+    study.plan.workloads.extend(more);
     let found = findings(&study);
-    assert_eq!(found.workloads.len(), 20_001);
-    assert_eq!(found.workloads.iter().map(|w| w.targets.len()).sum::<usize>(), 2);
+    assert_eq!(found.workloads.len(), 40_997);
+    assert_eq!(found.workloads.iter().map(|w| w.cells.len()).sum::<usize>(), 2);
     assert_eq!(across(&study, &study).counterparts.len(), 2);
 }
 
@@ -351,23 +353,23 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn any_study_is_reckoned_with(
+    fn any_study_has_findings(
         a in any_study::any::study(), b in any_study::any::study(), bad in any::<u64>(),
     ) {
         let mut a = a;
         for (i, trial) in a.trials.iter_mut().enumerate() {
-            if let Some(workload) = a.plan.workloads.get(i % 2) {
-                trial.cell.workload = workload.clone();
-            }
+            trial.cell.workload = (i % 2) as u16;
             if bad >> i & 1 == 1 {
                 trial.started_seconds = f64::NAN;
                 let odd = [f64::NAN, f64::INFINITY, -1.0, 0.0];
-                trial.result.quantities.insert(THROUGHPUT, odd[i % 4]);
+                if let Some(part) = trial.result.parts.first_mut() {
+                    part.quantities.insert(THROUGHPUT, odd[i % 4]);
+                }
             }
         }
         let found = findings(&a);
         prop_assert!(found.workloads.len() >= usize::from(!a.plan.workloads.is_empty()));
-        for level in found.workloads.iter().flat_map(|w| &w.targets).flat_map(|t| t.levels.values()) {
+        for level in found.workloads.iter().flat_map(|w| &w.cells).flat_map(|t| t.levels.values()) {
             prop_assert!(level.estimate.is_finite() && level.trials > 0);
         }
         let _ = blocks_needed(&a);

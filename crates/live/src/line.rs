@@ -52,8 +52,8 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     let blocks = plan.first_blocks();
     // The pauses between trials are guessed, the trials are not.
     let least =
-        (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3) + plan.baseline_seconds;
-    let at_least = if matches!(plan.rule, Rule::Stein { .. }) { "at least " } else { "" };
+        (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3) + plan.design.baseline_seconds;
+    let at_least = if matches!(plan.design.rule, Rule::Stein { .. }) { "at least " } else { "" };
     format!(
         "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}; no \
          block is begun that would end after {}. Seed {}.",
@@ -62,8 +62,8 @@ pub(crate) fn announcement(plan: &Plan) -> String {
         cells,
         units::seconds(plan.trial_seconds),
         duration(least),
-        duration(plan.cap_seconds),
-        plan.seed
+        duration(plan.design.cap_seconds),
+        plan.design.seed
     )
 }
 

@@ -146,7 +146,7 @@ impl News {
                 bytes_per_second: trial
                     .result
                     .quantities
-                    .get(&Metric::all(Measure::Throughput))
+                    .get(&Metric::all(Measure::THROUGHPUT))
                     .copied(),
             },
             Progress::BlocksWanted { blocks } => News::BlocksWanted { blocks },

@@ -22,7 +22,7 @@ pub(crate) fn place(run: &Run) -> String {
 pub(crate) fn time(run: &Run) -> String {
     let left = match run.seconds_left() {
         Some(seconds) => format!("about {} left", duration(seconds)),
-        None => format!("at most {}", duration(run.header.plan.cap_seconds)),
+        None => format!("at most {}", duration(run.header.plan.design.cap_seconds)),
     };
     format!("{} so far, {left}", duration(run.at_seconds))
 }

@@ -112,7 +112,7 @@ fn set_up(
         typing.give(set_up);
         found
     });
-    let (engine, names) = (plan.engine, Names::default());
+    let (engine, names) = (plan.storage.engine, Names::default());
     let options = OpenOptions { engine, limits, passwords, names, file, deadline };
     let deadline = options.deadline.clone();
     let on = match plan.on.clone() {
@@ -162,7 +162,7 @@ fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
     if let Some((_, target)) = twice {
         flags.push(Flag::SameTarget { target: target.to_string() });
     }
-    if quick && matches!(study.plan.rule, Rule::Fixed { .. }) {
+    if quick && matches!(study.plan.design.rule, Rule::Fixed { .. }) {
         flags.push(Flag::Quick { resolvable: resolvable(study) });
     }
     flags

@@ -38,7 +38,7 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
     };
     let targets = crate::arguments::targets(&arguments.targets)?;
     let mut plan = plan::check(targets, &arguments.hosts, &arguments.what, &arguments.how)?;
-    plan.baseline_seconds = 1.0;
+    plan.design.baseline_seconds = 1.0;
     plan.command = "plimsoll demo".to_owned();
     let (study, interrupted) =
         check::measure(plan, &arguments.access, &demo.output, store, More::default())?;

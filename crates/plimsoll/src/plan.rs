@@ -232,7 +232,7 @@ fn whole_ranges(
 pub fn repeatable_command(plan: &Plan) -> String {
     let mut words: Vec<String> = words().collect();
     if !words.iter().any(|w| w == "--seed" || w.starts_with("--seed=")) {
-        words.push(format!("--seed {}", plan.seed));
+        words.push(format!("--seed {}", plan.design.seed));
     }
     format!("plimsoll {}", words.join(" "))
 }

@@ -15,13 +15,13 @@ use plimsoll_model::units::three_digits;
 use plimsoll_model::{Measure, Metric, Study, Workload};
 
 const ROWS: [(Measure, &str, crate::figure::Kind); 7] = [
-    (Measure::Throughput, "bandwidth", BANDWIDTH),
-    (Measure::Iops, "IOPS", RATE),
-    (Measure::LatencyMean, "mean latency", TIME),
-    (Measure::LatencyP50, "p50 latency", TIME),
-    (Measure::LatencyP99, "p99 latency", TIME),
-    (Measure::ClientCpuPerByte, "client CPU", CPU_PER_GB),
-    (Measure::ClientCpuPerOp, "client CPU", CPU_PER_100K),
+    (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
+    (Measure::IOPS, "IOPS", RATE),
+    (Measure::LATENCY_MEAN, "mean latency", TIME),
+    (Measure::LATENCY_P50, "p50 latency", TIME),
+    (Measure::LATENCY_P99, "p99 latency", TIME),
+    (Measure::CLIENT_CPU_PER_BYTE, "client CPU", CPU_PER_GB),
+    (Measure::CLIENT_CPU_PER_OP, "client CPU", CPU_PER_100K),
 ];
 
 /// One side: its study, what it says, and how its targets are called.
@@ -103,7 +103,7 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
     // The CPU of fio's jobs or of plimsoll's client; between measurements of plimsoll, the page of
     // each study has it.
     let imported = a.findings.imported || b.findings.imported;
-    let is_cpu = |m| matches!(m, Measure::ClientCpuPerByte | Measure::ClientCpuPerOp);
+    let is_cpu = |m| matches!(m, Measure::CLIENT_CPU_PER_BYTE | Measure::CLIENT_CPU_PER_OP);
     for (measure, name, kind) in ROWS.into_iter().filter(|row| imported || !is_cpu(row.0)) {
         let metric = Metric::all(measure);
         let levels = [
@@ -121,7 +121,7 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
             None => "–".to_owned(),
         };
         // The verdict's own interval where there is one: the page has one figure for one thing.
-        let claimed = found.claim.map(|c| c.ratio).filter(|_| measure == Measure::Throughput);
+        let claimed = found.claim.map(|c| c.ratio).filter(|_| measure == Measure::THROUGHPUT);
         let ratio = claimed.as_ref().or(found.ratios.get(&metric)).map_or_else(
             || "–".to_owned(),
             |r| match r.interval {

@@ -44,7 +44,7 @@ fn cpu_that_may_be_nothing_is_said_in_words() {
     let mut study = two_targets();
     for trial in &mut study.trials {
         let noise = [3e-9, -2e-9, 0.0][trial.block.unwrap() as usize % 3];
-        for measure in [Measure::ServerCpuPerByte, Measure::ServerCpuPerOp] {
+        for measure in [Measure::SERVER_CPU_PER_BYTE, Measure::SERVER_CPU_PER_OP] {
             let cost = if trial.cell.target == 0 { noise } else { 1e-9 + noise / 1e3 };
             trial.result.quantities.insert(Metric::all(measure), cost);
         }
@@ -53,7 +53,7 @@ fn cpu_that_may_be_nothing_is_said_in_words() {
         plimsoll_report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("server CPU of nas not distinguishable from zero"), "{text}");
     for trial in study.trials.iter_mut().filter(|trial| trial.cell.target == 0) {
-        for measure in [Measure::ServerCpuPerByte, Measure::ServerCpuPerOp] {
+        for measure in [Measure::SERVER_CPU_PER_BYTE, Measure::SERVER_CPU_PER_OP] {
             trial.result.quantities.insert(Metric::all(measure), 2e-9);
         }
     }
@@ -69,7 +69,7 @@ fn two_targets() -> Study {
         if trial.cell.workload.pattern == Pattern::RandomWrite {
             let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
             for (metric, value) in &mut trial.result.quantities {
-                if matches!(metric.measure, Measure::Throughput | Measure::Iops) {
+                if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
                     *value *= noise;
                 }
             }
@@ -100,7 +100,7 @@ fn two_targets_wide() {
 #[test]
 fn one_target_with_a_fixed_number_of_repeats() {
     let mut one = empty(&TWO[..1], &[Pattern::SequentialRead, Pattern::RandomMixed]);
-    one.plan.rule = Rule::Fixed { blocks: 5 };
+    one.plan.design.rule = Rule::Fixed { blocks: 5 };
     one.plan.workloads.iter_mut().for_each(|w| w.stability = Stability::FileSync);
     add_blocks(&mut one, 5, 0.05, rate);
     for trial in &mut one.trials {
@@ -235,7 +235,7 @@ proptest! {
             if bad >> i & 1 == 1 {
                 trial.started_seconds = f64::NAN;
                 let odd = [f64::NAN, f64::INFINITY, -1.0, 1e300];
-                trial.result.quantities.insert(Metric::all(Measure::Throughput), odd[i % 4]);
+                trial.result.quantities.insert(Metric::all(Measure::THROUGHPUT), odd[i % 4]);
             }
         }
         let style = Style { width, colour: false };

@@ -153,8 +153,8 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
             load.idle_baseline = load.idle.unwrap().busy().0;
             let caused = load.caused().0;
             let (operation, byte) = match load.host.as_str() {
-                "local" => (Measure::MachineCpuPerOp, Measure::MachineCpuPerByte),
-                _ => (Measure::ServerCpuPerOp, Measure::ServerCpuPerByte),
+                "local" => (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE),
+                _ => (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE),
             };
             for (measure, count) in [(operation, count.0), (byte, count.1)] {
                 let metric = Metric::all(measure);

@@ -10,7 +10,7 @@ use crate::stability;
 use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, Nanos, Origin, Outcome, Phase, Plan, Rule,
-    SCHEMA, Study, StudyId, Target, Trial, TrialSpec,
+    SCHEMA, Study, StudyId, Target, Trial, PointSpec,
 };
 use plimsoll_runner::Drive;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Conductor<'_> {
             self.study.flags.extend(self.runner.take_on(target)?);
         }
         self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
-        if self.study.plan.adapt_size {
+        if self.study.plan.storage.adapt_size {
             let largest = self.study.plan.workloads.iter().map(|w| w.size.0).max().unwrap_or(0);
             for target in 0..self.study.plan.targets.len() {
                 observer(Progress::Preparing { target });
@@ -137,7 +137,7 @@ impl Conductor<'_> {
         self.study
             .flags
             .extend(stability::difference(&self.study.targets, &self.study.plan.workloads));
-        let seconds = self.study.plan.baseline_seconds;
+        let seconds = self.study.plan.design.baseline_seconds;
         if seconds > 0.0 {
             (self.observer)(Progress::Baseline { seconds });
         }
@@ -171,7 +171,7 @@ impl Conductor<'_> {
             // The first block always runs: a study without a figure helps nobody.
             if next > 0.0
                 && self.schedule.blocks() > 0
-                && begun + next > self.study.plan.cap_seconds
+                && begun + next > self.study.plan.design.cap_seconds
             {
                 return self.cap_reached();
             }
@@ -181,7 +181,7 @@ impl Conductor<'_> {
             };
             self.hosts.again();
             self.study.hosts = self.hosts.facts();
-            if block > 0 && self.study.plan.baseline_seconds > 0.0 {
+            if block > 0 && self.study.plan.design.baseline_seconds > 0.0 {
                 let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
                 add_new(&mut self.study.flags, flags);
             }
@@ -198,7 +198,7 @@ impl Conductor<'_> {
             }
             seconds_per_trial = (self.elapsed() - begun) / count;
             if block + 1 == self.study.plan.first_blocks()
-                && matches!(self.study.plan.rule, Rule::Stein { .. })
+                && matches!(self.study.plan.design.rule, Rule::Stein { .. })
             {
                 self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
                 let blocks = self.schedule.blocks_wanted();
@@ -210,7 +210,7 @@ impl Conductor<'_> {
     /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
     /// but not at any time.
     fn longest(&self, trials: usize) -> f64 {
-        2.0 * (self.study.plan.cap_seconds + trials as f64 * self.study.plan.trial_seconds)
+        2.0 * (self.study.plan.design.cap_seconds + trials as f64 * self.study.plan.trial_seconds)
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -224,7 +224,7 @@ impl Conductor<'_> {
 
     fn trial(&mut self, block: u32, cell: &Cell, left: u32, each: f64) -> Result<(), Failure> {
         let number = self.study.trials.len() as u32;
-        let until_cap = (self.study.plan.cap_seconds - self.elapsed()).max(0.0);
+        let until_cap = (self.study.plan.design.cap_seconds - self.elapsed()).max(0.0);
         (self.observer)(Progress::Trial {
             number,
             block,
@@ -234,7 +234,7 @@ impl Conductor<'_> {
             seconds_left: (f64::from(left) * each).min(until_cap),
         });
         let started_seconds = self.elapsed();
-        let spec = TrialSpec {
+        let spec = PointSpec {
             number,
             target: cell.target,
             workload: cell.workload.clone(),
@@ -242,8 +242,8 @@ impl Conductor<'_> {
             seconds: self.study.plan.trial_seconds,
             warm_up_seconds: self.study.plan.warm_up_seconds,
             window_seconds: WINDOW_SECONDS,
-            operation_timeout_seconds: self.study.plan.operation_timeout_seconds,
-            seed: plimsoll_stats::order::sub_seed(self.study.plan.seed, &format!("trial {number}")),
+            operation_timeout_seconds: self.study.plan.storage.operation_timeout_seconds,
+            seed: plimsoll_stats::order::sub_seed(self.study.plan.design.seed, &format!("trial {number}")),
         };
         self.hosts.clear(match self.study.plan.targets.get(cell.target) {
             // As tables of mounts have it; a link over there is not followed from here.

@@ -1,16 +1,16 @@
 //! What a trial cost the machines, by the operations of the whole trial.
 
-use plimsoll_model::{CpuSeconds, Flag, HostLoad, Measure, Metric, Plan, TrialResult};
+use plimsoll_model::{CpuSeconds, Flag, HostLoad, Measure, Metric, Plan, PointResult};
 
 /// Busy share of a core that is nearly full.
 const FULL: f64 = 0.95;
 
 /// CPU of the client machine and of the target's servers, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full.
-pub(crate) fn add(result: &mut TrialResult, loads: &[HostLoad], plan: &Plan, target: usize) {
+pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, target: usize) {
     let name = plan.client().to_string();
     if let Some(client) = loads.iter().find(|load| load.host == name) {
-        let measures = (Measure::MachineCpuPerOp, Measure::MachineCpuPerByte);
+        let measures = (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE);
         charge(result, client.caused(), measures);
         if let Some(core_busy) = full(client) {
             let host = Some(name.clone()).filter(|_| plan.on.is_some());
@@ -23,7 +23,7 @@ pub(crate) fn add(result: &mut TrialResult, loads: &[HostLoad], plan: &Plan, tar
     // Of a server on several hosts, all count or none.
     if !serving.is_empty() && hosts().all(|host| serving.iter().any(|l| host.is(&l.host))) {
         let caused = serving.iter().map(|load| load.caused().0).sum();
-        let measures = (Measure::ServerCpuPerOp, Measure::ServerCpuPerByte);
+        let measures = (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE);
         charge(result, CpuSeconds(caused), measures);
     }
     for load in serving.iter().filter(|load| load.host != name) {
@@ -38,7 +38,7 @@ fn full(load: &HostLoad) -> Option<f64> {
     load.cores_busy.iter().copied().reduce(f64::max).filter(|busy| *busy > FULL)
 }
 
-fn charge(result: &mut TrialResult, spent: CpuSeconds, measures: (Measure, Measure)) {
+fn charge(result: &mut PointResult, spent: CpuSeconds, measures: (Measure, Measure)) {
     let (operations, bytes) = result.series.totals();
     for (measure, count) in [(measures.0, operations), (measures.1, bytes)] {
         if count > 0 {

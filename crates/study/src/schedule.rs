@@ -29,7 +29,7 @@ impl Schedule {
             cells,
             wanted,
             block: 0,
-            order: plimsoll_stats::order::generator(plan.seed, "order"),
+            order: plimsoll_stats::order::generator(plan.design.seed, "order"),
         }
     }
 

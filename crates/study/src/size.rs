@@ -20,7 +20,7 @@ pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     let writes = plan.workloads.iter().any(|w| w.pattern.writes());
     let layouts = plan.targets.len() as f64
         * (1.0 + if writes { f64::from(plan.first_blocks()) } else { 0.0 });
-    let affordable = bytes_per_second * plan.cap_seconds * SHARE / layouts;
+    let affordable = bytes_per_second * plan.design.cap_seconds * SHARE / layouts;
     let mut used = wanted;
     while used > SMALLEST && used as f64 > affordable {
         used = (used / 2).max(SMALLEST);
@@ -73,7 +73,7 @@ pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Fai
         used /= 2;
     }
     let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
-    if !plan.fit_size || fits(used).is_none() {
+    if !plan.storage.fit_size || fits(used).is_none() {
         let next = match fits(used) {
             Some(_) => {
                 format!(

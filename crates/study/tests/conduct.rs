@@ -156,7 +156,7 @@ fn a_quiet_pair_ends_with_the_pilot_and_a_constant_one_has_no_difference() {
 #[test]
 fn the_cap_ends_a_study_at_a_whole_block_and_says_so() {
     let mut plan = plan(2, Rule::Fixed { blocks: 50 });
-    plan.cap_seconds = 22.0;
+    plan.design.cap_seconds = 22.0;
     let study = run(plan, None, &running(), |_, _| Reply::After(MS)).study.unwrap();
     assert_eq!(study.ended, Ended::CapReached);
     assert_eq!(study.trials.len() % 4, 0);

@@ -212,14 +212,14 @@ fn study_beside(
 fn an_operation_costs_the_server_what_it_costs() {
     let (study, _) = study(3, u64::MAX, false);
     for trial in &study.trials {
-        let cost = trial.result.quantities[&Metric::all(Measure::ServerCpuPerOp)];
+        let cost = trial.result.quantities[&Metric::all(Measure::SERVER_CPU_PER_OP)];
         // One operation may be under way at either end.
         assert!((cost / PER_OPERATION - 1.0).abs() < 0.002, "{cost}");
-        let per_byte = trial.result.quantities[&Metric::all(Measure::ServerCpuPerByte)];
+        let per_byte = trial.result.quantities[&Metric::all(Measure::SERVER_CPU_PER_BYTE)];
         assert!((per_byte * 65_536.0 / cost - 1.0).abs() < 1e-9);
         let load = &trial.loads[0];
         assert!((load.idle_baseline - IDLE).abs() < 1e-6, "{}", load.idle_baseline);
-        assert!(!trial.result.quantities.contains_key(&Metric::all(Measure::MachineCpuPerOp)));
+        assert!(!trial.result.quantities.contains_key(&Metric::all(Measure::MACHINE_CPU_PER_OP)));
     }
     let found = &plimsoll_explain::findings(&study).hosts[0];
     let work = &found.work[0];

@@ -9,15 +9,23 @@ use std::num::NonZeroU16;
 pub const WORKERS: u16 = 4;
 
 pub fn workload(pattern: Pattern) -> Workload {
-    Workload {
+    let job = Job::Pattern(PatternJob {
         pattern,
         block: pattern.default_block(),
         size: Bytes(GIB),
-        workers: NonZeroU16::new(WORKERS).unwrap(),
-        depth: NonZeroU16::MIN,
         layout: Layout::Disjoint,
         stability: Stability::Unstable,
         verify: false,
+    });
+    let part = Part::closed(job, NonZeroU16::new(WORKERS).unwrap(), NonZeroU16::MIN);
+    Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
+}
+
+/// The pattern of a workload of the plan.
+pub fn pattern_of(workload: &Workload) -> Pattern {
+    match &workload.parts[0].job {
+        Job::Pattern(job) => job.pattern,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -30,27 +38,9 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
         id: StudyId("5eed0001".into()),
         started_unix_seconds: 1_760_000_000,
         origin: Origin::Measured { version: "0.1.0".into() },
-        targets: targets.iter().map(facts).collect(),
-        plan: Plan {
-            targets,
-            workloads: patterns.iter().copied().map(workload).collect(),
-            trial_seconds: 5.0,
-            warm_up_seconds: 1.0,
-            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
-            cap_seconds: 600.0,
-            baseline_seconds: 5.0,
-            margin: 0.05,
-            confidence: 0.95,
-            operation_timeout_seconds: 30.0,
-            seed: 42,
-            engine: None,
-            on: None,
-            server_memory: None,
-            hosts: Vec::new(),
-            adapt_size: false,
-            fit_size: false,
-            command: format!("plimsoll check {given} --seed 42"),
-        },
+        subjects: targets.iter().map(facts).map(SubjectFacts::Storage).collect(),
+        measures: Vec::new(),
+        plan: plan(targets, patterns, format!("plimsoll check {given} --seed 42")),
         hosts: vec![HostFacts {
             name: "local".into(),
             kernel: "6.1.0".into(),
@@ -64,6 +54,29 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
         trials: Vec::new(),
         ended: Ended::Done,
     }
+}
+
+fn plan(targets: Vec<Target>, patterns: &[Pattern], command: String) -> Plan {
+    let mut plan = Plan {
+        subjects: targets.into_iter().map(Subject::from).collect(),
+        workloads: patterns.iter().copied().map(workload).collect(),
+        factors: Vec::new(),
+        contrasts: Vec::new(),
+        design: Design {
+            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 42,
+        },
+        clients: Vec::new(),
+        hosts: Vec::new(),
+        storage: StorageOptions { operation_timeout_seconds: 30.0, ..StorageOptions::default() },
+        command,
+    };
+    plan.contrasts = Contrast::against_first(&plan);
+    plan
 }
 
 fn facts(target: &Target) -> TargetFacts {
@@ -103,55 +116,54 @@ fn wobble(block: u32, target: usize, pattern: Pattern) -> f64 {
 
 /// Adds a complete trial whose throughput is `bytes_per_second`.
 pub fn add(study: &mut Study, block: u32, target: usize, pattern: Pattern, bytes_per_second: f64) {
-    let workload = workload(pattern);
-    let nfs = matches!(study.plan.targets.get(target), Some(Target::Nfs(_)));
+    let nfs = matches!(study.plan.target(target), Some(Target::Nfs(_)));
     let number = study.trials.len() as u32;
+    let of_pattern = |w: &Workload| pattern_of(w) == pattern;
+    let workload = study.plan.workloads.iter().position(of_pattern).expect("planned") as u16;
+    let quantities = quantities(pattern, nfs, bytes_per_second);
     study.trials.push(Trial {
         number,
         block: Some(block),
+        cell: Cell { subject: target as u16, workload, setting: 0 },
         started_seconds: 5.0 + 5.5 * f64::from(number),
-        result: TrialResult {
-            outcome: Outcome::Complete,
-            quantities: quantities(&workload, nfs, bytes_per_second),
-            ops: BTreeMap::new(),
-            series: Series::default(),
-            flags: Vec::new(),
+        result: PointResult {
+            parts: vec![PartResult { quantities, ..PartResult::default() }],
+            ..PointResult::empty(Outcome::Complete)
         },
-        cell: Cell { target, workload },
+        points: Vec::new(),
         loads: Vec::new(),
         mount: None,
         imported: None,
     });
 }
 
-fn quantities(workload: &Workload, nfs: bool, rate: f64) -> BTreeMap<Metric, f64> {
+fn quantities(pattern: Pattern, nfs: bool, rate: f64) -> BTreeMap<Metric, f64> {
     let mut quantities = BTreeMap::new();
-    let pattern = workload.pattern;
-    let halves = [(Side::Read, 0.5), (Side::Write, 0.5)];
+    let halves = [(Some(OpKind::READ), 0.5), (Some(OpKind::WRITE), 0.5)];
     let mixed = pattern == Pattern::RandomMixed;
-    let sides = halves.iter().filter(|_| mixed).chain(&[(Side::All, 1.0)]);
-    for &(side, share) in sides {
-        let iops = share * rate / workload.block.0 as f64;
+    let sides = halves.iter().filter(|_| mixed).chain(&[(None, 1.0)]);
+    for &(kind, share) in sides {
+        let iops = share * rate / pattern.default_block().0 as f64;
         let latency = f64::from(WORKERS) * share / iops;
-        let mut set = |measure, value| quantities.insert(Metric { side, measure }, value);
-        set(Measure::Iops, iops);
-        set(Measure::Throughput, share * rate);
-        set(Measure::LatencyMean, latency);
-        set(Measure::LatencyP50, 0.9 * latency);
-        set(Measure::LatencyP99, 3.0 * latency);
-        set(Measure::LatencyMax, 10.0 * latency);
+        let mut set = |measure, value| quantities.insert(Metric { kind, measure }, value);
+        set(Measure::IOPS, iops);
+        set(Measure::THROUGHPUT, share * rate);
+        set(Measure::LATENCY_MEAN, latency);
+        set(Measure::LATENCY_P50, 0.9 * latency);
+        set(Measure::LATENCY_P99, 3.0 * latency);
+        set(Measure::LATENCY_MAX, 10.0 * latency);
         if nfs {
-            set(Measure::RpcLatencyP50, 0.85 * latency);
+            set(Measure::RPC_LATENCY_P50, 0.85 * latency);
         }
-        if side == Side::All {
+        if kind.is_none() {
             let per_byte = if nfs { 0.15e-9 } else { 0.05e-9 };
-            set(Measure::ClientCpuPerByte, per_byte);
-            set(Measure::ClientCpuPerOp, 1.2e-5);
-            set(Measure::MachineCpuPerByte, 2.0 * per_byte);
-            set(Measure::MachineCpuPerOp, 2.4e-5);
-            set(Measure::InFlight, f64::from(WORKERS));
+            set(Measure::CLIENT_CPU_PER_BYTE, per_byte);
+            set(Measure::CLIENT_CPU_PER_OP, 1.2e-5);
+            set(Measure::MACHINE_CPU_PER_BYTE, 2.0 * per_byte);
+            set(Measure::MACHINE_CPU_PER_OP, 2.4e-5);
+            set(Measure::IN_FLIGHT, f64::from(WORKERS));
             if pattern.writes() {
-                set(Measure::FlushTime, 0.25);
+                set(Measure::FLUSH_TIME, 0.25);
             }
         }
     }
@@ -166,10 +178,10 @@ pub fn add_blocks(
     spread: f64,
     rate: impl Fn(usize, Pattern) -> f64,
 ) {
-    let patterns: Vec<Pattern> = study.plan.workloads.iter().map(|w| w.pattern).collect();
+    let patterns: Vec<Pattern> = study.plan.workloads.iter().map(pattern_of).collect();
     for block in 0..blocks {
         for &pattern in &patterns {
-            for target in 0..study.plan.targets.len() {
+            for target in 0..study.plan.subjects.len() {
                 let noise = (spread * wobble(block, target, pattern)).exp();
                 add(study, block, target, pattern, rate(target, pattern) * noise);
             }
@@ -179,7 +191,7 @@ pub fn add_blocks(
 
 /// Turns a trial into one that failed while it was measured.
 pub fn fail(trial: &mut Trial) {
-    trial.result.quantities.clear();
+    trial.result.parts.clear();
     trial.result.outcome = Outcome::Failed {
         phase: "measure".into(),
         failure: Failure::new(

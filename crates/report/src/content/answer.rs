@@ -58,7 +58,7 @@ pub(super) fn ratios(
     only: &str,
 ) -> Figure {
     // What has no interval is not held against a margin.
-    let margin = if shown.findings.imported { 0.0 } else { shown.study.plan.margin };
+    let margin = if shown.findings.imported { 0.0 } else { shown.study.plan.design.margin };
     let first = names::of(&shown.names, 0);
     let caption = match shown.findings.imported {
         true => format!(
@@ -69,7 +69,7 @@ pub(super) fn ratios(
             "Dot: ratio of bandwidths, geometric mean of the blocks; line: its interval, all of the \
              study at {} together. To the right of 1 is faster than {first}. Shaded: differences \
              below the margin of {}, too small to matter.{only}",
-            crate::verdict::percent(shown.study.plan.confidence),
+            crate::verdict::percent(shown.study.plan.design.confidence),
             crate::verdict::percent(margin),
         ),
     };
@@ -129,7 +129,7 @@ fn table(shown: &Shown<'_>) -> Option<Table> {
     for found in &shown.findings.workloads {
         let bandwidth = |target: usize| {
             let target = found.targets.iter().find(|t| t.target == target);
-            let level = target.and_then(|t| t.levels.get(&Metric::all(Measure::Throughput)));
+            let level = target.and_then(|t| t.levels.get(&Metric::all(Measure::THROUGHPUT)));
             level.map_or("–".to_owned(), |l| BANDWIDTH.with_ends(l.estimate, l.interval))
         };
         for pair in &found.pairs {
@@ -160,10 +160,10 @@ fn table(shown: &Shown<'_>) -> Option<Table> {
 /// What a single target carries.
 fn levels(shown: &Shown<'_>) -> Option<Table> {
     let columns = [
-        (Measure::Throughput, "bandwidth", BANDWIDTH),
-        (Measure::Iops, "IOPS", RATE),
-        (Measure::LatencyP50, "median latency", TIME),
-        (Measure::LatencyP99, "99% latency", TIME),
+        (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
+        (Measure::IOPS, "IOPS", RATE),
+        (Measure::LATENCY_P50, "median latency", TIME),
+        (Measure::LATENCY_P99, "99% latency", TIME),
     ];
     let header = std::iter::once("work").chain(columns.iter().map(|c| c.1));
     let mut table = Table::new(header.map(str::to_owned).collect());

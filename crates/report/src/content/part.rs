@@ -11,8 +11,8 @@ use plimsoll_model::{Measure, Metric, Pattern};
 /// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
 pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
     match pattern.is_sequential() {
-        true => (Measure::Throughput, "bandwidth", BANDWIDTH),
-        false => (Measure::Iops, "operations per second", RATE),
+        true => (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
+        false => (Measure::IOPS, "operations per second", RATE),
     }
 }
 
@@ -93,7 +93,7 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
         false => format!(
             "Bar: geometric mean of the blocks, the final flush included; line: its {} \
              interval.{only}",
-            crate::verdict::percent(shown.study.plan.confidence),
+            crate::verdict::percent(shown.study.plan.design.confidence),
         ),
     };
     bars.truncate(super::MOST_ROWS);

@@ -28,14 +28,14 @@ pub(super) fn figure(
     for target in targets {
         let trials = complete(shown, target.target, &found.workload);
         let name = names::of(&shown.names, target.target);
-        for (kind, half) in [(OpKind::Read, "reads"), (OpKind::Write, "writes")] {
+        for (kind, half) in [(OpKind::READ, "reads"), (OpKind::WRITE, "writes")] {
             let points = curve(&trials, kind);
             if points.is_empty() {
                 continue;
             }
             let (label, series) = match mixed {
                 true => {
-                    let half_series = usize::from(kind == OpKind::Write);
+                    let half_series = usize::from(kind == OpKind::WRITE);
                     (format!("{name}, {half}"), 2 * series(target.target) + half_series)
                 }
                 false => (name.clone(), series(target.target)),

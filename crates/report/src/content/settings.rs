@@ -30,7 +30,7 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
         origin,
         ("schema", printable(&study.schema)),
         ("study", printable(&study.id.0)),
-        ("seed of order, offsets and content", study.plan.seed.to_string()),
+        ("seed of order, offsets and content", study.plan.design.seed.to_string()),
     ];
     program.rows.extend(rows.into_iter().map(|(what, value)| vec![what.to_owned(), value]));
     tables.push(("Program".to_owned(), program));

@@ -26,18 +26,18 @@ pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize
         shown.findings.imported || is_own_client(shown, target),
         found.workload.pattern.is_sequential(),
     ) {
-        (true, true) => Measure::ClientCpuPerByte,
-        (true, false) => Measure::ClientCpuPerOp,
-        (false, true) => Measure::MachineCpuPerByte,
-        (false, false) => Measure::MachineCpuPerOp,
+        (true, true) => Measure::CLIENT_CPU_PER_BYTE,
+        (true, false) => Measure::CLIENT_CPU_PER_OP,
+        (false, true) => Measure::MACHINE_CPU_PER_BYTE,
+        (false, false) => Measure::MACHINE_CPU_PER_OP,
     }
 }
 
 /// The same of the target's own hosts, where they were watched.
 pub(super) fn server_measure(found: &WorkloadFindings) -> Measure {
     match found.workload.pattern.is_sequential() {
-        true => Measure::ServerCpuPerByte,
-        false => Measure::ServerCpuPerOp,
+        true => Measure::SERVER_CPU_PER_BYTE,
+        false => Measure::SERVER_CPU_PER_OP,
     }
 }
 
@@ -50,8 +50,8 @@ pub(super) fn is_as_idle(
     metric: Metric,
 ) -> bool {
     let of_server = match metric.measure {
-        Measure::MachineCpuPerByte | Measure::MachineCpuPerOp => false,
-        Measure::ServerCpuPerByte | Measure::ServerCpuPerOp => true,
+        Measure::MACHINE_CPU_PER_BYTE | Measure::MACHINE_CPU_PER_OP => false,
+        Measure::SERVER_CPU_PER_BYTE | Measure::SERVER_CPU_PER_OP => true,
         _ => return false,
     };
     let Some(level) = target.levels.get(&metric) else { return false };

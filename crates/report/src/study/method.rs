@@ -27,18 +27,18 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     said.push(format!(
         "Seed {}; {} in random order; trials of {} s, the first {} s of them warm-up at most; \
              idle baseline {} s.",
-        plan.seed,
+        plan.design.seed,
         counted(blocks.len() as u64, "block"),
         three_digits(plan.trial_seconds),
         three_digits(plan.warm_up_seconds),
-        three_digits(plan.baseline_seconds),
+        three_digits(plan.design.baseline_seconds),
     ));
-    let rule = match plan.rule {
+    let rule = match plan.design.rule {
         Rule::Stein { pilot, half_width } => format!(
             "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
             counted(pilot.into(), "block"),
             percent(half_width.exp_m1()),
-            duration(plan.cap_seconds)
+            duration(plan.design.cap_seconds)
         ),
         Rule::Fixed { blocks } => format!("{} fixed beforehand", counted(blocks.into(), "block")),
     };
@@ -52,8 +52,8 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     said.push(format!(
         "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.\
              {family}",
-        percent(plan.confidence),
-        percent(plan.margin)
+        percent(plan.design.confidence),
+        percent(plan.design.margin)
     ));
     let client = super::hosts::name(&plan.client().to_string());
     for (i, (facts, name)) in study.targets.iter().zip(&shown.names).enumerate() {

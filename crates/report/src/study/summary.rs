@@ -52,8 +52,8 @@ fn levels(out: &mut Vec<String>, shown: &Shown<'_>) {
         let target: &TargetFindings = w.targets.first()?;
         let level = |measure| target.levels.get(&Metric::all(measure));
         let figure = match w.workload.pattern.is_sequential() {
-            true => workload::bandwidth(level(Measure::Throughput)?),
-            false => workload::rate(level(Measure::Iops)?),
+            true => workload::bandwidth(level(Measure::THROUGHPUT)?),
+            false => workload::rate(level(Measure::IOPS)?),
         };
         Some(format!("{} {figure}", names::pattern(w.workload.pattern)))
     };
@@ -105,7 +105,7 @@ fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
         matches!(claim.verdict?, Verdict::NoPracticalDifference(_)).then(|| name.to_owned())
     });
     if let Some(same) = same {
-        let margin = percent(shown.study.plan.margin);
+        let margin = percent(shown.study.plan.design.margin);
         out.push(format!("{b} and {a}: no practical difference (margin {margin}) at {same}."));
     }
     unresolved(out, shown, a, b, &claims, &said);

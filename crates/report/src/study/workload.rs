@@ -13,14 +13,14 @@ use plimsoll_model::{Measure, Metric, Pattern, Side};
 
 /// What the table shows, as far as it was measured, except CPU.
 const COLUMNS: [(Measure, &str, Kind); 8] = [
-    (Measure::Iops, "IOPS", RATE),
-    (Measure::Throughput, "bandwidth", BANDWIDTH),
-    (Measure::FlushTime, "final\nflush", TIME),
-    (Measure::LatencyMean, "latency\nmean", TIME),
-    (Measure::LatencyP50, "latency\np50", TIME),
-    (Measure::LatencyP99, "latency\np99", TIME),
-    (Measure::LatencyMax, "latency\nmax", TIME),
-    (Measure::RpcLatencyP50, "RPC\np50", TIME),
+    (Measure::IOPS, "IOPS", RATE),
+    (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
+    (Measure::FLUSH_TIME, "final\nflush", TIME),
+    (Measure::LATENCY_MEAN, "latency\nmean", TIME),
+    (Measure::LATENCY_P50, "latency\np50", TIME),
+    (Measure::LATENCY_P99, "latency\np99", TIME),
+    (Measure::LATENCY_MAX, "latency\nmax", TIME),
+    (Measure::RPC_LATENCY_P50, "RPC\np50", TIME),
 ];
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
@@ -85,7 +85,7 @@ pub(crate) fn table(
     };
     for (measure, heading, kind) in COLUMNS {
         add(heading.to_owned(), kind, &|line| Metric::of(line.1, measure));
-        if measure == Measure::Throughput {
+        if measure == Measure::THROUGHPUT {
             add("CPU".to_owned(), cpu::unit(found), &|line| {
                 Metric::of(line.1, cpu::measure(shown, found, line.0.target))
             });
@@ -129,9 +129,9 @@ fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings
             Some(format!("{}{unit}", kind.value(level.arithmetic_mean)))
         };
         let parts: Vec<String> = [
-            mean(Measure::Iops, RATE, " IOPS"),
-            mean(Measure::Throughput, BANDWIDTH, ""),
-            mean(Measure::LatencyMean, TIME, " mean latency"),
+            mean(Measure::IOPS, RATE, " IOPS"),
+            mean(Measure::THROUGHPUT, BANDWIDTH, ""),
+            mean(Measure::LATENCY_MEAN, TIME, " mean latency"),
         ]
         .into_iter()
         .flatten()
@@ -192,9 +192,9 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Clai
     let ratio = |name: &str, found: &plimsoll_explain::Ratio| ratio(name, found, (&a, &b));
     let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
     let named = [
-        (Measure::LatencyMean, "mean latency"),
-        (Measure::LatencyP50, "p50"),
-        (Measure::LatencyP99, "p99"),
+        (Measure::LATENCY_MEAN, "mean latency"),
+        (Measure::LATENCY_P50, "p50"),
+        (Measure::LATENCY_P99, "p99"),
     ];
     for (measure, name) in named {
         ratios.extend(pair.ratios.get(&Metric::all(measure)).map(|r| ratio(name, r)));
@@ -204,7 +204,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Clai
     ratios.extend(server.map(|r| ratio("server CPU", r)));
     if found.workload.pattern == Pattern::RandomMixed {
         for (side, name) in [(Side::Read, "reads' bandwidth"), (Side::Write, "writes' bandwidth")] {
-            let metric = Metric::of(side, Measure::Throughput);
+            let metric = Metric::of(side, Measure::THROUGHPUT);
             ratios.extend(pair.ratios.get(&metric).map(|r| ratio(name, r)));
         }
     }
@@ -214,7 +214,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Clai
 /// Says so where the cross-check does not agree with a claim.
 pub(crate) fn doubt(shown: &Shown<'_>, pair: &Pair) -> Option<String> {
     let claim = pair.claim.as_ref()?;
-    let (p, confidence) = (claim.sign_flip_p?, shown.study.plan.confidence);
+    let (p, confidence) = (claim.sign_flip_p?, shown.study.plan.design.confidence);
     let doubtful = claim.verdict?.faster().is_some()
         && p > 1.0 - confidence
         && could_confirm(claim.ratio.blocks, confidence);

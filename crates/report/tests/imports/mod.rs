@@ -16,7 +16,7 @@ pub fn study(targets: &[&str], rates: &[(Pattern, f64, f64)]) -> Study {
     let patterns: Vec<Pattern> = rates.iter().map(|(pattern, ..)| *pattern).collect();
     let mut import = plain::empty(targets, &patterns);
     import.origin = Origin::Imported { tool: "fio-3.36".into() };
-    import.plan.rule = Rule::Fixed { blocks: 1 };
+    import.plan.design.rule = Rule::Fixed { blocks: 1 };
     import.plan.targets.clear();
     import.plan.command = "plimsoll import fio_output.txt".into();
     for (pattern, first, second) in rates {

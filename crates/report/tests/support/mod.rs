@@ -63,7 +63,7 @@ pub fn furnish(study: &mut Study, window_seconds: f64) {
 /// A quarter of the way through sequential writes a cache is full.
 fn windows(trial: &mut Trial, seconds: f64, window_seconds: f64, chance: &mut Chance) {
     let workload = &trial.cell.workload;
-    let Some(rate) = trial.result.quantities.get(&Metric::all(Measure::Throughput)).copied() else {
+    let Some(rate) = trial.result.quantities.get(&Metric::all(Measure::THROUGHPUT)).copied() else {
         return;
     };
     let block = workload.block.0;
@@ -106,7 +106,7 @@ fn windows(trial: &mut Trial, seconds: f64, window_seconds: f64, chance: &mut Ch
 /// Around the mean, with a long tail.
 fn latencies(trial: &mut Trial, chance: &mut Chance) {
     let pattern = trial.cell.workload.pattern;
-    let Some(mean) = trial.result.quantities.get(&Metric::all(Measure::LatencyMean)).copied()
+    let Some(mean) = trial.result.quantities.get(&Metric::all(Measure::LATENCY_MEAN)).copied()
     else {
         return;
     };
@@ -131,10 +131,10 @@ fn latencies(trial: &mut Trial, chance: &mut Chance) {
         trial.result.ops.insert(kind, stats);
     };
     if pattern.reads() {
-        of(OpKind::Read);
+        of(OpKind::READ);
     }
     if pattern.writes() {
-        of(OpKind::Write);
+        of(OpKind::WRITE);
     }
 }
 
@@ -201,8 +201,8 @@ pub fn watch(study: &mut Study, host: &str) {
             let mut set = |measure, count: u64| {
                 quantities.insert(Metric::all(measure), caused / count as f64);
             };
-            set(Measure::ServerCpuPerOp, operations);
-            set(Measure::ServerCpuPerByte, bytes);
+            set(Measure::SERVER_CPU_PER_OP, operations);
+            set(Measure::SERVER_CPU_PER_BYTE, bytes);
         }
         trial.loads.push(load);
     }

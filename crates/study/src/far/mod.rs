@@ -14,7 +14,7 @@ use plimsoll_host::carry::Carried;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
-    TrialResult, TrialSpec, Window, Workload,
+    PointResult, PointSpec, Window, Workload,
 };
 use plimsoll_runner::wire::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
@@ -168,7 +168,7 @@ impl Drive for Far {
         self.facts.clone()
     }
 
-    fn trial(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> TrialResult {
+    fn trial(&mut self, spec: &PointSpec, events: &mut dyn FnMut(Event)) -> PointResult {
         let mut seen = Seen { phase: Phase::Prepare, windows: Vec::new() };
         let mut watched = |event: Event| {
             seen.see(&event);
@@ -226,12 +226,12 @@ impl Seen {
     }
 
     /// A trial without its result: what was seen of it is kept.
-    fn failed(self, spec: &TrialSpec, failure: Failure) -> TrialResult {
+    fn failed(self, spec: &PointSpec, failure: Failure) -> PointResult {
         let outcome = match failure.cause {
             Cause::Interrupted => Outcome::Stopped,
             _ => Outcome::Failed { phase: self.phase.to_string(), failure },
         };
         let series = Series { window_seconds: spec.window_seconds, windows: self.windows };
-        TrialResult { outcome, series, ..TrialResult::empty() }
+        PointResult { outcome, series, ..PointResult::empty() }
     }
 }
