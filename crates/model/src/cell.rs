@@ -21,6 +21,14 @@ fn is_zero(value: &u16) -> bool {
     *value == 0
 }
 
+impl Cell {
+    /// The cell of these indices; no study has more of any than 65,535.
+    pub fn of(subject: usize, workload: usize, setting: usize) -> Cell {
+        let index = |index: usize| u16::try_from(index).unwrap_or(u16::MAX);
+        Cell { subject: index(subject), workload: index(workload), setting: index(setting) }
+    }
+}
+
 /// One figure of each trial of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Measurand {
@@ -53,23 +61,22 @@ impl Contrast {
         for (workload, what) in plan.workloads.iter().enumerate() {
             let Some(main) = what.main() else { continue };
             let (metric, part) = (main.job.headline(), what.headline_part());
-            let measurand = |subject: usize, setting: usize| {
-                let [subject, workload, setting] =
-                    [subject, workload, setting].map(|i| u16::try_from(i).unwrap_or(u16::MAX));
-                Measurand { cell: Cell { subject, workload, setting }, part, metric }
+            let measurand = |subject: usize, setting: usize| Measurand {
+                cell: Cell::of(subject, workload, setting),
+                part,
+                metric,
             };
+            let kind = main.job.subject();
+            let subjects = || {
+                let numbered = plan.subjects.iter().enumerate();
+                numbered.filter(move |(_, subject)| subject.kind() == kind).map(|(i, _)| i)
+            };
+            let Some(first) = subjects().next() else { continue };
             for setting in 0..factor::settings(&plan.factors) {
-                for subject in 0..plan.subjects.len() {
-                    let against = match (subject, setting) {
-                        (0, 0) => continue,
-                        (_, 0) => (0, 0),
-                        (subject, _) => (subject, 0),
-                    };
-                    contrasts.push(Contrast {
-                        of: measurand(subject, setting),
-                        against: measurand(against.0, against.1),
-                        claim: true,
-                    });
+                for subject in subjects().filter(|subject| (*subject, setting) != (first, 0)) {
+                    let baseline = if setting == 0 { first } else { subject };
+                    let (of, against) = (measurand(subject, setting), measurand(baseline, 0));
+                    contrasts.push(Contrast { of, against, claim: true });
                 }
             }
         }

@@ -101,6 +101,9 @@ impl Measure {
     /// Names seen per second of the elapsed time: files, directories and others.
     pub const ENTRIES: Measure = Measure("entries_per_second");
 
+    /// The value that a trial with steps came to, in the unit of what its steps go over.
+    pub const STEP: Measure = Measure("step_value");
+
     /// A measure that a job has of its own; its row stands in the job's table.
     pub(crate) const fn own(name: &'static str) -> Measure {
         Measure(name)
@@ -127,7 +130,7 @@ impl Measure {
     }
 }
 
-const COMMON: [Row; 21] = [
+const COMMON: [Row; 22] = [
     (Measure::IOPS, "1/s", "", More, Geometric),
     (Measure::THROUGHPUT, "B/s", "", More, Geometric),
     (Measure::BURST_THROUGHPUT, "B/s", "", More, Geometric),
@@ -149,6 +152,7 @@ const COMMON: [Row; 21] = [
     (Measure::ELAPSED, "s", "", Less, Geometric),
     (Measure::FILES, "1/s", "", More, Geometric),
     (Measure::ENTRIES, "1/s", "", More, Geometric),
+    (Measure::STEP, "1", "", More, Geometric),
 ];
 
 /// The measures that many jobs have, then those of single jobs.

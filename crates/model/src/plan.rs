@@ -116,16 +116,16 @@ impl Plan {
         self.workloads.iter().map(Workload::seconds).fold(0.0, f64::max)
     }
 
-    /// Every cell: what one block goes through.
+    /// Every cell: what one block goes through. Workloads that a subject is not of the kind for are
+    /// left out.
     pub fn cells(&self) -> Vec<Cell> {
-        let settings = factor::settings(&self.factors);
         let mut cells = Vec::new();
-        for setting in 0..settings {
-            for subject in 0..self.subjects.len() {
-                for workload in 0..self.workloads.len() {
-                    let [subject, workload, setting] =
-                        [subject, workload, setting].map(|i| u16::try_from(i).unwrap_or(u16::MAX));
-                    cells.push(Cell { subject, workload, setting });
+        for setting in 0..factor::settings(&self.factors) {
+            for (workload, what) in self.workloads.iter().enumerate() {
+                for (subject, which) in self.subjects.iter().enumerate() {
+                    if what.subject() == Some(which.kind()) {
+                        cells.push(Cell::of(subject, workload, setting));
+                    }
                 }
             }
         }

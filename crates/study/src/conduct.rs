@@ -1,18 +1,17 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
-use crate::costs;
 use crate::hosts::{self, Hosts};
 use crate::keep::Keep;
 use crate::progress::Progress;
 use crate::schedule::Schedule;
-use crate::size;
-use crate::stability;
+use crate::settings::Settings;
+use crate::{check, costs, size, stability, steps};
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, Nanos, Origin, Outcome, Phase, Plan, Rule,
-    SCHEMA, Study, StudyId, Target, Trial, PointSpec,
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Measure, Nanos, Origin,
+    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
+    SubjectRunner, Target, Trial, Workload, factor,
 };
-use plimsoll_runner::Drive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -32,8 +31,10 @@ pub struct Conduct<'a> {
     pub version: String,
     /// What is to be done.
     pub plan: Plan,
-    /// Drives the trials; it has the targets, opened, in the plan's order.
-    pub runner: Box<dyn Drive + 'a>,
+    /// Measures the points of trials; it has the subjects, opened, in the plan's order.
+    pub runner: Box<dyn SubjectRunner + 'a>,
+    /// Sets the plan's factors.
+    pub settings: Box<dyn Settings + 'a>,
     /// Hosts to watch: the one that the trials are driven on, then those that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
     /// What is odd already.
@@ -49,9 +50,10 @@ pub struct Conduct<'a> {
 }
 
 /// Conducts a study to its end. An `Err` means that nothing was measured; what failed later is in
-/// the study's [`Ended`]. Either way the targets are left as they were found, or a flag says what
-/// could not be removed.
+/// the study's [`Ended`]. Either way subjects and settings are left as they were found, or a flag says
+/// what could not be removed or put back.
 pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
+    check::plan(&order.plan)?;
     let Conduct { id, started_unix_seconds, version, plan, .. } = &order;
     let study = Study {
         schema: SCHEMA.to_owned(),
@@ -59,9 +61,10 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         started_unix_seconds: *started_unix_seconds,
         origin: Origin::Measured { version: version.clone() },
         plan: plan.clone(),
-        targets: Vec::new(),
+        subjects: Vec::new(),
         hosts: Vec::new(),
         flags: order.flags.clone(),
+        measures: Vec::new(),
         trials: Vec::new(),
         ended: Ended::Open,
     };
@@ -71,6 +74,8 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         hosts: Hosts::new(order.hosts),
         study,
         runner: order.runner,
+        settings: order.settings,
+        setting: None,
         clock: order.clock,
         stop: order.stop,
         keep: order.keep,
@@ -85,7 +90,10 @@ struct Conductor<'a> {
     schedule: Schedule,
     hosts: Hosts,
     study: Study,
-    runner: Box<dyn Drive + 'a>,
+    runner: Box<dyn SubjectRunner + 'a>,
+    settings: Box<dyn Settings + 'a>,
+    /// The setting that is in effect, once one was set.
+    setting: Option<u16>,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
     keep: &'a mut dyn Keep,
@@ -101,42 +109,39 @@ impl Conductor<'_> {
         self.clock.now().since(self.begun).as_secs_f64()
     }
 
-    /// Opens every target, lays out what is read, watches the idle hosts.
+    /// Attaches every subject, prepares what the workloads need, watches the idle hosts.
     fn prepare(&mut self) -> Result<(), Failure> {
-        let observer = &mut *self.observer;
-        let mut slowest = f64::INFINITY;
-        for target in 0..self.study.plan.targets.len() {
-            observer(Progress::Preparing { target });
-            self.study.flags.extend(self.runner.take_on(target)?);
+        let mut observer = Preparing(&mut *self.observer);
+        let subjects = 0..self.study.plan.subjects.len();
+        for subject in subjects.clone() {
+            observer.begin(subject);
+            self.study.flags.extend(self.runner.attach(subject)?);
         }
         self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
         if self.study.plan.storage.adapt_size {
-            let largest = self.study.plan.workloads.iter().map(|w| w.size.0).max().unwrap_or(0);
-            for target in 0..self.study.plan.targets.len() {
-                observer(Progress::Preparing { target });
-                let sample = size::SAMPLE.min(largest);
-                let events = &mut |e: Event| observer(Progress::Event(&e));
-                slowest = slowest.min(self.runner.lay_out_rate(target, sample, events)?);
+            let mut slowest = f64::INFINITY;
+            let sample = size::SAMPLE.min(size::largest(&self.study.plan));
+            for subject in subjects.clone().filter(|_| sample > 0) {
+                observer.begin(subject);
+                let rate = self.runner.lay_out_rate(subject, sample, &mut observer)?;
+                slowest = slowest.min(rate.unwrap_or(f64::INFINITY));
             }
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
         }
         self.schedule = Schedule::new(&self.study.plan);
-        for target in 0..self.study.plan.targets.len() {
-            observer(Progress::Preparing { target });
-            let events = &mut |e: Event| observer(Progress::Event(&e));
-            self.study.flags.extend(self.runner.prepare(
-                target,
-                &self.study.plan.workloads,
-                events,
-            )?);
+        for subject in subjects {
+            observer.begin(subject);
+            let kind = Some(self.study.plan.subjects[subject].kind());
+            let mut workloads = self.study.plan.workloads.clone();
+            workloads.retain(|workload| workload.subject() == kind);
+            self.study.flags.extend(self.runner.prepare(subject, &workloads, &mut observer)?);
         }
-        self.study.targets = self.runner.facts();
-        label(&mut self.study.targets);
+        self.study.subjects = self.runner.facts();
+        label(&mut self.study.subjects);
         self.study.hosts = self.hosts.facts();
         self.same_machine();
-        self.study
-            .flags
-            .extend(stability::difference(&self.study.targets, &self.study.plan.workloads));
+        let difference = stability::difference(&self.study.subjects, &self.study.plan.workloads);
+        self.study.flags.extend(difference);
         let seconds = self.study.plan.design.baseline_seconds;
         if seconds > 0.0 {
             (self.observer)(Progress::Baseline { seconds });
@@ -155,7 +160,7 @@ impl Conductor<'_> {
         let plan = &self.study.plan;
         let named = plan.hosts.iter().filter(|server| server.host == *plan.client());
         let named = named.map(|server| server.host.to_string());
-        let here = plan.on.is_none() || self.study.hosts.first().is_some_and(|h| h.is_this_machine);
+        let here = !plan.is_remote() || self.study.hosts.first().is_some_and(|h| h.is_this_machine);
         let others = self.study.hosts.iter().skip(1);
         let found = others.filter(|host| here && host.is_this_machine);
         let all = named.chain(found.map(|host| host.name.clone()));
@@ -164,7 +169,7 @@ impl Conductor<'_> {
 
     /// Runs blocks until the rule, the cap, the user or a failure ends the study.
     fn blocks(&mut self) -> Result<(), Failure> {
-        let mut seconds_per_trial = self.study.plan.trial_seconds;
+        let mut seconds_per_trial = self.study.plan.longest_trial_seconds();
         loop {
             let begun = self.elapsed();
             let next = self.schedule.next_size() as f64 * seconds_per_trial;
@@ -181,9 +186,9 @@ impl Conductor<'_> {
             };
             self.hosts.again();
             self.study.hosts = self.hosts.facts();
-            if block > 0 && self.study.plan.design.baseline_seconds > 0.0 {
-                let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
-                add_new(&mut self.study.flags, flags);
+            if block > 0 {
+                self.runner.reopen()?;
+                self.idle_between();
             }
             let count = cells.len() as f64;
             for (done, cell) in cells.iter().enumerate() {
@@ -191,7 +196,8 @@ impl Conductor<'_> {
                     return self.cap_reached();
                 }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
-                self.trial(block, cell, left, seconds_per_trial)?;
+                self.set(*cell)?;
+                self.trial(block, *cell, left, seconds_per_trial)?;
                 if self.stopped() {
                     return Err(interrupted());
                 }
@@ -210,7 +216,7 @@ impl Conductor<'_> {
     /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
     /// but not at any time.
     fn longest(&self, trials: usize) -> f64 {
-        2.0 * (self.study.plan.design.cap_seconds + trials as f64 * self.study.plan.trial_seconds)
+        2.0 * (self.study.plan.design.cap_seconds + trials as f64 * self.study.plan.longest_trial_seconds())
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -222,72 +228,91 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn trial(&mut self, block: u32, cell: &Cell, left: u32, each: f64) -> Result<(), Failure> {
+    /// A short look at the idle hosts: what a block or a setting is measured against.
+    fn idle_between(&mut self) {
+        if self.study.plan.design.baseline_seconds > 0.0 {
+            let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
+            add_new(&mut self.study.flags, flags);
+        }
+    }
+
+    /// Brings a cell's setting into effect. Connections do not outlive a change.
+    fn set(&mut self, cell: Cell) -> Result<(), Failure> {
+        let factors = &self.study.plan.factors;
+        if factors.is_empty() || self.setting == Some(cell.setting) {
+            return Ok(());
+        }
+        let before = self.setting.map(|setting| factor::levels(factors, setting));
+        for (number, level) in factor::levels(factors, cell.setting).into_iter().enumerate() {
+            if before.as_ref().is_none_or(|before| before[number] != level) {
+                (self.observer)(Progress::Setting {
+                    factor: &factors[number],
+                    level: &factors[number].levels[level],
+                });
+                self.settings.set(number, level)?;
+            }
+        }
+        self.setting = Some(cell.setting);
+        self.runner.reopen()?;
+        self.idle_between();
+        Ok(())
+    }
+
+    fn trial(&mut self, block: u32, cell: Cell, left: u32, each: f64) -> Result<(), Failure> {
+        let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
+        let subject = usize::from(cell.subject);
         let number = self.study.trials.len() as u32;
         let until_cap = (self.study.plan.design.cap_seconds - self.elapsed()).max(0.0);
         (self.observer)(Progress::Trial {
             number,
             block,
-            target: cell.target,
-            workload: &cell.workload,
+            cell,
+            workload: &workload,
             planned: number + left,
             seconds_left: (f64::from(left) * each).min(until_cap),
         });
         let started_seconds = self.elapsed();
+        let seed = self.study.plan.design.seed;
         let spec = PointSpec {
             number,
-            target: cell.target,
-            workload: cell.workload.clone(),
+            subject,
+            workload: workload.clone(),
             generation: block + 1,
-            seconds: self.study.plan.trial_seconds,
-            warm_up_seconds: self.study.plan.warm_up_seconds,
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.study.plan.storage.operation_timeout_seconds,
-            seed: plimsoll_stats::order::sub_seed(self.study.plan.design.seed, &format!("trial {number}")),
+            seed: plimsoll_stats::order::sub_seed(seed, &format!("trial {number}")),
         };
-        self.hosts.clear(match self.study.plan.targets.get(cell.target) {
-            // As tables of mounts have it; a link over there is not followed from here.
-            Some(Target::Directory(there)) if self.study.plan.on.is_some() => {
-                Some(there.path.clone())
+        let (result, loads, points) = match &workload.steps {
+            None => {
+                let (result, loads) = self.point(&spec);
+                (result, loads, Vec::new())
             }
-            Some(Target::Directory(here)) => here.path.canonicalize().ok(),
-            _ => None,
-        });
-        let (hosts, observer) = (&mut self.hosts, &mut *self.observer);
-        let mut next_look = hosts::LOOK.as_secs_f64();
-        let mut result = self.runner.trial(&spec, &mut |event| {
-            match &event {
-                Event::Phase { phase: Phase::Measure, .. } => hosts.begin(),
-                Event::Phase { phase: Phase::Reckon, .. } => hosts.end(),
-                Event::Finished { .. } => hosts.end(),
-                Event::Window { at_seconds, .. } if *at_seconds >= next_look => {
-                    next_look = at_seconds + hosts::LOOK.as_secs_f64();
-                    observer(Progress::Loads(&hosts.look()));
-                }
-                _ => {}
+            Some(steps) => {
+                let mut order =
+                    plimsoll_stats::order::generator(seed, &format!("steps {number}"));
+                let mut point = |workload: &Workload| {
+                    self.point(&PointSpec { workload: workload.clone(), ..spec.clone() })
+                };
+                steps::measure(&workload, steps, &mut order, &mut point)
             }
-            observer(Progress::Event(&event));
-        });
-        self.hosts.rest(&*self.clock);
-        let loads = self.hosts.loads();
-        result.flags.extend(self.hosts.flags());
-        if matches!(result.outcome, Outcome::Complete) {
-            costs::add(&mut result, &loads, &self.study.plan, cell.target);
-        }
+        };
         let fatal = match &result.outcome {
             Outcome::Failed { failure, .. } if ends_study(failure) => Some(failure.clone()),
             _ => None,
         };
+        let mount = self.hosts.mount();
         let trial = Trial {
             number,
             block: Some(block),
-            cell: cell.clone(),
+            cell,
             started_seconds,
             result,
+            points,
             loads,
-            mount: self.hosts.mount(),
+            mount,
             imported: None,
         };
+        self.note_measures(&trial.result);
         let kept = self.keep.add_trial(&self.study, &trial);
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
@@ -295,10 +320,50 @@ impl Conductor<'_> {
         fatal.map_or(Ok(()), Err)
     }
 
+    /// One point, and the loads of the hosts meanwhile.
+    fn point(&mut self, spec: &PointSpec) -> (PointResult, Vec<HostLoad>) {
+        self.hosts.clear(match self.study.plan.target(spec.subject) {
+            // As tables of mounts have it; a link on another host is not followed from here.
+            Some(Target::Directory(there)) if self.study.plan.is_remote() => {
+                Some(there.path.clone())
+            }
+            Some(Target::Directory(here)) => here.path.canonicalize().ok(),
+            _ => None,
+        });
+        let mut watching = Watching {
+            hosts: &mut self.hosts,
+            observer: &mut *self.observer,
+            next_look: hosts::LOOK.as_secs_f64(),
+        };
+        let mut result = self.runner.point(spec, &mut watching);
+        self.hosts.rest(&*self.clock);
+        let loads = self.hosts.loads();
+        result.flags.extend(self.hosts.flags());
+        if result.outcome == Outcome::Complete {
+            costs::add(&mut result, &loads, &self.study.plan, spec);
+        }
+        (result, loads)
+    }
+
+    /// Keeps what is known of the measures of a trial, for readers of other versions.
+    fn note_measures(&mut self, result: &PointResult) {
+        let parts = result.parts.iter().chain(&result.together);
+        for metric in parts.flat_map(|part| part.quantities.keys()) {
+            let known = |measure: Measure| {
+                self.study.measures.iter().any(|info| info.measure == measure)
+            };
+            if !known(metric.measure) {
+                self.study.measures.extend(metric.measure.info());
+            }
+        }
+    }
+
     /// Cleans up and says why it ended.
     fn finish(mut self, outcome: Result<(), Failure>) -> Result<Study, Failure> {
-        let left = self.runner.close();
-        let measured = !self.study.targets.is_empty() && !self.study.trials.is_empty();
+        // What restarts a server is put back before the run's directories are removed.
+        let mut left = self.settings.restore();
+        left.extend(self.runner.close());
+        let measured = !self.study.subjects.is_empty() && !self.study.trials.is_empty();
         match outcome {
             Err(mut failure) if !measured => {
                 // Nothing to keep: the failure itself must name what was left behind.
@@ -342,15 +407,62 @@ fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
     }
 }
 
-/// Gives each target a short name that is unique in the study: what it speaks, and a number where
-/// two speak the same.
-fn label(targets: &mut [plimsoll_model::TargetFacts]) {
-    let first_word =
-        |t: &plimsoll_model::TargetFacts| t.protocol.split(' ').next().unwrap_or("").to_owned();
-    let names: Vec<String> = targets.iter().map(first_word).collect();
-    for (i, target) in targets.iter_mut().enumerate() {
+/// Gives each subject a short name that is unique in the study: what a target speaks, what others
+/// were given as, and a number where two are the same.
+fn label(subjects: &mut [SubjectFacts]) {
+    let name = |facts: &SubjectFacts| match facts.storage() {
+        Some(target) => target.protocol.split(' ').next().unwrap_or("").to_owned(),
+        None => facts.given().to_owned(),
+    };
+    let names: Vec<String> = subjects.iter().map(name).collect();
+    for (i, subject) in subjects.iter_mut().enumerate() {
         let same = names.iter().filter(|n| **n == names[i]).count();
         let nth = names[..=i].iter().filter(|n| **n == names[i]).count();
-        target.label = if same > 1 { format!("{} {nth}", names[i]) } else { names[i].clone() };
+        let label = if same > 1 { format!("{} {nth}", names[i]) } else { names[i].clone() };
+        subject.set_label(label);
+    }
+}
+
+/// Passes progress on while subjects are prepared; there is no load to account for.
+struct Preparing<'a>(&'a mut dyn FnMut(Progress<'_>));
+
+impl Preparing<'_> {
+    fn begin(&mut self, subject: usize) {
+        (self.0)(Progress::Preparing { subject });
+    }
+}
+
+impl LoadObserver for Preparing<'_> {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, event: Event) {
+        (self.0)(Progress::Event(&event));
+    }
+}
+
+/// Accounts for the hosts while a load runs, and passes progress on.
+struct Watching<'a> {
+    hosts: &'a mut Hosts,
+    observer: &'a mut dyn FnMut(Progress<'_>),
+    next_look: f64,
+}
+
+impl LoadObserver for Watching<'_> {
+    fn load_begins(&mut self) {
+        self.hosts.begin();
+    }
+
+    fn load_ends(&mut self) {
+        self.hosts.end();
+    }
+
+    fn event(&mut self, event: Event) {
+        if let Event::Window { at_seconds, .. } = &event
+            && *at_seconds >= self.next_look
+        {
+            self.next_look = at_seconds + hosts::LOOK.as_secs_f64();
+            (self.observer)(Progress::Loads(&self.hosts.look()));
+        }
+        (self.observer)(Progress::Event(&event));
     }
 }

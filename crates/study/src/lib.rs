@@ -6,16 +6,19 @@
 #![forbid(unsafe_code)]
 
 mod baseline;
+mod check;
 mod conduct;
 mod costs;
-pub mod far;
 mod hosts;
 mod keep;
 mod progress;
 mod schedule;
+mod settings;
 mod size;
 mod stability;
+mod steps;
 
 pub use conduct::{Conduct, conduct};
 pub use keep::{InMemory, Keep};
 pub use progress::Progress;
+pub use settings::{NoSettings, Settings};

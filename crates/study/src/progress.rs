@@ -1,6 +1,6 @@
 //! What a study says of itself while it runs. Observers only look on.
 
-use plimsoll_model::{Event, HostLoad, Trial, Workload};
+use plimsoll_model::{Cell, Event, Factor, FactorLevel, HostLoad, Trial, Workload};
 
 /// One thing worth showing.
 #[derive(Clone, Copy, Debug)]
@@ -10,10 +10,17 @@ pub enum Progress<'a> {
         /// How long.
         seconds: f64,
     },
-    /// A target is being prepared: files are laid out, the probe runs.
+    /// A subject is being prepared: files are laid out, the cache test runs.
     Preparing {
-        /// Index of the target in the plan.
-        target: usize,
+        /// Index of the subject in the plan.
+        subject: usize,
+    },
+    /// A factor is being set.
+    Setting {
+        /// Which.
+        factor: &'a Factor,
+        /// To what.
+        level: &'a FactorLevel,
     },
     /// A trial begins.
     Trial {
@@ -21,8 +28,8 @@ pub enum Progress<'a> {
         number: u32,
         /// Its block, from 0.
         block: u32,
-        /// Index of the target in the plan.
-        target: usize,
+        /// Subject, workload and setting.
+        cell: Cell,
         /// What is done.
         workload: &'a Workload,
         /// Trials that are planned as things stand, this one included.

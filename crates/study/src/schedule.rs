@@ -1,15 +1,16 @@
 //! Which trials make up the next block, in which order.
 
-use plimsoll_explain::Needed;
-use plimsoll_model::{Cell, Plan, Workload};
+use plimsoll_model::{Cell, Plan, Switch, factor};
 use rand_pcg::Pcg64;
-use std::collections::BTreeMap;
 
 /// The blocks of a study as they unfold: every active cell once a block, order shuffled. A workload
-/// whose stop rule is satisfied takes part no more.
+/// whose stop rule is satisfied takes part no more. Settings whose change restarts something are
+/// whole plots: a block goes through them one after the other, in an order drawn anew.
 pub struct Schedule {
-    cells: Vec<Cell>,
-    wanted: BTreeMap<Workload, u32>,
+    /// By whole plot.
+    plots: Vec<Vec<Cell>>,
+    /// Blocks wanted, by workload.
+    wanted: Vec<u32>,
     block: u32,
     order: Pcg64,
 }
@@ -17,17 +18,22 @@ pub struct Schedule {
 impl Schedule {
     /// Before the first block: every workload is wanted for the first blocks of the plan's rule.
     pub fn new(plan: &Plan) -> Self {
-        let cells = plan
-            .workloads
-            .iter()
-            .flat_map(|workload| {
-                (0..plan.targets.len()).map(|target| Cell { target, workload: workload.clone() })
-            })
-            .collect();
-        let wanted = plan.workloads.iter().map(|w| (w.clone(), plan.first_blocks())).collect();
+        let plot = |cell: &Cell| -> Vec<usize> {
+            let levels = factor::levels(&plan.factors, cell.setting);
+            let restarts = plan.factors.iter().zip(levels);
+            restarts.filter(|(f, _)| f.switch == Switch::Restart).map(|(_, level)| level).collect()
+        };
+        let mut plots: Vec<(Vec<usize>, Vec<Cell>)> = Vec::new();
+        for cell in plan.cells() {
+            let of = plot(&cell);
+            match plots.iter_mut().find(|(known, _)| *known == of) {
+                Some((_, cells)) => cells.push(cell),
+                None => plots.push((of, vec![cell])),
+            }
+        }
         Schedule {
-            cells,
-            wanted,
+            plots: plots.into_iter().map(|(_, cells)| cells).collect(),
+            wanted: vec![plan.first_blocks(); plan.workloads.len()],
             block: 0,
             order: plimsoll_stats::order::generator(plan.design.seed, "order"),
         }
@@ -35,22 +41,23 @@ impl Schedule {
 
     /// Sets how many blocks each workload is to have in all; one for which the rule cannot tell,
     /// because its trials failed, has no more.
-    pub fn want(&mut self, needed: Vec<Needed>) {
-        for Needed { workload, blocks } in needed {
-            if let (Some(wanted), Some(blocks)) = (self.wanted.get_mut(&workload), blocks) {
-                *wanted = u32::try_from(blocks).unwrap_or(u32::MAX);
-            }
+    pub fn want(&mut self, needed: Vec<Option<u64>>) {
+        for (wanted, blocks) in self.wanted.iter_mut().zip(needed) {
+            *wanted = blocks.map_or(*wanted, |b| u32::try_from(b).unwrap_or(u32::MAX));
         }
     }
 
     /// Number of the next block and its cells in order; `None` when every workload has its blocks.
     pub fn next_block(&mut self) -> Option<(u32, Vec<Cell>)> {
-        let active = self.active(self.block);
-        if active.is_empty() {
+        if self.next_size() == 0 {
             return None;
         }
-        let order = plimsoll_stats::order::shuffled(active.len(), &mut self.order);
-        let cells = order.into_iter().map(|i| active[i].clone()).collect();
+        let mut cells = Vec::new();
+        for plot in plimsoll_stats::order::shuffled(self.plots.len(), &mut self.order) {
+            let active: Vec<Cell> = self.active(&self.plots[plot]).copied().collect();
+            let order = plimsoll_stats::order::shuffled(active.len(), &mut self.order);
+            cells.extend(order.into_iter().map(|i| active[i]));
+        }
         self.block += 1;
         Some((self.block - 1, cells))
     }
@@ -62,24 +69,25 @@ impl Schedule {
 
     /// Blocks in all, as things stand.
     pub fn blocks_wanted(&self) -> u32 {
-        self.wanted.values().copied().max().unwrap_or(0)
+        self.wanted.iter().copied().max().unwrap_or(0)
     }
 
     /// Cells of the next block.
     pub fn next_size(&self) -> usize {
-        self.active(self.block).len()
+        self.plots.iter().map(|cells| self.active(cells).count()).sum()
     }
 
     /// Trials in the blocks not yet handed out, as things stand.
     pub fn trials_left(&self) -> u32 {
-        self.cells
-            .iter()
-            .map(|c| self.wanted.get(&c.workload).map_or(0, |w| w.saturating_sub(self.block)))
-            .sum()
+        let left = |cell: &Cell| self.wanted(cell).saturating_sub(self.block);
+        self.plots.iter().flatten().map(left).fold(0, u32::saturating_add)
     }
 
-    fn active(&self, block: u32) -> Vec<Cell> {
-        let wanted = |c: &&Cell| self.wanted.get(&c.workload).is_some_and(|w| *w > block);
-        self.cells.iter().filter(wanted).cloned().collect()
+    fn wanted(&self, cell: &Cell) -> u32 {
+        self.wanted.get(usize::from(cell.workload)).copied().unwrap_or(0)
+    }
+
+    fn active<'a>(&'a self, cells: &'a [Cell]) -> impl Iterator<Item = &'a Cell> {
+        cells.iter().filter(|cell| self.wanted(cell) > self.block)
     }
 }

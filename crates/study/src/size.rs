@@ -2,7 +2,9 @@
 //! must leave time for measuring.
 
 use plimsoll_model::units::{Bytes, MIB};
-use plimsoll_model::{Cause, Failure, Flag, InPlace, Layout, Plan, TargetFacts, Workload};
+use plimsoll_model::{
+    Cause, Failure, Flag, Footprint, InPlace, Part, Plan, SubjectFacts, TargetFacts, Workload,
+};
 
 /// Share of the time cap that laying out files may take.
 const SHARE: f64 = 0.25;
@@ -12,13 +14,24 @@ const SMALLEST: u64 = 64 * MIB;
 /// Bytes that are laid out to find the rate.
 pub const SAMPLE: u64 = 32 * MIB;
 
-/// Lowers the sizes of the plan's workloads to what a target that is laid out at
-/// `bytes_per_second` can have in a share of the time cap: each target's read file once and its
-/// written file once a block, as planned at least. Sizes stay powers of two times 64 MiB.
+/// The largest file of any job of the plan, in bytes.
+pub fn largest(plan: &Plan) -> u64 {
+    let parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
+    parts.map(|part| largest_of(part.job.footprint())).max().unwrap_or(0)
+}
+
+fn largest_of(footprint: Footprint) -> u64 {
+    footprint.read.max(footprint.written)
+}
+
+/// Lowers the sizes of the plan's jobs to what a target that is laid out at `bytes_per_second` can
+/// have in a share of the time cap: each target's read file once and its written file once a block,
+/// as planned at least. Sizes stay powers of two times 64 MiB.
 pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
-    let wanted = plan.workloads.iter().map(|w| w.size.0).max()?;
-    let writes = plan.workloads.iter().any(|w| w.pattern.writes());
-    let layouts = plan.targets.len() as f64
+    let wanted = largest(plan);
+    let mut parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
+    let writes = parts.any(|part| part.job.footprint().written > 0);
+    let layouts = plan.subjects.len() as f64
         * (1.0 + if writes { f64::from(plan.first_blocks()) } else { 0.0 });
     let affordable = bytes_per_second * plan.design.cap_seconds * SHARE / layouts;
     let mut used = wanted;
@@ -28,13 +41,13 @@ pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     if used == wanted {
         return None;
     }
-    for workload in &mut plan.workloads {
-        workload.size = Bytes(workload.size.0.min(used));
+    for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
+        part.job.fit(part.workers.get(), used);
     }
     Some(Flag::SizeLowered { wanted: Bytes(wanted), used: Bytes(used), bytes_per_second })
 }
 
-/// Room on a file system that is left alone: for the leases and what it needs for itself.
+/// Share of the free space that is left alone: for the leases and what it needs for itself.
 const LEFT_ALONE: f64 = 0.1;
 const SPARE: u64 = MIB;
 
@@ -46,12 +59,13 @@ const SPARE: u64 = MIB;
 /// [`Cause::Usage`] where a file that is read in place has not a block for every worker.
 /// [`Cause::NoSpace`] where not even the smallest files fit, or those of the size that the user
 /// named; with the size that would.
-pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Failure> {
+pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, Failure> {
+    let targets: Vec<&TargetFacts> = subjects.iter().filter_map(SubjectFacts::storage).collect();
     let files = targets.iter().filter_map(|target| Some((target, target.in_place.as_ref()?)));
     if let Some((target, smallest)) = files.min_by_key(|(_, file)| file.size) {
         return fit_in_place(plan, target, smallest).map(|()| None);
     }
-    let Some(wanted) = plan.workloads.iter().map(|w| w.size.0).max() else { return Ok(None) };
+    let wanted = largest(plan);
     let room = |target: &TargetFacts| {
         let (total, available) = target.space_bytes;
         let sharing = targets.iter().filter(|t| t.space_bytes.0 == total).count().max(1) as u64;
@@ -60,13 +74,13 @@ pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Fai
     };
     let Some(tightest) = targets.iter().min_by_key(|target| room(target)) else { return Ok(None) };
     let room = room(tightest);
-    if footprint(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room)
+    if held(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room)
     {
         return Ok(None);
     }
     let most = (room as f64 * (1.0 - LEFT_ALONE)) as u64;
     let fits = |size: u64| {
-        footprint(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most)
+        held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most)
     };
     let mut used = 1 << wanted.max(1).ilog2();
     while fits(used) == Some(false) {
@@ -85,7 +99,7 @@ pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Fai
                      --block."
                 .to_owned(),
         };
-        let needed = footprint(&plan.workloads, wanted).unwrap_or(wanted);
+        let needed = held(&plan.workloads, wanted).unwrap_or(wanted);
         let happened = format!("they need {} and {available} are free", Bytes(needed));
         let happened =
             match targets.iter().filter(|t| t.space_bytes.0 == tightest.space_bytes.0).count() {
@@ -95,51 +109,41 @@ pub fn fit(plan: &mut Plan, targets: &[TargetFacts]) -> Result<Option<Flag>, Fai
         let tried = "find room for the test files";
         return Err(Failure::new(Cause::NoSpace, tried, &tightest.given, happened, next));
     }
-    for workload in &mut plan.workloads {
-        workload.size = Bytes(whole(workload, used).unwrap_or(workload.size.0));
+    for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
+        part.job.fit(part.workers.get(), used);
     }
     let target = tightest.given.clone();
     Ok(Some(Flag::SizeFitted { target, wanted: Bytes(wanted), used: Bytes(used), available }))
 }
 
-/// What a target holds at most while the workloads run, with files of at most `size` bytes: the one
-/// that is read and the one that is written. `None`: too small for the workers.
-fn footprint(workloads: &[Workload], size: u64) -> Option<u64> {
-    let mut largest = [0, 0];
-    for workload in workloads {
-        let size = whole(workload, size)?;
-        for (largest, used) in
-            largest.iter_mut().zip([workload.pattern.reads(), workload.pattern.writes()])
-        {
-            *largest = if used { size.max(*largest) } else { *largest };
-        }
+/// What a target holds at most while the workloads run, with files of at most `size` bytes: the
+/// largest that is read and the largest that is written of each. `None`: too small for the workers.
+fn held(workloads: &[Workload], size: u64) -> Option<u64> {
+    let (mut read, mut written) = (0, 0);
+    for part in workloads.iter().flat_map(|workload| &workload.parts) {
+        let footprint = fitted(part, size)?.job.footprint();
+        read = footprint.read.max(read);
+        written = footprint.written.max(written);
     }
-    Some(largest[0].saturating_add(largest[1]))
+    Some(read.saturating_add(written))
 }
 
-/// The size of a workload's file where no file may be larger than `size`: whole blocks for each
-/// worker, one at least.
-fn whole(workload: &Workload, size: u64) -> Option<u64> {
-    let ranges = match workload.layout {
-        Layout::Disjoint => u64::from(workload.workers.get()),
-        Layout::Shared => 1,
-    };
-    let unit = workload.block.0.saturating_mul(ranges).max(1);
-    let size = workload.size.0.min(size) / unit * unit;
-    (size > 0).then_some(size)
+/// The part with files of at most `size` bytes.
+fn fitted(part: &Part, size: u64) -> Option<Part> {
+    let mut fitted = part.clone();
+    fitted.job.fit(part.workers.get(), size).then_some(fitted)
 }
 
 /// The smallest of the files that are read in place is as much as is read of all.
 fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result<(), Failure> {
-    for workload in &mut plan.workloads {
-        let size = whole(workload, file.size.0).ok_or_else(|| {
+    for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
+        *part = fitted(part, file.size.0).ok_or_else(|| {
             let on = format!("{} of {}", file.file, target.given);
-            let (size, pattern) = (file.size, workload.pattern);
-            let happened = format!("it has {size}, and {pattern} needs a block for each worker");
+            let (size, job) = (file.size, part.job.kind());
+            let happened = format!("it has {size}, and {job} needs a block for each worker");
             let next = "Name a larger file, or give a smaller --block or fewer --workers.";
             Failure::new(Cause::Usage, "read the file in place", on, happened, next)
         })?;
-        workload.size = Bytes(size);
     }
     Ok(())
 }
@@ -148,47 +152,58 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{DirectoryTarget, Pattern, Rule, Stability, Target, Workload};
+    use plimsoll_model::{
+        Design, DirectoryTarget, Job, Layout, Length, Pattern, PatternJob, Rule, Stability,
+        StorageOptions, Target,
+    };
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
-        let workload = |pattern| Workload {
-            pattern,
-            block: Bytes(4096),
-            size: Bytes(size),
-            workers: NonZeroU16::MIN,
-            depth: NonZeroU16::MIN,
-            layout: Layout::Disjoint,
-            stability: Stability::Unstable,
-            verify: false,
+        let workload = |pattern| {
+            let job = Job::Pattern(PatternJob {
+                pattern,
+                block: Bytes(4096),
+                size: Bytes(size),
+                layout: Layout::Disjoint,
+                stability: Stability::Unstable,
+                verify: false,
+            });
+            let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+            Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
         };
         Plan {
-            targets: vec![Target::Directory(DirectoryTarget { path: "x".into() })],
+            subjects: vec![Target::Directory(DirectoryTarget { path: "x".into() }).into()],
             workloads: vec![workload(Pattern::RandomRead), workload(Pattern::RandomWrite)],
-            trial_seconds: 5.0,
-            warm_up_seconds: 0.5,
-            rule: Rule::Stein { pilot: 6, half_width: 0.02 },
-            cap_seconds: 600.0,
-            baseline_seconds: 5.0,
-            margin: 0.05,
-            confidence: 0.95,
-            operation_timeout_seconds: 30.0,
-            seed: 1,
-            on: None,
-            server_memory: None,
+            factors: Vec::new(),
+            contrasts: Vec::new(),
+            design: Design {
+                rule: Rule::Stein { pilot: 6, half_width: 0.02 },
+                cap_seconds: 600.0,
+                baseline_seconds: 5.0,
+                margin: 0.05,
+                confidence: 0.95,
+                seed: 1,
+            },
+            clients: Vec::new(),
             hosts: Vec::new(),
-            engine: None,
-            adapt_size: true,
-            fit_size: false,
+            storage: StorageOptions {
+                operation_timeout_seconds: 30.0,
+                adapt_size: true,
+                ..StorageOptions::default()
+            },
             command: String::new(),
         }
+    }
+
+    fn size_of(workload: &Workload) -> u64 {
+        largest_of(workload.parts[0].job.footprint())
     }
 
     #[test]
     fn a_fast_target_keeps_its_size() {
         let mut plan = plan(GIB);
         assert_eq!(adapt(&mut plan, 112e6), None);
-        assert_eq!(plan.workloads[0].size.0, GIB);
+        assert_eq!(size_of(&plan.workloads[0]), GIB);
     }
 
     #[test]
@@ -196,7 +211,7 @@ mod tests {
         // 6 MB/s for 150 s make 900 MB, for seven layouts: 128 MB each, so 64 MiB.
         let mut plan = plan(GIB);
         let flag = adapt(&mut plan, 6e6).unwrap();
-        assert!(plan.workloads.iter().all(|w| w.size.0 == 64 * MIB));
+        assert!(plan.workloads.iter().all(|w| size_of(w) == 64 * MIB));
         assert!(matches!(flag, Flag::SizeLowered { wanted: Bytes(GIB), used: Bytes(n), .. }
             if n == 64 * MIB));
     }
@@ -205,26 +220,28 @@ mod tests {
     fn nothing_goes_below_the_smallest_and_small_files_stay() {
         let mut slow = plan(GIB);
         adapt(&mut slow, 1.0);
-        assert_eq!(slow.workloads[0].size.0, SMALLEST);
+        assert_eq!(size_of(&slow.workloads[0]), SMALLEST);
         let mut small = plan(8 * MIB);
         assert_eq!(adapt(&mut small, 1.0), None);
-        assert_eq!(small.workloads[0].size.0, 8 * MIB);
+        assert_eq!(size_of(&small.workloads[0]), 8 * MIB);
     }
 
-    fn free(total: u64, available: u64) -> TargetFacts {
+    fn free(total: u64, available: u64) -> SubjectFacts {
         let given = format!("/{total}");
-        TargetFacts { given, space_bytes: (total, available), ..TargetFacts::default() }
+        let space_bytes = (total, available);
+        SubjectFacts::Storage(TargetFacts { given, space_bytes, ..TargetFacts::default() })
     }
 
-    fn fitting(size: u64, targets: &[TargetFacts]) -> (Plan, Result<Option<Flag>, Failure>) {
-        let mut plan = Plan { fit_size: true, ..plan(size) };
+    fn fitting(size: u64, targets: &[SubjectFacts]) -> (Plan, Result<Option<Flag>, Failure>) {
+        let mut plan = plan(size);
+        plan.storage.fit_size = true;
         let fitted = fit(&mut plan, targets);
         (plan, fitted)
     }
 
     /// What all targets of a plan hold.
     fn held(plan: &Plan) -> u64 {
-        footprint(&plan.workloads, u64::MAX).unwrap()
+        super::held(&plan.workloads, u64::MAX).unwrap()
     }
 
     #[test]
@@ -235,10 +252,10 @@ mod tests {
             assert!(held(&plan) + SPARE <= available, "{available}");
             assert!(4 * held(&plan) >= available, "no smaller than need be: {available}");
             match lowered {
-                None => assert_eq!(plan.workloads[0].size.0, GIB),
+                None => assert_eq!(size_of(&plan.workloads[0]), GIB),
                 Some(Flag::SizeFitted { target, wanted, used, .. }) => {
                     assert_eq!((target, wanted), (format!("/{}", 9 * GIB), Bytes(GIB)));
-                    assert_eq!(used, plan.workloads[1].size);
+                    assert_eq!(used.0, size_of(&plan.workloads[1]));
                 }
                 other => panic!("{other:?}"),
             }
@@ -248,31 +265,34 @@ mod tests {
     #[test]
     fn two_targets_on_one_file_system_share_its_room() {
         let (alone, fitted) = fitting(64 * MIB, &[free(GIB, 200 * MIB)]);
-        assert_eq!((alone.workloads[0].size.0, fitted), (64 * MIB, Ok(None)));
+        assert_eq!((size_of(&alone.workloads[0]), fitted), (64 * MIB, Ok(None)));
         let both = [free(GIB, 200 * MIB), free(GIB, 200 * MIB)];
         let (plan, fitted) = fitting(64 * MIB, &both);
         assert!(fitted.unwrap().is_some() && 2 * (held(&plan) + SPARE) <= 200 * MIB);
-        let mut named = Plan { fit_size: false, ..self::plan(64 * MIB) };
+        let mut named = self::plan(64 * MIB);
         let failure = fit(&mut named, &both).unwrap_err();
         assert_eq!(failure.cause, Cause::NoSpace);
         assert!(failure.next.contains("--size 32MiB or less"), "{failure}");
         assert!(failure.happened.contains("2 targets"), "{failure}");
-        assert_eq!(named.workloads[0].size.0, 64 * MIB, "the user's size stays as it is");
+        assert_eq!(size_of(&named.workloads[0]), 64 * MIB, "the user's size stays as it is");
     }
 
     #[test]
     fn every_worker_has_a_whole_block_or_it_is_refused() {
-        let mut plan = Plan { fit_size: true, ..plan(GIB) };
+        let mut plan = plan(GIB);
+        plan.storage.fit_size = true;
         for workload in &mut plan.workloads {
-            workload.workers = NonZeroU16::new(3).unwrap();
-            workload.block = Bytes(MIB);
+            let part = &mut workload.parts[0];
+            part.workers = NonZeroU16::new(3).unwrap();
+            let Job::Pattern(job) = &mut part.job else { panic!() };
+            job.block = Bytes(MIB);
         }
         let mut small = plan.clone();
         assert!(fit(&mut plan, &[free(GIB, 20 * MIB)]).unwrap().is_some());
-        assert!(plan.workloads.iter().all(|w| w.size.0 > 0 && w.size.0 % (3 * MIB) == 0));
+        assert!(plan.workloads.iter().all(|w| size_of(w) > 0 && size_of(w) % (3 * MIB) == 0));
         assert_eq!(fit(&mut small, &[free(GIB, 5 * MIB)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(GIB, 0)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(0, 0)]), Ok(None), "not known");
-        assert!(small.workloads.iter().all(|w| w.size.0 == GIB));
+        assert!(small.workloads.iter().all(|w| size_of(w) == GIB));
     }
 }

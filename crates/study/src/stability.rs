@@ -1,11 +1,14 @@
 //! Whether the targets make writes equally safe.
 
-use plimsoll_model::{Flag, Stability, TargetFacts, Workload};
+use plimsoll_model::{Flag, Stability, SubjectFacts, TargetFacts, Workload};
 
 /// A flag that says on which targets a completed write is stable and on which it is not yet, where
 /// a workload leaves that to the target. Labels are those of the study.
-pub(crate) fn difference(targets: &[TargetFacts], workloads: &[Workload]) -> Option<Flag> {
-    let open = |w: &Workload| w.pattern.writes() && w.stability == Stability::Unstable;
+pub(crate) fn difference(subjects: &[SubjectFacts], workloads: &[Workload]) -> Option<Flag> {
+    let targets: Vec<&TargetFacts> = subjects.iter().filter_map(SubjectFacts::storage).collect();
+    let open = |w: &Workload| {
+        w.parts.iter().any(|part| part.job.stability() == Some(Stability::Unstable))
+    };
     let labels = |commits: bool| {
         let those = targets.iter().filter(|t| t.commits_each_write == commits);
         those.map(|t| t.label.as_str()).collect::<Vec<_>>().join(", ")
@@ -23,11 +26,11 @@ pub(crate) fn difference(targets: &[TargetFacts], workloads: &[Workload]) -> Opt
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Layout, Pattern, units::Bytes};
+    use plimsoll_model::{Job, Layout, Length, Part, Pattern, PatternJob, units::Bytes};
     use std::num::NonZeroU16;
 
-    fn facts(label: &str, commits_each_write: bool) -> TargetFacts {
-        TargetFacts {
+    fn facts(label: &str, commits_each_write: bool) -> SubjectFacts {
+        SubjectFacts::Storage(TargetFacts {
             label: label.into(),
             given: label.into(),
             protocol: "directory".into(),
@@ -36,20 +39,20 @@ mod tests {
             stability: "pwrite, then fdatasync".into(),
             commits_each_write,
             ..TargetFacts::default()
-        }
+        })
     }
 
     fn workload(pattern: Pattern, stability: Stability) -> Workload {
-        Workload {
+        let job = Job::Pattern(PatternJob {
             pattern,
             block: Bytes(4096),
             size: Bytes(1 << 20),
-            workers: NonZeroU16::MIN,
-            depth: NonZeroU16::MIN,
             layout: Layout::Disjoint,
             stability,
             verify: false,
-        }
+        });
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     }
 
     #[test]

@@ -1,0 +1,67 @@
+//! Whether a plan can be conducted at all: looked at before anything is touched.
+
+use plimsoll_model::{Cause, Contrast, Failure, Measurand, Plan, Workload, factor};
+
+/// # Errors
+/// [`Cause::Usage`] for a plan without subjects or workloads, a job that no subject can do, a contrast
+/// that compares nothing, a factor that has nothing to be varied over, and more cells than can be
+/// numbered.
+pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
+    let bad = |on: &str, happened: String, next: &str| {
+        Err(Failure::new(Cause::Usage, "conduct the plan", on, happened, next))
+    };
+    if plan.subjects.is_empty() || plan.workloads.is_empty() {
+        let happened = "there is nothing to measure or nothing to do".to_owned();
+        return bad("the plan", happened, "Name a subject and a workload.");
+    }
+    for workload in &plan.workloads {
+        let Some(main) = workload.main() else {
+            return bad("a workload", "it has no parts".into(), "Name a job.");
+        };
+        let kind = main.job.subject();
+        if let Some(other) = workload.parts.iter().find(|part| part.job.subject() != kind) {
+            let happened = format!(
+                "{} is done to {kind} and {} to {}: they cannot be parts of one workload",
+                main.job.kind(),
+                other.job.kind(),
+                other.job.subject()
+            );
+            return bad("a workload", happened, "Make them workloads of their own.");
+        }
+        if !plan.subjects.iter().any(|subject| subject.kind() == kind) {
+            let given: Vec<_> = plan.subjects.iter().map(ToString::to_string).collect();
+            let happened = format!("{} is done to {kind}, and none is named", main.job.kind());
+            return bad(&given.join(", "), happened, &format!("Name {kind} too, or another job."));
+        }
+    }
+    for factor in &plan.factors {
+        if factor.levels.len() < 2 {
+            let happened = "it has fewer than two levels, so there is nothing to compare".into();
+            return bad(&factor.name, happened, "Give two values or more: NAME=a,b.");
+        }
+    }
+    let most = usize::from(u16::MAX);
+    let counts = [plan.subjects.len(), plan.workloads.len(), factor::settings(&plan.factors)];
+    if counts.iter().any(|count| *count > most) {
+        let happened = format!("it has more than {most} subjects, workloads or settings");
+        return bad("the plan", happened, "Split it.");
+    }
+    match plan.contrasts.iter().find(|contrast| compares_nothing(plan, contrast)) {
+        Some(contrast) => {
+            let happened = format!("it compares nothing: {contrast:?}");
+            bad("a contrast of the plan", happened, "Compare two different cells of the plan.")
+        }
+        None => Ok(()),
+    }
+}
+
+fn compares_nothing(plan: &Plan, contrast: &Contrast) -> bool {
+    let settings = factor::settings(&plan.factors);
+    let known = |figure: &Measurand| {
+        let parts = |w: &Workload| w.together().unwrap_or(w.parts.len() as u16 - 1);
+        usize::from(figure.cell.subject) < plan.subjects.len()
+            && usize::from(figure.cell.setting) < settings
+            && plan.workload(figure.cell).is_some_and(|w| figure.part <= parts(w))
+    };
+    contrast.of == contrast.against || !known(&contrast.of) || !known(&contrast.against)
+}

@@ -1,0 +1,28 @@
+//! Settings that a study varies.
+
+use plimsoll_model::{Failure, Flag};
+
+/// Sets the factors of a plan, and puts them back.
+pub trait Settings {
+    /// Sets a factor to one of its levels, by their indices in the plan.
+    ///
+    /// # Errors
+    /// Where it cannot be set, or does not take effect: then it is as it was before.
+    fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure>;
+
+    /// Puts every factor back to what it was before the study; a flag for each that cannot be.
+    fn restore(&mut self) -> Vec<Flag>;
+}
+
+/// The settings of a plan without factors.
+pub struct NoSettings;
+
+impl Settings for NoSettings {
+    fn set(&mut self, _: usize, _: usize) -> Result<(), Failure> {
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Vec<Flag> {
+        Vec::new()
+    }
+}
