@@ -6,9 +6,9 @@ mod device_support;
 use device_support::shells::ByShell;
 use device_support::{Canned, Script, fresh, lost, measured};
 use plimsoll_host::device::{Asked, Measure, measure};
-use plimsoll_lab::Need;
 use plimsoll_model::device::{Algorithm, CryptoMeans, Part, ReadBy};
 use plimsoll_model::{Cause, Device, Ended, Failure};
+use plimsoll_testkit::Need;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -146,7 +146,7 @@ fn of_kernel(path: &str) -> Option<String> {
 #[test]
 fn every_shell_reads_the_numbers_of_the_kernels_own_files() {
     let mut shells = vec!["/bin/sh"];
-    shells.extend(plimsoll_lab::available(Need::Busybox).then_some("busybox ash"));
+    shells.extend(plimsoll_testkit::available(Need::Busybox).then_some("busybox ash"));
     let there = |shell: &&str| std::path::Path::new(shell).exists();
     shells.extend(["/bin/dash", "/bin/bash"].iter().filter(|shell| there(shell)));
     for shell in shells {

@@ -271,7 +271,7 @@ fn forbid_programs(path: &str) {
 
 #[test]
 fn directories_that_will_not_do_are_passed_over_and_named() {
-    let stage = plimsoll_lab::enter_or_skip!();
+    let stage = plimsoll_testkit::enter_or_skip!();
     let programs = programs();
     // Of this stage's own, since other tests use the one that all see.
     let _shared = stage.tmpfs("/dev/shm", 4 << 20).unwrap();

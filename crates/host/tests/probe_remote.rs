@@ -4,9 +4,9 @@ mod probe_support;
 
 use plimsoll_host::probe::{FileKind, Machine, Placed, Request};
 use plimsoll_host::reach::{self, Reach, Settings, Ssh};
-use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
-use plimsoll_lab::{Need, Stage};
 use plimsoll_model::Cause;
+use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_testkit::{Need, Stage};
 use probe_support::emulated::{ALL, Emulated};
 use probe_support::{LONG, kill, only, processes_with, programs, run, soon};
 use std::fs;
@@ -201,7 +201,8 @@ fn inner_on_a_router() {
 
 #[test]
 fn the_mips_probe_runs_on_a_router_with_busybox_alone() {
-    if NEEDS.iter().all(|need| plimsoll_lab::available(*need)) && only(Machine::Mips).is_some() {
+    if NEEDS.iter().all(|need| plimsoll_testkit::available(*need)) && only(Machine::Mips).is_some()
+    {
         ALL[0].run_test(0, "inner_on_a_router");
     }
 }

@@ -10,7 +10,6 @@ use super::{Settings, complaint, shell};
 use crate::child;
 use plimsoll_model::{Cause, Failure, HostName};
 use std::ffi::{OsStr, OsString};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -40,7 +39,8 @@ pub(super) struct Connection {
 impl Connection {
     /// Connects and logs in.
     pub(super) fn make(host: &HostName, settings: &Settings) -> Result<Connection, Failure> {
-        let program = find(&settings.program).ok_or_else(|| no_client(host, &settings.program))?;
+        let program =
+            child::find(&settings.program).ok_or_else(|| no_client(host, &settings.program))?;
         let place = Place::make().map_err(|error| {
             let next = "Make room there, or name another place by TMPDIR.";
             let tried = "make a private directory for ssh's socket";
@@ -156,18 +156,6 @@ fn arguments(
     }
     add(&["--", name, shell::WRAPPER].map(OsStr::new));
     Ok(arguments)
-}
-
-/// The program of this name, as a shell would find it.
-fn find(name: &OsStr) -> Option<PathBuf> {
-    let executable = |path: &PathBuf| {
-        path.metadata().is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
-    };
-    if Path::new(name).components().count() > 1 {
-        return Some(PathBuf::from(name)).filter(executable);
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|directory| directory.join(name)).find(executable)
 }
 
 fn no_client(host: &HostName, name: &OsStr) -> Failure {

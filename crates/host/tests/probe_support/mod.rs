@@ -64,7 +64,8 @@ pub fn only(machine: Machine) -> Option<(tempfile::TempDir, Programs)> {
 /// Says what a test is skipped for; where everything ought to be there, that is a failure if it is
 /// `required`.
 pub fn skip(missing: &str, required: bool) {
-    let all = std::env::var(plimsoll_lab::require::VARIABLE).is_ok_and(|list| list.contains("all"));
+    let all =
+        std::env::var(plimsoll_testkit::require::VARIABLE).is_ok_and(|list| list.contains("all"));
     assert!(!(all && required), "{missing}");
     let test = std::thread::current();
     let line = format!("SKIPPED {}: {missing}\n", test.name().unwrap_or("a test"));

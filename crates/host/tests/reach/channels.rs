@@ -2,7 +2,7 @@
 
 use crate::support::{LIMIT, Server, eventually, everywhere, read_line, soon};
 use plimsoll_host::reach::{Local, Reach};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,12 @@ const ECHO: &str =
 
 #[test]
 fn lines_go_to_and_fro() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let mut channel = host.open(ECHO).unwrap();
         for i in 0..20 {
@@ -29,8 +33,12 @@ fn lines_go_to_and_fro() {
 
 #[test]
 fn several_channels_share_a_connection() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     for server in Server::each(&stage) {
         let host = server.reach();
         let mut channels: Vec<_> = (0..6).map(|_| host.open(ECHO).unwrap()).collect();
@@ -43,7 +51,7 @@ fn several_channels_share_a_connection() {
         let connections = std::fs::read_to_string("/proc/thread-self/net/tcp").unwrap();
         let port = match &server {
             Server::Sshd(sshd) => sshd.port(),
-            Server::Dropbear(_) => plimsoll_lab::servers::Dropbear::PORT,
+            Server::Dropbear(_) => plimsoll_testkit::servers::Dropbear::PORT,
         };
         // Established, seen from this side: remote port and state.
         let ours = format!("0100007F:{port:04X} 01 ");
@@ -53,8 +61,12 @@ fn several_channels_share_a_connection() {
 
 #[test]
 fn silence_is_told_from_the_end() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let mut channel = host.open("read -r line; exit 5").unwrap();
         let mut buffer = [0; 16];
@@ -69,8 +81,12 @@ fn silence_is_told_from_the_end() {
 
 #[test]
 fn who_does_not_read_keeps_nobody_waiting() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let mut channel = host.open("exec sleep 600").unwrap();
         // More than pipes, sockets and windows take.
@@ -82,8 +98,12 @@ fn who_does_not_read_keeps_nobody_waiting() {
 
 #[test]
 fn complaints_are_listened_to_meanwhile() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let mut channel = host.open("head -c 3000000 /dev/zero >&2; echo done; read -r x").unwrap();
         assert_eq!(read_line(&mut *channel), "done\n", "{}", host.name());
@@ -112,8 +132,12 @@ fn deaf_commands_are_killed_here() {
 /// What runs over there ends when its input does: by dropping the channel, or the host.
 #[test]
 fn commands_end_with_their_input() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     for server in Server::each(&stage) {
         let idle = server.processes().len();
         let host = server.reach();

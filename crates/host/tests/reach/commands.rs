@@ -2,15 +2,19 @@
 
 use crate::support::{LIMIT, Server, everywhere, run, said};
 use plimsoll_host::reach::{MOST_ERRORS, MOST_OUTPUT, quote};
-use plimsoll_lab::Need;
 use plimsoll_model::Cause;
+use plimsoll_testkit::Need;
 use proptest::prelude::*;
 use std::time::Duration;
 
 #[test]
 fn input_output_errors_and_exit_codes_pass() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let output = run(host, "tr a-z A-Z; echo oops >&2; exit 7", b"from here");
         assert_eq!(output.output, b"FROM HERE", "{}", host.name());
@@ -23,8 +27,12 @@ fn input_output_errors_and_exit_codes_pass() {
 
 #[test]
 fn every_byte_passes_both_ways() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let bytes: Vec<u8> = (0..1_000_003_u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
     everywhere(&stage, |host| {
         assert!(run(host, "cat", &bytes).output == bytes, "{}", host.name());
@@ -33,8 +41,12 @@ fn every_byte_passes_both_ways() {
 
 #[test]
 fn what_is_too_much_is_cut() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let output = run(host, "head -c 6000000 /dev/zero; echo end >&2", b"");
         assert_eq!((output.output.len(), output.cut), (MOST_OUTPUT, true), "{}", host.name());
@@ -48,8 +60,12 @@ fn what_is_too_much_is_cut() {
 
 #[test]
 fn what_takes_too_long_is_given_up() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let short = Duration::from_millis(300);
         // The second never stops writing, the third never reads.
@@ -66,8 +82,12 @@ fn what_takes_too_long_is_given_up() {
 
 #[test]
 fn long_commands_pass() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let lines: String = (0..3000).map(|i| format!("# line {i}\n")).collect();
     everywhere(&stage, |host| {
         assert_eq!(said(host, &format!("{lines}echo end")), "end\n");
@@ -76,7 +96,7 @@ fn long_commands_pass() {
 
 #[test]
 fn the_shell_is_the_one_at_bin_sh() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
     let [_, server] = Server::each(&stage);
     let host = server.reach();
     assert_eq!(said(&host, "readlink -f /bin/sh"), "/bin/busybox\n");
@@ -89,8 +109,12 @@ fn the_shell_is_the_one_at_bin_sh() {
 
 #[test]
 fn a_signal_is_no_exit_code() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let output = run(host, "echo before; kill -9 $$", b"");
         assert_eq!(
@@ -106,8 +130,12 @@ fn a_signal_is_no_exit_code() {
 
 #[test]
 fn nul_bytes_are_refused() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let failure = host.run("echo \0", b"", LIMIT).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage, "{failure}");
@@ -117,8 +145,12 @@ fn nul_bytes_are_refused() {
 /// Words arrive as they are on the way through ssh, login shell and BusyBox.
 #[test]
 fn words_arrive_intact() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let hosts = Server::each(&stage).map(|server| (server.reach(), server));
     let word = "[^\0]{0,12}|[!'\"\\\\$`\n~*#;&|<>(){} %-]{0,12}";
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(24));

@@ -2,15 +2,19 @@
 
 use crate::support::{Server, run};
 use plimsoll_host::reach::{Local, Reach};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::time::{Duration, Instant};
 
 /// `cargo test -p plimsoll-host --release --test reach -- --ignored --nocapture cost`
 #[test]
 #[ignore = "a measurement"]
 fn cost_of_a_command() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let mut lines = vec![times("local", &Local)];
     for server in Server::each(&stage) {
         let start = Instant::now();

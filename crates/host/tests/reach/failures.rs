@@ -4,9 +4,9 @@ use crate::support::{LIMIT, clients, connect, settings};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use plimsoll_host::reach::{Reach, Ssh, open};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_model::{Cause, Failure};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
@@ -29,8 +29,12 @@ fn impatient(url: &str, configuration: &Path) -> Result<Ssh, Failure> {
 
 #[test]
 fn a_wrong_key_is_refused() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&sshd.url(), &sshd.configuration_of_a_stranger());
     told(
@@ -46,7 +50,7 @@ fn a_wrong_key_is_refused() {
 
 #[test]
 fn what_a_host_greets_with_is_no_complaint() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let banner = "Beware: Connection refused, Permission denied (to all)\n";
     std::fs::write("/run/banner", banner).unwrap();
     let server = Sshd::start(&stage, SshdConfig::default().line("Banner /run/banner")).unwrap();
@@ -61,7 +65,7 @@ fn what_a_host_greets_with_is_no_complaint() {
 
 #[test]
 fn a_changed_host_key_is_never_passed_over() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let mut server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     assert!(connect(&server.url(), &server.configuration()).is_ok());
     server.change_host_key().unwrap();
@@ -71,7 +75,7 @@ fn a_changed_host_key_is_never_passed_over() {
 
 #[test]
 fn an_unknown_host_key_is_for_the_user_to_accept() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&server.url(), &server.configuration_of_a_newcomer());
     told(result, Cause::Authentication, "key is not known", "`ssh -p 20022 root@127.0.0.1`");
@@ -79,7 +83,7 @@ fn an_unknown_host_key_is_for_the_user_to_accept() {
 
 #[test]
 fn hosts_that_are_not_there_are_told_apart() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::SshClient, Need::Nftables, Need::Sshd);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::SshClient, Need::Nftables, Need::Sshd);
     let none = Path::new("none");
     let result = connect("ssh://127.0.0.1:1", none);
     told(result, Cause::Unreachable, "Connection refused", "Nothing listens");
@@ -100,7 +104,7 @@ fn hosts_that_are_not_there_are_told_apart() {
 
 #[test]
 fn something_else_that_listens_is_no_host() {
-    let _stage = plimsoll_lab::enter_or_skip!(Need::SshClient);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::SshClient);
     let listen = || {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -122,7 +126,7 @@ fn something_else_that_listens_is_no_host() {
 
 #[test]
 fn users_without_a_shell_are_told_so() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let config = SshdConfig::default()
         .user("mute", "/bin/false")
         .user("barred", "/usr/sbin/nologin")
@@ -161,7 +165,7 @@ fn a_machine_without_ssh_says_so() {
 
 #[test]
 fn a_faulty_configuration_is_the_users_to_mend() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     std::fs::write("/run/faulty", "Hots nas\n").unwrap();
     let result = connect(&server.url(), Path::new("/run/faulty"));

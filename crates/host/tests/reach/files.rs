@@ -2,13 +2,17 @@
 
 use crate::support::{LIMIT, Server, everywhere, run, said};
 use plimsoll_host::reach::{put, quote};
-use plimsoll_lab::Need;
 use plimsoll_model::Cause;
+use plimsoll_testkit::Need;
 
 #[test]
 fn files_arrive_whole_with_their_mode() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let bytes: Vec<u8> = (0..300_007_u32).map(|i| (i.wrapping_mul(i) >> 9) as u8).collect();
     everywhere(&stage, |host| {
         said(host, "mkdir -p '/tmp/a '\\''place'");
@@ -27,8 +31,12 @@ fn files_arrive_whole_with_their_mode() {
 
 #[test]
 fn places_that_take_no_file_are_told_apart() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     everywhere(&stage, |host| {
         let directory = format!("/tmp/places-{}", std::process::id());
         said(host, &format!("mkdir -p {directory}; echo >{directory}/file"));
@@ -46,8 +54,12 @@ fn places_that_take_no_file_are_told_apart() {
 
 #[test]
 fn a_full_file_system_keeps_nothing_of_it() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     for server in Server::each(&stage) {
         let root = match &server {
             Server::Sshd(_) => std::path::Path::new("/run"),

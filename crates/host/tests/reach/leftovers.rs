@@ -2,9 +2,9 @@
 
 use crate::support::{LIMIT, Server, Temporary, clients, eventually, read_line, settings, soon};
 use plimsoll_host::reach::{Reach, Ssh};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Sshd, SshdConfig};
 use plimsoll_model::Cause;
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -24,8 +24,12 @@ fn deaf_to_the_terminal(pid: u32) -> bool {
 
 #[test]
 fn nothing_is_left_of_an_ordinary_connection() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let temporary = Temporary::new(&stage);
     for server in Server::each(&stage) {
         let host = server.reach();
@@ -50,8 +54,12 @@ fn nothing_is_left_of_an_ordinary_connection() {
 
 #[test]
 fn a_server_killed_under_a_channel_is_noticed() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let temporary = Temporary::new(&stage);
     for mut server in Server::each(&stage) {
         let host = server.reach();
@@ -74,8 +82,12 @@ fn a_server_killed_under_a_channel_is_noticed() {
 
 #[test]
 fn a_server_killed_under_a_command_is_noticed() {
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     let temporary = Temporary::new(&stage);
     for mut server in Server::each(&stage) {
         let host = server.reach();
@@ -95,7 +107,7 @@ fn a_server_killed_under_a_command_is_noticed() {
 
 #[test]
 fn a_link_that_falls_silent_counts_as_lost() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient, Need::Nftables);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient, Need::Nftables);
     let temporary = Temporary::new(&stage);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let settings = plimsoll_host::reach::Settings {
@@ -125,8 +137,12 @@ fn nothing_is_left_of_a_program_that_is_killed() {
         std::thread::sleep(LIMIT);
         return;
     }
-    let stage =
-        plimsoll_lab::enter_or_skip!(Need::Sshd, Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(
+        Need::Sshd,
+        Need::Dropbear,
+        Need::Busybox,
+        Need::SshClient
+    );
     // Not `Temporary`, which could cover the test's own program.
     let temporary = stage.tmpfs("/run/temporary", 1 << 20).unwrap();
     let left = || fs::read_dir(temporary.path()).unwrap().count();

@@ -2,15 +2,15 @@
 
 use crate::support::{connect, run, said};
 use plimsoll_host::reach::Reach;
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Sshd, SshdConfig};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use std::fs;
 
 const COMMAND: &str = "x='a!b \"c\" $d \\n `e`'\nprintf '%s\\n' \"$x\" \"$0\"\ncat";
 
 #[test]
 fn commands_are_run_by_sh_whatever_the_login_shell_is() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient, Need::OddShells);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient, Need::OddShells);
     let shells = [("c", "/bin/tcsh"), ("f", "/usr/bin/fish"), ("b", "/bin/bash")];
     let config = shells.iter().fold(SshdConfig::default(), |c, (user, shell)| c.user(user, shell));
     let server = Sshd::start(&stage, config).unwrap();
@@ -33,7 +33,7 @@ fn commands_are_run_by_sh_whatever_the_login_shell_is() {
 /// Where a server allows one session a connection, ssh makes further connections.
 #[test]
 fn one_session_a_connection_is_enough() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default().line("MaxSessions 1")).unwrap();
     let host = connect(&server.url(), &server.configuration()).unwrap();
     let channel = host.open("cat").unwrap();

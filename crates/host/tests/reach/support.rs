@@ -1,9 +1,9 @@
 //! Hosts to reach, and what is left after them.
 
 use plimsoll_host::reach::{Channel, Local, Output, Reach, Settings, Ssh};
-use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
-use plimsoll_lab::stage::{Mount, Stage};
 use plimsoll_model::Failure;
+use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_testkit::stage::{Mount, Stage};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -2,8 +2,8 @@
 
 use crate::support::{LIMIT, clients, eventually};
 use plimsoll_host::reach::{CONFIGURATION_VARIABLE, open};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Sshd, SshdConfig};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
@@ -23,7 +23,7 @@ fn a_passphrase_is_asked_for_on_the_terminal() {
         }
         return;
     }
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let configuration = server.configuration();
     let text = fs::read_to_string(&configuration).unwrap();

@@ -5,8 +5,8 @@ use crate::support::{by_shell, sample};
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_host::watch::Account;
 use plimsoll_host::{Ask, Watch};
-use plimsoll_lab::Need;
 use plimsoll_model::{CpuTimes, Flag, HostLoad};
+use plimsoll_testkit::Need;
 use std::fs::File;
 use std::io::Read;
 use std::process::Command;
@@ -119,7 +119,7 @@ fn of_kernel() -> [f64; 2] {
 /// time watched and around it: however busy the machine is.
 #[test]
 fn shares_are_those_of_the_kernels_own_account() {
-    let _stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let _alone = BURNING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut watch = by_shell();
     let mut account = Account::new("local", watch.hardware().clone(), None);
@@ -148,7 +148,7 @@ fn shares_are_those_of_the_kernels_own_account() {
 #[test]
 #[ignore = "a measurement: it takes a machine where nothing else runs"]
 fn user_and_system_shares_of_a_busy_core() {
-    let _stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     for duty in [0.1, 0.5, 0.9] {
         let (load, _, (user, system)) = watched(8, move |until| {
             let (mut work, mut used) = (Work::new(), (Duration::ZERO, Duration::ZERO));
@@ -186,7 +186,7 @@ fn tick() -> Duration {
 #[test]
 #[ignore = "a measurement: it takes a machine where nothing else runs"]
 fn what_runs_between_the_ticks_is_seen_or_said_to_be_hidden() {
-    let _stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let tick = tick();
     let (load, flags, used) = watched(6, move |until| {
         let mut work = Work::new();

@@ -4,8 +4,8 @@
 use crate::support::{by_shell, sample};
 use plimsoll_host::watch::load_between;
 use plimsoll_host::{Ask, Watch};
-use plimsoll_lab::Need;
 use plimsoll_model::HostLoad;
+use plimsoll_testkit::Need;
 use std::net::UdpSocket;
 use std::process::{Child, Command, Stdio};
 
@@ -46,7 +46,7 @@ impl Drop for Loop {
 fn a_disk_moved_what_its_writer_and_reader_moved() {
     const BLOCK: usize = 64 << 10;
     const BLOCKS: u64 = 512;
-    let _stage = plimsoll_lab::enter_or_skip!();
+    let _stage = plimsoll_testkit::enter_or_skip!();
     let file = tempfile::NamedTempFile::new().unwrap();
     file.as_file().set_len(BLOCK as u64 * BLOCKS).unwrap();
     let path = file.path().display().to_string();
@@ -122,7 +122,7 @@ fn an_interface_moved_what_its_sender_sent() {
     const PAYLOAD: u64 = 1400;
     /// UDP, IPv4 and Ethernet.
     const HEADERS: u64 = 8 + 20 + 14;
-    let _stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let other = Command::new("unshare")
         .args(["--net", "sh", "-c", "echo ready; exec sleep 600"])
         .stdout(Stdio::piped())

@@ -4,8 +4,8 @@ use crate::support::{LONG, clock, sample};
 use plimsoll_host::reach::{Settings, Ssh};
 use plimsoll_host::watch::{Connect, Remote, Shell};
 use plimsoll_host::{Ask, Watch};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,7 @@ fn is_watched(watch: &mut Remote, url: &str) {
 
 #[test]
 fn over_opensshs_server() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Sshd, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let mut sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let mut watch = watch(&sshd.url(), sshd.configuration());
     is_watched(&mut watch, &sshd.url());
@@ -63,7 +63,7 @@ fn over_opensshs_server() {
 
 #[test]
 fn over_dropbear_with_busybox_alone() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);
     let host = Dropbear::start(&stage, Dropbear::PORT).unwrap();
     let mut watch = watch(&host.url(), host.configuration());
     is_watched(&mut watch, &host.url());

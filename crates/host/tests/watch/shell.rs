@@ -2,8 +2,8 @@
 
 use crate::support::{by_shell, clock, instead, sample};
 use plimsoll_host::{Ask, Local, Watch};
-use plimsoll_lab::Need;
 use plimsoll_model::WatchedBy;
+use plimsoll_testkit::Need;
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -115,7 +115,7 @@ fn forks(shell: &str, samples: usize) -> usize {
 
 #[test]
 fn one_process_a_sample() {
-    if !plimsoll_lab::available(Need::Strace) || !plimsoll_lab::available(Need::Busybox) {
+    if !plimsoll_testkit::available(Need::Strace) || !plimsoll_testkit::available(Need::Busybox) {
         return;
     }
     for shell in ["/bin/sh", "busybox ash"] {
