@@ -5,9 +5,9 @@
 //! `PLIMSOLL_BENCH_STUDIES` is the number of studies (100). Without NFS-Ganesha and namespaces
 //! nothing is measured.
 
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
-use plimsoll_lab::{Need, Stage};
 use plimsoll_model::Study;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::{Need, Stage};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;

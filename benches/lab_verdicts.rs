@@ -11,9 +11,9 @@
 #[path = "../tests/support/mod.rs"]
 mod support;
 
-use plimsoll_lab::Need;
 use plimsoll_model::Study;
 use plimsoll_stats::verdict::{Side, Verdict};
+use plimsoll_testkit::Need;
 use std::error::Error;
 use std::time::Instant;
 use support::Plimsoll;

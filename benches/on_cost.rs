@@ -7,14 +7,14 @@
 mod trials;
 
 use plimsoll_host::reach::{Reach, Settings, Ssh};
-use plimsoll_lab::servers::{Sshd, SshdConfig};
-use plimsoll_lab::{Need, Stage};
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     DirectoryTarget, Engine, Layout, Measure, Metric, Pattern, Stability, Target, Workload,
 };
 use plimsoll_study::far::{Far, Program};
+use plimsoll_testkit::servers::{Sshd, SshdConfig};
+use plimsoll_testkit::{Need, Stage};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;

@@ -3,9 +3,9 @@
 
 mod support;
 
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig, Squash};
-use plimsoll_lab::{Need, enter_or_skip};
 use plimsoll_model::{Ended, Flag, Outcome};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Squash};
+use plimsoll_testkit::{Need, enter_or_skip};
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use support::rows::{Row, assert_rows, check, failed, trials};

@@ -3,10 +3,10 @@
 
 mod support;
 
-use plimsoll_lab::servers::samba::{Dialect, Encryption, PASSWORD, Signing, USER};
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
-use plimsoll_lab::{Need, enter_or_skip};
 use plimsoll_model::{Ended, Outcome};
+use plimsoll_testkit::servers::samba::{Dialect, Encryption, PASSWORD, Signing, USER};
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, enter_or_skip};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use support::rows::{Row, assert_rows, check, failed, trials};

@@ -5,8 +5,8 @@
 mod studies;
 mod support;
 
-use plimsoll_lab::{Need, available};
 use plimsoll_model::Pattern;
+use plimsoll_testkit::{Need, available};
 use serde_json::Value;
 use std::path::PathBuf;
 use studies::{TWO, measured, plain};

@@ -3,7 +3,7 @@
 
 mod support;
 
-use plimsoll_lab::{Need, available};
+use plimsoll_testkit::{Need, available};
 use serde_json::Value;
 use support::browser::Browser;
 use support::served::Served;

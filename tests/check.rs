@@ -2,10 +2,10 @@
 
 mod support;
 
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
-use plimsoll_lab::{Need, enter_or_skip};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Flag, OpKind, Outcome, Pattern, StoredOn, Study};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::{Need, enter_or_skip};
 use std::collections::HashSet;
 use std::os::unix::fs::FileExt;
 use std::path::Path;

@@ -3,9 +3,9 @@
 mod support;
 
 use plimsoll_host::probe::Machine;
-use plimsoll_lab::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
-use plimsoll_lab::{Need, Stage, enter_or_skip};
 use plimsoll_model::{Flag, HostLoad, Measure, Metric, Outcome, Study, Trial, WatchedBy};
+use plimsoll_testkit::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, SshdConfig};
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::path::{Path, PathBuf};
 use support::sound::assert_sound;
 use support::{Plimsoll, ended, listing, probes, run_directories, signal, wait_until};

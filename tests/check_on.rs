@@ -2,12 +2,12 @@
 
 mod support;
 
-use plimsoll_lab::servers::samba::PASSWORD;
-use plimsoll_lab::servers::{
+use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
-use plimsoll_lab::{Need, Stage, enter_or_skip};
-use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -379,7 +379,7 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
 
 #[test]
 fn a_link_that_falls_silent_is_given_up_by_both_sides() {
-    if !plimsoll_lab::available(Need::Nftables) {
+    if !plimsoll_testkit::available(Need::Nftables) {
         return;
     }
     let Some(mut run) = under_way() else { return };

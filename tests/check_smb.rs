@@ -2,11 +2,11 @@
 
 mod support;
 
-use plimsoll_lab::servers::samba::{Encryption, PASSWORD, Signing};
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
-use plimsoll_lab::{Need, Stage, enter_or_skip};
 use plimsoll_load::{OpenOptions, Passwords};
 use plimsoll_model::{Stability, Study};
+use plimsoll_testkit::servers::samba::{Encryption, PASSWORD, Signing};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::HashSet;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
 use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};

@@ -5,9 +5,9 @@
 
 mod support;
 
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
-use plimsoll_lab::{Need, enter_or_skip};
 use plimsoll_model::{Ended, Flag, Outcome, Study};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::{Need, enter_or_skip};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::{BTreeMap, BTreeSet};
@@ -402,7 +402,7 @@ fn kill_before_every<S: AsRef<str> + Sync>(
 
 #[test]
 fn killed_before_every_write_to_the_store() {
-    if !plimsoll_lab::available(Need::Strace) {
+    if !plimsoll_testkit::available(Need::Strace) {
         return;
     }
     // Whatever SQLite does to its files, but for what cannot change anything.
@@ -431,7 +431,7 @@ fn killed_before_every_write_to_the_store() {
 
 #[test]
 fn killed_before_every_change_on_the_target() {
-    if !plimsoll_lab::available(Need::Strace) {
+    if !plimsoll_testkit::available(Need::Strace) {
         return;
     }
     let seen = Mutex::new(BTreeSet::new());

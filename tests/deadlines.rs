@@ -2,13 +2,15 @@
 //! and each at the first Ctrl-C, while the server is still silent. And what a server says that is
 //! odd, but does not matter, keeps no study from its end.
 
+/// The demonstration's server: it runs on any machine, without root.
+#[path = "../crates/plimsoll/src/demo/server/mod.rs"]
+mod server;
 mod support;
 
-use plimsoll_lab::servers::samba::PASSWORD;
-use plimsoll_lab::servers::{
-    BuiltinServer, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare,
-};
-use plimsoll_lab::{Need, enter_or_skip};
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, enter_or_skip};
+use server::BuiltinServer;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr};
 use std::time::Duration;

@@ -5,10 +5,10 @@ mod probe_support;
 mod support;
 
 use plimsoll_host::probe::Machine;
-use plimsoll_lab::servers::Dropbear;
-use plimsoll_lab::{Need, Stage, enter_or_skip};
 use plimsoll_model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part, ReadBy};
 use plimsoll_model::{Cause, Ended};
+use plimsoll_testkit::servers::Dropbear;
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use probe_support::emulated::{ALL, Emulated};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -3,9 +3,9 @@
 
 mod support;
 
-use plimsoll_lab::{Need, available};
 use plimsoll_model::{Measure, Metric, OpKind, Outcome, Pattern, Study};
 use plimsoll_stats::verdict::{Side, Verdict};
+use plimsoll_testkit::{Need, available};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};

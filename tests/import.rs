@@ -2,10 +2,10 @@
 
 mod support;
 
-use plimsoll_lab::Need;
 use plimsoll_model::{
     ImportedCpu, LatencySummary, Measure, Metric, OpKind, Pattern, Side, Study, Trial,
 };
+use plimsoll_testkit::Need;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -197,7 +197,7 @@ fn printed_unit(text: &str, word: &str, nth: usize) -> f64 {
 
 #[test]
 fn every_figure_of_every_form_is_fios_own() {
-    if !plimsoll_lab::available(Need::Fio) {
+    if !plimsoll_testkit::available(Need::Fio) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();

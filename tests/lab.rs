@@ -8,7 +8,7 @@ mod labs {
     mod told;
 }
 
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -29,7 +29,7 @@ rate = "100Mbit/s"
 "#;
 
 fn namespaces() -> bool {
-    [Need::Namespaces, Need::Nftables, Need::Ping].into_iter().all(plimsoll_lab::available)
+    [Need::Namespaces, Need::Nftables, Need::Ping].into_iter().all(plimsoll_testkit::available)
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_lab_goes_up_is_entered_and_goes_down() {
 
 #[test]
 fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
-    if !namespaces() || !plimsoll_lab::available(Need::Ganesha) {
+    if !namespaces() || !plimsoll_testkit::available(Need::Ganesha) {
         return;
     }
     let beds = Beds::new();
@@ -179,8 +179,8 @@ fn rules_are_loaded_or_the_lab_is_not_there() {
 #[test]
 fn a_switch_joins_three_and_samba_serves_them() {
     if !namespaces()
-        || !plimsoll_lab::available(Need::Samba)
-        || !plimsoll_lab::available(Need::Smbclient)
+        || !plimsoll_testkit::available(Need::Samba)
+        || !plimsoll_testkit::available(Need::Smbclient)
     {
         return;
     }
@@ -369,7 +369,7 @@ fn a_lab_goes_down_whatever_is_written_of_it() {
 /// Packages that never come are not waited for.
 #[test]
 fn ctrl_c_ends_the_making_of_an_image() {
-    if !namespaces() || !plimsoll_lab::available(Need::Machines) {
+    if !namespaces() || !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let beds = Beds::new();
@@ -414,6 +414,6 @@ fn the_example_on_the_page_is_a_lab() {
     let page = fs::read_to_string(page).unwrap();
     let (_, example) = page.split_once("```toml\n").unwrap();
     let (example, _) = example.split_once("```").unwrap();
-    let plan = plimsoll_lab::bed::Plan::read(example, "docs/lab.md").unwrap();
+    let plan = plimsoll_lab::Plan::read(example, "docs/lab.md").unwrap();
     assert!(plan.hosts.len() >= 5 && plan.links.len() >= 3);
 }

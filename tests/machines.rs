@@ -12,7 +12,7 @@ mod machines {
 }
 
 use machines::{disks, inside};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::fs;
 use std::process::Command;
 use std::time::Duration;
@@ -23,7 +23,7 @@ use support::{ended, signal, wait_until};
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn a_machine_has_disks_and_a_terminal() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let beds = Beds::new();
@@ -52,7 +52,7 @@ fn a_machine_has_disks_and_a_terminal() {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn a_share_of_a_core_holds_for_a_whole_machine() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let beds = Beds::new();
@@ -82,7 +82,7 @@ fn a_share_of_a_core_holds_for_a_whole_machine() {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn ctrl_c_is_obeyed_while_machines_boot() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let beds = Beds::new();

@@ -2,9 +2,9 @@
 
 mod support;
 
-use plimsoll_lab::servers::samba::{PASSWORD, USER};
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
-use plimsoll_lab::{Need, Stage, enter_or_skip};
+use plimsoll_testkit::servers::samba::{PASSWORD, USER};
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -2,7 +2,7 @@
 //! byte is the length of pieces.
 #![no_main]
 
-use plimsoll_lab::bed::vm::fuzzing;
+use plimsoll_lab::vm::fuzzing;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

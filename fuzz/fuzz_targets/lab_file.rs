@@ -3,4 +3,4 @@
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|data: &[u8]| plimsoll_lab::bed::fuzzing::plan(&String::from_utf8_lossy(data)));
+fuzz_target!(|data: &[u8]| plimsoll_lab::fuzzing::plan(&String::from_utf8_lossy(data)));

@@ -5,7 +5,7 @@
 #[path = "../../crates/nfs/tests/support/session.rs"]
 mod session;
 
-use plimsoll_lab::servers::liar::{Liar, Transcript, Wire};
+use plimsoll_testkit::servers::liar::{Liar, Transcript, Wire};
 use libfuzzer_sys::fuzz_target;
 use std::time::Duration;
 

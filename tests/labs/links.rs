@@ -2,7 +2,7 @@
 
 use super::super::support::beds::{Beds, goodput};
 use super::super::{PAIR, namespaces};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 
 /// What is set is what is asked for, on both ends, and what is sent goes through it. What comes of
 /// that on a quiet machine: `measure_links`.
@@ -55,7 +55,7 @@ fn links_are_shaped_as_they_are_asked_to_be() {
 #[test]
 #[ignore = "wants a quiet machine: make measure-links"]
 fn measure_links() {
-    if !namespaces() || !plimsoll_lab::available(Need::Python) {
+    if !namespaces() || !plimsoll_testkit::available(Need::Python) {
         return;
     }
     let beds = Beds::new();

@@ -2,7 +2,7 @@
 
 use super::super::support::{self, beds::Beds};
 use super::super::{PAIR, namespaces};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -10,8 +10,8 @@ use std::process::{Command, Stdio};
 #[test]
 fn a_lab_file_of_a_stranger_runs_nothing_here() {
     if !namespaces()
-        || !plimsoll_lab::available(Need::Samba)
-        || !plimsoll_lab::available(Need::Smbclient)
+        || !plimsoll_testkit::available(Need::Samba)
+        || !plimsoll_testkit::available(Need::Smbclient)
     {
         return;
     }

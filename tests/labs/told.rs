@@ -2,7 +2,7 @@
 
 use super::super::support::{self, beds::Beds};
 use super::super::{PAIR, namespaces};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::fs;
 
 #[test]
@@ -56,7 +56,7 @@ fn the_doctor_looks_at_the_cache_in_use_and_tries_kvm() {
     let kvm = says(&found, "kvm");
     let word = kvm["found"].as_str().unwrap().to_owned();
     let device = fs::File::options().read(true).write(true).open("/dev/kvm").is_ok();
-    let signs: &[&str] = match (device, plimsoll_lab::available(Need::Machines)) {
+    let signs: &[&str] = match (device, plimsoll_testkit::available(Need::Machines)) {
         (true, true) => &["ran under it", "hung under it"],
         (true, false) => &["cannot start a guest"],
         (false, _) => &["/dev/kvm: "],

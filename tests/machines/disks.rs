@@ -1,7 +1,7 @@
 //! Disks of machines are as slow, as secret and as little a disk as the lab file asks for.
 
 use super::super::support::beds::Beds;
-use plimsoll_lab::bed::plan::Delay;
+use plimsoll_lab::plan::Delay;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;

@@ -3,8 +3,8 @@
 use super::super::support::beds::Beds;
 use super::super::support::ended;
 use super::saved::Machines;
-use plimsoll_lab::Need;
 use plimsoll_model::{OpKind, Outcome, Study};
+use plimsoll_testkit::Need;
 use std::time::{Duration, Instant};
 
 /// A server with a disk of which one half is exported with `async`, and a client that mounts both.
@@ -98,7 +98,7 @@ fn cut(beds: &Beds, what: &str) -> Study {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn what_a_server_called_stable_is_there_after_a_power_cut() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let machines = Machines::new();

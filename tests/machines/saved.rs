@@ -3,7 +3,7 @@
 use super::super::support::Plimsoll;
 use super::super::support::beds::{Beds, machines_in, of_this_machine};
 use super::super::support::carried::runner;
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -29,9 +29,9 @@ pub struct Machines {
 impl Machines {
     pub fn new() -> Machines {
         let cache = tempfile::tempdir().unwrap();
-        let images = plimsoll_lab::bed::vm::Images::from_environment();
+        let images = plimsoll_lab::vm::Images::from_environment();
         let mut made = |_: &str| ();
-        images.get(plimsoll_lab::bed::vm::Image::Debian, &mut made).unwrap();
+        images.get(plimsoll_lab::vm::Image::Debian, &mut made).unwrap();
         // The images themselves are only read.
         for entry in fs::read_dir(images.cache()).unwrap().flatten() {
             let (from, name) = (entry.path(), entry.file_name());
@@ -66,7 +66,7 @@ fn boot(beds: &Beds, host: &str) -> String {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let machines = Machines::new();
@@ -143,7 +143,7 @@ fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let machines = Machines::new();

@@ -1,14 +1,14 @@
 //! The labs that plimsoll brings: what their files say is there, by commands inside of them.
 
 use super::super::support::beds::Beds;
-use plimsoll_lab::Need;
-use plimsoll_lab::bed::plan::{FileSystem, Host, Kind, Mount};
-use plimsoll_lab::bed::{Plan, SHIPPED};
+use plimsoll_lab::plan::{FileSystem, Host, Kind, Mount};
+use plimsoll_lab::{Plan, SHIPPED};
+use plimsoll_testkit::Need;
 
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn shipped_labs_are_what_their_files_say() {
-    if !plimsoll_lab::available(Need::Machines) || !plimsoll_lab::available(Need::Mips) {
+    if !plimsoll_testkit::available(Need::Machines) || !plimsoll_testkit::available(Need::Mips) {
         return;
     }
     for (name, text) in SHIPPED {

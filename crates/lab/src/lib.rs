@@ -1,24 +1,125 @@
-//! A stage for tests and demonstrations: real servers, namespaces, and a small NFS server inside
-//! the program.
+//! Test beds: hosts in namespaces or virtual machines, links between them, services on them.
 //!
-//! A server test reads:
-//! ```no_run
-//! # fn test() {
-//! use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
-//! let stage = plimsoll_lab::enter_or_skip!(plimsoll_lab::Need::Ganesha);
-//! let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
-//! let url = server.url("data");
-//! # }
-//! ```
+//! A lab that is up is held by processes that go on by themselves and by a directory in which it
+//! is written down what they are; see [`PARENT`]. Whoever wants something of it looks there.
 #![forbid(unsafe_code)]
 
-pub mod bed;
-mod error;
-mod program;
-pub mod require;
-pub mod servers;
-pub mod stage;
+mod changes;
+pub mod doctor;
+mod facts;
+#[doc(hidden)]
+pub mod fuzzing;
+mod machines;
+mod netns;
+pub mod plan;
+mod reset;
+mod saved;
+#[doc(hidden)]
+pub mod services;
+mod setup;
+mod shipped;
+mod state;
+mod status;
+mod up;
+#[doc(hidden)]
+pub mod vm;
 
-pub use error::Error;
-pub use require::{Need, available};
-pub use stage::Stage;
+pub use changes::set;
+pub use facts::facts;
+pub use plan::Plan;
+pub use reset::reset;
+pub use shipped::{SHIPPED, shipped};
+pub use state::{PARENT, PARENT_VARIABLE};
+pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
+pub use up::{How, Watch, up};
+pub use vm::{Door, Heard, Visit, Window};
+
+use plan::Kind;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{Cause, Failure};
+use state::{Bed, Directory};
+use std::sync::Arc;
+
+/// Takes a lab down: removes all that it has made, after any crash too, and nothing else. Where what
+/// is written down of it cannot be read, what can be found.
+///
+/// # Errors
+/// [`Cause::Usage`] where there is no such lab, or another command is at work on it.
+/// [`Cause::Trial`] for what could not be removed.
+pub fn down(name: &str) -> Result<(), Failure> {
+    let directory = Directory::of(name)?;
+    let Some(lock) = directory.exists().then(|| directory.lock()).transpose()?.flatten() else {
+        return Err(state::unknown(name));
+    };
+    let removed = match directory.read() {
+        Ok(bed) => state::remove(&directory, bed.as_ref()),
+        Err(_) => state::salvage(&directory),
+    };
+    drop(lock);
+    removed
+}
+
+/// Reaches a host of a lab that is up.
+///
+/// # Errors
+/// [`Cause::Usage`] for names that are not there; [`Cause::Unreachable`] for a host that has died.
+pub fn reach(lab: &str, host: &str) -> Result<Arc<dyn Reach>, Failure> {
+    let (directory, bed) = state::find(lab)?;
+    host_of(&directory, &bed, host)
+}
+
+/// How a person or a program gets inside a host.
+pub enum Entrance {
+    /// These words before a command: they become it, with its terminal, signals and exit code.
+    Words(Vec<String>),
+    /// The door of a machine.
+    Door(Door),
+}
+
+/// The entrance of a host of a lab that is up.
+pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
+    let (directory, bed) = state::find(lab)?;
+    let reach = host_of(&directory, &bed, host)?;
+    let kind = bed.plan.hosts.get(host).map(|host| host.kind);
+    match (kind, bed.holders.get(host)) {
+        (Some(Kind::Netns), Some(holder)) if holder.alive() => {
+            let group = bed.groups.get(host).map(|path| path.as_path());
+            Ok(Entrance::Words(netns::entrance(holder, group)))
+        }
+        (Some(Kind::Vm), _) => Ok(Entrance::Door(Door::of(directory.path(), host, reach.name()))),
+        _ => Err(died(reach.name())),
+    }
+}
+
+/// A host is not there any more.
+fn died(name: &str) -> Failure {
+    let next = "Take its lab down and bring it up anew.";
+    Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next)
+}
+
+/// The same, while the lab may still be rising.
+fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach>, Failure> {
+    let shown = format!("lab://{}/{name}", bed.name);
+    let known = || bed.plan.hosts.keys().collect::<Vec<_>>();
+    match bed.plan.hosts.get(name).map(|host| host.kind) {
+        None => {
+            let next = plan::nearest(name, &known());
+            Err(Failure::new(
+                Cause::Usage,
+                "find the host",
+                shown,
+                "the lab has none of this name",
+                next,
+            ))
+        }
+        Some(Kind::Netns) => {
+            let holder = bed.holders.get(name).cloned().unwrap_or_default();
+            let group = bed.groups.get(name).map(|path| path.as_path());
+            Ok(Arc::new(netns::Inside::new(shown, holder, group)))
+        }
+        Some(Kind::Vm) if bed.holders.get(name).is_some_and(|holder| holder.alive()) => {
+            Ok(vm::reach_as(directory.path(), name, &shown))
+        }
+        Some(Kind::Vm) => Err(died(&shown)),
+    }
+}

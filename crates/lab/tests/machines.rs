@@ -41,7 +41,7 @@ fn an_older_kernel_serves_version_2() {
 #[test]
 #[ignore = "makes another image, with a cross compiler"]
 fn a_mips_machine_takes_commands() {
-    if Pair::possible() && plimsoll_lab::available(plimsoll_lab::Need::Mips) {
+    if Pair::possible() && plimsoll_testkit::available(plimsoll_testkit::Need::Mips) {
         machines::other::mips();
     }
 }
@@ -50,6 +50,6 @@ fn a_mips_machine_takes_commands() {
 #[test]
 fn a_client_that_is_killed() {
     let Some(directory) = std::env::var_os("PLIMSOLL_TEST_MACHINE") else { return };
-    let host = plimsoll_lab::bed::vm::reach(std::path::Path::new(&directory), "client");
+    let host = plimsoll_lab::vm::reach(std::path::Path::new(&directory), "client");
     let _ = host.run("exec sleep 600.25", b"", machines::pair::LIMIT);
 }

@@ -3,7 +3,6 @@
 mod common;
 
 use common::{workers, workload};
-use plimsoll_lab::Need;
 use plimsoll_load::{
     Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, OpenOptions, RunSpec, Share,
     SystemClock, Written, lay_out, run, verify,
@@ -12,6 +11,7 @@ use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, Stability, Workload,
 };
+use plimsoll_testkit::Need;
 use std::fs;
 use std::os::unix::fs::{FileExt, chown, symlink};
 use std::path::Path;
@@ -133,7 +133,7 @@ fn both_engines_on_tmpfs() {
 
 #[test]
 fn both_engines_where_o_direct_is_not_taken() {
-    let _stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     for (name, engine) in [("p", Engine::Psync), ("u", Engine::IoUring)] {
         let directory = Path::new("/run").join(name);
         fs::create_dir(&directory).unwrap();
@@ -208,7 +208,7 @@ fn a_file_cut_short_gives_short_reads() {
 
 #[test]
 fn a_full_file_system_is_told_as_such() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Namespaces);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let mount = stage.tmpfs("/run/full", MIB).unwrap();
     for engine in [Engine::Psync, Engine::IoUring] {
         let share = open(mount.path(), Some(engine)).unwrap();

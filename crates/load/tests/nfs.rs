@@ -3,10 +3,10 @@
 
 mod support;
 
-use plimsoll_lab::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
-use plimsoll_lab::{Need, Stage};
 use plimsoll_load::{EntryKind, FileId, NfsShare, Op, OpenOptions, Share, Span, Tag, TimeLimits};
 use plimsoll_model::{Cause, Clock, ErrorKind, Failure, NfsTarget, Stability, Target};
+use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
+use plimsoll_testkit::{Need, Stage};
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -34,7 +34,7 @@ fn serve(stage: &Stage, export: Export) -> Ganesha {
 
 #[test]
 fn what_is_written_is_on_the_servers_disk() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = serve(&stage, Export::directory("my films Übung"));
     let disk = server.directory("my films Übung").unwrap().to_owned();
     for url in [server.url("my films Übung"), server.url_with_ports("my films Übung")] {
@@ -72,7 +72,7 @@ fn what_is_written_is_on_the_servers_disk() {
 #[test]
 fn another_client_reads_what_was_written_and_the_other_way_round() {
     const SIZE: u32 = 3 << 20;
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Libnfs);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha, Need::Libnfs);
     let server = serve(&stage, Export::directory("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();
@@ -100,7 +100,7 @@ fn another_client_reads_what_was_written_and_the_other_way_round() {
 /// Another user of the server puts another directory in the place of a run's.
 #[test]
 fn a_directory_stays_the_one_that_was_looked_up() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = serve(&stage, Export::directory("data"));
     let disk = server.directory("data").unwrap().to_owned();
     let precious = |at: &str| {
@@ -141,7 +141,7 @@ fn a_directory_stays_the_one_that_was_looked_up() {
 
 #[test]
 fn operations_longer_than_the_transfer_size_are_split() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = serve(&stage, Export::directory("data"));
     let disk = server.directory("data").unwrap().to_owned();
     let url = format!("{}?rsize=65536&wsize=5000", server.url("data"));
@@ -163,7 +163,7 @@ fn operations_longer_than_the_transfer_size_are_split() {
 
 #[test]
 fn wrong_content_is_told_apart() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = serve(&stage, Export::directory("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();
@@ -184,7 +184,7 @@ fn wrong_content_is_told_apart() {
 
 #[test]
 fn names_are_made_listed_and_removed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = serve(&stage, Export::directory("data"));
     let disk = server.directory("data").unwrap().to_owned();
     std::fs::create_dir_all(disk.join("a/b")).unwrap();
@@ -230,7 +230,7 @@ fn names_are_made_listed_and_removed() {
 
 #[test]
 fn refusals_say_why_and_what_to_do() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha, Need::Nftables);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha, Need::Nftables);
     let exports = [
         Export::directory("data"),
         Export::directory("ro").read_only(),
@@ -312,7 +312,7 @@ fn refusals_say_why_and_what_to_do() {
 
 #[test]
 fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let mut server = serve(&stage, Export::directory("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();

@@ -3,12 +3,12 @@
 
 mod support;
 
-use plimsoll_lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
-use plimsoll_lab::{Need, Stage};
 use plimsoll_load::{
     EntryKind, Op, OpenOptions, Passwords, Share, SmbShare, Span, Tag, TimeLimits,
 };
 use plimsoll_model::{Cause, Clock, ErrorKind, Failure, SmbTarget, Stability, Target};
+use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, Stage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -46,7 +46,7 @@ fn serve(stage: &Stage, share: SambaShare) -> Samba {
 
 #[test]
 fn what_is_written_is_on_the_servers_disk() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("my films Übung"));
     let disk = server.directory("my films Übung").unwrap();
     let url = server.url("my films Übung");
@@ -95,7 +95,7 @@ fn what_is_written_is_on_the_servers_disk() {
 
 #[test]
 fn operations_longer_than_the_transfer_size_are_split() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("data"));
     let disk = server.directory("data").unwrap();
     let share = open(&format!("{}?rsize=65536&wsize=5000", server.url("data"))).unwrap();
@@ -117,7 +117,7 @@ fn operations_longer_than_the_transfer_size_are_split() {
 
 #[test]
 fn wrong_content_is_told_apart() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();
@@ -139,7 +139,7 @@ fn wrong_content_is_told_apart() {
 
 #[test]
 fn names_are_made_listed_and_removed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("data"));
     let disk = server.directory("data").unwrap();
     std::fs::create_dir_all(disk.join("a/b")).unwrap();
@@ -185,7 +185,7 @@ fn names_are_made_listed_and_removed() {
 
 #[test]
 fn a_file_may_be_removed_while_others_have_it_open() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();
@@ -207,7 +207,7 @@ fn a_file_may_be_removed_while_others_have_it_open() {
 
 #[test]
 fn a_wrong_password_is_tried_once_and_a_right_one_asked_for_once() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = serve(&stage, SambaShare::new("data"));
     let url = server.url("data");
     let asked = Arc::new(AtomicU32::new(0));
@@ -242,7 +242,7 @@ fn a_wrong_password_is_tried_once_and_a_right_one_asked_for_once() {
 
 #[test]
 fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let mut server = serve(&stage, SambaShare::new("data"));
     let share = open(&server.url("data")).unwrap();
     let mut namespace = share.namespace().unwrap();

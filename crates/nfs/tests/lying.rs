@@ -6,9 +6,9 @@
 mod session;
 
 use nix::sys::resource::{Resource, setrlimit};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
-use plimsoll_lab::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use session::{Account, Server, content, run};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -54,7 +54,7 @@ fn truth(transcript: Transcript) -> Account {
 
 #[test]
 fn a_session_with_ganesha_is_written_down_and_repeated() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let mut recorder = Recorder::new(Wire::Rpc);
     let mut before = |port| recorder.before(SocketAddr::from((Ipv4Addr::LOCALHOST, port))).unwrap();

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
 pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
     match host {
-        HostName::Lab { lab, host } => plimsoll_lab::bed::reach(lab, host),
+        HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
         HostName::Local | HostName::Ssh { .. } => plimsoll_host::reach::open(host, may_ask),
     }
 }
@@ -70,7 +70,7 @@ fn watch_by(
     let again = Box::new(move || open(&named, false));
     let watch = Probe::watch_by(reach, again, Programs::of_this_program(), clock)?;
     Ok(match host {
-        HostName::Lab { lab, .. } => watch.in_lab(plimsoll_lab::bed::facts(lab)?),
+        HostName::Lab { lab, .. } => watch.in_lab(plimsoll_lab::facts(lab)?),
         HostName::Local | HostName::Ssh { .. } => watch,
     })
 }

@@ -8,8 +8,8 @@
 
 mod support;
 
-use plimsoll_lab::Need;
 use plimsoll_smb::CreateHow;
+use plimsoll_testkit::Need;
 use std::error::Error;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -5,12 +5,12 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::ImpacketServer;
 use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Dialect, Error, Exchange, NtStatus, Options,
     PipelineOptions, Protection, Session,
 };
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::ImpacketServer;
 use std::fs;
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const PORT: u16 = 20447;
 
 #[test]
 fn the_basic_round() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket, Need::Smbclient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Impacket, Need::Smbclient);
     let server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let disk = server.directory();
     let options = Options { call_timeout: Duration::from_secs(5), ..Options::default() };
@@ -65,7 +65,7 @@ fn the_basic_round() {
 
 #[test]
 fn what_it_refuses() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Impacket);
     let _server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let options = Options { call_timeout: Duration::from_secs(5), ..Options::default() };
     let wrong = Credentials { password: "wrong".into(), ..support::user() };
@@ -87,7 +87,7 @@ fn what_it_refuses() {
 
 #[test]
 fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Impacket);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Impacket);
     let _server = ImpacketServer::start(&stage, "DATA", PORT).unwrap();
     let options = Options {
         sign: Protection::On,

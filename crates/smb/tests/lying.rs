@@ -6,10 +6,10 @@
 mod session;
 
 use nix::sys::resource::{Resource, setrlimit};
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{Dialect, Options};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::liar::{Chance, Liar, RAW, Recorder, Transcript, Wire};
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use session::{Account, BLOCK, FIRST_READ, SHARE, content, run};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ fn truth(transcript: Transcript) -> Account {
 
 #[test]
 fn a_session_with_samba_is_written_down_and_repeated() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let share = SambaShare::new(SHARE).guest_ok();
     let server = Samba::start(&stage, SambaConfig::one(share).guests()).unwrap();
     for (dialect, name) in DIALECTS {

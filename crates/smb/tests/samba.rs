@@ -2,9 +2,9 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{Access, CreateHow, EntryKind, NtStatus, Tree};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -101,7 +101,7 @@ fn round(tree: &mut Tree, disk: &Path, way: Way) {
 
 #[test]
 fn every_operation_in_every_dialect_and_protection() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let share = SambaShare::new("data").size(64 << 20);
     let server = Samba::start(&stage, SambaConfig::one(share)).unwrap();
     let disk = server.directory("data").unwrap();
@@ -116,7 +116,7 @@ fn every_operation_in_every_dialect_and_protection() {
 
 #[test]
 fn smbclient_and_the_crate_read_each_other_in_every_way() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Smbclient);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let content = pattern(1_234_567);
     fs::write("/run/theirs", &content).unwrap();
@@ -152,7 +152,7 @@ fn smbclient_and_the_crate_read_each_other_in_every_way() {
 
 #[test]
 fn two_thousand_names_are_listed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     let mut names: Vec<_> =
@@ -178,7 +178,7 @@ fn two_thousand_names_are_listed() {
 
 #[test]
 fn links_are_neither_followed_nor_removed_with_what_they_point_to() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     // Samba hides links that lead out of a share; within it follows them and never shows them.
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();

@@ -2,9 +2,9 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{Access, CreateHow, Error, Exchange, FileId, NtStatus, Pipeline};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
@@ -104,7 +104,7 @@ fn small_files(pipeline: &mut Pipeline, disk: &Path, count: u32, name: &str) {
 
 #[test]
 fn everything_in_flight_comes_home_in_every_dialect_and_protection() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     for way in Way::ALL {
@@ -124,7 +124,7 @@ fn everything_in_flight_comes_home_in_every_dialect_and_protection() {
 
 #[test]
 fn few_credits_slow_it_down_and_stop_nothing() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     for (port, credits) in (20450..).zip([8_u16, 20, 64]) {
         let config = SambaConfig::one(SambaShare::new("data"))
             .port(port)
@@ -147,7 +147,7 @@ fn few_credits_slow_it_down_and_stop_nothing() {
 
 #[test]
 fn smaller_limits_of_the_server_are_kept() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data"))
         .line("smb2 max read = 100000")
         .line("smb2 max write = 70000");
@@ -164,7 +164,7 @@ fn smaller_limits_of_the_server_are_kept() {
 
 #[test]
 fn what_a_pipeline_wrote_smbclient_reads() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Smbclient);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Smbclient);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     for way in [Way::ALL[1], Way::ALL[6], Way::ALL[13], Way::ALL[17]] {
@@ -178,7 +178,7 @@ fn what_a_pipeline_wrote_smbclient_reads() {
 
 #[test]
 fn a_server_that_dies_is_an_error_and_one_that_freezes_is_waited_for() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let mut server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let mut pipeline = pipeline(tree(server.port(), "data", &Way::ALL[13].options()), 8, 1 << 16);
     let mut user = User::new();

@@ -2,12 +2,12 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::samba::{Dialect as Spoken, Encryption, Signing};
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{
     CreateHow, Credentials, Dialect, Error, NtStatus, Options, Protection, Session,
 };
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::samba::{Dialect as Spoken, Encryption, Signing};
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use support::{connect, open, tree, user};
 
 fn with(change: impl FnOnce(&mut Options)) -> Options {
@@ -30,7 +30,7 @@ fn refused(port: u16, share: &str, options: &Options) -> Error {
 
 #[test]
 fn a_wrong_user_or_password_is_told_apart_from_all_else() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let wrong = [
         Credentials { password: "wrong".into(), ..user() },
@@ -53,7 +53,7 @@ fn a_wrong_user_or_password_is_told_apart_from_all_else() {
 
 #[test]
 fn a_wrong_share_leaves_a_session_that_lists_the_right_ones() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let shares = ["data", "Bücher", "hidden"].map(SambaShare::new);
     let [data, books, hidden] = shares;
     let hidden = hidden.line("browseable = no");
@@ -77,7 +77,7 @@ fn a_wrong_share_leaves_a_session_that_lists_the_right_ones() {
 
 #[test]
 fn guests_come_in_where_they_may() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let shares = [SambaShare::new("public").guest_ok(), SambaShare::new("data")];
     let server = Samba::start(&stage, SambaConfig::new(shares).guests()).unwrap();
     let stranger = Credentials { user: "stranger".into(), ..user() };
@@ -130,7 +130,7 @@ fn guests_come_in_where_they_may() {
 
 #[test]
 fn a_server_that_insists_on_signing_gets_it_or_an_error() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data")).signing(Signing::Mandatory);
     let server = Samba::start(&stage, config).unwrap();
     for dialect in Dialect::ALL {
@@ -146,7 +146,7 @@ fn a_server_that_insists_on_signing_gets_it_or_an_error() {
 
 #[test]
 fn without_being_asked_a_user_signs_and_nothing_is_encrypted() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     for dialect in Dialect::ALL {
         for (sign, signed) in [(Protection::Auto, true), (Protection::Off, false)] {
@@ -163,7 +163,7 @@ fn without_being_asked_a_user_signs_and_nothing_is_encrypted() {
 
 #[test]
 fn servers_and_shares_that_insist_on_encryption_get_it_or_an_error() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let shares = [
         SambaShare::new("bare").encryption(Encryption::Off),
         SambaShare::new("asked"),
@@ -214,7 +214,7 @@ fn servers_and_shares_that_insist_on_encryption_get_it_or_an_error() {
 
 #[test]
 fn a_server_without_what_is_asked_for_is_told() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data"))
         .dialects(Spoken::V2_1..=Spoken::V3_0)
         .line("smb encrypt = off");
@@ -231,7 +231,7 @@ fn a_server_without_what_is_asked_for_is_told() {
 
 #[test]
 fn a_server_that_offers_one_algorithm_gets_it() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     for (port, (signing, cipher)) in
         (20450..).zip([("AES-128-CMAC", "AES-256-CCM"), ("HMAC-SHA256", "AES-128-CCM")])
     {
@@ -252,7 +252,7 @@ fn a_server_that_offers_one_algorithm_gets_it() {
 
 #[test]
 fn a_share_to_read_and_a_full_one_refuse_writes_and_go_on() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let shares = [SambaShare::new("fixed").read_only(), SambaShare::new("full").size(1 << 20)];
     let server = Samba::start(&stage, SambaConfig::new(shares)).unwrap();
     let options = with(|o| o.sign = Protection::On);
@@ -275,7 +275,7 @@ fn a_share_to_read_and_a_full_one_refuse_writes_and_go_on() {
 
 #[test]
 fn names_that_smb_cannot_carry_are_not_sent() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let mut tree = tree(server.port(), "data", &Options::default());
     for name in [
@@ -295,7 +295,7 @@ fn names_that_smb_cannot_carry_are_not_sent() {
 
 #[test]
 fn a_server_that_dies_or_freezes_is_an_error_in_time() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let mut server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let options = with(|o| o.call_timeout = std::time::Duration::from_millis(700));
     let mut frozen = tree(server.port(), "data", &options);

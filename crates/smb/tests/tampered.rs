@@ -2,9 +2,9 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{CreateHow, Error, Options};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::time::Duration;
 use support::proxy::Proxy;
 use support::{Way, tree};
@@ -35,7 +35,7 @@ fn reading(
 
 #[test]
 fn every_changed_reply_is_noticed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let mut bare = tree(server.port(), "data", &Options::default());
     bare.put_small("file", CreateHow::New, b"content", false).unwrap();
@@ -85,7 +85,7 @@ fn every_changed_reply_is_noticed() {
 
 #[test]
 fn a_reply_played_twice_is_noticed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     for way in Way::ALL {
         let proxy = Proxy::before(server.port());

@@ -3,9 +3,9 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::{Samba, SambaConfig, SambaShare};
 use plimsoll_smb::{Access, CreateHow, Dialect, SigningAlgorithm};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::path::Path;
 use std::time::SystemTime;
 use support::capture::{Capture, decode};
@@ -89,7 +89,7 @@ fn packets(capture: &Path, filter: &str) -> Vec<Packet> {
 
 #[test]
 fn tshark_finds_every_message_well_formed_and_signed_and_sealed_as_it_should() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Tshark);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let capture = Capture::start(PORT, "/run/every.pcapng");
     Way::ALL.into_iter().for_each(traffic);
@@ -205,7 +205,7 @@ fn pipelined_traffic(way: Way) {
 
 #[test]
 fn tshark_finds_every_message_of_a_pipeline_well_formed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Tshark);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let capture = Capture::start(PORT, "/run/pipeline.pcapng");
     Way::ALL.into_iter().for_each(pipelined_traffic);
@@ -235,7 +235,7 @@ fn tshark_finds_every_message_of_a_pipeline_well_formed() {
 
 #[test]
 fn a_capture_of_nothing_and_a_broken_message_are_noticed() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba, Need::Tshark);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let capture = Capture::start(PORT, "/run/broken.pcapng");
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", PORT)).unwrap();

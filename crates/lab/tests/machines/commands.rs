@@ -2,7 +2,7 @@
 
 use super::pair::{LIMIT, Pair, eventually, kill, run, said};
 use plimsoll_host::reach::{Channel, MOST_ERRORS, MOST_OUTPUT, put, quote};
-use plimsoll_lab::bed::vm;
+use plimsoll_lab::vm;
 use plimsoll_model::Cause;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! The cache of images, and a machine that does not boot.
 
 use super::pair::{LIMIT, Pair, kill, machine};
-use plimsoll_lab::bed::vm::{self, Image, Images, images::Files};
+use plimsoll_lab::vm::{self, Image, Images, images::Files};
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::Command;

@@ -2,9 +2,9 @@
 
 use super::pair::{LIMIT, data, kill, machine, said};
 use plimsoll_host::reach::Reach;
-use plimsoll_lab::bed::plan::{Nfsd, NfsdExport};
-use plimsoll_lab::bed::services::{disk, nfsd};
-use plimsoll_lab::bed::vm::{self, DiskFile, Image, Images};
+use plimsoll_lab::plan::{Nfsd, NfsdExport};
+use plimsoll_lab::services::{disk, nfsd};
+use plimsoll_lab::vm::{self, DiskFile, Image, Images};
 
 /// Boots one machine of an image, without a network, and does something with it.
 fn with(image: Image, test: impl FnOnce(&dyn Reach)) {

@@ -1,9 +1,9 @@
 //! What one machine serves, the other mounts.
 
 use super::pair::{LIMIT, Pair, data, eventually, run, said};
-use plimsoll_lab::bed::plan::{FileSystem, Mount, Nfsd, NfsdExport, Samba, SambaShare};
-use plimsoll_lab::bed::services::{disk, mount, nfsd, samba};
-use plimsoll_lab::bed::vm;
+use plimsoll_lab::plan::{FileSystem, Mount, Nfsd, NfsdExport, Samba, SambaShare};
+use plimsoll_lab::services::{disk, mount, nfsd, samba};
+use plimsoll_lab::vm;
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 

@@ -34,7 +34,7 @@ impl Server {
 }
 
 /// What came of each call, by its name.
-pub type Account = plimsoll_lab::servers::liar::Account<Error>;
+pub type Account = plimsoll_testkit::servers::liar::Account<Error>;
 
 /// What the file holds: no stretch of it is found twice.
 pub fn content() -> Vec<u8> {

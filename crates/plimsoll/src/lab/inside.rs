@@ -5,7 +5,7 @@ use crate::output;
 use crate::signals::Signals;
 use plimsoll_host::child;
 use plimsoll_host::reach::quote;
-use plimsoll_lab::bed::{self, Door, Entrance, Heard};
+use plimsoll_lab::{Door, Entrance, Heard};
 use plimsoll_model::{Cause, Failure, HostName};
 use std::io::{Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
@@ -50,12 +50,12 @@ pub fn shell(name: &str) -> Result<u8, Failure> {
 /// Cuts its power for a moment.
 pub fn reset(name: &str) -> Result<u8, Failure> {
     let (lab, host) = parted(name)?;
-    bed::reset(&lab, &host).map(|()| 0)
+    plimsoll_lab::reset(&lab, &host).map(|()| 0)
 }
 
 fn entrance(name: &str) -> Result<Entrance, Failure> {
     let (lab, host) = parted(name)?;
-    bed::entrance(&lab, &host)
+    plimsoll_lab::entrance(&lab, &host)
 }
 
 /// A lab and its host.

@@ -8,7 +8,7 @@ mod trust;
 use crate::output::{self, Progress};
 use crate::signals::Signals;
 use clap::{Args, Subcommand};
-use plimsoll_lab::bed::{self, How, Plan, SHIPPED, Watch, doctor};
+use plimsoll_lab::{How, Plan, SHIPPED, Watch, doctor};
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 use std::time::Instant;
@@ -108,11 +108,11 @@ pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
         LabCommand::Shell { host } => inside::shell(host),
         LabCommand::Set { name, item, changes } => {
             let rates = changes.iter().filter_map(|change| change.split_once('='));
-            remark(rates.filter_map(|(_, value)| bed::plan::remark(value)));
-            bed::set(name, item, changes).map(|()| 0)
+            remark(rates.filter_map(|(_, value)| plimsoll_lab::plan::remark(value)));
+            plimsoll_lab::set(name, item, changes).map(|()| 0)
         }
         LabCommand::Reset { host } => inside::reset(host),
-        LabCommand::Down { name } => bed::down(name).map(|()| 0),
+        LabCommand::Down { name } => plimsoll_lab::down(name).map(|()| 0),
         LabCommand::Doctor { json } => diagnose(*json),
     }
 }
@@ -121,13 +121,13 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
     let LabFile { name: default, plan, text } = read(what)?;
     let name = name.unwrap_or(&default);
     let how = How { trusted: how.trusted || trust::asked(&plan, &text, what)?, ..how };
-    remark(bed::plan::remarks(&text));
+    remark(plimsoll_lab::plan::remarks(&text));
     let begin = Instant::now();
     let signals = Signals::listen()?;
     signals.announce();
     let progress = Progress::new(quiet);
     let mut watch = Watch { say: &mut |what| progress.show(what), stop: &signals.stop };
-    let risen = bed::up(name, &plan, how, &mut watch);
+    let risen = plimsoll_lab::up(name, &plan, how, &mut watch);
     progress.show("");
     let unsaved = risen.map_err(|failure| match signals.cause() {
         // What was killed by the same Ctrl-C failed for that alone.
@@ -135,7 +135,7 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
         None => failure,
     })?;
     let seconds = begin.elapsed().as_secs_f64();
-    output::print(&show::lab(&bed::status_of(name)?))?;
+    output::print(&show::lab(&plimsoll_lab::status_of(name)?))?;
     output::complain(&format!("{name} is up after {seconds:.1} s"));
     if let Some(failure) = unsaved {
         output::complain(&format!("next time it boots again: {failure}"));
@@ -156,7 +156,7 @@ struct LabFile {
 
 /// The lab that the user means.
 fn read(what: &str) -> Result<LabFile, Failure> {
-    if let Some(text) = bed::shipped(what) {
+    if let Some(text) = plimsoll_lab::shipped(what) {
         let plan = Plan::read(text, &format!("the shipped lab {what}"))?;
         return Ok(LabFile { name: what.to_owned(), plan, text: text.to_owned() });
     }
@@ -166,10 +166,10 @@ fn read(what: &str) -> Result<LabFile, Failure> {
     };
     if !what.contains(['/', '.']) && !path.exists() {
         let known = SHIPPED.map(|(name, _)| name);
-        let next = format!("{} Or name a file.", bed::plan::nearest(what, &known));
+        let next = format!("{} Or name a file.", plimsoll_lab::plan::nearest(what, &known));
         return Err(failed("no shipped lab is called so".to_owned(), next));
     }
-    let text = output::read_text(path, bed::plan::LONGEST_FILE)
+    let text = output::read_text(path, plimsoll_lab::plan::LONGEST_FILE)
         .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(LabFile { name: stem.unwrap_or_default(), plan: Plan::read(&text, what)?, text })
@@ -177,8 +177,8 @@ fn read(what: &str) -> Result<LabFile, Failure> {
 
 fn status(name: Option<&str>, json: bool) -> Result<u8, Failure> {
     let (labs, failures) = match name {
-        Some(name) => (vec![bed::status_of(name)?], Vec::new()),
-        None => bed::status()?,
+        Some(name) => (vec![plimsoll_lab::status_of(name)?], Vec::new()),
+        None => plimsoll_lab::status()?,
     };
     if json {
         output::print(&show::json(&labs)?)?;

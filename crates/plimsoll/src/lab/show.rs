@@ -1,8 +1,8 @@
 //! Labs and findings in words, and as JSON.
 
-use plimsoll_lab::bed::doctor::Finding;
-use plimsoll_lab::bed::plan::{DiskKind, Kind};
-use plimsoll_lab::bed::{DiskStatus, LabStatus, State};
+use plimsoll_lab::doctor::Finding;
+use plimsoll_lab::plan::{DiskKind, Kind};
+use plimsoll_lab::{DiskStatus, LabStatus, State};
 use plimsoll_model::{Cause, Failure, printable_json};
 use serde::Serialize;
 use std::fmt::Write;

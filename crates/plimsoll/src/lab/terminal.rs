@@ -2,7 +2,7 @@
 
 use nix::sys::termios::{SetArg, Termios, cfmakeraw, tcgetattr, tcsetattr};
 use plimsoll_host::child;
-use plimsoll_lab::bed::Window;
+use plimsoll_lab::Window;
 use plimsoll_model::{Cause, Failure};
 use signal_hook::consts::SIGWINCH;
 use std::io::{IsTerminal, stdin, stdout};

@@ -1,7 +1,7 @@
 //! Whether a lab file may act on this machine as root.
 
 use crate::output;
-use plimsoll_lab::bed::Plan;
+use plimsoll_lab::Plan;
 use plimsoll_model::{Failure, printable};
 use std::io::{IsTerminal, stderr, stdin};
 

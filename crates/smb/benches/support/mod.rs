@@ -7,7 +7,7 @@ pub mod smbclient;
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
-use plimsoll_lab::servers::samba::{Samba, SambaConfig, SambaShare, User};
+use plimsoll_testkit::servers::samba::{Samba, SambaConfig, SambaShare, User};
 use std::error::Error;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};

@@ -2,7 +2,7 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use plimsoll_lab::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::samba::PASSWORD;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -8,11 +8,11 @@ pub mod flight;
 pub mod lies;
 pub mod proxy;
 
-use plimsoll_lab::servers::samba::{PASSWORD, USER};
 use plimsoll_smb::{
     Cipher, Credentials, Dialect, Error, Options, Protection, Session, SessionFacts,
     SigningAlgorithm, Tree,
 };
+use plimsoll_testkit::servers::samba::{PASSWORD, USER};
 use plimsoll_transport::{Socket, SourcePort};
 use std::process::Command;
 use std::time::Duration;

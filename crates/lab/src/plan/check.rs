@@ -1,0 +1,309 @@
+//! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
+
+use super::read::{Problem, nearest};
+use super::{DiskKind, FileSystem, Host, Image, Kind, Link, Plan};
+use plimsoll_model::is_lab_name;
+
+type Checked = Result<(), Problem>;
+
+/// Interfaces are called after their links, and Linux gives their names so many bytes.
+const LONGEST_INTERFACE: usize = 15;
+
+/// What IPv4 asks of every link, and the most that its header can say.
+const MTUS: std::ops::RangeInclusive<u32> = 576..=65535;
+
+/// Disks of a machine that are files, and links: each kind has so many places on its bus.
+const MOST_DEVICES: usize = 8;
+
+/// Places in a namespace that are its own, where disks can be put without a trace on this machine.
+pub(crate) const OWN_PLACES: [&str; 3] = ["/srv/", "/mnt/", "/media/"];
+
+impl Plan {
+    pub(crate) fn check(&self) -> Checked {
+        if self.links.len() > 200 || self.hosts.len() > 200 {
+            let happened = "there are more than 200 hosts or links";
+            return Err(Problem::new(&["host"], happened, "Make a smaller lab."));
+        }
+        if self.hosts.is_empty() {
+            return Err(Problem::new(&["host"], "there is no host", "Add [host.server]."));
+        }
+        for (name, link) in &self.links {
+            self.check_link(name, link)?;
+        }
+        for (name, host) in &self.hosts {
+            named(&["host", name], name)?;
+            self.check_host(name, host)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn known(&self, at: &[&str], host: &str) -> Result<&Host, Problem> {
+        self.hosts.get(host).ok_or_else(|| {
+            let good: Vec<&String> = self.hosts.keys().collect();
+            Problem::new(at, format!("there is no host `{host}`"), nearest(host, &good))
+        })
+    }
+
+    fn check_link(&self, name: &str, link: &Link) -> Checked {
+        let at = ["link", name, "between"];
+        if name.len() > LONGEST_INTERFACE || name == "lo" || !is_lab_name(name) {
+            let happened = match name.len() {
+                length if length > LONGEST_INTERFACE => format!(
+                    "`{name}` has {length} characters: its interfaces are called so, and Linux \
+                     gives them {LONGEST_INTERFACE}"
+                ),
+                _ => format!("no interface is called `{name}`"),
+            };
+            let next = format!(
+                "Take a-z, 0-9 and '-', at most {LONGEST_INTERFACE}, a letter first, and not lo."
+            );
+            return Err(Problem::new(&["link", name], happened, next));
+        }
+        if link.between.len() < 2 || link.between.len() > 200 {
+            let happened = format!("a link joins {} hosts", link.between.len());
+            return Err(Problem::new(&at, happened, "Name two hosts or more."));
+        }
+        let mut machines = 0;
+        for (i, host) in link.between.iter().enumerate() {
+            let at = [at[0], at[1], at[2], &i.to_string()];
+            machines += usize::from(self.known(&at, host)?.kind == Kind::Vm);
+            if link.between[..i].contains(host) {
+                let happened = format!("`{host}` is named twice");
+                return Err(Problem::new(&at, happened, "Name each host once."));
+            }
+        }
+        if machines > 0 && machines < link.between.len() {
+            let happened = "virtual machines and namespaces cannot share a link";
+            return Err(Problem::new(&at, happened, "Make its hosts all of one kind."));
+        }
+        if machines > 2 {
+            let happened = "a link of virtual machines is between two";
+            let next = "Put a machine with forward = true between them.";
+            return Err(Problem::new(&at, happened, next));
+        }
+        if let Some(rates) = &link.rate {
+            rates.check(name, &link.between)?;
+        }
+        if link.mtu.is_some_and(|mtu| !MTUS.contains(&mtu)) {
+            let happened = "no packets of that length are passed";
+            return Err(Problem::new(&["link", name, "mtu"], happened, "Take 576 to 65535."));
+        }
+        if link.loss.is_some_and(|loss| loss.0 > 100_000) {
+            let happened = "more than all cannot be lost";
+            return Err(Problem::new(&["link", name, "loss"], happened, "Take 0% to 100%."));
+        }
+        if link.delay.is_some_and(|delay| delay.0 > 60_000_000) {
+            let happened = "the delay is longer than a minute";
+            return Err(Problem::new(&["link", name, "delay"], happened, "Take less."));
+        }
+        Ok(())
+    }
+
+    fn check_host(&self, name: &str, host: &Host) -> Checked {
+        let at = |key| ["host", name, key];
+        match host.kind {
+            Kind::Netns => only_in_machines(name, host)?,
+            Kind::Vm => only_in_namespaces(name, host)?,
+        }
+        if host.cores == 0 || host.cores > 64 {
+            return Err(Problem::new(&at("cores"), "so many cores cannot be had", "Take 1 to 64."));
+        }
+        if host.memory.is_some_and(|size| !(32 << 20..=1 << 40).contains(&size.0)) {
+            return Err(Problem::new(
+                &at("memory"),
+                "so much cannot be had",
+                "Take 32MiB to 1TiB.",
+            ));
+        }
+        if host.cpu.is_some_and(|share| !(1_000..=100_000).contains(&share.0)) {
+            return Err(Problem::new(&at("cpu"), "no share of a core", "Take 1% to 100%."));
+        }
+        if host.rules.as_ref().is_some_and(|rules| rules.contains('\0')) {
+            return Err(Problem::new(&at("rules"), "a NUL is in it", "Take it out."));
+        }
+        if let Some(gateway) = &host.gateway {
+            self.check_next_hop(&at("gateway"), name, gateway)?;
+        }
+        self.check_routes(name)?;
+        for (i, (disk, what)) in host.disks.iter().enumerate() {
+            named(&["host", name, "disk", disk], disk)?;
+            super::disk::check(name, disk, what, host)?;
+            if host.disks.values().take(i).any(|other| other.at == what.at) {
+                let at = ["host", name, "disk", disk, "at"];
+                return Err(Problem::new(&at, "two disks are there", "Take another place."));
+            }
+        }
+        if host.kind == Kind::Vm {
+            let files = host.disks.values().filter(|disk| disk.kind == DiskKind::File).count();
+            for (key, count) in [("disk", files), ("link", self.nics(name).len())] {
+                if count > MOST_DEVICES {
+                    let happened = format!("it has {count} of {key}, more than fit into a machine");
+                    let next = format!("Take {MOST_DEVICES} at most.");
+                    return Err(Problem::new(&at(key), happened, next));
+                }
+            }
+        }
+        self.check_services(name, host)?;
+        self.check_mounts(name, host)
+    }
+
+    fn check_services(&self, name: &str, host: &Host) -> Checked {
+        if let Some(nfsd) = &host.nfsd {
+            let good = ["2", "3", "4.0", "4.1", "4.2"];
+            if let Some(bad) = nfsd.versions.iter().find(|v| !good.contains(&v.as_str())) {
+                let happened = format!("there is no version `{bad}`");
+                let at = ["host", name, "nfsd", "versions"];
+                return Err(Problem::new(&at, happened, nearest(bad, &good)));
+            }
+            if nfsd.threads == 0 || nfsd.threads > 1024 {
+                let at = ["host", name, "nfsd", "threads"];
+                return Err(Problem::new(&at, "so many cannot be had", "Take 1 to 1024."));
+            }
+            for (i, export) in nfsd.exports.iter().enumerate() {
+                let at = |key| ["host", name, "nfsd", "export", ITEMS[i.min(9)], key];
+                a_path(&at("path"), &export.path)?;
+                some_options(&at("options"), &export.options)?;
+            }
+        }
+        for (i, export) in host.ganesha.iter().flat_map(|g| &g.exports).enumerate() {
+            a_path(&["host", name, "ganesha", "export", ITEMS[i.min(9)], "path"], &export.path)?;
+        }
+        let Some(samba) = &host.samba else { return Ok(()) };
+        if !is_lab_name(&samba.user) {
+            let next = "Take a-z, 0-9 and '-', at most 24, a letter first.";
+            return Err(Problem::new(&["host", name, "samba", "user"], "no name of a user", next));
+        }
+        if samba.password.is_empty() || samba.password.chars().any(char::is_control) {
+            let at = ["host", name, "samba", "password"];
+            return Err(Problem::new(&at, "no password", "Take letters on one line."));
+        }
+        one_line_each(&["host", name, "samba", "lines"], &samba.lines)?;
+        for (i, share) in samba.shares.iter().enumerate() {
+            let at = |key| ["host", name, "samba", "share", ITEMS[i.min(9)], key];
+            named(&at("name"), &share.name)?;
+            if SPECIAL_SHARES.contains(&share.name.as_str()) {
+                let happened = format!("`{}` is no share but a part of smb.conf", share.name);
+                return Err(Problem::new(&at("name"), happened, "Take another name."));
+            }
+            a_path(&at("path"), &share.path)?;
+            one_line_each(&at("lines"), &share.lines)?;
+        }
+        Ok(())
+    }
+
+    fn check_mounts(&self, name: &str, host: &Host) -> Checked {
+        for (i, mount) in host.mounts.iter().enumerate() {
+            let at = |key| ["host", name, "mount", ITEMS[i.min(9)], key];
+            a_path(&at("at"), &mount.at)?;
+            some_options(&at("options"), &mount.options)?;
+            if mount.fs == FileSystem::Nfs {
+                a_path(&at("from"), &mount.from.path)?;
+            }
+            let server = self.known(&at("from"), &mount.from.host)?;
+            if self.address_of(&mount.from.host, name).is_none() {
+                let happened = format!("`{}` is on no link", mount.from.host);
+                return Err(Problem::new(&at("from"), happened, "Join the two with a link."));
+            }
+            super::serves::check(&at("from"), mount, server)?;
+        }
+        Ok(())
+    }
+}
+
+/// Parts of smb.conf that have a meaning of their own.
+const SPECIAL_SHARES: [&str; 3] = ["global", "homes", "printers"];
+
+/// Numbers of the first items of a list, for places.
+const ITEMS: [&str; 10] = ["0", "1", "2", "3", "4", "5", "6", "7", "8", "9"];
+
+fn refused(name: &str, key: &str, why: &str, next: &str) -> Checked {
+    Err(Problem::new(&["host", name, key], format!("{key}: {why}"), next))
+}
+
+fn only_in_machines(name: &str, host: &Host) -> Checked {
+    let own = "a namespace shares this machine's kernel, memory and processors";
+    let next = "Leave it out, or set kind = \"vm\".";
+    if host.image.is_some() {
+        return refused(name, "image", own, next);
+    }
+    if host.memory.is_some() {
+        return refused(name, "memory", own, next);
+    }
+    if host.cores != 1 {
+        return refused(
+            name,
+            "cores",
+            own,
+            "Leave it out; cpu = \"50%\" limits its share of one core.",
+        );
+    }
+    if host.cpu.is_some() && host.forward {
+        let why = "packets are passed on by the kernel itself, in interrupts that no quota reaches: \
+                   the share would limit nothing";
+        let next = "Set kind = \"vm\", as the shipped lab slow-router has it, or leave cpu out.";
+        return refused(name, "cpu", why, next);
+    }
+    if host.nfsd.is_some() {
+        return refused(name, "nfsd", own, "Take ganesha, or set kind = \"vm\".");
+    }
+    if !host.mounts.is_empty() {
+        return refused(
+            name,
+            "mount",
+            own,
+            "Reach shares by nfs:// and smb://, or set kind = \"vm\".",
+        );
+    }
+    Ok(())
+}
+
+fn only_in_namespaces(name: &str, host: &Host) -> Checked {
+    let own = "not in a virtual machine";
+    if host.ganesha.is_some() {
+        return refused(name, "ganesha", own, "Take nfsd, or set kind = \"netns\".");
+    }
+    if host.image == Some(Image::Mips) && host.cores != 1 {
+        return refused(name, "cores", "the board has one", "Leave it out.");
+    }
+    Ok(())
+}
+
+fn named(at: &[&str], name: &str) -> Checked {
+    if is_lab_name(name) {
+        return Ok(());
+    }
+    let next = "Take a-z, 0-9 and '-', at most 24, a letter first.";
+    Err(Problem::new(at, format!("nothing can be called `{name}`"), next))
+}
+
+/// Paths stand in scripts and configuration files as they are.
+pub(super) fn a_path(at: &[&str], path: &str) -> Checked {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    let parts = || path.split('/').skip(1);
+    if path.starts_with('/')
+        && path.chars().all(plain)
+        && parts().all(|p| !matches!(p, "" | "." | ".."))
+    {
+        return Ok(());
+    }
+    let next = "Write it from the root on, as /srv/data, of letters, digits, '.', '_' and '-'.";
+    Err(Problem::new(at, format!("`{path}` is no plain path"), next))
+}
+
+fn some_options(at: &[&str], options: &str) -> Checked {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_=,.:/@+-".contains(c);
+    if options.chars().all(plain) {
+        return Ok(());
+    }
+    let next = "Write them as rw,sync, without spaces.";
+    Err(Problem::new(at, format!("`{options}` is no list of options"), next))
+}
+
+fn one_line_each(at: &[&str], lines: &[String]) -> Checked {
+    // A line in brackets would begin another part of the file.
+    let wrong = |line: &&String| line.chars().any(char::is_control) || line.trim().starts_with('[');
+    match lines.iter().find(wrong) {
+        None => Ok(()),
+        Some(line) => Err(Problem::new(at, format!("`{line}` is no line"), "Write `key = value`.")),
+    }
+}

@@ -1,0 +1,216 @@
+//! Disks of hosts, and whether they make sense.
+
+use super::check::{OWN_PLACES, a_path};
+use super::read::Problem;
+use super::{Delay, Host, Kind, Size, Throughput};
+use serde::{Deserialize, Serialize};
+
+/// A disk: formatted as ext4 in a machine, a tmpfs in a namespace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// Its size.
+    pub size: Size,
+    /// Where it is mounted.
+    pub at: String,
+    /// What holds its bytes; machines only.
+    #[serde(default, skip_serializing_if = "DiskKind::is_file")]
+    pub kind: DiskKind,
+    /// Added to each of its operations; machines only (dm-delay).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency: Option<Delay>,
+    /// What is read and written together at most; machines only, by QEMU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Throughput>,
+    /// Whether it is told of blocks that are free again; machines only.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub discards: bool,
+    /// Encrypted by dm-crypt with a key that is thrown away; machines only.
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub encrypted: bool,
+}
+
+/// What holds the bytes of a machine's disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DiskKind {
+    /// A file beside the machine.
+    #[default]
+    File,
+    /// Memory of the machine's own (null_blk): what a disk costs that costs nothing.
+    Null,
+}
+
+impl DiskKind {
+    fn is_file(&self) -> bool {
+        *self == DiskKind::File
+    }
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(it: &bool) -> bool {
+    *it
+}
+
+fn is_no(it: &bool) -> bool {
+    !*it
+}
+
+pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<(), Problem> {
+    let at = |key| ["host", host, "disk", name, key];
+    let refuse = |key, happened: &str, next: &str| Err(Problem::new(&at(key), happened, next));
+    a_path(&at("at"), &disk.at)?;
+    if !(1 << 20..=1 << 40).contains(&disk.size.0) {
+        return refuse("size", "no disk is so large", "Take 1MiB to 1TiB.");
+    }
+    if of.kind == Kind::Netns {
+        return in_namespace(&at, disk);
+    }
+    if disk.size.0 < 16 << 20 {
+        return refuse("size", "too small to be formatted", "Take 16MiB.");
+    }
+    let microseconds = disk.latency.map_or(0, |latency| latency.0);
+    if !microseconds.is_multiple_of(1000) {
+        let next = "Give the latency of a disk in whole milliseconds, as 2ms.";
+        return refuse("latency", "the kernel counts in whole milliseconds", next);
+    }
+    if microseconds > 60_000_000 {
+        return refuse("latency", "the latency is longer than a minute", "Take less.");
+    }
+    if disk.rate.is_some_and(|rate| !(100_000..=100_000_000_000).contains(&rate.0)) {
+        return refuse("rate", "no disk is so fast or slow", "Take 100kB/s to 100GB/s.");
+    }
+    if disk.kind == DiskKind::Null {
+        if disk.rate.is_some() {
+            let next = "Leave it out, or leave kind = \"null\" out.";
+            return refuse("rate", "a null disk is memory, which is given no rate", next);
+        }
+        let memory = u64::from(of.memory_mib()) << 20;
+        if disk.size.0 >= memory {
+            let next = format!("Make it smaller, or give {host} more memory than it.");
+            return refuse(
+                "size",
+                "a null disk lies in its machine's memory, which is less",
+                &next,
+            );
+        }
+    }
+    Ok(())
+}
+
+fn in_namespace<'a>(at: &impl Fn(&'a str) -> [&'a str; 5], disk: &Disk) -> Result<(), Problem> {
+    let own = "a disk of a namespace is memory, which is given no";
+    let next = "Leave it out, or set kind = \"vm\".";
+    let keys = [
+        ("latency", "latency", disk.latency.is_some()),
+        ("rate", "rate", disk.rate.is_some()),
+        ("kind", "kind", disk.kind != DiskKind::File),
+        ("encrypted", "encryption", disk.encrypted),
+        ("discards", "discards", !disk.discards),
+    ];
+    if let Some((key, what, _)) = keys.into_iter().find(|(_, _, given)| *given) {
+        return Err(Problem::new(&at(key), format!("{own} {what}"), next));
+    }
+    if !OWN_PLACES.iter().any(|place| disk.at.starts_with(place)) {
+        let happened = "a namespace has places of its own below /srv, /mnt and /media alone";
+        return Err(Problem::new(&at("at"), happened, "Put it there, as /srv/data."));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+impl Disk {
+    /// 64 MiB in a file, at `/srv/data`, and nothing else that was asked for.
+    pub(crate) fn plain() -> Disk {
+        Disk {
+            size: Size(64 << 20),
+            at: "/srv/data".to_owned(),
+            kind: DiskKind::File,
+            latency: None,
+            rate: None,
+            discards: true,
+            encrypted: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Plan;
+
+    const LAB: &str = "[host.a]\nkind = \"vm\"\n[host.a.disk.data]\nat = \"/srv/data\"\n";
+
+    fn disk(lines: &str) -> Disk {
+        let plan = Plan::read(&format!("{LAB}{lines}"), "lab.toml").unwrap();
+        let again = serde_json::to_string(&plan).unwrap();
+        assert_eq!(serde_json::from_str::<Plan>(&again).unwrap(), plan, "{again}");
+        plan.hosts["a"].disks["data"].clone()
+    }
+
+    #[test]
+    fn disks_are_what_the_file_says() {
+        let plain = Disk::plain();
+        let size = "size = \"64MiB\"\n";
+        assert_eq!(disk(size), plain);
+        let slow = Disk {
+            latency: Some(Delay(8000)),
+            rate: Some(Throughput(20_000_000)),
+            encrypted: true,
+            ..plain.clone()
+        };
+        let lines = "latency = \"8ms\"\nrate = \"20MB/s\"\nencrypted = true\n";
+        assert_eq!(disk(&format!("{size}{lines}")), slow);
+        let null = Disk { kind: DiskKind::Null, discards: false, ..plain };
+        assert_eq!(disk(&format!("{size}kind = \"null\"\ndiscards = false\n")), null);
+    }
+
+    #[test]
+    fn more_than_fit_into_a_machine_are_refused() {
+        let lab = |files: usize, nulls: usize| {
+            let disk = |n, kind| {
+                format!(
+                    "[host.a.disk.{kind}{n}]\nat = \"/{kind}{n}\"\nsize = \"16MiB\"\nkind = \"{kind}\"\n"
+                )
+            };
+            let disks: String = (0..files)
+                .map(|n| disk(n, "file"))
+                .chain((0..nulls).map(|n| disk(n, "null")))
+                .collect();
+            Plan::read(&format!("[host.a]\nkind = \"vm\"\n{disks}"), "lab.toml")
+        };
+        assert!(lab(8, 3).is_ok());
+        let failure = lab(9, 0).unwrap_err();
+        assert!(failure.happened.contains("9 of disk"), "{failure}");
+    }
+
+    #[test]
+    fn what_no_disk_can_do_is_told_with_its_line() {
+        let size = "size = \"64MiB\"";
+        for (vm, lines, line, happened) in [
+            (true, &[size, "rate = \"20Mbit/s\""][..], 6, "`20Mbit/s` is no rate of a disk"),
+            (true, &[size, "rate = \"99kB/s\""], 6, "no disk is so fast or slow"),
+            (true, &[size, "latency = \"1.5ms\""], 6, "whole milliseconds"),
+            (true, &[size, "latency = \"61s\""], 6, "longer than a minute"),
+            (true, &[size, "encrypted = \"yes\""], 6, "expected a boolean"),
+            (true, &[size, "kind = \"nul\""], 6, "unknown word `nul`"),
+            (true, &[size, "kind = \"null\"", "rate = \"20MB/s\""], 7, "is given no rate"),
+            (true, &["size = \"384MiB\"", "kind = \"null\""], 5, "which is less"),
+            (true, &["size = \"8MiB\""], 5, "too small"),
+            (false, &[size, "latency = \"2ms\""], 6, "is given no latency"),
+            (false, &[size, "rate = \"20MB/s\""], 6, "is given no rate"),
+            (false, &[size, "kind = \"null\""], 6, "is given no kind"),
+            (false, &[size, "encrypted = true"], 6, "is given no encryption"),
+            (false, &[size, "discards = false"], 6, "is given no discards"),
+        ] {
+            let lab = if vm { LAB.to_owned() } else { LAB.replace("vm", "netns") };
+            let failure = Plan::read(&format!("{lab}{}\n", lines.join("\n")), "bad.toml");
+            let failure = failure.unwrap_err();
+            assert_eq!(failure.on, format!("bad.toml:{line}"), "{failure}");
+            assert!(failure.happened.contains(happened), "{happened} in {failure}");
+        }
+    }
+}

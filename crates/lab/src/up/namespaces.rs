@@ -1,0 +1,60 @@
+//! The hosts that are namespaces, the switches, and the cables between them.
+
+use super::Rising;
+use crate::netns::{Starting, cable, group};
+use crate::plan::Kind;
+use plimsoll_model::{Cause, Failure};
+use std::path::Path;
+
+impl Rising<'_, '_> {
+    /// Starts the holders of hosts, and of the switches between them.
+    pub(super) fn namespaces(&mut self) -> Result<(), Failure> {
+        let plan = &self.bed.plan;
+        let is_netns = |host: &String| plan.hosts.get(host).is_some_and(|h| h.kind == Kind::Netns);
+        if let Some(place) = plan.own_places().find(|place| !Path::new(place).is_dir()) {
+            let happened = "this machine has no such directory for a host to have one of its own";
+            let next = format!("Make it (mkdir {place}), or take another place in the lab file.");
+            return Err(Failure::new(Cause::Usage, "make namespaces", place, happened, next));
+        }
+        let mut names: Vec<String> = plan.hosts.keys().filter(|h| is_netns(h)).cloned().collect();
+        for (name, link) in &plan.links {
+            if cable::has_switch(link) && link.between.iter().all(is_netns) {
+                names.push(cable::switch_of(name));
+            }
+        }
+        let mut starting = Vec::new();
+        for name in names {
+            self.watch.step(&format!("{name}: namespaces"))?;
+            let one = Starting::spawn(&name, &self.bed.mark, &self.directory)?;
+            self.bed.holders.insert(name.clone(), one.holder.clone());
+            self.directory.write(&self.bed)?;
+            self.limit(&name)?;
+            starting.push(one);
+        }
+        starting.into_iter().try_for_each(Starting::go)
+    }
+
+    /// Puts a host into its control group, if it has a share of a core.
+    pub(super) fn limit(&mut self, name: &str) -> Result<(), Failure> {
+        let Some(share) = self.bed.plan.hosts.get(name).and_then(|host| host.cpu) else {
+            return Ok(());
+        };
+        let path = group::hierarchy()?.path(&format!("plimsoll-lab-{}-{name}", self.bed.mark));
+        self.bed.groups.insert(name.to_owned(), path.clone());
+        self.directory.write(&self.bed)?;
+        let holder = self.bed.holders.get(name).cloned().unwrap_or_default();
+        group::make(&path, share, &holder)
+    }
+
+    pub(super) fn cables(&mut self) -> Result<(), Failure> {
+        let plan = &self.bed.plan;
+        for (name, link) in &plan.links {
+            self.watch.step(&format!("{name}: cables"))?;
+            let kind = |host: &String| plan.hosts.get(host).map(|host| host.kind);
+            if link.between.iter().all(|host| kind(host) == Some(Kind::Netns)) {
+                cable::lay(plan, name, &self.bed.holders)?;
+            }
+        }
+        Ok(())
+    }
+}

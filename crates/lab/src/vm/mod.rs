@@ -1,0 +1,258 @@
+//! Hosts that are virtual machines: QEMU processes that go on when this program has ended.
+
+mod agent;
+mod console;
+#[doc(hidden)]
+pub mod images;
+mod kvm;
+mod monitor;
+mod qemu;
+mod state;
+
+pub use crate::plan::Image;
+#[doc(hidden)]
+pub use agent::fuzzing;
+pub use agent::{Door, Heard, Visit, Window};
+pub use console::console;
+pub use images::Images;
+pub use kvm::Acceleration;
+pub(crate) use kvm::{known as known_acceleration, runs_a_tiny_guest};
+pub use state::{go_on, pause, save, taken};
+
+pub(crate) use monitor::Monitor;
+use plimsoll_host::reach::Reach;
+use plimsoll_model::{Cause, Failure};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// What QEMU itself takes beside the memory of its machine, MiB.
+const QEMU_MIB: u64 = 96;
+
+/// A machine. Its files lie in `directory` and are named after it.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    /// Its name, which is a file name and a host name.
+    pub name: String,
+    /// What it boots.
+    pub image: Image,
+    /// Its memory in MiB.
+    pub memory_mib: u32,
+    /// Its processors.
+    pub cores: u8,
+    /// Its network interfaces; the kernel names them `eth0`, `eth1` … in this order.
+    pub nics: Vec<Nic>,
+    /// Its disks: `/dev/vdb`, `/dev/vdc` … in this order.
+    pub disks: Vec<DiskFile>,
+    /// Where its sockets, its console and the like lie. Paths of sockets have at most 107 bytes.
+    pub directory: PathBuf,
+}
+
+/// An end of a cable between two machines.
+#[derive(Clone, Debug)]
+pub struct Nic {
+    /// The hardware address.
+    pub mac: String,
+    /// The socket by which both ends meet.
+    pub socket: PathBuf,
+    /// Whether this end listens there. That machine is started first.
+    pub listens: bool,
+}
+
+/// A disk, kept in a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DiskFile {
+    /// The file; made if it is not there, and takes room as it is written to.
+    pub path: PathBuf,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// What is read and written together at most, in bytes per second.
+    pub rate: Option<u64>,
+    /// Whether it takes discards.
+    pub discards: bool,
+}
+
+impl Machine {
+    /// Removes what it has written to disks and console, so that it begins anew.
+    pub fn forget(&self) {
+        let disks = self.disks.iter().map(|disk| disk.path.clone());
+        for path in disks.chain([console(&self.directory, &self.name)]) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+impl DiskFile {
+    /// What the n-th disk of a machine, from 0, is called in it.
+    pub fn device(_image: Image, n: u8) -> String {
+        // The first is the root's.
+        format!("/dev/vd{}", char::from(b'b'.saturating_add(n)))
+    }
+}
+
+/// Starts a machine, and returns when QEMU runs; the machine itself is still to boot. `journal`
+/// is told the process before it becomes QEMU.
+pub fn start(
+    machine: &Machine,
+    images: &Images,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
+    begin(machine, images, None, journal)
+}
+
+/// Starts a machine with a state that was [saved](save), of a machine with the same memory, cores,
+/// devices and disks. [`taken`] tells when it has it; [`go_on`] lets it go on then.
+pub fn resume(
+    machine: &Machine,
+    images: &Images,
+    saved: &Path,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
+    begin(machine, images, Some(saved), journal)
+}
+
+fn begin(
+    machine: &Machine,
+    images: &Images,
+    saved: Option<&Path>,
+    journal: &mut dyn FnMut(u32) -> Result<(), Failure>,
+) -> Result<Acceleration, Failure> {
+    fits(machine.memory_mib.into(), 1)?;
+    let files = images.get(machine.image, &mut |_| {})?;
+    let acceleration = acceleration(machine.image, images)?;
+    qemu::start(machine, &files, saved, acceleration, journal)?;
+    Ok(acceleration)
+}
+
+/// What machines of an image run on here.
+pub fn acceleration(image: Image, images: &Images) -> Result<Acceleration, Failure> {
+    match image {
+        Image::Mips => Ok(Acceleration::Emulated),
+        Image::Debian | Image::DebianOld => kvm::acceleration(images),
+    }
+}
+
+/// Whether a word of a command line makes QEMU's monitor in this directory.
+pub(crate) fn is_monitor_in(word: &str, directory: &Path) -> bool {
+    qemu::monitor_option(directory, "").rsplit_once('/').is_some_and(|(start, _)| {
+        word.strip_prefix(start)
+            .is_some_and(|rest| rest.starts_with('/') && !rest[1..].contains('/'))
+    })
+}
+
+/// Waits until a machine takes commands. In a failure: the last lines of its console.
+pub fn ready(machine: &Machine, patience: Duration) -> Result<(), Failure> {
+    ready_unless(machine, patience, &AtomicBool::new(false))
+}
+
+fn ready_unless(machine: &Machine, patience: Duration, stop: &AtomicBool) -> Result<(), Failure> {
+    let until = Instant::now() + patience;
+    let failed = |happened: String| {
+        let said = console::last_lines(&machine.directory, &machine.name);
+        let said = said.lines().collect::<Vec<_>>().join(" | ");
+        let happened = format!("{happened}; the last lines of its console: {said}");
+        let next = "Try again; if it is slow, give it time, if it stops, other memory or image.";
+        Err(Failure::new(Cause::Unreachable, "boot a machine", &machine.name, happened, next))
+    };
+    loop {
+        if stop.load(Ordering::Relaxed) {
+            return Err(interrupted(&machine.name));
+        }
+        if !qemu::answers(machine) {
+            return failed("QEMU has ended".to_owned());
+        }
+        if let Some(sign) = console::gave_up(&machine.directory, &machine.name) {
+            return failed(sign.to_owned());
+        }
+        if console::is_up(&machine.directory, &machine.name) {
+            break;
+        }
+        if Instant::now() >= until {
+            return failed(format!("it did not come up within {} s", patience.as_secs()));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    reach(&machine.directory, &machine.name).run("true", &[], patience).map(drop)
+}
+
+/// Tells a machine the time: to one that goes on from a state, none has passed since.
+pub fn set_clock(machine: &Machine, patience: Duration) -> Result<(), Failure> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64();
+    let host = reach(&machine.directory, &machine.name);
+    let set = host.run(&format!("date -s @{now:.3} >/dev/null"), &[], patience)?;
+    if set.status == Some(0) {
+        return Ok(());
+    }
+    let happened = String::from_utf8_lossy(&set.errors).trim().to_owned();
+    Err(Failure::new(Cause::Trial, "tell a machine the time", &machine.name, happened, ""))
+}
+
+fn interrupted(on: &str) -> Failure {
+    Failure::new(Cause::Interrupted, "boot a machine", on, "it was interrupted", "")
+}
+
+/// Reaches a machine by its files; `name` is what the user calls it in this module's failures.
+pub fn reach_as(directory: &Path, machine: &str, name: &str) -> Arc<dyn Reach> {
+    agent::reach(directory, machine, name)
+}
+
+/// Reaches a machine by its files.
+pub fn reach(directory: &Path, machine: &str) -> Arc<dyn Reach> {
+    agent::reach(directory, machine, machine)
+}
+
+/// Takes a machine's power away and gives it back: what it had not written to a disk is lost.
+/// [`ready`] tells when it is back; nothing of what was set up in it is.
+pub fn reset(machine: &Machine) -> Result<(), Failure> {
+    // What is in there now would be taken for the new one's.
+    console::forget(&machine.directory, &machine.name)
+        .and_then(|()| tell(&machine.directory, &machine.name, "system_reset", &json!({})))
+        .map_err(|e| Failure::new(Cause::Unreachable, "reset a machine", &machine.name, e, ""))
+}
+
+/// Changes what the n-th disk of a machine, from 0, reads and writes at most, in bytes per second.
+pub fn set_disk_rate(
+    directory: &Path,
+    machine: &str,
+    n: u8,
+    rate: Option<u64>,
+) -> Result<(), Failure> {
+    // 0 is no limit.
+    let limits = json!({
+        "device": format!("disk{n}"), "bps": rate.unwrap_or(0), "bps_rd": 0, "bps_wr": 0,
+        "iops": 0, "iops_rd": 0, "iops_wr": 0,
+    });
+    tell(directory, machine, "block_set_io_throttle", &limits).map_err(|error| {
+        let tried = "change the rate of a disk";
+        Failure::new(Cause::Unreachable, tried, machine, error, "")
+    })
+}
+
+/// Tells QEMU something while a machine runs.
+fn tell(directory: &Path, machine: &str, command: &str, arguments: &Value) -> std::io::Result<()> {
+    let socket = monitor::socket(directory, machine);
+    let mut monitor = Monitor::connect(&socket, Duration::from_secs(10))?;
+    monitor.execute(command, arguments).map(drop)
+}
+
+/// Refuses so much memory for machines, in MiB with that of `count` QEMUs, if it is not there.
+pub fn fits(memory_mib: u64, count: u64) -> Result<(), Failure> {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = text
+        .lines()
+        .find_map(|line| line.strip_prefix("MemAvailable:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    let needed = memory_mib + count * QEMU_MIB;
+    match available.map(|kib| kib / 1024) {
+        Some(available) if available < needed => Err(Failure::new(
+            Cause::Usage,
+            "start virtual machines",
+            format!("{count} of them"),
+            format!("they need {needed} MiB of memory, and {available} MiB are free"),
+            "Give them less (memory = \"256MiB\"), or end something else.",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,24 @@
+//! What tests stand on: stages of their own with real servers, what a test needs of the machine,
+//! and the clients of others. For tests, benches and fuzz targets alone.
+//!
+//! A server test reads:
+//! ```no_run
+//! # fn test() {
+//! use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
+//! let stage = plimsoll_testkit::enter_or_skip!(plimsoll_testkit::Need::Ganesha);
+//! let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+//! let url = server.url("data");
+//! # }
+//! ```
+#![forbid(unsafe_code)]
+
+pub mod clients;
+mod error;
+mod program;
+pub mod require;
+pub mod servers;
+pub mod stage;
+
+pub use error::Error;
+pub use require::{Need, available};
+pub use stage::Stage;
