@@ -4,8 +4,8 @@
 //! /proc, a shell over there, the probe) is a thin layer on top.
 #![forbid(unsafe_code)]
 
-pub mod carry;
 pub mod child;
+pub mod deploy;
 pub mod device;
 pub mod mounts;
 pub mod probe;

@@ -1,5 +1,5 @@
-//! The probe, a small program that is carried to a host and measures there: finding it, carrying it
-//! in, and talking with it (probe/README.md has the program, its protocol and its verbs).
+//! The probe, a small program that is deployed on a host and measures there: finding it, deploying
+//! it, and talking with it (probe/README.md has the program, its protocol and its verbs).
 //!
 //! [`Programs`] finds the builds, [`Placed`] puts the one that fits on a host, [`Request`] says
 //! what is wanted, and [`Sampler`] gives the host's counters when asked. One process does one verb
@@ -18,7 +18,7 @@ mod request;
 mod sampler;
 mod session;
 
-pub use crate::carry::Machine;
+pub use crate::deploy::Machine;
 pub use clock::Moment;
 pub use message::{Done, FileKind, SampledFile, Status};
 pub use place::Placed;

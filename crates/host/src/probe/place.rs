@@ -1,11 +1,11 @@
-//! Carrying the probe to a host: which build, and where it can lie and run.
+//! Deploying the probe on a host: which build, and where it can lie and run.
 
 use super::message::Done;
-use super::programs::{PARCEL, Programs};
+use super::programs::{BUNDLE, Programs};
 use super::request::Request;
 use super::sampler::Sampler;
 use super::session::Session;
-use crate::carry::{DIRECTORIES, Look, Machine, Place, Refusal, first};
+use crate::deploy::{DIRECTORIES, Look, Machine, Refusal, RemoteDir, first};
 use crate::reach::{Reach, quote};
 use plimsoll_model::Failure;
 use serde_json::Value;
@@ -15,12 +15,12 @@ use std::sync::atomic::AtomicBool;
 /// A probe on a host. Dropping it removes it there.
 pub struct Placed {
     reach: Arc<dyn Reach>,
-    place: Place,
+    directory: RemoteDir,
     machine: Machine,
 }
 
 impl Placed {
-    /// Carries the probe that fits to the host: into `directory`, or without one to where it can
+    /// Deploys the probe that fits the host: into `directory`, or without one to where it can
     /// run.
     ///
     /// # Errors
@@ -38,10 +38,10 @@ impl Placed {
             None => DIRECTORIES.to_vec(),
         };
         let name = reach.name();
-        let (place, machine) = first(&directories, name, &PARCEL, |below| {
+        let (directory, machine) = first(&directories, name, &BUNDLE, |below| {
             try_directory(&*reach, programs, &machines, below)
         })?;
-        Ok(Placed { reach, place, machine })
+        Ok(Placed { reach, directory, machine })
     }
 
     /// Which build it is.
@@ -49,9 +49,9 @@ impl Placed {
         self.machine
     }
 
-    /// Where it lies over there.
+    /// Where it lies on the host.
     pub fn directory(&self) -> &str {
-        &self.place.directory
+        &self.directory.directory
     }
 
     /// Runs a verb to its end, handing on each section as it comes; ends it early once `stop` is
@@ -62,13 +62,13 @@ impl Placed {
         section: &mut dyn FnMut(Value),
         stop: &AtomicBool,
     ) -> Result<Done, Failure> {
-        let session = Session::start(&*self.reach, &self.place.program(), request)?;
+        let session = Session::start(&*self.reach, &self.directory.program(), request)?;
         session.run(request.limit(), section, stop)
     }
 
     /// A probe that samples when asked.
     pub fn sampler(&self) -> Result<Sampler, Failure> {
-        Sampler::start(&*self.reach, &self.place.program())
+        Sampler::start(&*self.reach, &self.directory.program())
     }
 
     /// Removes it, and says if that failed.
@@ -76,14 +76,14 @@ impl Placed {
     /// # Errors
     /// What is left, with the command that removes it.
     pub fn remove(mut self) -> Result<(), Failure> {
-        self.place.remove(&*self.reach)
+        self.directory.remove(&*self.reach)
     }
 }
 
 impl Drop for Placed {
     fn drop(&mut self) {
         // Who wants to know calls `remove`.
-        let _ = self.place.remove(&*self.reach);
+        let _ = self.directory.remove(&*self.reach);
     }
 }
 
@@ -93,26 +93,26 @@ fn try_directory(
     programs: &Programs,
     machines: &[Machine],
     below: &str,
-) -> Result<(Place, Machine), Refusal> {
-    let mut place = Place::make(reach, PARCEL, below)?;
+) -> Result<(RemoteDir, Machine), Refusal> {
+    let mut directory = RemoteDir::make(reach, BUNDLE, below)?;
     let mut last = None;
     for &machine in machines {
-        match place.take(reach, &programs.read(machine)?) {
-            Ok(()) => return Ok((place, machine)),
+        match directory.take(reach, &programs.read(machine)?) {
+            Ok(()) => return Ok((directory, machine)),
             Err(Refusal::Machine(ending)) => last = Some((machine, ending)),
             Err(Refusal::Directory(why)) => {
-                place.remove(reach)?;
+                directory.remove(reach)?;
                 return Err(Refusal::Directory(why));
             }
             Err(refusal) => {
-                let _ = place.remove(reach);
+                let _ = directory.remove(reach);
                 return Err(refusal);
             }
         }
     }
-    let _ = place.remove(reach);
+    let _ = directory.remove(reach);
     let why = last.map_or_else(String::new, |(machine, ending)| {
-        format!("{machine}: {}", ending.words(&PARCEL).0)
+        format!("{machine}: {}", ending.words(&BUNDLE).0)
     });
     Err(programs
         .missing(reach.name(), &format!("none of those that are there runs on it ({why})"))

@@ -1,6 +1,6 @@
 //! Where the probe's builds are found on this machine.
 
-use crate::carry::{Machine, Parcel};
+use crate::deploy::{Bundle, Machine};
 use plimsoll_model::{Cause, Failure};
 use std::fs::File;
 use std::io::{self, Read};
@@ -12,13 +12,13 @@ pub const VARIABLE: &str = "PLIMSOLL_PROBES";
 
 /// The program's file in each machine's directory.
 pub(super) const PROGRAM: &str = "plimsoll-probe";
-/// How it is carried and told of.
-pub(super) const PARCEL: Parcel = Parcel {
+/// How it is deployed, and what messages call it.
+pub(super) const BUNDLE: Bundle = Bundle {
     file: PROGRAM,
     name: "the probe",
     elsewhere: "Name a directory of the host with 1 MB of space where programs may run: --probe-dir DIR.",
     without: "go without the probe",
-    carrying: Duration::from_secs(60),
+    time_limit: Duration::from_secs(60),
 };
 /// The directory of the build by this system's own compiler.
 const NATIVE: &str = "native";
@@ -74,7 +74,7 @@ impl Programs {
         Machine::ALL.into_iter().filter(|machine| self.find(*machine).is_some()).collect()
     }
 
-    /// The build for a machine, to be carried there.
+    /// The build for a machine, to be deployed.
     ///
     /// # Errors
     /// [`Cause::Usage`] where it is not there or cannot be read; names those that are.

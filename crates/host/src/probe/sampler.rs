@@ -5,7 +5,7 @@ use super::frame::Kind;
 use super::message::{FileKind, Message, RawSample, SampledFile};
 use super::request::Request;
 use super::session::Session;
-use crate::carry::PATIENCE;
+use crate::deploy::PATIENCE;
 use crate::reach::Reach;
 use plimsoll_model::{Failure, Nanos};
 use serde_json::Value;

@@ -2,9 +2,9 @@
 
 use super::frame::{self, Decoder, FrameError, Kind};
 use super::message::{self, Done, Message, Refusal, Status};
-use super::programs::PARCEL;
+use super::programs::BUNDLE;
 use super::request::Request;
-use crate::carry::{Ending, PATIENCE};
+use crate::deploy::{Ending, PATIENCE};
 use crate::reach::{Channel, Reach};
 use plimsoll_model::{Cause, Failure};
 use serde_json::Value;
@@ -161,7 +161,7 @@ impl Session {
         if output.errors.is_empty() {
             output.errors = chatter.into_bytes();
         }
-        let (happened, next) = Ending::of(&output).words(&PARCEL);
+        let (happened, next) = Ending::of(&output).words(&BUNDLE);
         self.failure(Cause::Trial, format!("the probe ended too early: {happened}"), &next)
     }
 

@@ -3,7 +3,7 @@
 //! A thread has the channel: it sends requests and signs of life, and takes in what comes, so that
 //! neither waits for the study.
 
-use plimsoll_host::carry::Carried;
+use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Channel;
 use plimsoll_model::{Cause, Event, Failure};
 use plimsoll_runner::wire::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
@@ -43,10 +43,10 @@ pub(super) struct Link {
 
 impl Link {
     /// Starts the program and waits for its first word. It is told to stop once `stop` is set.
-    pub(super) fn start(carried: &Carried, stop: Arc<AtomicBool>) -> Result<Link, Failure> {
+    pub(super) fn start(deployed: &Deployed, stop: Arc<AtomicBool>) -> Result<Link, Failure> {
         // The shell stays beside it: ssh tells exit codes, but not which signal ended a program.
-        let channel = carried.reach().open(&format!("{}; exit $?", carried.command()))?;
-        let host = carried.reach().name().to_owned();
+        let channel = deployed.reach().open(&format!("{}; exit $?", deployed.command()))?;
+        let host = deployed.reach().name().to_owned();
         let asked = stop.clone();
         let (requests, to_send) = mpsc::channel();
         let (received, replies) = mpsc::sync_channel(MOST_WAITING);

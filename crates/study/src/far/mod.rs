@@ -1,4 +1,4 @@
-//! Trials driven on another host, by the runner's program that is carried there.
+//! Trials driven on another host, by the runner's program that is deployed there.
 //!
 //! [`Program`] finds it, [`Far`] carries it, opens targets over there, and drives. The host is
 //! asked nothing but a shell, a place for 10 MB, and that it is the same kind of machine.
@@ -10,7 +10,7 @@ mod program;
 pub use program::{Program, VARIABLE};
 
 use link::Link;
-use plimsoll_host::carry::Carried;
+use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
@@ -27,23 +27,23 @@ pub struct Far {
     told: RunnerOptions,
     opened: Vec<(Target, OpenOptions)>,
     facts: Vec<TargetFacts>,
-    carried: Carried,
+    deployed: Deployed,
 }
 
 impl Far {
     /// Carries the program to a host and begins a study there.
     ///
     /// # Errors
-    /// Those of [`Carried::carry`], and [`Cause::Usage`] for a program of another build.
+    /// Those of [`Deployed::deploy`], and [`Cause::Usage`] for a program of another build.
     pub fn start(
         reach: Arc<dyn Reach>,
         program: &Program,
         options: &RunnerOptions,
     ) -> Result<Far, Failure> {
-        let carried = program.carry(reach)?;
-        let link = begin(&carried, options)?;
+        let deployed = program.deploy(reach)?;
+        let link = begin(&deployed, options)?;
         let told = options.clone();
-        Ok(Far { link, told, opened: Vec::new(), facts: Vec::new(), carried })
+        Ok(Far { link, told, opened: Vec::new(), facts: Vec::new(), deployed })
     }
 
     /// Opens a target over there. Its name is resolved before, and its password found here, once
@@ -51,7 +51,7 @@ impl Far {
     pub fn connect(&mut self, target: &Target, options: &OpenOptions) -> Result<(), Failure> {
         let host = target.host();
         let addresses = host
-            .map_or_else(Vec::new, |host| names::addresses(self.carried.reach(), host, options));
+            .map_or_else(Vec::new, |host| names::addresses(self.deployed.reach(), host, options));
         let connect = Connect::new(target, options, addresses);
         let mut reply = self.ask(&Request::Connect(Box::new(connect)))?;
         if let (Reply::PasswordWanted, Target::Smb(share)) = (&reply, target) {
@@ -87,7 +87,7 @@ impl Far {
         // Whoever stopped the study wants it cleaned up all the same.
         let deadline = Deadline::new(self.told.deadline.clock().clone(), Arc::default());
         let told = RunnerOptions { deadline, ..self.told.clone() };
-        self.link = begin(&self.carried, &told)?;
+        self.link = begin(&self.deployed, &told)?;
         let mut flags = Vec::new();
         for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
             self.connect(target, options)?;
@@ -113,7 +113,7 @@ impl Far {
     fn seen_from_here(&self, mut flags: Vec<Flag>) -> Vec<Flag> {
         for flag in &mut flags {
             if let Flag::NotCleaned { on, .. } | Flag::Leftovers { on, .. } = flag {
-                *on = Some(self.carried.reach().name().to_owned());
+                *on = Some(self.deployed.reach().name().to_owned());
             }
         }
         flags
@@ -197,8 +197,8 @@ impl Drive for Far {
 }
 
 /// Starts the program and tells it what holds for all trials.
-fn begin(carried: &Carried, told: &RunnerOptions) -> Result<Link, Failure> {
-    let mut link = Link::start(carried, told.deadline.stop().clone())?;
+fn begin(deployed: &Deployed, told: &RunnerOptions) -> Result<Link, Failure> {
+    let mut link = Link::start(deployed, told.deadline.stop().clone())?;
     match link.ask(&Request::Begin(Begin::from(told)), &mut |_| {})? {
         Reply::Done => Ok(link),
         other => Err(link.nonsense(&other)),

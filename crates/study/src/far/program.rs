@@ -1,6 +1,6 @@
-//! Where the runner's program is found on this machine, and how it is carried.
+//! Where the runner's program is found on this machine, and how it is deployed.
 
-use plimsoll_host::carry::{Carried, Machine, Parcel};
+use plimsoll_host::deploy::{Bundle, Deployed, Machine};
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use std::fs::File;
@@ -17,13 +17,13 @@ const FILE: &str = "plimsoll-runner";
 const MOST_BYTES: u64 = 256 << 20;
 const MAKE: &str = "`make runner` in plimsoll's sources builds it";
 
-/// How it is carried and told of.
-const PARCEL: Parcel = Parcel {
+/// How it is deployed and told of.
+const BUNDLE: Bundle = Bundle {
     file: FILE,
     name: "the runner",
     elsewhere: "Make room for 20 MB on the host where programs may run: in /dev/shm, /run, /tmp, /var/tmp or at home.",
     without: "leave out --on and measure from this machine, with --host to watch the other",
-    carrying: Duration::from_secs(300),
+    time_limit: Duration::from_secs(300),
 };
 
 /// The runner's program, a static one for this kind of machine.
@@ -63,7 +63,7 @@ impl Program {
     }
 
     /// Carries it to a host.
-    pub(super) fn carry(&self, reach: Arc<dyn Reach>) -> Result<Carried, Failure> {
+    pub(super) fn deploy(&self, reach: Arc<dyn Reach>) -> Result<Deployed, Failure> {
         let bytes = read(&self.path).map_err(|error| {
             let next = format!("{MAKE}; or name another in {VARIABLE}.");
             Failure::new(
@@ -84,7 +84,7 @@ impl Program {
                 "Leave out --on.",
             )
         })?;
-        Carried::carry(reach, PARCEL, machine, &bytes)
+        Deployed::deploy(reach, BUNDLE, machine, &bytes)
     }
 }
 

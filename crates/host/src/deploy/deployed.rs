@@ -1,46 +1,46 @@
-//! A program that was carried to a host.
+//! A program that is deployed on a host.
 
-use super::{DIRECTORIES, Look, Machine, Parcel, Place, first};
+use super::{Bundle, DIRECTORIES, Look, Machine, RemoteDir, first};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use std::sync::Arc;
 
 /// A program on a host. Dropping it removes it there.
-pub struct Carried {
+pub struct Deployed {
     reach: Arc<dyn Reach>,
-    place: Place,
+    directory: RemoteDir,
 }
 
-impl Carried {
-    /// Carries a program of a machine to where it can run on the host.
+impl Deployed {
+    /// Deploys a program of a machine to where it can run on the host.
     ///
     /// # Errors
     /// [`Cause::Usage`] where the host is another machine, [`Cause::NotPermitted`] or
     /// [`Cause::NoSpace`] where no directory will do; what each lacks is named.
-    pub fn carry(
+    pub fn deploy(
         reach: Arc<dyn Reach>,
-        parcel: Parcel,
+        bundle: Bundle,
         machine: Machine,
         bytes: &[u8],
-    ) -> Result<Carried, Failure> {
+    ) -> Result<Deployed, Failure> {
         let look = Look::at(&*reach)?;
         if !look.machines.contains(&machine) {
-            let tried = format!("run {} on the host", parcel.name);
+            let tried = format!("run {} on the host", bundle.name);
             let happened = format!("it is built for {machine}; {}", look.words());
-            let next = format!("Name a host that is {machine}, or {}.", parcel.without);
+            let next = format!("Name a host that is {machine}, or {}.", bundle.without);
             return Err(Failure::new(Cause::Usage, tried, reach.name(), happened, next));
         }
-        let place = first(&DIRECTORIES, reach.name(), &parcel, |below| {
-            let mut place = Place::make(&*reach, parcel, below)?;
-            match place.take(&*reach, bytes) {
-                Ok(()) => Ok(place),
+        let directory = first(&DIRECTORIES, reach.name(), &bundle, |below| {
+            let mut directory = RemoteDir::make(&*reach, bundle, below)?;
+            match directory.take(&*reach, bytes) {
+                Ok(()) => Ok(directory),
                 Err(refusal) => {
-                    let _ = place.remove(&*reach);
+                    let _ = directory.remove(&*reach);
                     Err(refusal)
                 }
             }
         })?;
-        Ok(Carried { reach, place })
+        Ok(Deployed { reach, directory })
     }
 
     /// The host.
@@ -50,18 +50,18 @@ impl Carried {
 
     /// The command that starts it, a word of the shell.
     pub fn command(&self) -> String {
-        self.place.program()
+        self.directory.program()
     }
 
     /// How it ended that did not do what it should: what happened, and what to do about it.
     pub fn ending(&self, output: &crate::reach::Output) -> (String, String) {
-        super::Ending::of(output).words(self.place.parcel())
+        super::Ending::of(output).words(self.directory.bundle())
     }
 }
 
-impl Drop for Carried {
+impl Drop for Deployed {
     fn drop(&mut self) {
         // The guard does it by itself when the connection ends.
-        let _ = self.place.remove(&*self.reach);
+        let _ = self.directory.remove(&*self.reach);
     }
 }

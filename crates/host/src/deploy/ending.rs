@@ -1,6 +1,6 @@
-//! How a program over there ended, from its exit code and what the shell said.
+//! How a program on the host ended, from its exit code and what the shell said.
 
-use super::parcel::Parcel;
+use super::bundle::Bundle;
 use crate::reach::Output;
 use crate::said::last_line;
 use plimsoll_model::{Cause, Failure};
@@ -60,37 +60,37 @@ impl Ending {
     }
 
     /// The failure of a program that did not start.
-    pub fn failure(&self, host: &str, parcel: &Parcel) -> Failure {
-        let (happened, next) = self.words(parcel);
-        Failure::new(Cause::Trial, format!("start {}", parcel.name), host, happened, next)
+    pub fn failure(&self, host: &str, bundle: &Bundle) -> Failure {
+        let (happened, next) = self.words(bundle);
+        Failure::new(Cause::Trial, format!("start {}", bundle.name), host, happened, next)
     }
 
     /// What happened, and what to do about it.
-    pub fn words(&self, parcel: &Parcel) -> (String, String) {
-        let without = parcel.without;
+    pub fn words(&self, bundle: &Bundle) -> (String, String) {
+        let without = bundle.without;
         let (happened, next) = match self {
             Ending::WrongMachine(said) => (
                 format!("the host's processor does not run this program ({said})"),
                 format!(
                     "Name the host's make and processor in a report: {} was built for another one.",
-                    parcel.name
+                    bundle.name
                 ),
             ),
             Ending::Forbidden(said) => (
                 format!("the program may not be executed there: {said}"),
-                parcel.elsewhere.to_owned(),
+                bundle.elsewhere.to_owned(),
             ),
             Ending::Gone => (
                 "its file is gone: somebody removed it".into(),
-                format!("Try again; if it happens again: {}", parcel.elsewhere),
+                format!("Try again; if it happens again: {}", bundle.elsewhere),
             ),
             Ending::NoMemory(said) => (
                 format!("the host has no memory for it: {said}"),
-                format!("End something over there, or {without}."),
+                format!("End something on the host, or {without}."),
             ),
             Ending::Killed => (
                 "it was killed (signal 9)".into(),
-                "If nobody did that, memory ran out over there (see the kernel's log, `dmesg`): end \
+                "If nobody did that, memory ran out on the host (see the kernel's log, `dmesg`): end \
                  something on the host, or ask for less."
                     .to_owned(),
             ),

@@ -1,4 +1,4 @@
-//! What a host answers where a program is carried to it: its machine, the directory, how the
+//! What a host answers where a program is deployed on it: its machine, the directory, how the
 //! program ended. The first byte is an exit code; a NUL parts output from errors.
 #![no_main]
 
@@ -10,5 +10,5 @@ fuzz_target!(|data: &[u8]| {
     let half = text.iter().rposition(|byte| *byte == 0).unwrap_or(text.len());
     let (output, errors) = text.split_at(half);
     let status = (*status != 1).then_some(i32::from(*status));
-    plimsoll_host::carry::fuzzing::answers(status, output, errors);
+    plimsoll_host::deploy::fuzzing::answers(status, output, errors);
 });

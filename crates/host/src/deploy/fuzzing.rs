@@ -1,6 +1,6 @@
-//! What a host answers where a program is carried to it, for fuzzing.
+//! What a host answers where a program is deployed on it, for fuzzing.
 
-use super::guard::ready;
+use super::remote_dir::ready;
 use super::{Ending, Look};
 use crate::reach::Output;
 

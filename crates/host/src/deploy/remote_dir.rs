@@ -1,4 +1,4 @@
-//! A directory for a program over there, and the guard that removes it.
+//! A directory on the host for a program, and the guard that removes it.
 //!
 //! It has a random name, is for its user alone, and holds the program. The guard, a shell that
 //! waits for the end of its input, has made it and removes it: when this program says so, and just
@@ -6,8 +6,8 @@
 //! connection that falls silent the host's ssh server learns in its own time.
 
 use super::PATIENCE;
+use super::bundle::{Bundle, Refusal};
 use super::ending::Ending;
-use super::parcel::{Parcel, Refusal};
 use crate::reach::{Channel, Output, Reach, put, quote};
 use crate::said::last_line;
 use plimsoll_model::{Cause, Failure};
@@ -18,18 +18,22 @@ use std::time::Instant;
 /// What the guard says when the directory is there, before its path.
 const READY: &str = "plimsoll-place ";
 
-/// A directory over there with its guard.
-pub(crate) struct Place {
+/// A directory on the host with its guard.
+pub(crate) struct RemoteDir {
     /// Its path.
     pub directory: String,
-    parcel: Parcel,
+    bundle: Bundle,
     guard: Option<Box<dyn Channel>>,
 }
 
-impl Place {
+impl RemoteDir {
     /// Makes it below a directory, which is a word of the shell; or says why that cannot be.
-    pub(crate) fn make(reach: &dyn Reach, parcel: Parcel, below: &str) -> Result<Place, Refusal> {
-        let name = format!("plimsoll-{}", random_hex(reach.name(), &parcel)?);
+    pub(crate) fn make(
+        reach: &dyn Reach,
+        bundle: Bundle,
+        below: &str,
+    ) -> Result<RemoteDir, Refusal> {
+        let name = format!("plimsoll-{}", random_hex(reach.name(), &bundle)?);
         // What the shell says goes the one way, so that it is there when the output has ended.
         // The traps come after the directory: what another has made is not removed.
         let mut guard = reach.open(&format!(
@@ -41,7 +45,7 @@ impl Place {
         let until = Instant::now() + PATIENCE;
         loop {
             if let Some(directory) = ready(&said, &name) {
-                return Ok(Place { directory, parcel, guard: Some(guard) });
+                return Ok(RemoteDir { directory, bundle, guard: Some(guard) });
             }
             let mut buffer = [0; 512];
             match guard.read(&mut buffer, until) {
@@ -52,7 +56,7 @@ impl Place {
         }
         let output = guard.finish(PATIENCE)?;
         match Ending::of(&Output { errors: said.clone(), ..output }) {
-            ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name(), &parcel).into()),
+            ending @ Ending::NoMemory(_) => Err(ending.failure(reach.name(), &bundle).into()),
             _ => {
                 let why = last_line(&said).unwrap_or("the shell did not say why".into());
                 Err(Refusal::Directory(why))
@@ -61,13 +65,13 @@ impl Place {
     }
 
     /// What it is for.
-    pub(crate) fn parcel(&self) -> &Parcel {
-        &self.parcel
+    pub(crate) fn bundle(&self) -> &Bundle {
+        &self.bundle
     }
 
     /// Where the program goes.
     pub fn file(&self) -> String {
-        format!("{}/{}", self.directory, self.parcel.file)
+        format!("{}/{}", self.directory, self.bundle.file)
     }
 
     /// The command that starts it.
@@ -77,7 +81,7 @@ impl Place {
 
     /// Puts a program there and starts it, which alone tells whether it may be and can be.
     pub(crate) fn take(&self, reach: &dyn Reach, bytes: &[u8]) -> Result<(), Refusal> {
-        match put(reach, bytes, &self.file(), 0o700, self.parcel.carrying) {
+        match put(reach, bytes, &self.file(), 0o700, self.bundle.time_limit) {
             Err(failure) if [Cause::NoSpace, Cause::NotPermitted].contains(&failure.cause) => {
                 return Err(Refusal::Directory(self.because(&failure.happened)));
             }
@@ -89,16 +93,16 @@ impl Place {
         let start =
             format!("LC_ALL=C; export LC_ALL; cd {directory} && {program} --version; exit $?");
         let output = reach.run(&start, b"", PATIENCE)?;
-        let says = output.output.strip_prefix(self.parcel.file.as_bytes());
+        let says = output.output.strip_prefix(self.bundle.file.as_bytes());
         if output.status == Some(0) && says.is_some_and(|rest| rest.starts_with(b" ")) {
             return Ok(());
         }
         Err(match Ending::of(&output) {
             ending @ Ending::WrongMachine(_) => Refusal::Machine(ending),
             ending @ Ending::Forbidden(_) => {
-                Refusal::Directory(self.because(&ending.words(&self.parcel).0))
+                Refusal::Directory(self.because(&ending.words(&self.bundle).0))
             }
-            ending => ending.failure(reach.name(), &self.parcel).into(),
+            ending => ending.failure(reach.name(), &self.bundle).into(),
         })
     }
 
@@ -122,7 +126,7 @@ impl Place {
             Err(failure) => failure.happened,
         };
         let next = format!("It removes itself when the connection ends; else run there: {command}");
-        let tried = format!("remove {}", self.parcel.name);
+        let tried = format!("remove {}", self.bundle.name);
         Err(Failure::new(Cause::Trial, tried, reach.name(), happened, next))
     }
 }
@@ -138,12 +142,12 @@ pub(super) fn ready(said: &[u8], name: &str) -> Option<String> {
     (ours && sane).then(|| directory.to_owned())
 }
 
-/// 64 random bits, so that nobody over there can have made that directory before.
-fn random_hex(host: &str, parcel: &Parcel) -> Result<String, Failure> {
+/// 64 random bits, so that nobody on the host can have made that directory before.
+fn random_hex(host: &str, bundle: &Bundle) -> Result<String, Failure> {
     let mut bytes = [0; 8];
     File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut bytes)).map_err(
         |error| {
-            let tried = format!("find a name for the directory of {}", parcel.name);
+            let tried = format!("find a name for the directory of {}", bundle.name);
             Failure::new(Cause::Trial, tried, host, error, "Give this system a /dev/urandom.")
         },
     )?;

@@ -1,12 +1,12 @@
-//! A program that is carried, and the words it is told of by.
+//! A program to deploy, with what messages call it.
 
 use super::ending::Ending;
 use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
-/// A program that is carried.
+/// A program to deploy.
 #[derive(Clone, Copy, Debug)]
-pub struct Parcel {
+pub struct Bundle {
     /// The name of its file.
     pub file: &'static str,
     /// What it is called in messages: "the probe".
@@ -15,11 +15,11 @@ pub struct Parcel {
     pub elsewhere: &'static str,
     /// What to do without it.
     pub without: &'static str,
-    /// Time to carry it over a slow link.
-    pub carrying: Duration,
+    /// Time to send it over a slow link.
+    pub time_limit: Duration,
 }
 
-/// Why a program cannot be in a place.
+/// Why a program cannot be in a directory.
 pub(crate) enum Refusal {
     /// Another directory may do.
     Directory(String),
@@ -35,7 +35,7 @@ impl From<Failure> for Refusal {
     }
 }
 
-impl Parcel {
+impl Bundle {
     /// The failure that no directory will do, with what each lacks.
     pub(crate) fn nowhere(&self, host: &str, passed: &[String]) -> Failure {
         let full = |why: &String| why.to_lowercase().contains("no space left");
@@ -51,17 +51,17 @@ mod tests {
 
     #[test]
     fn space_is_what_lacks_where_it_lacks_anywhere() {
-        let parcel = Parcel {
+        let bundle = Bundle {
             file: "p",
             name: "the probe",
             elsewhere: "Name a directory.",
             without: "",
-            carrying: Duration::ZERO,
+            time_limit: Duration::ZERO,
         };
         let passed = ["a: Permission denied".into(), "b: No space left on device".into()];
-        let failure = parcel.nowhere("h", &passed);
+        let failure = bundle.nowhere("h", &passed);
         assert_eq!(failure.cause, Cause::NoSpace);
         assert!(failure.happened.contains("a: Perm") && failure.next == "Name a directory.");
-        assert_eq!(parcel.nowhere("h", &passed[..1]).cause, Cause::NotPermitted);
+        assert_eq!(bundle.nowhere("h", &passed[..1]).cause, Cause::NotPermitted);
     }
 }

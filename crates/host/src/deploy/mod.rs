@@ -1,25 +1,25 @@
-//! Carrying a program to a host: where it can lie and run, and that nothing of it stays there.
+//! Deploying a program on a host: where it can lie and run, and that nothing of it stays there.
 //!
-//! A [`Parcel`] is a program with the words it is told of by, a [`Carried`] is one that is there. It
+//! A [`Bundle`] is a program with what messages call it, a [`Deployed`] is one that is on the host. It
 //! lies in a directory of its own, which a guard removes when the connection ends.
 
-mod carried;
+mod bundle;
+mod deployed;
 mod ending;
 #[doc(hidden)]
 pub mod fuzzing;
-mod guard;
 mod look;
 mod machine;
-mod parcel;
+mod remote_dir;
 
-pub use carried::Carried;
+pub use bundle::Bundle;
+pub use deployed::Deployed;
 pub use machine::Machine;
-pub use parcel::Parcel;
 
+pub(crate) use bundle::Refusal;
 pub(crate) use ending::Ending;
-pub(crate) use guard::Place;
 pub(crate) use look::Look;
-pub(crate) use parcel::Refusal;
+pub(crate) use remote_dir::RemoteDir;
 
 use plimsoll_model::Failure;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(crate) const DIRECTORIES: [&str; 5] = ["/dev/shm", "/run", "/tmp", "/var/tmp
 pub(crate) fn first<T>(
     directories: &[&str],
     host: &str,
-    parcel: &Parcel,
+    bundle: &Bundle,
     mut attempt: impl FnMut(&str) -> Result<T, Refusal>,
 ) -> Result<T, Failure> {
     let mut passed = Vec::new();
@@ -48,9 +48,9 @@ pub(crate) fn first<T>(
         match attempt(directory) {
             Ok(there) => return Ok(there),
             Err(Refusal::Directory(why)) => passed.push(why),
-            Err(Refusal::Machine(ending)) => return Err(ending.failure(host, parcel)),
+            Err(Refusal::Machine(ending)) => return Err(ending.failure(host, bundle)),
             Err(Refusal::Host(failure)) => return Err(*failure),
         }
     }
-    Err(parcel.nowhere(host, &passed))
+    Err(bundle.nowhere(host, &passed))
 }
