@@ -33,7 +33,7 @@ help:
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
-	@echo "make runner           the program that 'check --on' carries to other hosts"
+	@echo "make runner           the program that 'check --on' deploys on other hosts"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
@@ -79,11 +79,11 @@ probe: setup-demo
 probes check-probe: %: setup-probe
 	$(MAKE_PROBE) $*
 
-# The program that --on carries to other hosts: a static one. With fewer features wanted than by the
+# The program that --on deploys on other hosts: a static one. With fewer features wanted than by the
 # whole, most of its dependencies are built anew, but not aws-lc, which takes longest.
 RUNNER_PROFILE ?= release
 runner: setup-demo
-	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-runner-program --bin plimsoll-runner \
+	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-remote --bin plimsoll-runner \
 		-- -C target-feature=+crt-static
 	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/plimsoll-runner
 

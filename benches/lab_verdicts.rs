@@ -18,7 +18,7 @@ use std::error::Error;
 use std::time::Instant;
 use support::Plimsoll;
 use support::beds::{Beds, goodput};
-use support::carried::runner;
+use support::runner_program::runner;
 
 const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/labs/equals.toml");
 

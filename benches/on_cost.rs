@@ -12,7 +12,7 @@ use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     DirectoryTarget, Engine, Layout, Measure, Metric, Pattern, Stability, Target, Workload,
 };
-use plimsoll_study::far::{Far, Program};
+use plimsoll_remote::{Program, RemoteRunner};
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage};
 use std::error::Error;
@@ -50,10 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workloads = std::slice::from_ref(&workload);
 
     let begun = Instant::now();
-    let mut far = Far::start(reach, &Program::find()?, &options())?;
-    println!("carrying and starting the runner over ssh: {:.2} s", begun.elapsed().as_secs_f64());
-    far.connect(&target, &open)?;
-    let mut there = Trials::of(Box::new(far), workloads)?;
+    let mut remote = RemoteRunner::start(reach, &Program::find()?, &options())?;
+    println!("deploying and starting the runner over ssh: {:.2} s", begun.elapsed().as_secs_f64());
+    remote.connect(&target, &open)?;
+    let mut there = Trials::of(Box::new(remote), workloads)?;
     let mut here = Trials::open(plimsoll_load::open(&target, &open)?, workloads)?;
 
     let mut ratios = [Vec::new(), Vec::new()];

@@ -11,7 +11,7 @@ use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use support::carried::{impostor, runner};
+use support::runner_program::{impostor, runner};
 use support::sound::{SHORT, assert_sound, with};
 use support::{Plimsoll, Ran, ended, run_directories, signal, wait_until};
 
@@ -385,7 +385,7 @@ fn a_link_that_falls_silent_is_given_up_by_both_sides() {
     let Some(mut run) = under_way() else { return };
     run.stage.drop_port(run.sshd.port()).unwrap();
     // Nobody is told that the other is gone.
-    let patience = plimsoll_runner::wire::SILENCE * 3;
+    let patience = plimsoll_remote::protocol::SILENCE * 3;
     let begun = std::time::Instant::now();
     let waited = |what: &str, done: &mut dyn FnMut() -> bool| {
         while !done() {

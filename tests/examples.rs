@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use support::Ran;
 use support::beds::Beds;
-use support::carried::runner;
+use support::runner_program::runner;
 use support::sound::assert_sound;
 
 /// Two blocks: there is a verdict, whatever it is.

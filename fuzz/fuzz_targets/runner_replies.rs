@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| plimsoll_runner::wire::fuzzing::replies(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| plimsoll_remote::protocol::fuzzing::replies(bytes));

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| plimsoll_runner::wire::fuzzing::requests(bytes));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| plimsoll_remote::protocol::fuzzing::requests(bytes));

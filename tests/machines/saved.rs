@@ -2,7 +2,7 @@
 
 use super::super::support::Plimsoll;
 use super::super::support::beds::{Beds, machines_in, of_this_machine};
-use super::super::support::carried::runner;
+use super::super::support::runner_program::runner;
 use plimsoll_testkit::Need;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

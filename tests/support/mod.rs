@@ -4,9 +4,9 @@
 
 pub mod beds;
 pub mod browser;
-pub mod carried;
 pub mod liar;
 pub mod rows;
+pub mod runner_program;
 pub mod served;
 pub mod sound;
 pub mod stepped;

@@ -38,7 +38,7 @@ without asking. May be given several times. Nothing is installed there";
 
 const ON_HELP: &str = "The host that the work is done from, instead of this machine: \
 ssh://[user@]host[:port], by the system's own ssh. Directories are its own, servers are reached \
-from there. A program is carried there for the time of the run (x86_64); results, passwords and \
+from there. A program is deployed there for the time of the run (x86_64); results, passwords and \
 the store stay here";
 
 const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \

@@ -10,8 +10,8 @@ use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
     Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId,
 };
+use plimsoll_remote::{Program, RemoteRunner};
 use plimsoll_runner::{Drive, Runner, RunnerOptions};
-use plimsoll_study::far::{Far, Program};
 use plimsoll_study::{Conduct, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -147,7 +147,7 @@ fn driver(
     let (deadline, host, targets) =
         (told.deadline.clone(), on.name().to_owned(), plan.targets.clone());
     let far = Signals::leave_when_over(&deadline, "start the runner", host, move || {
-        let mut far = Far::start(on, &Program::find()?, &told)?;
+        let mut far = RemoteRunner::start(on, &Program::find()?, &told)?;
         targets.iter().try_for_each(|target| far.connect(target, &options))?;
         Ok(far)
     })?;

@@ -5,8 +5,8 @@ use crate::signals::Signals;
 use crate::{credentials, hosts, output};
 use plimsoll_load::{OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
+use plimsoll_remote::{Program, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
-use plimsoll_study::far::{Far, Program};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,7 +68,7 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
 }
 
 /// The program that does it on another host.
-fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Far, Failure> {
+fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<RemoteRunner, Failure> {
     let host: HostName = host.parse()?;
     let told = RunnerOptions {
         study: StudyId("00000000".into()),
@@ -81,6 +81,6 @@ fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Far,
         deadline: deadline.clone(),
     };
     Signals::leave_when_over(deadline, "start the runner", host.clone(), move || {
-        Far::start(hosts::open(&host, true)?, &Program::find()?, &told)
+        RemoteRunner::start(hosts::open(&host, true)?, &Program::find()?, &told)
     })
 }

@@ -12,7 +12,6 @@ mod probe;
 mod reckon;
 mod runner;
 mod session;
-pub mod wire;
 
 pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
 pub use drive::Drive;

@@ -2,7 +2,7 @@
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, Event, Outcome, Pattern, Phase, StudyId, Target, TrialSpec, Workload};
-use plimsoll_runner::wire::{Begin, Connect, Reply, Request};
+use plimsoll_remote::protocol::{Begin, Connect, Reply, Request};
 use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::io::{BufRead, BufReader, Write};
 use std::num::NonZeroU16;
@@ -214,7 +214,7 @@ fn requests_out_of_order_are_refused() {
         Request::TakeOn { target: 0 },
         Request::Clean { target: 0, own: true },
         trial(1.0),
-        Request::Password { password: plimsoll_runner::wire::Secret("x".into()) },
+        Request::Password { password: plimsoll_remote::protocol::Secret("x".into()) },
     ] {
         match program.ask(&request) {
             Reply::Failed { failure } => assert_eq!(failure.cause, Cause::Usage, "{failure}"),

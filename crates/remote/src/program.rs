@@ -17,7 +17,7 @@ const FILE: &str = "plimsoll-runner";
 const MOST_BYTES: u64 = 256 << 20;
 const MAKE: &str = "`make runner` in plimsoll's sources builds it";
 
-/// How it is deployed and told of.
+/// How it is deployed, and what messages call it.
 const BUNDLE: Bundle = Bundle {
     file: FILE,
     name: "the runner",
@@ -62,7 +62,7 @@ impl Program {
         ))
     }
 
-    /// Carries it to a host.
+    /// Deploys it on a host.
     pub(super) fn deploy(&self, reach: Arc<dyn Reach>) -> Result<Deployed, Failure> {
         let bytes = read(&self.path).map_err(|error| {
             let next = format!("{MAKE}; or name another in {VARIABLE}.");
@@ -78,7 +78,7 @@ impl Program {
             let happened = "this machine is of no kind that is known";
             Failure::new(
                 Cause::Usage,
-                "carry the runner",
+                "deploy the runner",
                 reach.name(),
                 happened,
                 "Leave out --on.",

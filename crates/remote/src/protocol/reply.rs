@@ -1,14 +1,13 @@
-//! What the program over there says.
+//! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use crate::Cleaned;
 use plimsoll_model::{Event, Failure, Flag, TargetFacts, TrialResult};
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.
 pub const MOST_REPLY: usize = 16 << 20;
 
-/// What the program over there says.
+/// What the program on the host answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "reply")]
 pub enum Reply {
@@ -55,7 +54,7 @@ pub enum Reply {
     /// Leftovers were removed.
     Cleaned {
         /// Which, and which not.
-        cleaned: Cleaned,
+        cleaned: plimsoll_runner::Cleaned,
     },
     /// What was asked for failed.
     Failed {

@@ -1,12 +1,12 @@
-//! The conversation with the program over there.
+//! The conversation with the program on the host.
 //!
 //! A thread has the channel: it sends requests and signs of life, and takes in what comes, so that
 //! neither waits for the study.
 
+use crate::protocol::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Channel;
 use plimsoll_model::{Cause, Event, Failure};
-use plimsoll_runner::wire::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Events that may wait for the study.
 const MOST_WAITING: usize = 64;
 
-/// The conversation with the program over there.
+/// The conversation with the program on the host.
 pub(super) struct Link {
     host: String,
     requests: Option<Sender<Vec<u8>>>,
@@ -42,7 +42,7 @@ pub(super) struct Link {
 }
 
 impl Link {
-    /// Starts the program and waits for its first word. It is told to stop once `stop` is set.
+    /// Starts the program and waits for its first word. It is asked to stop once `stop` is set.
     pub(super) fn start(deployed: &Deployed, stop: Arc<AtomicBool>) -> Result<Link, Failure> {
         // The shell stays beside it: ssh tells exit codes, but not which signal ended a program.
         let channel = deployed.reach().open(&format!("{}; exit $?", deployed.command()))?;
@@ -62,7 +62,7 @@ impl Link {
             spoke: Instant::now(),
             under_way: true,
         };
-        let name = "far".to_owned();
+        let name = "remote".to_owned();
         let thread = std::thread::Builder::new().name(name).spawn(move || talk.run());
         let thread = thread.map_err(|error| {
             Failure::new(Cause::Trial, "start a thread", &host, error, "End something here.")
@@ -303,7 +303,7 @@ const ANEW: &str = "Make the runner again from the sources of this program: `mak
 /// The failure that the host is lost.
 fn lost(host: &str, happened: &str) -> Failure {
     let next = format!(
-        "Look whether the host is up and reachable. What was measured is kept; over there the runner \
+        "Look whether the host is up and reachable. What was measured is kept; on the host the runner \
          stops and removes what it made. Should something be left: plimsoll clean --on {host} TARGET"
     );
     Failure::new(Cause::Unreachable, "drive the trial", host, happened, next)

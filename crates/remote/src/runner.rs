@@ -1,37 +1,30 @@
-//! Trials driven on another host, by the runner's program that is deployed there.
-//!
-//! [`Program`] finds it, [`Far`] carries it, opens targets over there, and drives. The host is
-//! asked nothing but a shell, a place for 10 MB, and that it is the same kind of machine.
+//! The study's end: trials driven by the program on the host.
 
-mod link;
-mod names;
-mod program;
-
-pub use program::{Program, VARIABLE};
-
-use link::Link;
+use crate::link::Link;
+use crate::names;
+use crate::program::Program;
+use crate::protocol::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
     PointResult, PointSpec, Window, Workload,
 };
-use plimsoll_runner::wire::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
 use std::sync::Arc;
 
 /// Trials driven on another host. Dropping it ends the program there, which removes what it made.
-pub struct Far {
-    // Before the program's place, so that it ends before that is removed.
+pub struct RemoteRunner {
+    // Before the program's directory, so that it ends before that is removed.
     link: Link,
-    told: RunnerOptions,
+    options: RunnerOptions,
     opened: Vec<(Target, OpenOptions)>,
     facts: Vec<TargetFacts>,
     deployed: Deployed,
 }
 
-impl Far {
-    /// Carries the program to a host and begins a study there.
+impl RemoteRunner {
+    /// Deploys the program on a host and begins a study there.
     ///
     /// # Errors
     /// Those of [`Deployed::deploy`], and [`Cause::Usage`] for a program of another build.
@@ -39,15 +32,15 @@ impl Far {
         reach: Arc<dyn Reach>,
         program: &Program,
         options: &RunnerOptions,
-    ) -> Result<Far, Failure> {
+    ) -> Result<RemoteRunner, Failure> {
         let deployed = program.deploy(reach)?;
         let link = begin(&deployed, options)?;
-        let told = options.clone();
-        Ok(Far { link, told, opened: Vec::new(), facts: Vec::new(), deployed })
+        let options = options.clone();
+        Ok(RemoteRunner { link, options, opened: Vec::new(), facts: Vec::new(), deployed })
     }
 
-    /// Opens a target over there. Its name is resolved before, and its password found here, once
-    /// the server has answered over there.
+    /// Opens a target on the host. Its name is resolved before, and its password found here, once
+    /// the server has answered there.
     pub fn connect(&mut self, target: &Target, options: &OpenOptions) -> Result<(), Failure> {
         let host = target.host();
         let addresses = host
@@ -60,7 +53,7 @@ impl Far {
                 Err(failure) => (Request::NoPassword { failure: failure.clone() }, Some(failure)),
             };
             let answer = self.ask(&request);
-            // What is told is what happened here, not its echo.
+            // What is options is what happened here, not its echo.
             reply = failure.map_or(answer, Err)?;
         }
         match reply {
@@ -85,9 +78,9 @@ impl Far {
     /// the connection lost, there is nobody to ask; then it does so by itself.
     fn clean_after(&mut self) -> Result<Vec<Flag>, Failure> {
         // Whoever stopped the study wants it cleaned up all the same.
-        let deadline = Deadline::new(self.told.deadline.clock().clone(), Arc::default());
-        let told = RunnerOptions { deadline, ..self.told.clone() };
-        self.link = begin(&self.deployed, &told)?;
+        let deadline = Deadline::new(self.options.deadline.clock().clone(), Arc::default());
+        let options = RunnerOptions { deadline, ..self.options.clone() };
+        self.link = begin(&self.deployed, &options)?;
         let mut flags = Vec::new();
         for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
             self.connect(target, options)?;
@@ -103,7 +96,7 @@ impl Far {
 
     /// What may be left on every target, as nobody can tell.
     fn not_cleaned(&self) -> Vec<Flag> {
-        let directory = format!(".plimsoll-{}-*", self.told.study);
+        let directory = format!(".plimsoll-{}-*", self.options.study);
         let targets = self.opened.iter().map(|(target, _)| target.to_string());
         let flag = |target| Flag::NotCleaned { target, directory: directory.clone(), on: None };
         targets.map(flag).collect()
@@ -135,7 +128,7 @@ impl Far {
     }
 }
 
-impl Drive for Far {
+impl Drive for RemoteRunner {
     fn take_on(&mut self, target: usize) -> Result<Vec<Flag>, Failure> {
         let reply = self.ask(&Request::TakeOn { target })?;
         self.target(target, reply)
@@ -189,7 +182,7 @@ impl Drive for Far {
             Ok(Reply::Closed { flags }) => flags,
             // Somebody waits for the end, and it would not answer another either.
             _ if self.link.is_silent() => self.not_cleaned(),
-            // Why it is lost was told.
+            // Why it is lost was options.
             _ => self.clean_after().unwrap_or_default(),
         };
         self.seen_from_here(flags)
@@ -197,9 +190,9 @@ impl Drive for Far {
 }
 
 /// Starts the program and tells it what holds for all trials.
-fn begin(deployed: &Deployed, told: &RunnerOptions) -> Result<Link, Failure> {
-    let mut link = Link::start(deployed, told.deadline.stop().clone())?;
-    match link.ask(&Request::Begin(Begin::from(told)), &mut |_| {})? {
+fn begin(deployed: &Deployed, options: &RunnerOptions) -> Result<Link, Failure> {
+    let mut link = Link::start(deployed, options.deadline.stop().clone())?;
+    match link.ask(&Request::Begin(Begin::from(options)), &mut |_| {})? {
         Reply::Done => Ok(link),
         other => Err(link.nonsense(&other)),
     }

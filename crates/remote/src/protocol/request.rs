@@ -1,9 +1,9 @@
 //! What the study asks for.
 
 use super::{Secret, TooLong, encode};
-use crate::RunnerOptions;
 use plimsoll_load::{Names, OpenOptions, TimeLimits};
 use plimsoll_model::{Deadline, Engine, Failure, StudyId, Target, TrialSpec, Workload};
+use plimsoll_runner::RunnerOptions;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::time::Duration;
@@ -31,38 +31,38 @@ pub enum Request {
         /// Why there is none.
         failure: Failure,
     },
-    /// [`crate::Drive::take_on`].
+    /// [`plimsoll_runner::Drive::take_on`].
     TakeOn {
         /// Number of the target.
         target: usize,
     },
-    /// [`crate::Drive::lay_out_rate`].
+    /// [`plimsoll_runner::Drive::lay_out_rate`].
     LayOutRate {
         /// Number of the target.
         target: usize,
         /// Bytes to write.
         bytes: u64,
     },
-    /// [`crate::Drive::prepare`].
+    /// [`plimsoll_runner::Drive::prepare`].
     Prepare {
         /// Number of the target.
         target: usize,
         /// What will be done to it.
         workloads: Vec<Workload>,
     },
-    /// [`crate::Drive::trial`].
+    /// [`plimsoll_runner::Drive::trial`].
     Trial {
         /// The trial.
         spec: Box<TrialSpec>,
     },
-    /// [`crate::clean`]; before any target is taken on.
+    /// [`plimsoll_runner::clean`]; before any target is taken on.
     Clean {
         /// Number of the target.
         target: usize,
         /// Only leftovers of the study itself: of a runner that died.
         own: bool,
     },
-    /// [`crate::Drive::close`]; the last request.
+    /// [`plimsoll_runner::Drive::close`]; the last request.
     Close,
     /// End what is under way, in order. Not answered.
     Stop,

@@ -1,6 +1,6 @@
 //! The two streams: requests come in, replies go out, and neither makes the work wait.
 
-use plimsoll_runner::wire::{Lines, MOST_REQUEST, PULSE, Reply, Request, SILENCE};
+use plimsoll_remote::protocol::{Lines, MOST_REQUEST, PULSE, Reply, Request, SILENCE};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

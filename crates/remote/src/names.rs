@@ -1,4 +1,4 @@
-//! Names of servers, resolved before the program over there needs them: it is static, and knows
+//! Names of servers, resolved before the program on the host needs them: it is static, and knows
 //! no name services but the plain ones.
 
 use plimsoll_host::reach::{Reach, quote};
@@ -10,22 +10,22 @@ use std::time::Duration;
 const MOST: usize = 16;
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Addresses of a server: those that the host over there knows, for it is what connects; else those
-/// known here. None: it will be asked for over there, and said what is wrong.
+/// Addresses of a server: those that the host itself knows, for it is what connects; else those known
+/// here. None: the host will ask for it, and report what is wrong.
 pub(super) fn addresses(reach: &dyn Reach, host: &str, options: &OpenOptions) -> Vec<IpAddr> {
     if host.parse::<IpAddr>().is_ok() {
         return Vec::new();
     }
     let command = format!("getent ahosts {} 2>/dev/null", quote(host));
-    let there = reach.run(&command, b"", PATIENCE);
-    let there = there.map_or_else(|_| Vec::new(), |output| parse(&output.output));
-    if there.is_empty() {
+    let found = reach.run(&command, b"", PATIENCE);
+    let found = found.map_or_else(|_| Vec::new(), |output| parse(&output.output));
+    if found.is_empty() {
         return options
             .names
             .find(host, options.limits.connect, &options.deadline)
             .unwrap_or_default();
     }
-    there
+    found
 }
 
 /// The first word of each line is an address.

@@ -1,5 +1,5 @@
-//! The runner as a program: it is carried to the host that trials are driven on, takes requests on
-//! standard input and answers on standard output, in lines of JSON (see [`plimsoll_runner::wire`]).
+//! The runner as a program: it is deployed on the host that trials are driven on, takes requests on
+//! standard input and answers on standard output, in lines of JSON (see [`plimsoll_remote::protocol`]).
 //!
 //! It keeps nothing. It ends when its input does, when it is not heard from any more, and by a
 //! signal; in each case it first ends the trial under way and removes what it made on the targets.

@@ -15,7 +15,7 @@ pub fn replies(bytes: &[u8]) {
     });
 }
 
-/// Bytes on the standard input of the program over there.
+/// Bytes on the standard input of the program on the host.
 pub fn requests(bytes: &[u8]) {
     each_line(bytes, |line| {
         let Ok(request) = Request::from_line(line) else { return };

@@ -1,7 +1,7 @@
 //! What two halves of a study say to each other when trials are driven on another host: lines of
 //! JSON, requests one way, replies the other.
 //!
-//! The program over there says [`Reply::Hello`] first. Then each request but [`Request::Stop`] and
+//! The program on the host says [`Reply::Hello`] first. Then each request but [`Request::Stop`] and
 //! [`Request::Alive`], which may come at any time, is answered by one reply; events may come before
 //! it, and for a password there is a question back. Both sides say that they are alive, and end when
 //! they do not hear from each other for [`SILENCE`].
@@ -42,7 +42,7 @@ fn encode(what: &impl Serialize) -> Vec<u8> {
     line
 }
 
-/// What a line from over there says; in an error, why it cannot be understood.
+/// What a line from the other side says; in an error, why it cannot be understood.
 fn decode<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     let mut value: Value = serde_json::from_slice(line)
         .map_err(|error| format!("it is no JSON: {:?} at {}", error.classify(), error.column()))?;
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn words_from_over_there_are_harmless() {
+    fn words_of_a_host_are_harmless() {
         let line = br#"{"reply":"failed","failure":{"cause":"trial","tried":"\u001b[2J","on":"a\nb","happened":"","next":""}}"#;
         let Ok(Reply::Failed { failure }) = Reply::from_line(line) else { panic!("a failure") };
         assert_eq!((&*failure.tried, &*failure.on), ("\u{fffd}[2J", "a\nb"));

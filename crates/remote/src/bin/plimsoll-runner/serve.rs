@@ -6,7 +6,7 @@ use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use plimsoll_load::{Passwords, SystemClock};
 use plimsoll_model::{Cause, Deadline, Event, Failure, Flag};
-use plimsoll_runner::wire::{Connect, Reply, Request};
+use plimsoll_remote::protocol::{Connect, Reply, Request};
 use plimsoll_runner::{Drive, Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub fn serve(connection: Arc<Connection>) -> ExitCode {
             break;
         }
     }
-    // Nobody is there to be told what could not be removed; its lease tells others.
+    // Nobody is there to learn what could not be removed; its lease tells others.
     if let State::Running(mut runner) = served.state {
         runner.close();
     }
@@ -47,28 +47,28 @@ pub fn serve(connection: Arc<Connection>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whoever carried it here removes it when the connection ends; one that falls silent may end in
-/// hours. What was not carried here lies elsewhere and stays.
+/// Whoever deployed it removes it when the connection ends; one that falls silent may end in hours.
+/// What was not deployed lies elsewhere and stays.
 fn remove_this_program() {
     let Ok(program) = std::env::current_exe() else { return };
-    let (Some(place), Some(name)) = (program.parent(), program.file_name()) else { return };
-    let carried = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("plimsoll-");
-    if place.file_name().is_some_and(carried) {
-        let _ = remove(place, name);
+    let (Some(directory), Some(name)) = (program.parent(), program.file_name()) else { return };
+    let deployed = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with("plimsoll-");
+    if directory.file_name().is_some_and(deployed) {
+        let _ = remove(directory, name);
     }
 }
 
-/// Removes this program from its place, and the place if nothing else is in it. The place is what
+/// Removes this program from its directory, and that if nothing else is in it. The directory is what
 /// this program lies in, and this user's: another one may have been put there meanwhile.
-fn remove(place: &Path, program: &OsStr) -> nix::Result<()> {
+fn remove(path: &Path, program: &OsStr) -> nix::Result<()> {
     let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-    let directory = open(place, flags, Mode::empty())?;
+    let directory = open(path, flags, Mode::empty())?;
     let (own, there) =
         (stat("/proc/self/exe")?, fstatat(&directory, program, AtFlags::AT_SYMLINK_NOFOLLOW)?);
     let owner = fstat(&directory)?.st_uid;
     if (own.st_dev, own.st_ino) == (there.st_dev, there.st_ino) && owner == geteuid().as_raw() {
         unlinkat(&directory, program, UnlinkatFlags::NoRemoveDir)?;
-        unlinkat(AT_FDCWD, place, UnlinkatFlags::RemoveDir)?;
+        unlinkat(AT_FDCWD, path, UnlinkatFlags::RemoveDir)?;
     }
     Ok(())
 }
@@ -141,14 +141,14 @@ impl Served {
 
     /// Opens a target, asking for the password of its user where it has one.
     fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
-        let State::Opening(told, shares) = &mut self.state else {
+        let State::Opening(begun, shares) = &mut self.state else {
             return Err(refused("targets are opened before the first is taken on"));
         };
         if shares.len() >= MOST_TARGETS {
             return Err(refused("there are too many targets"));
         }
         let connection = self.connection.clone();
-        let (asking, set_up) = (told.deadline.clone(), told.set_up);
+        let (asking, set_up) = (begun.deadline.clone(), begun.set_up);
         let passwords = Passwords::new(move |_| {
             connection.say(&Reply::PasswordWanted);
             let answer = connection.next();
@@ -160,7 +160,7 @@ impl Served {
                 _ => Err(refused("a password was asked for and none was given")),
             }
         });
-        let deadline = told.deadline.clone();
+        let deadline = begun.deadline.clone();
         let options = plimsoll_load::OpenOptions { passwords, ..connect.options(deadline) };
         shares.push(plimsoll_load::open(&connect.target, &options)?);
         Ok(Reply::Done)

@@ -1,0 +1,15 @@
+//! A runner on another host. [`Program`] finds the program `plimsoll-runner`, [`RemoteRunner`] deploys
+//! it, opens targets from there, and drives; both speak the [`protocol`]. The host is asked for nothing
+//! but a shell, a directory for 10 MB, and that it is the same kind of machine.
+//!
+//! The program knows neither ssh nor store nor web: it is small, static, and cleans up by itself.
+#![forbid(unsafe_code)]
+
+mod link;
+mod names;
+mod program;
+pub mod protocol;
+mod runner;
+
+pub use program::{Program, VARIABLE};
+pub use runner::RemoteRunner;
