@@ -16,6 +16,6 @@ const LIMIT: Duration = Duration::from_secs(2);
 fuzz_target!(|data: &[u8]| {
     let transcript = Transcript::from_bytes(data);
     let liar = Liar::start(Wire::Smb, transcript, Some(PATIENCE)).expect("a port");
-    let options = plimsoll_smb::Options { call_timeout: LIMIT, ..smb::Options::default() };
+    let options = plimsoll_smb::Options { call_timeout: LIMIT, ..plimsoll_smb::Options::default() };
     session::run(liar.address(), &options);
 });
