@@ -1,6 +1,6 @@
 //! The answer, and the verdicts behind it.
 
-use super::{Figure, Part};
+use super::shape::{Figure, Part, series};
 use crate::chart::{Dot, Ratios, Table};
 use crate::figure::{BANDWIDTH, RATE, TIME, ends};
 use crate::names;
@@ -96,13 +96,7 @@ pub(super) fn dot(
     };
     let interval = claim.ratio.interval.map(|i| (i.low, i.high));
     let verdict = verdict(shown, claim, pair);
-    Some(Dot {
-        label,
-        verdict,
-        series: super::series(pair.b),
-        ratio: claim.ratio.estimate,
-        interval,
-    })
+    Some(Dot { label, verdict, series: series(pair.b), ratio: claim.ratio.estimate, interval })
 }
 
 fn verdict(shown: &Shown<'_>, claim: &Claim, pair: &Pair) -> String {

@@ -1,7 +1,8 @@
 //! The machines that took part: how busy they were, trial by trial and inside the trials.
 
 use super::over_time::{complete, phase};
-use super::{Figure, Part, only_some, resources};
+use super::resources;
+use super::shape::{Figure, Part, only_some};
 use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
 use crate::names;
 use crate::study::{Shown, hosts};

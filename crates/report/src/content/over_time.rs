@@ -1,7 +1,6 @@
 //! What happened inside the trials, over their time.
 
-use super::part::{lined, speed};
-use super::{Figure, series};
+use super::shape::{Figure, lined, series, speed};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, SECONDS};
 use crate::names;
 use crate::study::Shown;

@@ -1,20 +1,13 @@
 //! One workload: its figures in a table, what may be claimed, and its charts.
 
-use super::{Figure, Part, answer, machines, only_some, over_time, quantiles, series};
-use crate::chart::{Axis, BANDWIDTH, Bar, Bars, Dot, Kind, RATE, Table};
+use super::shape::{Figure, MOST_LINES, MOST_ROWS, Part, only_some, series, speed};
+use super::{answer, machines, over_time, quantiles};
+use crate::chart::{Axis, Bar, Bars, Dot, Table};
 use crate::names;
 use crate::study::{Shown, cpu, mounts, workload};
 use crate::text::capital;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{Measure, Metric, Pattern};
-
-/// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
-pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
-    match pattern.is_sequential() {
-        true => (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
-        false => (Measure::IOPS, "operations per second", RATE),
-    }
-}
+use plimsoll_model::Metric;
 
 /// The part of the n-th workload.
 pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -> Part {
@@ -38,7 +31,7 @@ pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -
         part.claims.extend(mounts::accounts(shown, found));
     }
     part.claims.extend(workload::incomplete(shown, found));
-    if found.pairs.len() <= super::MOST_LINES {
+    if found.pairs.len() <= MOST_LINES {
         for pair in &found.pairs {
             let claims = workload::claims(shown, found, pair).into_iter().enumerate();
             part.claims.extend(claims.map(|(i, claim)| match i {
@@ -87,7 +80,7 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
         })
     };
     let mut bars: Vec<Bar> = found.targets.iter().filter_map(bar).collect();
-    let only = only_some(super::MOST_ROWS, bars.len());
+    let only = only_some(MOST_ROWS, bars.len());
     let caption = match shown.findings.imported {
         true => format!("Bar: geometric mean of the runs, which has no interval.{only}"),
         false => format!(
@@ -96,7 +89,7 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
             crate::verdict::percent(shown.study.plan.design.confidence),
         ),
     };
-    bars.truncate(super::MOST_ROWS);
+    bars.truncate(MOST_ROWS);
     let chart = Bars {
         title: format!("{}: {title}", capital(name)),
         description: caption.clone(),
@@ -110,15 +103,7 @@ fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: &str, name: &str) -> 
     let mut dots: Vec<Dot> =
         found.pairs.iter().filter_map(|pair| answer::dot(shown, found, pair, false)).collect();
     let title = format!("{}: ratio", capital(name));
-    let only = only_some(super::MOST_ROWS, dots.len());
-    dots.truncate(super::MOST_ROWS);
+    let only = only_some(MOST_ROWS, dots.len());
+    dots.truncate(MOST_ROWS);
     (!dots.is_empty()).then(|| answer::ratios(shown, id, &title, dots, &only))
-}
-
-/// The targets that have a line in charts of lines, and a remark where those are not all.
-pub(super) fn lined(
-    found: &WorkloadFindings,
-) -> (impl Iterator<Item = &plimsoll_explain::TargetFindings>, String) {
-    let with = || found.targets.iter().filter(|t| t.complete > 0);
-    (with().take(super::MOST_LINES), only_some(super::MOST_LINES, with().count()))
 }

@@ -1,8 +1,7 @@
 //! Latency as a quantile curve, as far as the data reach.
 
 use super::over_time::complete;
-use super::part::lined;
-use super::{Figure, series};
+use super::shape::{Figure, lined, series};
 use crate::chart::{Axis, Curve, Quantiles, TIME};
 use crate::names;
 use crate::study::Shown;

@@ -1,6 +1,6 @@
 //! What the memory, the network and the disks of a watched host did over the trials.
 
-use super::Figure;
+use super::shape::Figure;
 use crate::chart::{Areas, Axis, BANDWIDTH, BYTES, COUNT, Layer, Line, Lines, Point};
 use crate::study::hosts;
 use plimsoll_model::{HostLoad, LoadStretch, MemoryNow, Moved};

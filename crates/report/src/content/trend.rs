@@ -1,6 +1,7 @@
 //! Several studies: how the throughput of each target has gone from one to the next.
 
-use super::{Content, Figure, Method, Part, Warning};
+use super::shape::{Content, Figure, MOST_LINES, Method, Part, Warning, only_some, speed};
+use super::study::study;
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
 use crate::figure::ends;
@@ -16,7 +17,7 @@ use plimsoll_stats::verdict::{Side, Verdict};
 /// The page of several studies, oldest first. Of one study: its own page.
 pub(crate) fn trend(studies: &[Study]) -> Content {
     if let [one] = studies {
-        return super::study(one);
+        return study(one);
     }
     let mut sorted: Vec<&Study> = studies.iter().collect();
     sorted.sort_by_key(|study| study.started_unix_seconds);
@@ -187,7 +188,7 @@ fn given(shown: &Shown<'_>, target: usize) -> String {
 }
 
 fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
-    let (measure, title, kind) = super::part::speed(workload.pattern);
+    let (measure, title, kind) = speed(workload.pattern);
     let mut lines: Vec<(String, Line)> = Vec::new();
     for (place, shown) in all.iter().enumerate() {
         let found = shown.findings.workloads.iter().find(|w| w.workload == *workload);
@@ -210,8 +211,7 @@ fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
         }
     }
     let count = lines.len();
-    let lines: Vec<Line> =
-        lines.into_iter().take(super::MOST_LINES).map(|(_, line)| line).collect();
+    let lines: Vec<Line> = lines.into_iter().take(MOST_LINES).map(|(_, line)| line).collect();
     let name = capital(&names::pattern(workload.pattern));
     let points = match all.iter().all(|shown| shown.findings.imported) {
         true => "Geometric mean of each study's runs, which has no interval.",
@@ -219,7 +219,7 @@ fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
     };
     let caption = format!(
         "{points} The studies stand in their order, not at their times.{}",
-        super::only_some(super::MOST_LINES, count)
+        only_some(MOST_LINES, count)
     );
     let chart = Lines {
         title: format!("{name}: {title}"),
