@@ -1,26 +1,11 @@
-//! What can be said on the command line.
+//! The arguments of the commands, and what several of them share.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use plimsoll_model::units::{Bytes, parse_duration};
 use plimsoll_model::{Engine, Pattern, ServerHost, Stability, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
-
-/// Measures how much network storage can carry, compares configurations honestly, and says what
-/// the figures do and do not show.
-#[derive(Parser)]
-#[command(version, about, after_help = EXIT_CODES)]
-pub struct Arguments {
-    #[command(subcommand)]
-    pub command: Command,
-    #[command(flatten)]
-    pub store: StoreArguments,
-}
-
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are partial; 2 usage; \
-3 unreachable; 4 authentication; 5 no such export, share or directory, or not permitted; 6 no space; \
-130 interrupted; 143 terminated.";
 
 const TARGET_HELP: &str = "What to measure: a directory, nfs://host[:port]/export/path, or \
 smb://[domain;]user@host[:port]/share/path; both take options: ?option=value&… Of several, the \
@@ -48,38 +33,6 @@ user's data directory]";
 pub struct StoreArguments {
     #[arg(long, global = true, value_name = "FILE", help = DB_HELP)]
     pub db: Option<PathBuf>,
-}
-
-#[derive(Subcommand)]
-pub enum Command {
-    /// How fast is this share, or which of these is faster?
-    Check(Box<CheckArguments>),
-    /// What is this box, and what can its processor, memory, cryptography and disk do?
-    Device(Box<crate::device::DeviceArguments>),
-    /// A test bed in a box: hosts in namespaces or virtual machines
-    Lab(crate::lab::LabArguments),
-    /// The studies and devices in the store
-    List,
-    /// The results of a study, or of a device, again
-    Show(ShowArguments),
-    /// Two studies, or two devices, side by side
-    Compare(CompareArguments),
-    /// A study or a device as JSON or CSV
-    Export(ExportArguments),
-    /// A study or a device as a page to keep, send or print; several studies as a trend
-    Report(ReportArguments),
-    /// Results of fio, or of another plimsoll, into the store
-    Import(ImportArguments),
-    /// A page in the browser: the studies in the store, and runs under way as they go
-    Serve(ServeArguments),
-    /// Remove leftover test files of runs that died
-    Clean(CleanArguments),
-    /// A first look without a server: a small NFS server inside the program against a directory
-    Demo(DemoArguments),
-    /// Completions of the command line for a shell, to standard output
-    Completions(CompletionsArguments),
-    /// The manual pages
-    Man(ManArguments),
 }
 
 #[derive(Args)]

@@ -5,6 +5,7 @@
 mod arguments;
 mod check;
 mod clean;
+mod command_line;
 mod credentials;
 mod demo;
 mod device;
@@ -19,8 +20,8 @@ mod serve;
 mod signals;
 mod store;
 
-use arguments::{Arguments, Command};
 use clap::Parser;
+use command_line::{Arguments, Command};
 use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 

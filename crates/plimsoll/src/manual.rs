@@ -1,6 +1,7 @@
 //! `plimsoll completions` and `plimsoll man`: from the definitions of the command line itself.
 
-use crate::arguments::{Arguments, CompletionsArguments, ManArguments};
+use crate::arguments::{CompletionsArguments, ManArguments};
+use crate::command_line::Arguments;
 use crate::output;
 use clap::CommandFactory;
 use plimsoll_model::{Cause, Failure};

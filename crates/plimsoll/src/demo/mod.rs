@@ -5,8 +5,9 @@ mod server;
 #[cfg(test)]
 mod tests;
 
-use crate::arguments::{Arguments, Command, DemoArguments, StoreArguments};
+use crate::arguments::{DemoArguments, StoreArguments};
 use crate::check::{self, More};
+use crate::command_line::{Arguments, Command};
 use crate::{output, plan};
 use clap::Parser;
 use plimsoll_model::{Cause, Failure};

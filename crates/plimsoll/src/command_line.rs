@@ -1,0 +1,57 @@
+//! The command line as a whole: the commands that there are.
+
+use crate::arguments::{
+    CheckArguments, CleanArguments, CompareArguments, CompletionsArguments, DemoArguments,
+    ExportArguments, ImportArguments, ManArguments, ReportArguments, ServeArguments, ShowArguments,
+    StoreArguments,
+};
+use crate::device::DeviceArguments;
+use crate::lab::LabArguments;
+use clap::{Parser, Subcommand};
+
+/// Measures how much network storage can carry, compares configurations honestly, and says what
+/// the figures do and do not show.
+#[derive(Parser)]
+#[command(version, about, after_help = EXIT_CODES)]
+pub struct Arguments {
+    #[command(subcommand)]
+    pub command: Command,
+    #[command(flatten)]
+    pub store: StoreArguments,
+}
+
+const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are partial; 2 usage; \
+3 unreachable; 4 authentication; 5 no such export, share or directory, or not permitted; 6 no space; \
+130 interrupted; 143 terminated.";
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// How fast is this share, or which of these is faster?
+    Check(Box<CheckArguments>),
+    /// What is this box, and what can its processor, memory, cryptography and disk do?
+    Device(Box<DeviceArguments>),
+    /// A test bed in a box: hosts in namespaces or virtual machines
+    Lab(LabArguments),
+    /// The studies and devices in the store
+    List,
+    /// The results of a study, or of a device, again
+    Show(ShowArguments),
+    /// Two studies, or two devices, side by side
+    Compare(CompareArguments),
+    /// A study or a device as JSON or CSV
+    Export(ExportArguments),
+    /// A study or a device as a page to keep, send or print; several studies as a trend
+    Report(ReportArguments),
+    /// Results of fio, or of another plimsoll, into the store
+    Import(ImportArguments),
+    /// A page in the browser: the studies in the store, and runs under way as they go
+    Serve(ServeArguments),
+    /// Remove leftover test files of runs that died
+    Clean(CleanArguments),
+    /// A first look without a server: a small NFS server inside the program against a directory
+    Demo(DemoArguments),
+    /// Completions of the command line for a shell, to standard output
+    Completions(CompletionsArguments),
+    /// The manual pages
+    Man(ManArguments),
+}
