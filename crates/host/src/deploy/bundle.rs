@@ -1,6 +1,5 @@
 //! A program to deploy, with what messages call it.
 
-use super::ending::Ending;
 use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
@@ -17,22 +16,6 @@ pub struct Bundle {
     pub without: &'static str,
     /// Time to send it over a slow link.
     pub time_limit: Duration,
-}
-
-/// Why a program cannot be in a directory.
-pub(crate) enum Refusal {
-    /// Another directory may do.
-    Directory(String),
-    /// A program for another machine may.
-    Machine(Ending),
-    /// None will.
-    Host(Box<Failure>),
-}
-
-impl From<Failure> for Refusal {
-    fn from(failure: Failure) -> Self {
-        Refusal::Host(Box::new(failure))
-    }
 }
 
 impl Bundle {

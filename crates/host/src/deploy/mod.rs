@@ -10,15 +10,16 @@ mod ending;
 pub mod fuzzing;
 mod look;
 mod machine;
+mod refusal;
 mod remote_dir;
 
 pub use bundle::Bundle;
 pub use deployed::Deployed;
 pub use machine::Machine;
 
-pub(crate) use bundle::Refusal;
 pub(crate) use ending::Ending;
 pub(crate) use look::Look;
+pub(crate) use refusal::Refusal;
 pub(crate) use remote_dir::RemoteDir;
 
 use plimsoll_model::Failure;

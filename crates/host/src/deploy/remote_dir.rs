@@ -6,8 +6,9 @@
 //! connection that falls silent the host's ssh server learns in its own time.
 
 use super::PATIENCE;
-use super::bundle::{Bundle, Refusal};
+use super::bundle::Bundle;
 use super::ending::Ending;
+use super::refusal::Refusal;
 use crate::reach::{Channel, Output, Reach, put, quote};
 use crate::said::last_line;
 use plimsoll_model::{Cause, Failure};
