@@ -1,7 +1,7 @@
 //! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use plimsoll_model::{Event, Failure, Flag, TargetFacts, TrialResult};
+use plimsoll_model::{Event, Failure, Flag, TargetFacts, PointResult};
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.
@@ -44,7 +44,7 @@ pub enum Reply {
     /// A trial ended.
     Result {
         /// Its figures.
-        result: Box<TrialResult>,
+        result: Box<PointResult>,
     },
     /// Everything made was removed, but for what flags name.
     Closed {

@@ -2,7 +2,7 @@
 
 use super::{Secret, TooLong, encode};
 use plimsoll_load::{Names, OpenOptions, TimeLimits};
-use plimsoll_model::{Deadline, Engine, Failure, StudyId, Target, TrialSpec, Workload};
+use plimsoll_model::{Deadline, Engine, Failure, StudyId, Target, PointSpec, Workload};
 use plimsoll_runner::RunnerOptions;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -53,7 +53,7 @@ pub enum Request {
     /// [`plimsoll_runner::Drive::trial`].
     Trial {
         /// The trial.
-        spec: Box<TrialSpec>,
+        spec: Box<PointSpec>,
     },
     /// [`plimsoll_runner::clean`]; before any target is taken on.
     Clean {

@@ -85,8 +85,8 @@ pub(super) fn only_some(shown: usize, all: usize) -> String {
 /// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
 pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
     match pattern.is_sequential() {
-        true => (Measure::Throughput, "bandwidth", BANDWIDTH),
-        false => (Measure::Iops, "operations per second", RATE),
+        true => (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
+        false => (Measure::IOPS, "operations per second", RATE),
     }
 }
 
