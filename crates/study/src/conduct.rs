@@ -8,8 +8,8 @@ use crate::settings::Settings;
 use crate::{check, costs, size, stability, steps};
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Measure, Nanos, Origin,
-    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Measure, Nanos,
+    Origin, Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
     SubjectRunner, Target, Trial, Workload, factor,
 };
 use std::sync::Arc;
@@ -216,7 +216,8 @@ impl Conductor<'_> {
     /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
     /// but not at any time.
     fn longest(&self, trials: usize) -> f64 {
-        2.0 * (self.study.plan.design.cap_seconds + trials as f64 * self.study.plan.longest_trial_seconds())
+        2.0 * (self.study.plan.design.cap_seconds
+            + trials as f64 * self.study.plan.longest_trial_seconds())
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -288,8 +289,7 @@ impl Conductor<'_> {
                 (result, loads, Vec::new())
             }
             Some(steps) => {
-                let mut order =
-                    plimsoll_stats::order::generator(seed, &format!("steps {number}"));
+                let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let mut point = |workload: &Workload| {
                     self.point(&PointSpec { workload: workload.clone(), ..spec.clone() })
                 };
@@ -349,9 +349,8 @@ impl Conductor<'_> {
     fn note_measures(&mut self, result: &PointResult) {
         let parts = result.parts.iter().chain(&result.together);
         for metric in parts.flat_map(|part| part.quantities.keys()) {
-            let known = |measure: Measure| {
-                self.study.measures.iter().any(|info| info.measure == measure)
-            };
+            let known =
+                |measure: Measure| self.study.measures.iter().any(|info| info.measure == measure);
             if !known(metric.measure) {
                 self.study.measures.extend(metric.measure.info());
             }

@@ -74,14 +74,12 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     };
     let Some(tightest) = targets.iter().min_by_key(|target| room(target)) else { return Ok(None) };
     let room = room(tightest);
-    if held(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room)
-    {
+    if held(&plan.workloads, wanted).is_some_and(|needed| needed.saturating_add(SPARE) <= room) {
         return Ok(None);
     }
     let most = (room as f64 * (1.0 - LEFT_ALONE)) as u64;
-    let fits = |size: u64| {
-        held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most)
-    };
+    let fits =
+        |size: u64| held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most);
     let mut used = 1 << wanted.max(1).ilog2();
     while fits(used) == Some(false) {
         used /= 2;

@@ -6,9 +6,8 @@ use plimsoll_model::{Flag, Stability, SubjectFacts, TargetFacts, Workload};
 /// a workload leaves that to the target. Labels are those of the study.
 pub(crate) fn difference(subjects: &[SubjectFacts], workloads: &[Workload]) -> Option<Flag> {
     let targets: Vec<&TargetFacts> = subjects.iter().filter_map(SubjectFacts::storage).collect();
-    let open = |w: &Workload| {
-        w.parts.iter().any(|part| part.job.stability() == Some(Stability::Unstable))
-    };
+    let open =
+        |w: &Workload| w.parts.iter().any(|part| part.job.stability() == Some(Stability::Unstable));
     let labels = |commits: bool| {
         let those = targets.iter().filter(|t| t.commits_each_write == commits);
         those.map(|t| t.label.as_str()).collect::<Vec<_>>().join(", ")
