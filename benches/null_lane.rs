@@ -8,7 +8,7 @@ mod trials;
 use plimsoll_load::{NullShare, SystemClock};
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
-    Clock, Layout, Measure, Metric, OpKind, Pattern, Stability, PointResult, Workload,
+    Clock, Layout, Measure, Metric, OpKind, Pattern, PointResult, Stability, Workload,
 };
 use std::error::Error;
 use std::num::NonZeroU16;

@@ -64,7 +64,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             both[side] = Some(trials.run(&workload, SECONDS)?.quantities);
         }
         let [Some(here), Some(there)] = &both else { continue };
-        for (ratios, measure) in ratios.iter_mut().zip([Measure::IOPS, Measure::CLIENT_CPU_PER_OP]) {
+        for (ratios, measure) in ratios.iter_mut().zip([Measure::IOPS, Measure::CLIENT_CPU_PER_OP])
+        {
             ratios.push(there[&Metric::all(measure)] / here[&Metric::all(measure)]);
         }
     }

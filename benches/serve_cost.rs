@@ -16,7 +16,7 @@ use plimsoll_live::{Header, News, Told};
 use plimsoll_load::NullShare;
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
-    Layout, Measure, Metric, Pattern, Plan, Rule, Stability, StudyId, PointResult, Workload,
+    Layout, Measure, Metric, Pattern, Plan, PointResult, Rule, Stability, StudyId, Workload,
 };
 use plimsoll_study::Progress;
 use std::error::Error;

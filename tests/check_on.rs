@@ -100,7 +100,9 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let per_op = |study: &Study, measure| {
         study.trials.iter().all(|t| t.result.quantities.contains_key(&Metric::all(measure)))
     };
-    assert!(per_op(&there, Measure::CLIENT_CPU_PER_OP) && per_op(&there, Measure::MACHINE_CPU_PER_OP));
+    assert!(
+        per_op(&there, Measure::CLIENT_CPU_PER_OP) && per_op(&there, Measure::MACHINE_CPU_PER_OP)
+    );
     assert_eq!(there.plan.on.as_ref().map(ToString::to_string), Some(sshd.url()));
     assert_eq!(here.plan.on, None);
     let facts: Vec<&str> = there.hosts.iter().map(|host| host.name.as_str()).collect();

@@ -2,7 +2,7 @@
 //! idle baseline before them and the store behind them.
 
 use plimsoll_load::{Share, SystemClock};
-use plimsoll_model::{Event, Failure, Outcome, StudyId, PointResult, PointSpec, Workload};
+use plimsoll_model::{Event, Failure, Outcome, PointResult, PointSpec, StudyId, Workload};
 use plimsoll_runner::{Drive, Runner, RunnerOptions};
 use std::sync::Arc;
 use std::time::Duration;

@@ -51,8 +51,8 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     let cells = plan.targets.len() * plan.workloads.len();
     let blocks = plan.first_blocks();
     // The pauses between trials are guessed, the trials are not.
-    let least =
-        (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3) + plan.design.baseline_seconds;
+    let least = (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3)
+        + plan.design.baseline_seconds;
     let at_least = if matches!(plan.design.rule, Rule::Stein { .. }) { "at least " } else { "" };
     format!(
         "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}; no \

@@ -235,8 +235,7 @@ impl Run {
 
     /// Whether more blocks may turn out to be needed.
     pub fn may_grow(&self) -> bool {
-        let pilot =
-            matches!(self.header.plan.design.rule, Rule::Stein { pilot, .. } if self.blocks == pilot);
+        let pilot = matches!(self.header.plan.design.rule, Rule::Stein { pilot, .. } if self.blocks == pilot);
         pilot && self.trial.as_ref().is_none_or(|t| t.block < self.blocks)
     }
 

@@ -50,8 +50,22 @@ pub struct Design {
     pub seed: u64,
 }
 
+impl Default for Design {
+    /// Six blocks, a family-wise confidence of 95%, a margin of 5%, ten minutes.
+    fn default() -> Self {
+        Design {
+            rule: Rule::Fixed { blocks: 6 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 0,
+        }
+    }
+}
+
 /// How storage is driven.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StorageOptions {
     /// No operation may take longer than this many seconds: then the trial fails.
     pub operation_timeout_seconds: f64,
@@ -69,6 +83,18 @@ pub struct StorageOptions {
     /// size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fit_size: bool,
+}
+
+impl Default for StorageOptions {
+    fn default() -> Self {
+        StorageOptions {
+            operation_timeout_seconds: 30.0,
+            server_memory: None,
+            engine: None,
+            adapt_size: false,
+            fit_size: false,
+        }
+    }
 }
 
 /// When a study stops.
@@ -91,6 +117,23 @@ pub enum Rule {
 }
 
 impl Plan {
+    /// A plan by this machine, without factors, that compares every subject with the first.
+    pub fn new(subjects: Vec<Subject>, workloads: Vec<Workload>, design: Design) -> Plan {
+        let mut plan = Plan {
+            subjects,
+            workloads,
+            factors: Vec::new(),
+            contrasts: Vec::new(),
+            design,
+            clients: Vec::new(),
+            hosts: Vec::new(),
+            storage: StorageOptions::default(),
+            command: String::new(),
+        };
+        plan.contrasts = Contrast::against_first(&plan);
+        plan
+    }
+
     /// The host that the first part of each workload is driven on.
     pub fn client(&self) -> &HostName {
         self.clients.first().unwrap_or(&HostName::Local)

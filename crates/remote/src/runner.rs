@@ -7,8 +7,8 @@ use crate::protocol::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
-    Cause, Deadline, Event, Failure, Flag, Outcome, Phase, Series, Target, TargetFacts,
-    PointResult, PointSpec, Window, Workload,
+    Cause, Deadline, Event, Failure, Flag, Outcome, Phase, PointResult, PointSpec, Series, Target,
+    TargetFacts, Window, Workload,
 };
 use plimsoll_runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
 use std::sync::Arc;

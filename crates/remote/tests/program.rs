@@ -1,7 +1,7 @@
 //! The program by itself: what it says, and that whatever ends it leaves nothing behind.
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Event, Outcome, Pattern, Phase, StudyId, Target, PointSpec, Workload};
+use plimsoll_model::{Cause, Event, Outcome, Pattern, Phase, PointSpec, StudyId, Target, Workload};
 use plimsoll_remote::protocol::{Begin, Connect, Reply, Request};
 use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::io::{BufRead, BufReader, Write};

@@ -150,47 +150,22 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{
-        Design, DirectoryTarget, Job, Layout, Length, Pattern, PatternJob, Rule, Stability,
-        StorageOptions, Target,
-    };
+    use plimsoll_model::{Design, DirectoryTarget, Job, Length, Pattern, PatternJob, Rule, Target};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
         let workload = |pattern| {
-            let job = Job::Pattern(PatternJob {
-                pattern,
-                block: Bytes(4096),
-                size: Bytes(size),
-                layout: Layout::Disjoint,
-                stability: Stability::Unstable,
-                verify: false,
-            });
+            let job = Job::Pattern(PatternJob::new(pattern, Bytes(4096), Bytes(size)));
             let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
             Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
         };
-        Plan {
-            subjects: vec![Target::Directory(DirectoryTarget { path: "x".into() }).into()],
-            workloads: vec![workload(Pattern::RandomRead), workload(Pattern::RandomWrite)],
-            factors: Vec::new(),
-            contrasts: Vec::new(),
-            design: Design {
-                rule: Rule::Stein { pilot: 6, half_width: 0.02 },
-                cap_seconds: 600.0,
-                baseline_seconds: 5.0,
-                margin: 0.05,
-                confidence: 0.95,
-                seed: 1,
-            },
-            clients: Vec::new(),
-            hosts: Vec::new(),
-            storage: StorageOptions {
-                operation_timeout_seconds: 30.0,
-                adapt_size: true,
-                ..StorageOptions::default()
-            },
-            command: String::new(),
-        }
+        let target = Target::Directory(DirectoryTarget { path: "x".into() });
+        let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::RandomWrite)];
+        let rule = Rule::Stein { pilot: 6, half_width: 0.02 };
+        let mut plan =
+            Plan::new(vec![target.into()], workloads, Design { rule, ..Design::default() });
+        plan.storage.adapt_size = true;
+        plan
     }
 
     fn size_of(workload: &Workload) -> u64 {

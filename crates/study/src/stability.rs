@@ -25,7 +25,7 @@ pub(crate) fn difference(subjects: &[SubjectFacts], workloads: &[Workload]) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Job, Layout, Length, Part, Pattern, PatternJob, units::Bytes};
+    use plimsoll_model::{Job, Length, Part, Pattern, PatternJob, units::Bytes};
     use std::num::NonZeroU16;
 
     fn facts(label: &str, commits_each_write: bool) -> SubjectFacts {
@@ -42,14 +42,8 @@ mod tests {
     }
 
     fn workload(pattern: Pattern, stability: Stability) -> Workload {
-        let job = Job::Pattern(PatternJob {
-            pattern,
-            block: Bytes(4096),
-            size: Bytes(1 << 20),
-            layout: Layout::Disjoint,
-            stability,
-            verify: false,
-        });
+        let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
+        let job = Job::Pattern(PatternJob { stability, ..job });
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     }

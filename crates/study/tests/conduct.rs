@@ -3,11 +3,11 @@
 use plimsoll_load::{LaneDead, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Layout, Nanos, Outcome, Pattern, Plan,
-    Rule, Stability, Study, StudyId, Target, Trial, Workload,
+    Cause, Design, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Job, Length, Nanos, Outcome,
+    Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, Target, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Keep, conduct};
+use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -17,37 +17,15 @@ use std::time::Duration;
 const MS: Duration = Duration::from_millis(1);
 
 fn plan(targets: usize, rule: Rule) -> Plan {
-    let workload = |pattern| Workload {
-        pattern,
-        block: Bytes(64 * KIB),
-        size: Bytes(MIB),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
+    let workload = |pattern| {
+        let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     };
-    let target = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() });
-    Plan {
-        targets: (0..targets).map(target).collect(),
-        workloads: vec![workload(Pattern::RandomRead), workload(Pattern::SequentialWrite)],
-        trial_seconds: 1.0,
-        warm_up_seconds: 0.1,
-        rule,
-        cap_seconds: 600.0,
-        baseline_seconds: 0.0,
-        margin: 0.05,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
-        seed: 3,
-        on: None,
-        server_memory: None,
-        hosts: Vec::new(),
-        engine: None,
-        adapt_size: false,
-        fit_size: false,
-        command: String::new(),
-    }
+    let subject = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() }).into();
+    let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::SequentialWrite)];
+    let design = Design { rule, baseline_seconds: 0.0, seed: 3, ..Design::default() };
+    Plan::new((0..targets).map(subject).collect(), workloads, design)
 }
 
 /// Keeps trials, and fails when told to.
@@ -90,7 +68,7 @@ fn run(
 ) -> Ran {
     let clock = Arc::new(VirtualClock::new());
     let share = |_| Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script.clone()));
-    let shares: Vec<Arc<MockShare>> = (0..plan.targets.len()).map(share).collect();
+    let shares: Vec<Arc<MockShare>> = (0..plan.subjects.len()).map(share).collect();
     let mut kept = Kept { full_after, ..Kept::default() };
     let id = StudyId("0123abcd".into());
     let options = RunnerOptions::of_plan(
@@ -107,6 +85,7 @@ fn run(
         version: "test".into(),
         plan,
         runner: Box::new(Runner::new(options, opened)),
+        settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
         clock,
@@ -134,7 +113,7 @@ fn every_cell_once_a_block_in_changing_order() {
     let mut orders = BTreeSet::new();
     for block in study.trials.chunks(4) {
         assert!(block.iter().all(|t| t.block == block[0].block));
-        let order: Vec<_> = block.iter().map(|t| t.cell.clone()).collect();
+        let order: Vec<_> = block.iter().map(|t| t.cell).collect();
         assert_eq!(order.iter().collect::<BTreeSet<_>>().len(), 4);
         orders.insert(order);
     }

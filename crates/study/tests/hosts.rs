@@ -7,11 +7,12 @@ use plimsoll_host::{Ask, Asked, Watch};
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Clock, CpuTimes, DirectoryTarget, Failure, Flag, HostFacts, HostName, Layout, Measure,
-    Metric, Nanos, Pattern, Plan, Rule, ServerHost, Stability, Study, StudyId, Target, Workload,
+    Cause, Clock, CpuTimes, Design, DirectoryTarget, Failure, Flag, HostFacts, HostName, Job,
+    Length, Measure, Metric, Nanos, Part, Pattern, PatternJob, Plan, Rule, ServerHost, Study,
+    StudyId, Target, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, InMemory, conduct};
+use plimsoll_study::{Conduct, InMemory, NoSettings, conduct};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::Arc;
@@ -114,37 +115,15 @@ impl Watch for Server {
 }
 
 fn plan(blocks: u32) -> Plan {
-    let workload = Workload {
-        pattern: Pattern::RandomRead,
-        block: Bytes(64 * KIB),
-        size: Bytes(MIB),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    };
+    let job = PatternJob::new(Pattern::RandomRead, Bytes(64 * KIB), Bytes(MIB));
+    let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
+    let workload = Workload::of(part, Length::For { seconds: 3.0, warm_up_seconds: 0.3 });
     let host: HostName = "ssh://nas".parse().unwrap();
-    Plan {
-        targets: vec![Target::Directory(DirectoryTarget { path: "0".into() })],
-        workloads: vec![workload],
-        trial_seconds: 3.0,
-        warm_up_seconds: 0.3,
-        rule: Rule::Fixed { blocks },
-        cap_seconds: 600.0,
-        baseline_seconds: 2.0,
-        margin: 0.05,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
-        seed: 3,
-        on: None,
-        server_memory: None,
-        hosts: vec![ServerHost { host, target: None, guessed: false }],
-        engine: None,
-        adapt_size: false,
-        fit_size: false,
-        command: String::new(),
-    }
+    let target = Target::Directory(DirectoryTarget { path: "0".into() });
+    let rule = Rule::Fixed { blocks };
+    let design = Design { rule, baseline_seconds: 2.0, seed: 3, ..Design::default() };
+    let plan = Plan::new(vec![target.into()], vec![workload], design);
+    Plan { hosts: vec![ServerHost { host, subject: None, guessed: false }], ..plan }
 }
 
 /// Conducts it with a server that has so many answers; returns also how often it was asked to come
@@ -198,6 +177,7 @@ fn study_beside(
         version: "test".into(),
         plan,
         runner,
+        settings: Box::new(NoSettings),
         hosts: vec![Box::new(server)],
         flags: Vec::new(),
         clock,
@@ -212,14 +192,18 @@ fn study_beside(
 fn an_operation_costs_the_server_what_it_costs() {
     let (study, _) = study(3, u64::MAX, false);
     for trial in &study.trials {
-        let cost = trial.result.quantities[&Metric::all(Measure::SERVER_CPU_PER_OP)];
+        let cost = trial.result.parts[0].quantities[&Metric::all(Measure::SERVER_CPU_PER_OP)];
         // One operation may be under way at either end.
         assert!((cost / PER_OPERATION - 1.0).abs() < 0.002, "{cost}");
-        let per_byte = trial.result.quantities[&Metric::all(Measure::SERVER_CPU_PER_BYTE)];
+        let per_byte = trial.result.parts[0].quantities[&Metric::all(Measure::SERVER_CPU_PER_BYTE)];
         assert!((per_byte * 65_536.0 / cost - 1.0).abs() < 1e-9);
         let load = &trial.loads[0];
         assert!((load.idle_baseline - IDLE).abs() < 1e-6, "{}", load.idle_baseline);
-        assert!(!trial.result.quantities.contains_key(&Metric::all(Measure::MACHINE_CPU_PER_OP)));
+        assert!(
+            !trial.result.parts[0]
+                .quantities
+                .contains_key(&Metric::all(Measure::MACHINE_CPU_PER_OP))
+        );
     }
     let found = &plimsoll_explain::findings(&study).hosts[0];
     let work = &found.work[0];
@@ -251,7 +235,7 @@ fn each_trial_has_its_part_of_the_mounts_account() {
         let read = mount.operations["READ"];
         let (count, wire) = (read.count as f64, read.wire.unwrap());
         // One operation takes 1 ms of 3 s; one may be under way at either end.
-        let (operations, _) = trial.result.series.totals();
+        let operations = trial.result.moved().operations;
         assert!((count / operations as f64 - 1.0).abs() < 0.002, "{count} of {operations}");
         assert!((wire.round_trip_seconds / count - 0.002).abs() < 1e-6);
     }

@@ -6,13 +6,13 @@
 use plimsoll_load::{MockShare, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    DirectoryTarget, Ended, Layout, Nanos, Pattern, Plan, Rule, Stability, StudyId, Target,
-    Workload,
+    Design, DirectoryTarget, Ended, Job, Length, Nanos, Part, Pattern, PatternJob, Plan, Rule,
+    StudyId, Target, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_stats::order::{generator, sub_seed};
 use plimsoll_stats::synthetic::{ar1, standard_normal};
-use plimsoll_study::{Conduct, InMemory, conduct};
+use plimsoll_study::{Conduct, InMemory, NoSettings, conduct};
 use rand_pcg::Pcg64;
 use std::num::NonZeroU16;
 use std::sync::atomic::AtomicBool;
@@ -89,6 +89,7 @@ fn one_study(seed: u64, ratio: f64, disturbance: Disturbance) -> Outcome {
         version: "simulated".into(),
         plan,
         runner: Box::new(Runner::new(options, shares.collect())),
+        settings: Box::new(NoSettings),
         hosts: Vec::new(),
         flags: Vec::new(),
         clock: clock.clone(),
@@ -123,37 +124,20 @@ fn within_burst(trial: &mut (Nanos, Nanos), at: Nanos) -> bool {
 }
 
 fn plan(seed: u64) -> Plan {
-    let workload = |pattern| Workload {
-        pattern,
-        block: Bytes(64 * KIB),
-        size: Bytes(MIB),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
+    let workload = |pattern| {
+        let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: TRIAL_SECONDS, warm_up_seconds: 0.1 })
     };
-    let target = |name: &str| Target::Directory(DirectoryTarget { path: name.into() });
-    Plan {
-        targets: vec![target("a"), target("b")],
-        workloads: PATTERNS.map(workload).to_vec(),
-        trial_seconds: TRIAL_SECONDS,
-        warm_up_seconds: 0.1,
+    let target = |name: &str| Target::Directory(DirectoryTarget { path: name.into() }).into();
+    let design = Design {
         rule: Rule::Stein { pilot: 6, half_width: (1.0 + MARGIN).ln() / 2.0 },
-        cap_seconds: 600.0,
         baseline_seconds: 0.0,
         margin: MARGIN,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
         seed,
-        on: None,
-        server_memory: None,
-        hosts: Vec::new(),
-        engine: None,
-        adapt_size: false,
-        fit_size: false,
-        command: String::new(),
-    }
+        ..Design::default()
+    };
+    Plan::new(vec![target("a"), target("b")], PATTERNS.map(workload).to_vec(), design)
 }
 
 struct Tally {

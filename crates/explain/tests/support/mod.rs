@@ -9,14 +9,7 @@ use std::num::NonZeroU16;
 pub const WORKERS: u16 = 4;
 
 pub fn workload(pattern: Pattern) -> Workload {
-    let job = Job::Pattern(PatternJob {
-        pattern,
-        block: pattern.default_block(),
-        size: Bytes(GIB),
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    });
+    let job = Job::Pattern(PatternJob::new(pattern, pattern.default_block(), Bytes(GIB)));
     let part = Part::closed(job, NonZeroU16::new(WORKERS).unwrap(), NonZeroU16::MIN);
     Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
 }
@@ -57,26 +50,11 @@ pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
 }
 
 fn plan(targets: Vec<Target>, patterns: &[Pattern], command: String) -> Plan {
-    let mut plan = Plan {
-        subjects: targets.into_iter().map(Subject::from).collect(),
-        workloads: patterns.iter().copied().map(workload).collect(),
-        factors: Vec::new(),
-        contrasts: Vec::new(),
-        design: Design {
-            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
-            cap_seconds: 600.0,
-            baseline_seconds: 5.0,
-            margin: 0.05,
-            confidence: 0.95,
-            seed: 42,
-        },
-        clients: Vec::new(),
-        hosts: Vec::new(),
-        storage: StorageOptions { operation_timeout_seconds: 30.0, ..StorageOptions::default() },
-        command,
-    };
-    plan.contrasts = Contrast::against_first(&plan);
-    plan
+    let rule = Rule::Stein { pilot: 6, half_width: 0.05 };
+    let subjects = targets.into_iter().map(Subject::from).collect();
+    let workloads = patterns.iter().copied().map(workload).collect();
+    let plan = Plan::new(subjects, workloads, Design { rule, seed: 42, ..Design::default() });
+    Plan { command, ..plan }
 }
 
 fn facts(target: &Target) -> TargetFacts {

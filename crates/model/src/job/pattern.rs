@@ -128,6 +128,13 @@ pub struct PatternJob {
 }
 
 impl PatternJob {
+    /// A pattern over a file of this size: each worker has its own range, writes are stable at the
+    /// final flush, content is not checked.
+    pub fn new(pattern: Pattern, block: Bytes, size: Bytes) -> PatternJob {
+        let (layout, stability) = (Layout::default(), Stability::default());
+        PatternJob { pattern, block, size, layout, stability, verify: false }
+    }
+
     /// The size of the file where it may not be larger than `largest`: whole blocks for each worker,
     /// one at least; `None` where that is too much.
     fn whole(&self, workers: u16, largest: u64) -> Option<u64> {

@@ -1,7 +1,7 @@
 //! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use plimsoll_model::{Event, Failure, Flag, TargetFacts, PointResult};
+use plimsoll_model::{Event, Failure, Flag, PointResult, TargetFacts};
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.

@@ -2,7 +2,7 @@
 
 use super::{Secret, TooLong, encode};
 use plimsoll_load::{Names, OpenOptions, TimeLimits};
-use plimsoll_model::{Deadline, Engine, Failure, StudyId, Target, PointSpec, Workload};
+use plimsoll_model::{Deadline, Engine, Failure, PointSpec, StudyId, Target, Workload};
 use plimsoll_runner::RunnerOptions;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
