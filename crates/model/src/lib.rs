@@ -48,10 +48,7 @@ pub use host_load::{
 };
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
-pub use job::{
-    CopyJob, Footprint, Job, JobFacts, Layout, Pattern, PatternJob, ScanJob, Stability, StreamJob,
-    SubjectKind, Transfer,
-};
+pub use job::*;
 pub use metric::{Aggregation, Direction, Measure, MeasureInfo, Metric};
 pub use mount::{MountAccount, MountOperation, MountWire};
 pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};

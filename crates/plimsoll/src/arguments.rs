@@ -1,8 +1,9 @@
 //! The arguments of the commands, and what several of them share.
 
+use crate::jobs::JobArguments;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::{Bytes, parse_duration};
-use plimsoll_model::{Engine, Pattern, ServerHost, Stability, Target};
+use plimsoll_model::{Engine, ServerHost, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -24,7 +25,11 @@ without asking. May be given several times. Nothing is installed there";
 const ON_HELP: &str = "The host that the work is done from, instead of this machine: \
 ssh://[user@]host[:port], by the system's own ssh. Directories are its own, servers are reached \
 from there. A program is deployed there for the time of the run (x86_64); results, passwords and \
-the store stay here";
+the store stay here. May be given several times: then all of them do it at the same time";
+
+const SET_HELP: &str = "A setting that is varied and put back: sysctl:KEY or export-sync:PATH, on \
+this machine or a host; 'as-found' is a value too. May be given several times: then every combination \
+is measured";
 
 const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
 user's data directory]";
@@ -55,49 +60,27 @@ pub struct CheckArguments {
 #[command(next_help_heading = "Hosts")]
 pub struct HostArguments {
     #[arg(long, value_name = "HOST", help = ON_HELP)]
-    pub on: Option<String>,
+    pub on: Vec<String>,
     #[arg(long = "host", value_name = "[N=]HOST", help = HOST_HELP)]
     pub hosts: Vec<String>,
+    #[arg(long = "set", value_name = "[HOST/]NAME=A,B", help = SET_HELP)]
+    pub set: Vec<String>,
 }
 
 #[derive(Args)]
 #[command(next_help_heading = "What is done")]
 pub struct WorkloadArguments {
-    /// Only these patterns: sequential-read, sequential-write, random-read, random-write,
-    /// random-mixed
-    #[arg(long = "pattern", value_name = "NAME", value_delimiter = ',')]
-    pub patterns: Vec<Pattern>,
-    /// Bytes per operation [default: 1MiB sequential, 4KiB random]
-    #[arg(long, value_name = "SIZE")]
-    pub block: Option<Bytes>,
-    /// Size of each of the two test files [default: 1GiB, or twice --server-memory]
-    #[arg(long, value_name = "SIZE")]
-    pub size: Option<Bytes>,
-    /// Read this file of each target where it is, and write nothing: for shares that are read-only;
-    /// all of it, or --size of it
-    #[arg(long, value_name = "NAME", conflicts_with = "server_memory")]
-    pub file: Option<String>,
-    /// Memory of the server: the files get twice that size where they can be laid out in a minute
-    #[arg(long, value_name = "SIZE")]
-    pub server_memory: Option<Bytes>,
+    #[command(flatten)]
+    pub jobs: JobArguments,
     /// Workers; each has a connection of its own
     #[arg(long, value_name = "N", default_value = "4")]
     pub workers: NonZeroU16,
     /// Operations in flight per worker
     #[arg(long, value_name = "N", default_value = "1")]
     pub depth: NonZeroU16,
-    /// When written data must be safe: at the final flush, or at each write
-    #[arg(long, value_enum, default_value_t = StabilityChoice::Unstable)]
-    pub stability: StabilityChoice,
-    /// Check the content of everything read, and read back everything written
-    #[arg(long)]
-    pub verify: bool,
     /// How directories are driven [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
-    /// A published layout instead of the default one
-    #[arg(long, value_enum)]
-    pub design: Option<Design>,
 }
 
 #[derive(Args)]
@@ -214,7 +197,7 @@ pub struct ImportArguments {
     pub labels: Vec<String>,
     /// The pattern, where fio does not say it (terse output, JSON before 2.14)
     #[arg(long, value_name = "NAME")]
-    pub pattern: Option<Pattern>,
+    pub pattern: Option<String>,
     /// How many jobs a line of terse output stands for
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroU16>,
@@ -300,23 +283,6 @@ pub struct DemoArguments {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub enum StabilityChoice {
-    /// At the final flush, whose time counts
-    Unstable,
-    /// When each write completes
-    Filesync,
-}
-
-impl From<StabilityChoice> for Stability {
-    fn from(choice: StabilityChoice) -> Self {
-        match choice {
-            StabilityChoice::Unstable => Stability::Unstable,
-            StabilityChoice::Filesync => Stability::FileSync,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 pub enum EngineChoice {
     /// One io_uring per worker
     IoUring,
@@ -331,12 +297,6 @@ impl From<EngineChoice> for Engine {
             EngineChoice::Psync => Engine::Psync,
         }
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Design {
-    /// Four workers of depth 1, all on the same 1 GiB (jonfk, 2024)
-    Jonfk2024,
 }
 
 fn percent(text: &str) -> Result<f64, String> {
@@ -365,7 +325,7 @@ pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
         },
         None => (None, text),
     };
-    Ok(ServerHost { host: host.parse()?, target, guessed: false })
+    Ok(ServerHost { host: host.parse()?, subject: target, guessed: false })
 }
 
 /// Parses targets with their own words of failure.

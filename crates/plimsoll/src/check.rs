@@ -8,10 +8,11 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId,
+    Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId, Subject,
+    SubjectRunner, Target,
 };
 use plimsoll_remote::{Program, RemoteRunner};
-use plimsoll_runner::{Drive, Runner, RunnerOptions};
+use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -21,7 +22,7 @@ pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
-    let more = More { file: check.what.file.clone(), quick: check.how.quick };
+    let more = More { file: check.what.jobs.pattern.file.clone(), quick: check.how.quick };
     let study = measure(plan, &check.access, &check.output, store, more)?;
     Ok(exit_code(&study.0, study.1))
 }
@@ -53,7 +54,7 @@ pub fn measure(
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
     let ready = set_up(&plan, &id, access, &signals, more.file)
         .map_err(|failure| signals.explain(failure))?;
-    let SetUp { clock, runner, watching } = ready;
+    let SetUp { clock, runner, watching, settings } = ready;
     let hosts::Watching { hosts, flags } = watching;
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
@@ -63,6 +64,7 @@ pub fn measure(
         started_unix_seconds,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         runner,
+        settings,
         hosts,
         flags,
         clock,
@@ -87,7 +89,7 @@ pub fn measure(
 /// What a study is conducted with, ready.
 struct SetUp {
     clock: Arc<dyn Clock>,
-    runner: Box<dyn Drive>,
+    runner: Box<dyn SubjectRunner>,
     watching: hosts::Watching,
 }
 
@@ -115,7 +117,7 @@ fn set_up(
     let (engine, names) = (plan.storage.engine, Names::default());
     let options = OpenOptions { engine, limits, passwords, names, file, deadline };
     let deadline = options.deadline.clone();
-    let on = match plan.on.clone() {
+    let on = match plan.clients.first().cloned() {
         None => None,
         Some(host) => {
             Some(Signals::leave_when_over(&deadline, "reach the host", host.clone(), move || {
@@ -139,13 +141,13 @@ fn driver(
     options: OpenOptions,
     told: RunnerOptions,
     on: Option<Arc<dyn Reach>>,
-) -> Result<Box<dyn Drive>, Failure> {
+) -> Result<Box<dyn SubjectRunner>, Failure> {
     let Some(on) = on else {
-        let shares = plan.targets.iter().map(|target| plimsoll_load::open(target, &options));
+        let shares = targets(plan).map(|target| plimsoll_load::open(target, &options));
         return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
     };
     let (deadline, host, targets) =
-        (told.deadline.clone(), on.name().to_owned(), plan.targets.clone());
+        (told.deadline.clone(), on.name().to_owned(), targets(plan).cloned().collect::<Vec<_>>());
     let far = Signals::leave_when_over(&deadline, "start the runner", host, move || {
         let mut far = RemoteRunner::start(on, &Program::find()?, &told)?;
         targets.iter().try_for_each(|target| far.connect(target, &options))?;
@@ -154,10 +156,14 @@ fn driver(
     Ok(Box::new(far))
 }
 
+fn targets(plan: &Plan) -> impl Iterator<Item = &Target> {
+    plan.subjects.iter().filter_map(Subject::target)
+}
+
 /// Flags that only the whole study can tell.
 fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
     let mut flags = Vec::new();
-    let targets = &study.plan.targets;
+    let targets: Vec<&Target> = targets(&study.plan).collect();
     let twice = targets.iter().enumerate().find(|(i, t)| targets[..*i].contains(t));
     if let Some((_, target)) = twice {
         flags.push(Flag::SameTarget { target: target.to_string() });

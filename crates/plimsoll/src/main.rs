@@ -1,16 +1,18 @@
 //! The command line and glue: arguments become values, values become calls, outcomes become exit
-//! codes. Everything that thinks lives in the other rooms.
+//! codes. Everything that thinks lives in the other crates.
 #![forbid(unsafe_code)]
 
 mod arguments;
 mod check;
 mod clean;
 mod command_line;
+mod copy;
 mod credentials;
 mod demo;
 mod device;
 mod hosts;
 mod import;
+mod jobs;
 mod lab;
 mod manual;
 mod output;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
+        Command::Copy(copy) => copy::run(&copy, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),

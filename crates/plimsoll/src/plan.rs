@@ -1,18 +1,19 @@
 //! Arguments become a plan: every default is decided here.
 
-use crate::arguments::{self, Design, HostArguments, RuleArguments, WorkloadArguments};
-use plimsoll_model::units::{Bytes, GIB};
+use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
+use crate::jobs;
 use plimsoll_model::{
-    Cause, Failure, HostName, Layout, Pattern, Plan, Rule, ServerHost, Target, Workload,
+    Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Part, Plan, Rule,
+    ServerHost, StorageOptions, Target, Workload, factor,
 };
 use plimsoll_stats::stein::Stein;
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 /// Blocks of the pilot of the stop rule.
 const PILOT: u32 = Stein::PILOT as u32;
 /// Family-wise confidence of intervals and verdicts.
 const CONFIDENCE: f64 = 0.95;
-const DEFAULT_SIZE: Bytes = Bytes(GIB);
 const DEFAULT_CAP_SECONDS: f64 = 600.0;
 const DEFAULT_TRIAL_SECONDS: f64 = 5.0;
 const BASELINE_SECONDS: f64 = 5.0;
@@ -31,46 +32,94 @@ pub fn check(
     what: &WorkloadArguments,
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
-    let on = hosts.on.as_deref().map(str::parse::<HostName>).transpose()?;
-    let hosts = servers(&hosts.hosts, &targets)?;
-    let size = match (what.size, what.server_memory) {
-        (Some(size), _) => size,
-        // As much as there is: it is known when the file is open.
-        (None, _) if what.file.is_some() => Bytes(i64::MAX as u64),
-        (None, Some(memory)) => Bytes(memory.0.saturating_mul(2)),
-        (None, None) => DEFAULT_SIZE,
+    let jobs = jobs::jobs(&what.jobs, what.workers)?;
+    let design = design(how);
+    let factors = factors(&hosts.set)?;
+    let cells = targets.len() * jobs.len() * factor::settings(&factors);
+    let length = length(how, &design, cells)?;
+    let plan = plan(Storage {
+        targets,
+        hosts,
+        jobs,
+        length,
+        workers: what.workers,
+        depth: what.depth,
+        engine: what.engine.map(Into::into),
+        timeout: how.timeout,
+        design,
+        factors,
+    })?;
+    let pattern = &what.jobs.pattern;
+    let (adapt_size, fit_size) = pattern.may_lower();
+    let server_memory = pattern.server_memory;
+    Ok(Plan {
+        storage: StorageOptions { server_memory, adapt_size, fit_size, ..plan.storage },
+        ..plan
+    })
+}
+
+/// What a plan for storage is made of.
+pub struct Storage<'a> {
+    pub targets: Vec<Target>,
+    pub hosts: &'a HostArguments,
+    pub jobs: Vec<Job>,
+    pub length: Length,
+    pub workers: NonZeroU16,
+    pub depth: NonZeroU16,
+    pub engine: Option<Engine>,
+    pub timeout: Duration,
+    pub design: Design,
+    pub factors: Vec<Factor>,
+}
+
+/// A plan in which every client does each of the jobs by itself.
+pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
+    let clients = clients(&storage.hosts.on)?;
+    let workload = |job: &Job| {
+        let part = Part::closed(job.clone(), storage.workers, storage.depth);
+        let numbers = 0..clients.len().max(1) as u16;
+        let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
+        Workload { parts, steps: None, length: storage.length }
     };
-    let mut patterns = what.patterns.clone();
-    patterns.sort();
-    patterns.dedup();
-    if patterns.is_empty() {
-        patterns = Pattern::ALL.to_vec();
-        patterns.retain(|pattern| what.file.is_none() || !pattern.writes());
-    }
-    if let Some(file) = &what.file {
-        only_reads(file, &patterns, what.verify)?;
-    }
-    let layout = match what.design {
-        Some(Design::Jonfk2024) => Layout::Shared,
-        None => Layout::Disjoint,
+    let mut plan = Plan {
+        hosts: servers(&storage.hosts.hosts, &storage.targets)?,
+        workloads: storage.jobs.iter().map(workload).collect(),
+        subjects: storage.targets.into_iter().map(Into::into).collect(),
+        factors: storage.factors,
+        contrasts: Vec::new(),
+        design: storage.design,
+        storage: StorageOptions {
+            operation_timeout_seconds: storage.timeout.as_secs_f64(),
+            engine: storage.engine,
+            ..StorageOptions::default()
+        },
+        command: String::new(),
+        clients,
     };
-    let workloads = patterns
-        .into_iter()
-        .map(|pattern| {
-            let block = what.block.unwrap_or(pattern.default_block());
-            let workload = Workload {
-                pattern,
-                block,
-                size: whole_ranges(size, block, what.workers, layout)?,
-                workers: what.workers,
-                depth: what.depth,
-                layout,
-                stability: what.stability.into(),
-                verify: what.verify,
-            };
-            Ok(workload)
-        })
-        .collect::<Result<Vec<_>, Failure>>()?;
+    plan.contrasts = Contrast::against_first(&plan);
+    Ok(plan)
+}
+
+/// The hosts that the work is done from; this machine alone is what does it anyway.
+fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
+    let mut clients: Vec<HostName> = Vec::new();
+    for host in given {
+        let host: HostName = host.parse()?;
+        if clients.contains(&host) {
+            let happened = "it is named twice: a host is one client";
+            let next = "Name each host once; --workers makes more connections.";
+            return Err(Failure::new(Cause::Usage, "plan the clients", host, happened, next));
+        }
+        clients.push(host);
+    }
+    if clients == [HostName::Local] {
+        clients.clear();
+    }
+    Ok(clients)
+}
+
+/// Blocks, order and intervals.
+pub fn design(how: &RuleArguments) -> Design {
     let cap_seconds = match (how.quick, how.max_time) {
         (true, _) => QUICK_CAP_SECONDS,
         (false, Some(cap)) => cap.as_secs_f64(),
@@ -84,13 +133,30 @@ pub fn check(
             half_width: Stein::half_width_for(how.margin).unwrap_or(how.margin / 2.0),
         },
     };
-    let first_blocks = match rule {
+    let baseline_seconds = match (how.baseline, how.quick) {
+        (Some(time), _) => time.as_secs_f64(),
+        (None, true) => QUICK_BASELINE_SECONDS,
+        (None, false) => BASELINE_SECONDS,
+    };
+    Design {
+        rule,
+        cap_seconds,
+        baseline_seconds,
+        margin: how.margin,
+        confidence: CONFIDENCE,
+        seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+    }
+}
+
+/// Length of a trial of a given time, so that the first blocks of so many cells fit into the cap.
+fn length(how: &RuleArguments, design: &Design, cells: usize) -> Result<Length, Failure> {
+    let first_blocks = match design.rule {
         Rule::Stein { pilot, .. } => pilot,
         Rule::Fixed { blocks } => blocks,
     };
-    let first_trials = (targets.len() * workloads.len()) as f64 * f64::from(first_blocks);
-    let fitting = (cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
-    let trial_seconds = match how.time {
+    let first_trials = cells as f64 * f64::from(first_blocks);
+    let fitting = (design.cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
+    let seconds = match how.time {
         Some(time) if time.as_secs_f64() < 0.1 => {
             return Err(Failure::new(
                 Cause::Usage,
@@ -103,58 +169,7 @@ pub fn check(
         Some(time) => time.as_secs_f64(),
         None => DEFAULT_TRIAL_SECONDS.min(fitting),
     };
-    let baseline_seconds = match (how.baseline, how.quick) {
-        (Some(time), _) => time.as_secs_f64(),
-        (None, true) => QUICK_BASELINE_SECONDS,
-        (None, false) => BASELINE_SECONDS,
-    };
-    Ok(Plan {
-        targets,
-        // This machine is what drives them anyway.
-        on: on.filter(|host| *host != HostName::Local),
-        hosts,
-        workloads,
-        trial_seconds,
-        warm_up_seconds: (trial_seconds * 0.1).min(1.0),
-        rule,
-        cap_seconds,
-        baseline_seconds,
-        margin: how.margin,
-        confidence: CONFIDENCE,
-        operation_timeout_seconds: how.timeout.as_secs_f64(),
-        seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
-        server_memory: what.server_memory,
-        engine: what.engine.map(Into::into),
-        adapt_size: what.size.is_none() && what.design.is_none() && what.file.is_none(),
-        fit_size: what.size.is_none(),
-        command: String::new(),
-    })
-}
-
-/// A file that is read in place is not written, and what it holds is its owner's.
-fn only_reads(file: &str, patterns: &[Pattern], verify: bool) -> Result<(), Failure> {
-    let bad = |happened: String, next: &str| {
-        Err(Failure::new(
-            Cause::Usage,
-            "read a file in place",
-            format!("--file {file}"),
-            happened,
-            next,
-        ))
-    };
-    if let Some(pattern) = patterns.iter().find(|pattern| pattern.writes()) {
-        return bad(
-            format!("{pattern} would write, and such a file is only read"),
-            "Give --pattern sequential-read,random-read, or leave --file out.",
-        );
-    }
-    if verify {
-        return bad(
-            "what it holds is not known, so --verify has nothing to check it by".into(),
-            "Leave --verify out, or --file.",
-        );
-    }
-    Ok(())
+    Ok(Length::For { seconds, warm_up_seconds: (seconds * 0.1).min(1.0) })
 }
 
 /// What stands for the hosts that the targets name themselves.
@@ -165,7 +180,7 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
     let mut hosts: Vec<ServerHost> = Vec::new();
     for text in given.iter().filter(|text| *text != AUTO) {
         let server = arguments::server_host(text)?;
-        if let Some(target) = server.target.filter(|target| *target >= targets.len()) {
+        if let Some(target) = server.subject.filter(|target| *target >= targets.len()) {
             return Err(Failure::new(
                 Cause::Usage,
                 "find the target of a host",
@@ -175,10 +190,10 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
             ));
         }
         let known = |h: &ServerHost| {
-            h.host == server.host && (h.target.is_none() || h.target == server.target)
+            h.host == server.host && (h.subject.is_none() || h.subject == server.subject)
         };
         if !hosts.iter().any(known) {
-            hosts.retain(|h| h.host != server.host || server.target.is_some());
+            hosts.retain(|h| h.host != server.host || server.subject.is_some());
             hosts.push(server);
         }
     }
@@ -187,7 +202,7 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
             let named = hosts.iter().any(|host| host.serves(target));
             if let (false, Some(server)) = (named, server_of(of)) {
                 let host = HostName::by_ssh(server)?;
-                hosts.push(ServerHost { host, target: Some(target), guessed: true });
+                hosts.push(ServerHost { host, subject: Some(target), guessed: true });
             }
         }
     }
@@ -201,31 +216,6 @@ fn server_of(target: &Target) -> Option<&str> {
         Target::Nfs(nfs) => Some(&nfs.host),
         Target::Smb(smb) => Some(&smb.host),
     }
-}
-
-/// Rounds the size down so that every worker's range is a whole number of blocks.
-fn whole_ranges(
-    size: Bytes,
-    block: Bytes,
-    workers: NonZeroU16,
-    layout: Layout,
-) -> Result<Bytes, Failure> {
-    let bad = |on: String, happened: String, next: &str| {
-        Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
-    };
-    if !(512..=64 << 20).contains(&block.0) || !block.0.is_multiple_of(512) {
-        let happened = "a block is a multiple of 512 bytes, at most 64 MiB".to_owned();
-        return bad(format!("--block {block}"), happened, "Try 4KiB, 32KiB or 1MiB.");
-    }
-    let ranges = if layout == Layout::Disjoint { u64::from(workers.get()) } else { 1 };
-    let unit = block.0 * ranges;
-    let whole = size.0 / unit * unit;
-    if whole == 0 {
-        let happened =
-            format!("{workers} workers with blocks of {block} need at least {}", Bytes(unit));
-        return bad(format!("--size {size}"), happened, "Give a larger --size.");
-    }
-    Ok(Bytes(whole))
 }
 
 /// The command as typed, with the seed that was drawn, so that it repeats the study.
@@ -259,16 +249,6 @@ fn shell_quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_range_is_whole() {
-        let workers = NonZeroU16::new(3).unwrap();
-        let size = whole_ranges(Bytes(1 << 30), Bytes(1 << 20), workers, Layout::Disjoint).unwrap();
-        assert_eq!(size.0 % (3 << 20), 0);
-        assert!(whole_ranges(Bytes(1 << 20), Bytes(1 << 20), workers, Layout::Disjoint).is_err());
-        assert!(whole_ranges(Bytes(1 << 20), Bytes(1 << 20), workers, Layout::Shared).is_ok());
-        assert!(whole_ranges(Bytes(1 << 20), Bytes(1000), workers, Layout::Shared).is_err());
-    }
 
     #[test]
     fn words_are_quoted_for_a_shell() {

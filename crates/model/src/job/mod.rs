@@ -17,10 +17,42 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-/// One job with all its settings.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", tag = "job")]
-pub enum Job {
+/// The jobs there are: a variant each, named in plans by its name in lower case.
+macro_rules! jobs {
+    ($($(#[$doc:meta])* $name:ident($job:ty)),* $(,)?) => {
+        /// One job with all its settings.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case", tag = "job")]
+        pub enum Job {
+            $($(#[$doc])* $name($job),)*
+        }
+
+        $(impl From<$job> for Job {
+            fn from(job: $job) -> Job {
+                Job::$name(job)
+            }
+        })*
+
+        impl Deref for Job {
+            type Target = dyn JobFacts;
+            fn deref(&self) -> &(dyn JobFacts + 'static) {
+                match self {
+                    $(Job::$name(job) => job,)*
+                }
+            }
+        }
+
+        impl DerefMut for Job {
+            fn deref_mut(&mut self) -> &mut (dyn JobFacts + 'static) {
+                match self {
+                    $(Job::$name(job) => job,)*
+                }
+            }
+        }
+    };
+}
+
+jobs! {
     /// Reads and writes of equal blocks in one file.
     Pattern(PatternJob),
     /// A walk over a tree of names.
@@ -29,29 +61,6 @@ pub enum Job {
     Copy(CopyJob),
     /// Bytes through a path as fast as they go, or at a rate.
     Stream(StreamJob),
-}
-
-impl Deref for Job {
-    type Target = dyn JobFacts;
-    fn deref(&self) -> &(dyn JobFacts + 'static) {
-        match self {
-            Job::Pattern(job) => job,
-            Job::Scan(job) => job,
-            Job::Copy(job) => job,
-            Job::Stream(job) => job,
-        }
-    }
-}
-
-impl DerefMut for Job {
-    fn deref_mut(&mut self) -> &mut (dyn JobFacts + 'static) {
-        match self {
-            Job::Pattern(job) => job,
-            Job::Scan(job) => job,
-            Job::Copy(job) => job,
-            Job::Stream(job) => job,
-        }
-    }
 }
 
 /// The measures of jobs that have some of their own.
