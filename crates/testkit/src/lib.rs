@@ -15,6 +15,7 @@
 pub mod clients;
 mod error;
 mod program;
+pub mod path;
 pub mod require;
 pub mod servers;
 pub mod stage;

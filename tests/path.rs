@@ -1,0 +1,145 @@
+//! A study of network paths, from its plan to its page, on scripted paths and a scripted clock: the
+//! types hold what is no storage.
+
+use plimsoll_load::VirtualClock;
+use plimsoll_model::*;
+use plimsoll_record::Store;
+use plimsoll_report::Style;
+use plimsoll_stats::verdict::{Side, Verdict};
+use plimsoll_study::{Conduct, NoSettings, conduct};
+use plimsoll_testkit::path::{PathRunner, ScriptedPath};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+
+const PLAIN: f64 = 117e6;
+const FILTERED: f64 = 84e6;
+/// How far the loss-free rate is found.
+const RESOLUTION: f64 = 1e6;
+
+fn workload(job: StreamJob, steps: Option<Steps>) -> Workload {
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 2.0, warm_up_seconds: 0.0 };
+    Workload { steps, ..Workload::of(part, length) }
+}
+
+fn plan() -> Plan {
+    let endpoint = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    let path = |to: &str| Subject::Path {
+        from: endpoint("ssh://lan"),
+        to: endpoint(to),
+        via: Some("ssh://router".parse().unwrap()),
+    };
+    let stream = StreamJob { connections: 1, rate: None };
+    let search = Steps::Search {
+        over: Parameter::Rate,
+        from: 1e6,
+        to: 125e6,
+        resolution: RESOLUTION,
+        accept: Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.0 },
+    };
+    let sweep = Steps::Sweep { over: Parameter::Rate, values: vec![50e6, 100e6, 120e6] };
+    let workloads = vec![
+        workload(stream.clone(), None),
+        workload(StreamJob { rate: Some(1e6), ..stream.clone() }, Some(search)),
+        workload(StreamJob { rate: Some(1e6), ..stream }, Some(sweep)),
+    ];
+    let rule = Rule::Fixed { blocks: 4 };
+    let design = Design { rule, baseline_seconds: 0.0, seed: 7, ..Design::default() };
+    Plan::new(vec![path("ssh://wan"), path("ssh://filtered")], workloads, design)
+}
+
+fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
+    let clock = Arc::new(VirtualClock::new());
+    // A percent up and down, the same for both: blocks pair it away.
+    let wobble = |trial: u32| 1.0 + 0.01 * f64::from(trial / 6 % 2);
+    let path = |given: &str, carried: f64| ScriptedPath {
+        given: given.to_owned(),
+        capacity: Box::new(move |trial| carried * wobble(trial)),
+    };
+    let paths = vec![path("lan to wan", PLAIN), path("lan to filtered", FILTERED)];
+    conduct(Conduct {
+        id: StudyId("0a7b0a7b".into()),
+        started_unix_seconds: 1_760_000_000,
+        version: "test".into(),
+        plan,
+        runner: Box::new(PathRunner::new(clock.clone(), paths)),
+        settings: Box::new(NoSettings),
+        hosts: Vec::new(),
+        flags: Vec::new(),
+        clock,
+        stop: Arc::default(),
+        keep,
+        observer: &mut |_| {},
+    })
+}
+
+#[test]
+fn a_path_is_measured_kept_judged_and_shown() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
+    let study = measured(plan(), &mut store).unwrap();
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 4 * 2 * 3));
+
+    // Kept, and read again; exported, and imported again.
+    let kept = store.load("latest").unwrap();
+    assert_eq!(kept, study);
+    let exported = plimsoll_record::to_json(&study).unwrap();
+    assert_eq!(plimsoll_record::from_json(&exported).unwrap(), study);
+
+    // A search is one trial, and its figure the largest rate without loss; bisection got there.
+    for trial in study.trials.iter().filter(|trial| trial.cell.workload == 1) {
+        let carried = [PLAIN, FILTERED][usize::from(trial.cell.subject)];
+        let found = trial.result.value(0, Metric::all(Measure::STEP)).unwrap();
+        let capacity = carried * (1.0 + 0.01 * f64::from(trial.number / 6 % 2));
+        assert!(found <= capacity && found > capacity - RESOLUTION, "{found} of {capacity}");
+        assert!(trial.points.iter().all(|p| p.accepted == Some(p.at <= capacity)));
+        assert!((5..20).contains(&trial.points.len()), "{} points", trial.points.len());
+    }
+    // A sweep has every value once, its order drawn for each trial.
+    let orders: std::collections::BTreeSet<String> = study
+        .trials
+        .iter()
+        .filter(|trial| trial.cell.workload == 2)
+        .map(|trial| {
+            let mut at: Vec<f64> = trial.points.iter().map(|point| point.at).collect();
+            let order = format!("{at:?}");
+            at.sort_by(f64::total_cmp);
+            assert_eq!(at, [50e6, 100e6, 120e6]);
+            order
+        })
+        .collect();
+    assert!(orders.len() > 1, "{orders:?}");
+
+    // Judged: the filter costs 28%, by an interval.
+    let findings = plimsoll_explain::findings(&study);
+    let claim = findings.workloads[0].pairs[0].claim.unwrap();
+    assert!((claim.ratio.estimate - FILTERED / PLAIN).abs() < 0.01, "{claim:?}");
+    assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::A));
+    let points = &findings.workloads[2].cells[0].points;
+    let loss = |n: usize| points[n].1[&Metric::all(StreamJob::LOSS)].arithmetic_mean;
+    assert_eq!((points.len(), loss(0), loss(1)), (3, 0.0, 0.0));
+    assert!(loss(2) > 0.01, "{}", loss(2));
+
+    // Shown.
+    let text = plimsoll_report::study(&study, &Style::plain());
+    for word in ["lan to wan", "lan to filtered", "117 MB/s", "1 connection"] {
+        assert!(text.contains(word), "'{word}' is not in\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_to_a_path_is_refused_before_anything_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut store = Store::open(directory.path().join("studies.db")).unwrap();
+    let mut wrong = plan();
+    wrong.workloads[0].parts[0].job = ScanJob::default().into();
+    let failure = measured(wrong, &mut store).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.happened.contains("scan is done to storage, and none is named"), "{failure}");
+
+    let mut idle = plan();
+    idle.contrasts[0].against = idle.contrasts[0].of;
+    let failure = measured(idle, &mut store).unwrap_err();
+    assert!(failure.happened.contains("compares nothing"), "{failure}");
+    assert!(store.list().unwrap().is_empty(), "nothing was begun");
+}
