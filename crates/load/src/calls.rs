@@ -75,7 +75,7 @@ struct Active {
 impl Active {
     fn finish(self, tag: Tag) -> Done {
         let Active { issued, sent, done, bytes, error, .. } = self;
-        Done { tag, issued, sent, done, bytes, result: error.map_or(Ok(()), Err) }
+        Done { tag, issued, sent, done, bytes, result: error.map_or(Ok(None), Err) }
     }
 }
 
@@ -127,7 +127,7 @@ impl Calls {
         *slot = Some(active);
         let (offset, length) = match op {
             Op::Read(span) | Op::Write(span, _) => (span.offset, span.length),
-            Op::Flush(_) => (0, 0),
+            _ => (0, 0),
         };
         self.waiting.push_back(Call { op: tag.0, offset, length });
         Ok(())
@@ -148,7 +148,7 @@ impl Calls {
             let most = match active.op {
                 Op::Read(_) => self.sizes.read,
                 Op::Write(..) => self.sizes.write,
-                Op::Flush(_) => u32::MAX,
+                _ => u32::MAX,
             };
             if call.length > most {
                 active.parts += 1;
@@ -273,7 +273,7 @@ mod tests {
         let mut out = Vec::new();
         calls.take_finished(&mut out);
         let done = &out[0];
-        assert_eq!((done.bytes, &done.result), (250, &Ok(())));
+        assert_eq!((done.bytes, &done.result), (250, &Ok(None)));
         assert_eq!((done.issued, done.sent, done.done), (Nanos(5), Nanos(12), Nanos(22)));
     }
 

@@ -1,10 +1,10 @@
-//! The worker loop: keeps up to `depth` operations of one workload in flight on one lane.
+//! The worker loop: keeps up to `depth` operations of one source in flight on one lane.
 
-use crate::op::{Done, FileId, Op, OpError, Tag};
+use crate::jobs::{OperationSource, Step};
+use crate::op::{Done, FileId, KINDS, Op, OpError, Tag};
 use crate::share::Lane;
-use crate::tally::Tally;
-use crate::workload::{Step, Workload};
-use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Window};
+use crate::tally::{Counts, Tally};
+use plimsoll_model::{Clock, Count, ErrorKind, Nanos, OpKind};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
@@ -12,13 +12,21 @@ use std::time::Duration;
 /// How often, at least, a waiting worker looks at the stop flags and for overdue operations.
 const TICK: Duration = Duration::from_millis(100);
 
+/// How often, at most, a worker publishes what it has done. Observers look once a window.
+const PUBLISHED: Duration = Duration::from_millis(2);
+
 /// How long operations in flight may still take once the work was stopped or failed.
 const GRACE: Duration = Duration::from_secs(1);
+
+/// Under which kind a completion counts that belongs to no operation.
+const NOT_KNOWN: usize = 0;
+/// The final flush.
+const FLUSH: usize = Op::Flush(FileId(0)).index();
 
 /// How one worker ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// At its time, or because its workload had ended; everything in flight completed.
+    /// At its time, or because its source had ended; everything in flight completed.
     Complete,
     /// Because it was told to stop.
     Stopped,
@@ -50,25 +58,42 @@ impl Stop<'_> {
     }
 }
 
-/// What a worker has done so far, for observers. Only the worker writes.
+/// What a worker has done so far of the kinds that it is expected to do, for observers. Only the
+/// worker writes.
 #[derive(Default)]
 pub(crate) struct Progress {
-    counters: [AtomicU64; 4],
+    counters: Box<[Counter]>,
+}
+
+struct Counter {
+    kind: usize,
+    operations: AtomicU64,
+    bytes: AtomicU64,
 }
 
 impl Progress {
-    #[inline]
-    fn publish(&self, total: &Window) {
-        let values = [total.read_ops, total.read_bytes, total.write_ops, total.write_bytes];
-        for (counter, value) in self.counters.iter().zip(values) {
-            counter.store(value, Ordering::Relaxed);
+    pub(crate) fn of(kinds: &[OpKind]) -> Self {
+        let counter = |(kind, _)| Counter { kind, operations: 0.into(), bytes: 0.into() };
+        let used = KINDS.iter().enumerate().filter(|(_, kind)| kinds.contains(kind));
+        Progress { counters: used.map(counter).collect() }
+    }
+
+    fn publish(&self, total: &Counts) {
+        for counter in &self.counters {
+            let count = &total[counter.kind];
+            counter.operations.store(count.operations, Ordering::Relaxed);
+            counter.bytes.store(count.bytes, Ordering::Relaxed);
         }
     }
 
-    pub(crate) fn read(&self) -> Window {
-        let [read_ops, read_bytes, write_ops, write_bytes] =
-            self.counters.each_ref().map(|c| c.load(Ordering::Relaxed));
-        Window { read_ops, read_bytes, write_ops, write_bytes, ..Window::default() }
+    /// Adds what it has done so far.
+    pub(crate) fn add_to(&self, total: &mut Counts) {
+        for counter in &self.counters {
+            total[counter.kind].add(Count {
+                operations: counter.operations.load(Ordering::Relaxed),
+                bytes: counter.bytes.load(Ordering::Relaxed),
+            });
+        }
     }
 }
 
@@ -93,13 +118,15 @@ pub(crate) struct Driver<'a> {
     slots: Vec<Option<(Op, Nanos)>>,
     free: Vec<u16>,
     out: Vec<Done>,
-    /// An operation the lane had no room for.
+    /// An operation that the lane's queue was too full for.
     held: Option<Op>,
     /// Whether operations are still issued.
     issuing: bool,
     ended: Ended,
     /// When to give up on what is still in flight after a stop or failure.
     give_up: Nanos,
+    /// When to publish what was done.
+    publish_at: Nanos,
     /// The latest look at the clock.
     now: Nanos,
 }
@@ -127,21 +154,22 @@ impl<'a> Driver<'a> {
             issuing: true,
             ended: Ended::Complete,
             give_up: Nanos(u64::MAX),
+            publish_at: Nanos(0),
             now: Nanos(0),
         }
     }
 
-    /// Drives `workload` until the tally's end, its own end, a stop or a fatal error; then the
+    /// Drives `source` until the tally's end, its own end, a stop or a fatal error; then the
     /// final flush, whose time is returned. The tally has begun.
     pub(crate) fn drive(
         mut self,
-        workload: &mut impl Workload,
+        source: &mut impl OperationSource,
         tally: &mut Tally,
     ) -> (Ended, Option<Duration>) {
         self.now = self.clock.now();
         let mut look = self.now + TICK;
         loop {
-            let wake = self.issue(workload, tally);
+            let wake = self.issue(source, tally);
             if self.idle() {
                 if !self.issuing {
                     break;
@@ -152,7 +180,7 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let until = if self.issuing { wake.min(look).min(tally.end()) } else { look };
-            self.reap(until, workload, tally);
+            self.reap(until, source, tally);
             // While operations are issued their own times will do: no extra look at the clock.
             if self.out.is_empty() || !self.issuing {
                 self.now = self.clock.now();
@@ -177,9 +205,9 @@ impl<'a> Driver<'a> {
         self.free.len() == self.slots.len()
     }
 
-    /// Issues while there is room; returns when to ask the workload again.
+    /// Issues while slots are free; returns when to ask the source again.
     #[inline]
-    fn issue(&mut self, workload: &mut impl Workload, tally: &mut Tally) -> Nanos {
+    fn issue(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> Nanos {
         while self.issuing {
             let Some(&tag) = self.free.last() else { break };
             if self.stop.asked() {
@@ -194,7 +222,7 @@ impl<'a> Driver<'a> {
             }
             let op = match self.held.take() {
                 Some(op) => op,
-                None => match workload.next(now) {
+                None => match source.next(now) {
                     Step::Issue(op) => op,
                     Step::WaitUntil(until) => return until.min(tally.end()),
                     Step::End => {
@@ -206,7 +234,7 @@ impl<'a> Driver<'a> {
             if self.lane.submit(Tag(tag), &op, now).is_err() {
                 if self.idle() {
                     let detail = "the lane takes no operation although none is in flight";
-                    self.fail(op.kind(), error(ErrorKind::Protocol, detail), tally);
+                    self.fail(op.index(), error(ErrorKind::Protocol, detail), tally);
                 }
                 self.held = Some(op);
                 break;
@@ -218,11 +246,11 @@ impl<'a> Driver<'a> {
         Nanos(u64::MAX)
     }
 
-    /// Waits for completions and books them; they stay in `out`.
+    /// Waits for completions and counts them; they stay in `out`.
     #[inline]
-    fn reap(&mut self, until: Nanos, workload: &mut impl Workload, tally: &mut Tally) {
+    fn reap(&mut self, until: Nanos, source: &mut impl OperationSource, tally: &mut Tally) {
         if let Err(dead) = self.lane.reap(until, &mut self.out) {
-            let kind = self.any_in_flight().kind();
+            let kind = self.any_in_flight().index();
             self.fail(kind, error(dead.kind, &dead.detail), tally);
             // What is in flight is lost.
             self.give_up = Nanos(0);
@@ -232,12 +260,12 @@ impl<'a> Driver<'a> {
             let slot = self.slots.get_mut(usize::from(done.tag.0)).and_then(Option::take);
             let Some((op, _)) = slot else {
                 let detail = "a completion for an operation that is not in flight";
-                self.fail(OpKind::Read, error(ErrorKind::Protocol, detail), tally);
+                self.fail(NOT_KNOWN, error(ErrorKind::Protocol, detail), tally);
                 continue;
             };
             self.free.push(done.tag.0);
-            tally.completed(op.kind(), done);
-            workload.completed(&op, done);
+            tally.completed(op.index(), done);
+            source.completed(&op, done);
             if let Err(e) = &done.result
                 && is_fatal(&e.kind)
             {
@@ -245,7 +273,10 @@ impl<'a> Driver<'a> {
             }
         }
         std::mem::swap(&mut self.out, &mut out);
-        self.progress.publish(tally.on_time());
+        if self.now >= self.publish_at {
+            self.publish_at = self.now + PUBLISHED;
+            self.progress.publish(tally.on_time());
+        }
     }
 
     /// Issues no more. The first failure counts more than any stop.
@@ -261,7 +292,7 @@ impl<'a> Driver<'a> {
     }
 
     #[cold]
-    fn fail(&mut self, kind: OpKind, error: OpError, tally: &mut Tally) {
+    fn fail(&mut self, kind: usize, error: OpError, tally: &mut Tally) {
         tally.failed(kind, &error);
         self.halt(Ended::Failed(error));
     }
@@ -283,7 +314,7 @@ impl<'a> Driver<'a> {
         {
             let waited = (now - issued).as_secs_f64();
             let detail = format!("no answer to a {} for {waited:.1} s", describe(&op));
-            self.fail(op.kind(), error(ErrorKind::TimedOut, &detail), tally);
+            self.fail(op.index(), error(ErrorKind::TimedOut, &detail), tally);
             self.give_up = now;
         }
     }
@@ -295,19 +326,19 @@ impl<'a> Driver<'a> {
         let tag = Tag(*self.free.last()?);
         if self.lane.submit(tag, &op, issued).is_err() {
             let detail = "the lane takes no flush although nothing is in flight";
-            self.fail(OpKind::Flush, error(ErrorKind::Protocol, detail), tally);
+            self.fail(FLUSH, error(ErrorKind::Protocol, detail), tally);
             return None;
         }
         self.slots[usize::from(tag.0)] = Some((op, issued));
         loop {
             self.out.clear();
             if let Err(dead) = self.lane.reap(self.clock.now() + TICK, &mut self.out) {
-                self.fail(OpKind::Flush, error(dead.kind, &dead.detail), tally);
+                self.fail(FLUSH, error(dead.kind, &dead.detail), tally);
                 return None;
             }
             if let Some(done) = self.out.first() {
                 if let Err(e) = done.result.clone() {
-                    self.fail(OpKind::Flush, e, tally);
+                    self.fail(FLUSH, e, tally);
                     return None;
                 }
                 return Some(done.done - issued);
@@ -326,7 +357,7 @@ fn describe(op: &Op) -> String {
     match op {
         Op::Read(s) => format!("read of {} bytes at {}", s.length, s.offset),
         Op::Write(s, _) => format!("write of {} bytes at {}", s.length, s.offset),
-        Op::Flush(_) => "flush".to_owned(),
+        other => other.kind().to_string().replace('_', " "),
     }
 }
 

@@ -1,28 +1,26 @@
-//! Driving load: shares, lanes, and the workloads on top of lanes.
+//! Driving load: shares, lanes, and the jobs on top of lanes.
 //!
 //! A [`Share`] owns connections and the [`Namespace`]; a [`Lane`] is a queue pair on it for one
 //! worker. Kinds of shares: [`DirectoryShare`], [`NfsShare`], [`SmbShare`]; for tests [`NullShare`] (what the
-//! program itself costs) and [`MockShare`] (a script on a [`VirtualClock`]). A [`Workload`] says
-//! which operation comes next and is written once for all of them.
+//! program itself costs) and [`MockShare`] (a script on a [`VirtualClock`]). An
+//! [`OperationSource`] says which operation comes next and is written once for all of them.
 //!
 //! The way of a trial: [`open`] the target, make the files in its namespace, [`lay_out`] them,
 //! [`run`] a pattern, take the figures from [`TeamResult::measured`], [`verify`] what was written.
 //!
 //! ```
 //! use plimsoll_load::*;
-//! use plimsoll_model::{Deadline, Layout, Pattern, Stability, units::Bytes};
-//! use std::{num::NonZeroU16, sync::Arc, sync::atomic::AtomicBool, time::Duration};
+//! use plimsoll_model::{Deadline, Layout, Pattern, PatternJob, Stability, units::Bytes};
+//! use std::{num::NonZeroU16, sync::Arc, time::Duration};
 //!
 //! // One server that takes a millisecond for everything.
 //! let clock = Arc::new(VirtualClock::new());
 //! let millisecond = Duration::from_millis(1);
 //! let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |_, _| Reply::After(millisecond));
 //!
-//! let content = Arc::new(Content::new(42));
-//! let stop = Arc::new(AtomicBool::new(false));
 //! let means = Means {
-//!     content: content.clone(),
-//!     deadline: Deadline::new(clock.clone(), stop.clone()),
+//!     content: Arc::new(Content::new(42)),
+//!     deadline: Deadline::new(clock.clone(), Arc::default()),
 //!     operation_timeout: Duration::from_secs(30),
 //! };
 //! let size = 16 << 20;
@@ -35,25 +33,23 @@
 //! let files = Files { read: file("read")?, write: file("write")? };
 //!
 //! let spec = RunSpec {
-//!     workload: plimsoll_model::Workload {
+//!     job: PatternJob {
 //!         pattern: Pattern::RandomMixed,
 //!         block: Bytes(4096),
 //!         size: Bytes(size),
-//!         workers: NonZeroU16::MIN,
-//!         depth: NonZeroU16::MIN,
 //!         layout: Layout::Disjoint,
 //!         stability: Stability::Unstable,
 //!         verify: false,
 //!     },
+//!     workers: NonZeroU16::MIN,
+//!     depth: NonZeroU16::MIN,
 //!     files,
-//!     content,
-//!     clock,
+//!     means: means.clone(),
 //!     duration: Duration::from_secs(5),
 //!     window: Duration::from_millis(100),
-//!     operation_timeout: Duration::from_secs(30),
 //!     seed: 1,
 //! };
-//! let result = run(&share, &spec, &stop, None)?;
+//! let result = run(&share, &spec, None)?;
 //! let measured = result.measured(Duration::from_secs(1));
 //! let operations: u64 = measured.kinds.values().map(|kind| kind.operations).sum();
 //! assert_eq!((measured.length, operations), (Duration::from_secs(4), 4001));
@@ -75,6 +71,7 @@ pub mod content;
 mod cpu;
 mod directory;
 mod driver;
+mod jobs;
 mod memory;
 mod mock;
 mod names;
@@ -84,13 +81,13 @@ mod oddities;
 mod op;
 mod open;
 mod open_files;
+mod paths;
 mod prepare;
 mod result;
 mod run;
 mod share;
 mod smb;
 mod tally;
-mod workload;
 
 pub use self::nfs::NfsShare;
 pub use self::smb::{Passwords, SmbShare};
@@ -99,16 +96,19 @@ pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter};
 pub use directory::DirectoryShare;
 pub use driver::Ended;
+pub use jobs::{
+    Files, LaidOut, OperationSource, PatternSource, ReadBack, Step, WriteOnce, Written,
+};
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};
 pub use names::Names;
 pub use null::NullShare;
-pub use op::{Done, FileId, Op, OpError, Span, Tag};
+pub use op::{Attributes, Done, FileId, Found, KINDS, Op, OpError, PathId, Span, Tag, Whole};
 pub use open::{OpenOptions, open};
+pub use paths::Paths;
 pub use plimsoll_smb::Password;
 pub use plimsoll_transport::SystemClock;
 pub use prepare::{Means, Verified, failure, lay_out, verify};
 pub use result::{Kind, Measured, TeamResult};
 pub use run::{Observer, RunSpec, run};
 pub use share::{Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
-pub use workload::{Files, LaidOut, PatternWorkload, ReadBack, Step, Workload, WriteOnce, Written};

@@ -160,7 +160,7 @@ impl Lane for MockLane {
         }
         self.in_flight += 1;
         let (service, result) = match (self.script)(op, issued) {
-            Reply::After(service) => (service, Ok(())),
+            Reply::After(service) => (service, Ok(None)),
             Reply::Fails(service, error) => (service, Err(error)),
             Reply::Never => return Ok(()),
             Reply::Dies(dead) => {

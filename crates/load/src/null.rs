@@ -61,7 +61,8 @@ impl Lane for NullLane {
         }
         let bytes = match op {
             Op::Read(span) | Op::Write(span, _) => span.length,
-            Op::Flush(_) => 0,
+            Op::Put(whole) | Op::Get(whole) => whole.length,
+            _ => 0,
         };
         self.queue.push((tag, bytes, issued));
         Ok(())
@@ -73,9 +74,10 @@ impl Lane for NullLane {
             return Ok(());
         }
         let done = self.clock.now();
-        for (tag, bytes, issued) in self.queue.drain(..) {
-            out.push(Done { tag, issued, sent: issued, done, bytes, result: Ok(()) });
-        }
+        out.extend(self.queue.drain(..).map(|(tag, bytes, issued)| {
+            let sent = issued;
+            Done { tag, issued, sent, done, bytes, result: Ok(None) }
+        }));
         Ok(())
     }
 }

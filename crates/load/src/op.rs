@@ -175,3 +175,10 @@ pub struct OpError {
     /// In words, with the server's or system's own name of the error.
     pub detail: Box<str>,
 }
+
+/// The error of an operation that a lane does not do.
+#[cold]
+pub(crate) fn not_done_here(op: &Op) -> OpError {
+    let detail = format!("operations of the kind {} are not done here", op.kind());
+    OpError { kind: ErrorKind::Protocol, detail: detail.into() }
+}

@@ -3,10 +3,10 @@
 use crate::connection;
 use crate::content::Content;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop};
+use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, FileId, OpError, Span};
 use crate::share::{LaneRequest, Share};
 use crate::tally::{Shape, Tally};
-use crate::workload::{LaidOut, ReadBack, Workload, WriteOnce, Written};
 use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
 use std::ops::Range;
@@ -21,12 +21,12 @@ const BLOCK: u32 = 1 << 20;
 /// Pages are what wrong content is counted in.
 const PAGE: u64 = 4096;
 
-/// What laying out and verifying need of their caller.
+/// What operations need of whoever issues them.
 #[derive(Clone)]
 pub struct Means {
-    /// The study's content.
+    /// What is written, and what is expected of reads that are verified.
     pub content: Arc<Content>,
-    /// Until when it may go on, and the clock.
+    /// The clock, the request to stop, and until when work that is not measured may go on.
     pub deadline: Deadline,
     /// No operation may take longer.
     pub operation_timeout: Duration,
@@ -141,7 +141,7 @@ struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    fn over(&self, tried: &str, work: &mut impl Workload) -> Result<(), Failure> {
+    fn over(&self, tried: &str, work: &mut impl OperationSource) -> Result<(), Failure> {
         let mut lane = self.share.lane(LaneRequest {
             depth: DEPTH,
             block: self.block,
@@ -151,8 +151,7 @@ impl Pass<'_> {
         })?;
         let deadline = &self.means.deadline;
         let clock = &**deadline.clock();
-        let mut tally =
-            Tally::new(Shape { duration: None, window: Duration::MAX, kinds: Vec::new() });
+        let mut tally = Tally::new(Shape { duration: None, window: Duration::MAX, kinds: &[] });
         tally.begin(clock.now());
         let limits = Limits {
             operation_timeout: self.means.operation_timeout,
@@ -163,7 +162,7 @@ impl Pass<'_> {
         let stop = Stop { user: deadline.stop(), team: &none };
         let (ended, _) =
             Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress).drive(work, &mut tally);
-        let books = tally.finish(clock.now());
+        let counted = tally.finish(clock.now());
         let on = || self.share.facts().given;
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
@@ -175,7 +174,7 @@ impl Pass<'_> {
             }
             // Errors that leave the lane usable, short transfers for one, spoil the file all the
             // same.
-            Ended::Complete => match books.first_error {
+            Ended::Complete => match counted.first_error {
                 Some(error) if !is_content(&error.kind) => Err(failure(tried, on(), &error)),
                 _ => Ok(()),
             },

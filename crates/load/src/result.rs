@@ -1,8 +1,9 @@
 //! What a team of workers did, ready to become a trial's figures.
 
 use crate::driver::Ended;
-use crate::tally::{ALL_KINDS, Finished, KindTally, Segment, histogram, index, segment_length};
-use crate::workload::Written;
+use crate::jobs::Written;
+use crate::op::KINDS;
+use crate::tally::{Counts, Finished, KindTally, Segment, by_kind, histogram, segment_length};
 use hdrhistogram::Histogram;
 use plimsoll_model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
 use std::collections::BTreeMap;
@@ -22,7 +23,7 @@ pub struct TeamResult {
     /// trial's length is no multiple of the window.
     pub windows: Vec<Window>,
     /// Everything that completed, late operations included: what the CPU time was spent on and
-    /// the flush made stable. Flushes are not counted.
+    /// the flush made stable. The final flush is not counted.
     pub total: Window,
     /// Operations that completed after the end.
     pub late: u64,
@@ -48,7 +49,7 @@ pub struct Measured {
     pub from: Duration,
     /// How long it is.
     pub length: Duration,
-    /// Reads, writes and flushes that completed in it; kinds without any are absent.
+    /// The operations that completed in it; kinds without any are absent.
     pub kinds: BTreeMap<OpKind, Kind>,
     /// Time-integrated number of operations in flight, divided by the length.
     pub in_flight: f64,
@@ -58,6 +59,7 @@ pub struct Measured {
 
 /// Figures of one kind of operation in a measured part. `operations` = `client.len()` unless a
 /// counter of the histogram overflowed (2^32).
+#[derive(Clone)]
 pub struct Kind {
     /// Operations that completed without error.
     pub operations: u64,
@@ -86,7 +88,7 @@ impl Kind {
 /// What one worker brings home.
 pub(crate) struct WorkerResult {
     pub ended: Ended,
-    pub books: Finished,
+    pub counted: Finished,
     pub flush: Option<Duration>,
     pub cpu: Duration,
     pub written: Written,
@@ -116,38 +118,40 @@ impl TeamResult {
     }
 
     fn add(&mut self, worker: WorkerResult) {
-        let books = worker.books;
+        let counted = worker.counted;
         // A failure explains the stop of the others.
         match (&self.ended, &worker.ended) {
             (Ended::Complete, _) | (Ended::Stopped, Ended::Failed(_)) => self.ended = worker.ended,
             _ => {}
         }
-        self.measured = self.measured.max(books.measured);
-        let windows = self.windows.len().max(books.windows.len());
+        self.measured = self.measured.max(counted.measured);
+        let windows = self.windows.len().max(counted.windows.len());
         self.windows.resize(windows, Window::default());
-        for (all, one) in self.windows.iter_mut().zip(&books.windows) {
-            all.add(one);
+        for (all, one) in self.windows.iter_mut().zip(&counted.windows) {
+            all.add(&one.into());
         }
-        self.total.add(&books.on_time);
-        self.total.add(&books.late);
-        self.late += books.late.read_ops + books.late.write_ops;
+        let window = |counts: &Counts| Window { kinds: by_kind(counts).collect(), in_flight_ns: 0 };
+        let late = window(&counted.late);
+        self.total.add(&window(&counted.on_time));
+        self.total.add(&late);
+        self.late += late.operations();
         self.flush = self.flush.max(worker.flush);
         self.cpu += worker.cpu;
-        for kind in ALL_KINDS {
-            for (error, count) in &books.errors[index(kind)] {
-                let counts = self.errors.entry(kind).or_default();
-                *counts.entry(error.clone()).or_default() += count;
+        for (kind, errors) in KINDS.iter().zip(counted.errors) {
+            for (error, count) in errors {
+                let counts = self.errors.entry(*kind).or_default();
+                *counts.entry(error).or_default() += count;
             }
         }
         if self.first_error.is_none() {
-            self.first_error = books.first_error;
+            self.first_error = counted.first_error;
         }
         if self.written.blocks() == 0 && self.written == Written::nothing() {
             self.written = worker.written;
         } else {
             self.written.add(&worker.written);
         }
-        self.segments.push(books.segments);
+        self.segments.push(counted.segments);
     }
 
     /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is
@@ -160,10 +164,10 @@ impl TeamResult {
         let length = self.measured.saturating_sub(from);
         let parts = || self.segments.iter().filter_map(|w| w.get(first..)).flatten();
         let in_flight: f64 = parts().map(|s| s.in_flight as f64).sum();
-        let kinds = ALL_KINDS
-            .into_iter()
-            .filter_map(|kind| {
-                let merged = merge_kind(parts().map(|s| &s.kinds[index(kind)]));
+        let kinds = (KINDS.into_iter().enumerate())
+            .filter_map(|(index, kind)| {
+                let of_kind = parts().map(|s| &s.kinds[index]).filter(|k| k.operations > 0);
+                let merged = merge_kind(of_kind);
                 (merged.operations > 0).then_some((kind, merged))
             })
             .collect();
@@ -179,7 +183,7 @@ impl TeamResult {
 
 fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> Kind {
     let mut merged = Kind { operations: 0, bytes: 0, client: histogram(), rpc: None };
-    for part in parts.filter(|p| p.operations > 0) {
+    for part in parts {
         merged.operations += part.operations;
         merged.bytes += part.bytes;
         // Same bounds everywhere: adding cannot fail.

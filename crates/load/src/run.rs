@@ -1,15 +1,16 @@
 //! A team of workers on one pattern: lanes, threads, a common start, merged figures.
 
-use crate::content::Content;
 use crate::cpu;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop};
+use crate::jobs::{Files, PatternSource, pattern};
+use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, LaneRequest, Share};
-use crate::tally::{Shape, Tally, difference};
-use crate::workload::{Files, PatternWorkload};
-use plimsoll_model::{Cause, Clock, Failure, Nanos, OpKind, Stability, Window};
+use crate::tally::{Counts, Shape, Tally, by_kind, difference};
+use plimsoll_model::{Cause, Failure, Nanos, PatternJob, Stability, Window};
+use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier, OnceLock};
+use std::sync::{Barrier, OnceLock};
 use std::time::Duration;
 
 /// Called about once a window with the time since the start and what completed since the last
@@ -20,19 +21,19 @@ pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Window) + Send);
 #[derive(Clone)]
 pub struct RunSpec {
     /// The pattern with all its settings.
-    pub workload: plimsoll_model::Workload,
+    pub job: PatternJob,
+    /// Threads, each with a lane of its own.
+    pub workers: NonZeroU16,
+    /// Operations that each keeps in flight.
+    pub depth: NonZeroU16,
     /// The files, laid out whole (see [`lay_out`](crate::lay_out)).
     pub files: Files,
-    /// What is written, and what is expected of reads where the workload verifies.
-    pub content: Arc<Content>,
-    /// The clock of the trial.
-    pub clock: Arc<dyn Clock>,
+    /// What operations need. The request to stop ends the load; the end of the whole does not.
+    pub means: Means,
     /// Warm-up and measured part together.
     pub duration: Duration,
     /// Length of a window.
     pub window: Duration,
-    /// No operation may take longer: else the trial fails.
-    pub operation_timeout: Duration,
     /// Seed of the offsets.
     pub seed: u64,
 }
@@ -47,20 +48,20 @@ pub struct RunSpec {
 pub fn run(
     share: &dyn Share,
     spec: &RunSpec,
-    stop: &AtomicBool,
     observer: Option<Observer<'_>>,
 ) -> Result<TeamResult, Failure> {
-    let workers = (0..spec.workload.workers.get())
+    let workers = (0..spec.workers.get())
         .map(|number| Worker::new(share, spec, number))
         .collect::<Result<Vec<_>, _>>()?;
+    let kinds = pattern::kinds(spec.job.pattern);
     let team = Team {
         spec,
         limits: limits(spec),
-        user_stop: stop,
+        user_stop: spec.means.deadline.stop(),
         team_stop: AtomicBool::new(false),
         start: OnceLock::new(),
         gate: Barrier::new(workers.len()),
-        progress: workers.iter().map(|_| Progress::default()).collect(),
+        progress: workers.iter().map(|_| Progress::of(kinds)).collect(),
         done: AtomicBool::new(false),
     };
     let results = std::thread::scope(|scope| {
@@ -76,10 +77,10 @@ pub fn run(
 }
 
 fn limits(spec: &RunSpec) -> Limits {
-    let unstable = spec.workload.stability == Stability::Unstable;
-    let flush = spec.workload.pattern.writes() && unstable;
+    let unstable = spec.job.stability == Stability::Unstable;
+    let flush = spec.job.pattern.writes() && unstable;
     Limits {
-        operation_timeout: spec.operation_timeout,
+        operation_timeout: spec.means.operation_timeout,
         flush: flush.then_some(spec.files.write.file),
         end: Nanos(u64::MAX),
     }
@@ -88,14 +89,15 @@ fn limits(spec: &RunSpec) -> Limits {
 struct Worker {
     number: usize,
     lane: Box<dyn Lane>,
-    workload: PatternWorkload,
+    source: PatternSource,
     tally: Tally,
 }
 
 impl Worker {
     fn new(share: &dyn Share, spec: &RunSpec, number: u16) -> Result<Worker, Failure> {
-        let workload = PatternWorkload::new(&spec.workload, number, spec.files, spec.seed)
-            .map_err(|happened| {
+        let (job, means) = (&spec.job, &spec.means);
+        let source = PatternSource::new(job, spec.workers, number, spec.files, spec.seed).map_err(
+            |happened| {
                 Failure::new(
                     Cause::Usage,
                     "share out the file to the workers",
@@ -103,22 +105,21 @@ impl Worker {
                     happened,
                     "Give a larger --size, a smaller --block or fewer --workers.",
                 )
-            })?;
+            },
+        )?;
         let lane = share.lane(LaneRequest {
-            depth: spec.workload.depth,
-            block: u32::try_from(spec.workload.block.0).unwrap_or(u32::MAX),
-            content: spec.content.clone(),
-            verify: spec.workload.verify,
-            clock: spec.clock.clone(),
+            depth: spec.depth,
+            block: u32::try_from(job.block.0).unwrap_or(u32::MAX),
+            content: means.content.clone(),
+            verify: job.verify,
+            clock: means.deadline.clock().clone(),
         })?;
-        let pattern = spec.workload.pattern;
-        let kinds = [(OpKind::Read, pattern.reads()), (OpKind::Write, pattern.writes())];
         let tally = Tally::new(Shape {
             duration: Some(spec.duration),
             window: spec.window,
-            kinds: kinds.into_iter().filter(|k| k.1).map(|k| k.0).collect(),
+            kinds: pattern::kinds(job.pattern),
         });
-        Ok(Worker { number: usize::from(number), lane, workload, tally })
+        Ok(Worker { number: usize::from(number), lane, source, tally })
     }
 }
 
@@ -153,20 +154,20 @@ impl Team<'_> {
 
     fn work_one(&self, mut worker: Worker) -> WorkerResult {
         self.gate.wait();
-        let clock = &*self.spec.clock;
+        let clock = &**self.spec.means.deadline.clock();
         let start = *self.start.get_or_init(|| clock.now());
         let helpers_before = worker.lane.helper_cpu();
         let cpu_before = cpu::of_this_thread();
         worker.tally.begin(start);
         let driver = Driver::new(
             &mut *worker.lane,
-            self.spec.workload.depth,
+            self.spec.depth,
             clock,
             &self.limits,
             Stop { user: self.user_stop, team: &self.team_stop },
             &self.progress[worker.number],
         );
-        let (ended, flush) = driver.drive(&mut worker.workload, &mut worker.tally);
+        let (ended, flush) = driver.drive(&mut worker.source, &mut worker.tally);
         if matches!(ended, Ended::Failed(_)) {
             self.team_stop.store(true, Ordering::Relaxed);
         }
@@ -174,23 +175,25 @@ impl Team<'_> {
         let helpers = worker.lane.helper_cpu().saturating_sub(helpers_before);
         WorkerResult {
             ended,
-            books: worker.tally.finish(clock.now()),
+            counted: worker.tally.finish(clock.now()),
             flush,
             cpu: own + helpers,
-            written: worker.workload.into_written(),
+            written: worker.source.into_written(),
         }
     }
 
     fn observe(&self, observer: Observer<'_>) {
-        let mut seen = Window::default();
+        let mut seen = Counts::default();
         while !self.done.load(Ordering::Relaxed) {
             std::thread::park_timeout(self.spec.window.max(Duration::from_millis(1)));
             let Some(start) = self.start.get() else { continue };
-            let mut total = Window::default();
+            let mut total = Counts::default();
             for worker in &self.progress {
-                total.add(&worker.read());
+                worker.add_to(&mut total);
             }
-            observer(self.spec.clock.now() - *start, difference(&total, &seen));
+            let kinds = by_kind(&difference(&total, &seen)).collect();
+            let at = self.spec.means.deadline.now() - *start;
+            observer(at, Window { kinds, in_flight_ns: 0 });
             seen = total;
         }
     }

@@ -1,14 +1,14 @@
-//! One worker's books: counts, latencies, windows and the number in flight over time. Nothing is
-//! allocated for an operation.
+//! What one worker counts: operations, latencies, windows and the number in flight over time, in
+//! arrays by kind of operation. Nothing is allocated for an operation.
 //!
 //! What counts: an operation belongs to the instant its completion was stamped ([`Done::done`]).
 //! Completions up to the end of the trial enter counts, latencies, windows and gaps; later ones
 //! (while in-flight operations are drained) are counted as `late` and enter nothing else. So in
 //! any measured part, operations = sum of the histogram.
 
-use crate::op::{Done, OpError};
+use crate::op::{Done, KINDS, OpError};
 use hdrhistogram::Histogram;
-use plimsoll_model::{ErrorKind, Nanos, OpKind, Window};
+use plimsoll_model::{Count, ErrorKind, Nanos, OpKind, Window};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -20,15 +20,34 @@ pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
 const LONGEST_NANOS: u64 = 1_000_000_000_000;
 
 /// Number of kinds of operation.
-const KINDS: usize = 3;
-pub(crate) const ALL_KINDS: [OpKind; KINDS] = [OpKind::Read, OpKind::Write, OpKind::Flush];
+const MANY: usize = KINDS.len();
 
-/// The place of a kind in arrays.
-pub(crate) fn index(kind: OpKind) -> usize {
-    match kind {
-        OpKind::Read => 0,
-        OpKind::Write => 1,
-        OpKind::Flush => 2,
+/// What completed, by [`Op::index`](crate::op::Op::index).
+pub(crate) type Counts = [Count; MANY];
+
+/// What completed between two readings of the same counters.
+pub(crate) fn difference(now: &Counts, before: &Counts) -> Counts {
+    std::array::from_fn(|kind| Count {
+        operations: now[kind].operations - before[kind].operations,
+        bytes: now[kind].bytes - before[kind].bytes,
+    })
+}
+
+/// The kinds of which anything completed.
+pub(crate) fn by_kind(counts: &Counts) -> impl Iterator<Item = (OpKind, Count)> {
+    KINDS.into_iter().zip(*counts).filter(|(_, count)| *count != Count::default())
+}
+
+/// What completed in one window, and the number in flight integrated over it.
+#[derive(Clone, Copy)]
+pub(crate) struct WindowCounts {
+    counts: Counts,
+    in_flight_ns: u64,
+}
+
+impl From<&WindowCounts> for Window {
+    fn from(of: &WindowCounts) -> Window {
+        Window { kinds: by_kind(&of.counts).collect(), in_flight_ns: of.in_flight_ns }
     }
 }
 
@@ -37,7 +56,7 @@ pub(crate) fn histogram() -> Histogram<u32> {
     Histogram::new_with_bounds(1, LONGEST_NANOS, 3).expect("constant bounds are valid")
 }
 
-/// What to keep books of.
+/// What is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     /// Length of the trial; `None` for work that ends by itself and is not measured.
@@ -45,7 +64,7 @@ pub(crate) struct Shape {
     /// Length of a window.
     pub window: Duration,
     /// Kinds of operation expected: their histograms are made beforehand.
-    pub kinds: Vec<OpKind>,
+    pub kinds: &'static [OpKind],
 }
 
 /// Completions of one kind in one segment.
@@ -74,7 +93,7 @@ impl KindTally {
 /// A part of a trial.
 #[derive(Clone, Default)]
 pub(crate) struct Segment {
-    pub kinds: [KindTally; KINDS],
+    pub kinds: [KindTally; MANY],
     /// Operations in flight, integrated over time: operations x nanoseconds. 65,535 in flight for
     /// three days fit, for the whole trial.
     pub in_flight: u64,
@@ -82,12 +101,12 @@ pub(crate) struct Segment {
     pub longest_gap: u64,
 }
 
-/// One worker's books.
+/// What one worker counts.
 pub(crate) struct Tally {
     shape: Shape,
     start: Nanos,
     end: Nanos,
-    /// Up to where the books are written.
+    /// Up to when everything is counted.
     now: Nanos,
     /// The next end of a segment or window.
     boundary: Nanos,
@@ -95,7 +114,7 @@ pub(crate) struct Tally {
     window_end: Nanos,
     segment: usize,
     segments: Vec<Segment>,
-    windows: Vec<Window>,
+    windows: Vec<WindowCounts>,
     /// In flight now, and its integral since the trial began; and what that was when the segment
     /// and the window began.
     in_flight: u64,
@@ -105,22 +124,22 @@ pub(crate) struct Tally {
     last_completion: Nanos,
     /// What completed up to the end; when the segment began; when the window began. Windows and
     /// segments are differences of totals: an operation adds to one counter, not to three.
-    on_time: Window,
-    before_segment: Window,
-    before_window: Window,
+    on_time: Counts,
+    before_segment: Counts,
+    before_window: Counts,
     /// What completed after the end.
-    late: Window,
-    pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
+    late: Counts,
+    pub errors: [BTreeMap<ErrorKind, u64>; MANY],
     pub first_error: Option<OpError>,
 }
 
 impl Tally {
-    /// Empty books. Everything large is allocated here.
+    /// Nothing counted yet. Everything large is allocated here.
     pub(crate) fn new(shape: Shape) -> Tally {
         let segments = if shape.duration.is_some() { WARM_UP_SEGMENTS as usize + 1 } else { 1 };
         let mut empty = Segment::default();
-        for kind in &shape.kinds {
-            empty.kinds[index(*kind)].client = Some(histogram());
+        for (kind, tally) in KINDS.iter().zip(&mut empty.kinds) {
+            tally.client = shape.kinds.contains(kind).then(histogram);
         }
         let windows = shape.duration.map_or(0, |d| windows_in(d, shape.window));
         Tally {
@@ -138,17 +157,17 @@ impl Tally {
             area_before_segment: 0,
             area_before_window: 0,
             last_completion: Nanos(0),
-            on_time: Window::default(),
-            before_segment: Window::default(),
-            before_window: Window::default(),
-            late: Window::default(),
+            on_time: Counts::default(),
+            before_segment: Counts::default(),
+            before_window: Counts::default(),
+            late: Counts::default(),
             errors: Default::default(),
             first_error: None,
             shape,
         }
     }
 
-    /// The trial begins at `start`: the books' zero.
+    /// The trial begins at `start`.
     pub(crate) fn begin(&mut self, start: Nanos) {
         (self.start, self.now, self.last_completion) = (start, start, start);
         if let Some(duration) = self.shape.duration {
@@ -166,7 +185,7 @@ impl Tally {
 
     /// What completed so far and in time.
     #[inline]
-    pub(crate) fn on_time(&self) -> &Window {
+    pub(crate) fn on_time(&self) -> &Counts {
         &self.on_time
     }
 
@@ -177,11 +196,11 @@ impl Tally {
         self.in_flight += 1;
     }
 
-    /// An operation of `kind` completed.
+    /// An operation of a kind completed.
     #[inline]
-    pub(crate) fn completed(&mut self, kind: OpKind, done: &Done) {
-        // A completion may be found when the books are further on than its stamp: then it was
-        // counted as in flight for too long.
+    pub(crate) fn completed(&mut self, kind: usize, done: &Done) {
+        // A completion may be found when more time is counted than its stamp: then it was counted
+        // as in flight for too long.
         let early = self.now.0.saturating_sub(done.done.0);
         self.area = self.area.saturating_sub(early);
         self.advance(done.done);
@@ -196,7 +215,7 @@ impl Tally {
         }
         add(&mut self.on_time, kind, done.bytes);
         let segment = &mut self.segments[self.segment];
-        segment.kinds[index(kind)].record(done);
+        segment.kinds[kind].record(done);
         let gap = self.now.0 - self.last_completion.0;
         segment.longest_gap = segment.longest_gap.max(gap);
         self.last_completion = self.now;
@@ -204,12 +223,12 @@ impl Tally {
 
     /// An operation failed; the first failure is kept in words.
     #[cold]
-    pub(crate) fn failed(&mut self, kind: OpKind, error: &OpError) {
-        *self.errors[index(kind)].entry(error.kind.clone()).or_default() += 1;
+    pub(crate) fn failed(&mut self, kind: usize, error: &OpError) {
+        *self.errors[kind].entry(error.kind.clone()).or_default() += 1;
         self.first_error.get_or_insert_with(|| error.clone());
     }
 
-    /// Closes the books at `at`, or at the end of the trial if that is earlier.
+    /// Ends the count at `at`, or at the end of the trial if that is earlier.
     pub(crate) fn finish(mut self, at: Nanos) -> Finished {
         self.advance(at);
         if self.now.0 > self.window_end.0.saturating_sub(nanos(self.shape.window)) {
@@ -231,8 +250,8 @@ impl Tally {
         }
     }
 
-    /// Writes the books up to `at`. Time never goes back and stops at the end: a completion found
-    /// late enters the segment and window that the books have come to.
+    /// Counts up to `at`. Time never goes back and stops at the end: a completion found late enters
+    /// the segment and window that are open then.
     #[inline]
     fn advance(&mut self, at: Nanos) {
         let at = at.min(self.end);
@@ -271,15 +290,15 @@ impl Tally {
         self.boundary = self.segment_end.min(self.window_end);
     }
 
-    /// Books what the current window has come to.
+    /// Keeps what the current window has come to.
     fn close_window(&mut self) {
-        let mut window = difference(&self.on_time, &self.before_window);
-        window.in_flight_ns = self.area.saturating_sub(self.area_before_window);
-        self.windows.push(window);
+        let counts = difference(&self.on_time, &self.before_window);
+        let in_flight_ns = self.area.saturating_sub(self.area_before_window);
+        self.windows.push(WindowCounts { counts, in_flight_ns });
         (self.before_window, self.area_before_window) = (self.on_time, self.area);
     }
 
-    /// Books what the current segment has come to.
+    /// Keeps what the current segment has come to.
     fn close_segment(&mut self) {
         let done = difference(&self.on_time, &self.before_segment);
         self.before_segment = self.on_time;
@@ -287,23 +306,22 @@ impl Tally {
         // A correction for a completion found late may reach back over the boundary.
         segment.in_flight = self.area.saturating_sub(self.area_before_segment);
         self.area_before_segment = self.area;
-        let [reads, writes, flushes] = &mut segment.kinds;
-        (reads.operations, reads.bytes) = (done.read_ops, done.read_bytes);
-        (writes.operations, writes.bytes) = (done.write_ops, done.write_bytes);
-        flushes.operations = flushes.client.as_ref().map_or(0, Histogram::len);
+        for (kind, count) in segment.kinds.iter_mut().zip(done) {
+            (kind.operations, kind.bytes) = (count.operations, count.bytes);
+        }
     }
 }
 
-/// Closed books.
+/// What one worker has counted.
 pub(crate) struct Finished {
-    /// From the start to where the books were closed.
+    /// From the start to the end of the count.
     pub measured: Duration,
     pub segments: Vec<Segment>,
-    pub windows: Vec<Window>,
+    pub windows: Vec<WindowCounts>,
     /// What completed up to the end, and after it.
-    pub on_time: Window,
-    pub late: Window,
-    pub errors: [BTreeMap<ErrorKind, u64>; KINDS],
+    pub on_time: Counts,
+    pub late: Counts,
+    pub errors: [BTreeMap<ErrorKind, u64>; MANY],
     pub first_error: Option<OpError>,
 }
 
@@ -321,30 +339,11 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// What completed between two readings of the same counters.
-pub(crate) fn difference(now: &Window, before: &Window) -> Window {
-    Window {
-        read_ops: now.read_ops - before.read_ops,
-        read_bytes: now.read_bytes - before.read_bytes,
-        write_ops: now.write_ops - before.write_ops,
-        write_bytes: now.write_bytes - before.write_bytes,
-        in_flight_ns: 0,
-    }
-}
-
 #[inline]
-fn add(window: &mut Window, kind: OpKind, bytes: u32) {
-    match kind {
-        OpKind::Read => {
-            window.read_ops += 1;
-            window.read_bytes += u64::from(bytes);
-        }
-        OpKind::Write => {
-            window.write_ops += 1;
-            window.write_bytes += u64::from(bytes);
-        }
-        OpKind::Flush => {}
-    }
+fn add(counts: &mut Counts, kind: usize, bytes: u32) {
+    let count = &mut counts[kind];
+    count.operations += 1;
+    count.bytes += u64::from(bytes);
 }
 
 #[cfg(test)]
@@ -356,7 +355,7 @@ mod tests {
     fn a_completion_found_late_was_not_in_flight_since() {
         let duration = Some(Duration::from_nanos(1000));
         let window = Duration::from_nanos(100);
-        let mut tally = Tally::new(Shape { duration, window, kinds: vec![OpKind::Read] });
+        let mut tally = Tally::new(Shape { duration, window, kinds: &[OpKind::READ] });
         tally.begin(Nanos(0));
         let done = |issued, done| Done {
             tag: Tag(0),
@@ -364,16 +363,17 @@ mod tests {
             sent: Nanos(issued),
             done: Nanos(done),
             bytes: 1,
-            result: Ok(()),
+            result: Ok(None),
         };
         tally.issued(Nanos(0));
         tally.issued(Nanos(20));
-        tally.completed(OpKind::Read, &done(0, 15));
-        tally.completed(OpKind::Read, &done(20, 40));
-        let books = tally.finish(Nanos(2000));
-        assert_eq!(books.measured, Duration::from_nanos(1000));
-        assert_eq!(books.segments.iter().map(|s| s.in_flight).sum::<u64>(), 15 + 20);
-        assert_eq!(books.windows.len(), 10);
-        assert_eq!((books.windows[0].read_ops, books.windows[0].in_flight_ns), (2, 15 + 20));
+        tally.completed(0, &done(0, 15));
+        tally.completed(0, &done(20, 40));
+        let counted = tally.finish(Nanos(2000));
+        assert_eq!(counted.measured, Duration::from_nanos(1000));
+        assert_eq!(counted.segments.iter().map(|s| s.in_flight).sum::<u64>(), 15 + 20);
+        assert_eq!(counted.windows.len(), 10);
+        let first = Window::from(&counted.windows[0]);
+        assert_eq!((first.count(OpKind::READ).operations, first.in_flight_ns), (2, 15 + 20));
     }
 }

@@ -2,21 +2,20 @@
 
 mod common;
 
-use common::{workers, workload};
+use common::{job, workers};
 use plimsoll_load::{
     Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, OpenOptions, RunSpec, Share,
     SystemClock, Written, lay_out, run, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, Stability, Workload,
+    Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, PatternJob, Stability,
 };
 use plimsoll_testkit::Need;
 use std::fs;
 use std::os::unix::fs::{FileExt, chown, symlink};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 fn open(path: &Path, engine: Option<Engine>) -> Result<DirectoryShare, plimsoll_model::Failure> {
@@ -36,10 +35,6 @@ fn means() -> Means {
     }
 }
 
-fn running() -> AtomicBool {
-    AtomicBool::new(false)
-}
-
 /// Two laid-out files of `size` bytes.
 fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
     let mut namespace = share.namespace().unwrap();
@@ -51,12 +46,12 @@ fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
     Files { read: file("read"), write: file("write") }
 }
 
-fn spec(means: &Means, files: Files, workload: Workload) -> RunSpec {
+fn spec(means: &Means, files: Files, depth: u16, job: PatternJob) -> RunSpec {
     RunSpec {
-        content: means.content.clone(),
-        clock: means.deadline.clock().clone(),
+        means: means.clone(),
+        depth: workers(depth),
         files,
-        ..common::spec(workload, means.deadline.clock().clone(), Duration::from_millis(60))
+        ..common::spec(job, means.deadline.clock().clone(), Duration::from_millis(60))
     }
 }
 
@@ -78,23 +73,23 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         (Pattern::RandomWrite, KIB, 4, Stability::FileSync),
         (Pattern::SequentialWrite, 64 * KIB, 8, Stability::Unstable),
     ] {
-        let workload = Workload {
+        let job = PatternJob {
             block: Bytes(block),
             size: Bytes(size),
-            workers: workers(2),
-            depth: workers(depth),
             stability,
             verify: true,
-            ..workload(pattern)
+            ..job(pattern)
         };
-        let result = run(&share, &spec(&means, files, workload), &running(), None).unwrap();
+        let spec = RunSpec { workers: workers(2), ..spec(&means, files, depth, job) };
+        let result = run(&share, &spec, None).unwrap();
         let context = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
         assert_eq!(result.ended, Ended::Complete, "{context}");
         assert!(result.first_error.is_none(), "{context}");
         let total = result.total;
-        assert!(!pattern.reads() || total.read_bytes == total.read_ops * block, "{context}");
-        assert!(pattern.reads() == (total.read_ops > 0), "{context}");
-        assert!(pattern.writes() == (total.write_ops > 0), "{context}");
+        let (read, written) = (total.count(OpKind::READ), total.count(OpKind::WRITE));
+        assert!(!pattern.reads() || read.bytes == read.operations * block, "{context}");
+        assert!(pattern.reads() == (read.operations > 0), "{context}");
+        assert!(pattern.writes() == (written.operations > 0), "{context}");
         let flushes = pattern.writes() && stability == Stability::Unstable;
         assert_eq!(result.flush.is_some(), flushes, "{context}");
         let written: Option<&Written> = pattern.writes().then_some(&result.written);
@@ -171,17 +166,12 @@ fn what_others_did_to_the_file_is_found() {
         let found = check(LaidOut { generation: 2, ..files.read });
         assert_eq!((found.stale, found.misplaced, found.corrupt), (256, 0, 0), "{found:?}");
         // Reads that verify count what they meet, and go on.
-        let workload = Workload {
-            size: Bytes(MIB),
-            verify: true,
-            depth: workers(2),
-            ..workload(Pattern::SequentialRead)
-        };
+        let job = PatternJob { size: Bytes(MIB), verify: true, ..job(Pattern::SequentialRead) };
         let swapped = Files { read: files.write, write: files.read };
-        let result = run(&share, &spec(&means, swapped, workload), &running(), None).unwrap();
+        let result = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
         assert_eq!(result.ended, Ended::Complete);
-        assert!(result.errors[&OpKind::Read][&ErrorKind::CorruptContent] > 0);
-        assert!(result.errors[&OpKind::Read][&ErrorKind::MisplacedContent] > 0);
+        assert!(result.errors[&OpKind::READ][&ErrorKind::CorruptContent] > 0);
+        assert!(result.errors[&OpKind::READ][&ErrorKind::MisplacedContent] > 0);
     }
 }
 
@@ -198,9 +188,9 @@ fn a_file_cut_short_gives_short_reads() {
             .unwrap()
             .set_len(4096)
             .unwrap();
-        let workload = Workload { depth: workers(3), ..workload(Pattern::SequentialRead) };
-        let result = run(&share, &spec(&means, files, workload), &running(), None).unwrap();
-        assert!(result.errors[&OpKind::Read][&ErrorKind::Short] > 0, "{engine:?}");
+        let job = job(Pattern::SequentialRead);
+        let result = run(&share, &spec(&means, files, 3, job), None).unwrap();
+        assert!(result.errors[&OpKind::READ][&ErrorKind::Short] > 0, "{engine:?}");
         let failure = verify(&share, &means, files.read, MIB, None, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial);
     }
@@ -376,8 +366,8 @@ fn a_lane_knows_the_files_that_were_open() {
     for engine in [Engine::Psync, Engine::IoUring] {
         let share = open(directory.path(), Some(engine)).unwrap();
         let files = common::files();
-        let workload = workload(Pattern::RandomRead);
-        let result = run(&share, &spec(&means(), files, workload), &running(), None).unwrap();
+        let job = job(Pattern::RandomRead);
+        let result = run(&share, &spec(&means(), files, 1, job), None).unwrap();
         assert!(matches!(result.ended, Ended::Failed(e) if e.kind == ErrorKind::Gone));
     }
 }

@@ -1,16 +1,16 @@
-//! The worker loop and its books, exactly, on a scripted share and clock.
+//! The worker loop and what it counts, exactly, on a scripted share and clock.
 
 mod common;
 
-use common::{spec, workers, workload};
-use plimsoll_load::Workload as _;
+use common::{job, means, spec, workers};
 use plimsoll_load::{
-    Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, PatternWorkload,
-    Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run, verify,
+    Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, OperationSource,
+    PatternSource, Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run,
+    verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Deadline, ErrorKind, Nanos, OpKind, Pattern, Stability, Window, Workload,
+    Cause, Clock, Deadline, ErrorKind, Nanos, OpKind, Pattern, PatternJob, Stability, Window,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,33 +18,45 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-fn running() -> AtomicBool {
-    AtomicBool::new(false)
-}
-
 /// A trial of 1 s on `servers` servers.
 fn trial(
-    workload: Workload,
+    job: PatternJob,
+    servers: u16,
+    script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static,
+) -> TeamResult {
+    trial_at(1, job, servers, script)
+}
+
+/// The same with so many in flight.
+fn trial_at(
+    depth: u16,
+    job: PatternJob,
     servers: u16,
     script: impl Fn(&Op, Nanos) -> Reply + Send + Sync + 'static,
 ) -> TeamResult {
     let clock = Arc::new(VirtualClock::new());
     let share = MockShare::new(clock.clone(), workers(servers), script);
-    run(&share, &spec(workload, clock, 1000 * MS), &running(), None).unwrap()
+    run(&share, &at_depth(depth, spec(job, clock, 1000 * MS)), None).unwrap()
 }
 
-fn depth(pattern: Pattern, depth: u16) -> Workload {
-    Workload { depth: workers(depth), ..workload(pattern) }
+fn at_depth(depth: u16, spec: RunSpec) -> RunSpec {
+    RunSpec { depth: workers(depth), ..spec }
+}
+
+/// The same with a request to stop of one's own.
+fn stopped_by(stop: &Arc<AtomicBool>, spec: RunSpec) -> RunSpec {
+    let deadline = Deadline::new(spec.means.deadline.clock().clone(), stop.clone());
+    RunSpec { means: Means { deadline, ..spec.means }, ..spec }
 }
 
 #[test]
 fn depth_four_on_two_servers_of_a_millisecond() {
-    let result = trial(depth(Pattern::RandomRead, 4), 2, |_, _| Reply::After(MS));
+    let result = trial_at(4, job(Pattern::RandomRead), 2, |_, _| Reply::After(MS));
     assert_eq!(result.ended, Ended::Complete);
     assert_eq!(result.measured, 1000 * MS);
     // Two complete each millisecond; at exactly 1 s two more, which still count.
     let whole = result.measured(Duration::ZERO);
-    let reads = &whole.kinds[&OpKind::Read];
+    let reads = &whole.kinds[&OpKind::READ];
     assert_eq!((reads.operations, reads.bytes), (2000, 2000 * 4096));
     assert_eq!(reads.client.len(), 2000);
     assert_eq!(whole.in_flight, 4.0);
@@ -55,25 +67,25 @@ fn depth_four_on_two_servers_of_a_millisecond() {
     assert_eq!(whole.longest_gap, MS);
     assert!(reads.rpc.is_none());
     // Those still in flight at the end complete late.
-    assert_eq!((result.late, result.total.read_ops), (2, 2002));
+    assert_eq!((result.late, result.total.operations()), (2, 2002));
     // 100 ms a window; what completes at its end belongs to the next, and the last holds the end.
-    let counts: Vec<u64> = result.windows.iter().map(|w| w.read_ops).collect();
+    let counts: Vec<u64> = result.windows.iter().map(|w| w.operations()).collect();
     assert_eq!(counts, [198, 200, 200, 200, 200, 200, 200, 200, 200, 202]);
 }
 
 #[test]
 fn a_cut_is_rounded_up_to_a_twentieth_and_leaves_at_least_half() {
     // 10 ms an operation in the first 200 ms, 1 ms after.
-    let result = trial(workload(Pattern::RandomRead), 1, |_, now| {
+    let result = trial(job(Pattern::RandomRead), 1, |_, now| {
         Reply::After(if now.0 < 200_000_000 { 10 * MS } else { MS })
     });
     let whole = result.measured(Duration::ZERO);
-    assert_eq!(whole.kinds[&OpKind::Read].operations, 20 + 800);
+    assert_eq!(whole.kinds[&OpKind::READ].operations, 20 + 800);
     assert_eq!(whole.longest_gap, 10 * MS);
     let rest = result.measured(180 * MS);
     assert_eq!((rest.from, rest.length), (200 * MS, 800 * MS));
     // The operation that completes at 200 ms belongs to what follows.
-    assert_eq!(rest.kinds[&OpKind::Read].operations, 801);
+    assert_eq!(rest.kinds[&OpKind::READ].operations, 801);
     assert_eq!(rest.in_flight, 1.0);
     let most = result.measured(900 * MS);
     assert_eq!((most.from, most.length), (500 * MS, 500 * MS));
@@ -82,7 +94,7 @@ fn a_cut_is_rounded_up_to_a_twentieth_and_leaves_at_least_half() {
 #[test]
 fn in_flight_agrees_with_littles_law_where_service_times_vary() {
     let state = AtomicU64::new(1);
-    let result = trial(depth(Pattern::RandomMixed, 8), 3, move |_, _| {
+    let result = trial_at(8, job(Pattern::RandomMixed), 3, move |_, _| {
         let x = state.load(Ordering::Relaxed).wrapping_mul(6364136223846793005).wrapping_add(1);
         state.store(x, Ordering::Relaxed);
         Reply::After(Duration::from_nanos(x >> 44))
@@ -93,32 +105,32 @@ fn in_flight_agrees_with_littles_law_where_service_times_vary() {
     let (integrated, by_law) = (whole.in_flight, busy / whole.length.as_nanos() as f64);
     assert!((integrated / by_law - 1.0).abs() < 0.01, "{integrated} {by_law}");
     let counted: u64 = whole.kinds.values().map(|k| k.client.len()).sum();
-    let windows: u64 = result.windows.iter().map(|w| w.read_ops + w.write_ops).sum();
+    let windows: u64 = result.windows.iter().map(|w| w.operations()).sum();
     assert_eq!(counted, windows);
-    assert_eq!(counted + result.late, result.total.read_ops + result.total.write_ops);
+    assert_eq!(counted + result.late, result.total.operations());
 }
 
 #[test]
 fn the_final_flush_is_timed_apart_and_only_where_needed() {
-    let script = |op: &Op, _| Reply::After(if op.kind() == OpKind::Flush { 70 * MS } else { MS });
-    let result = trial(workload(Pattern::SequentialWrite), 1, script);
+    let script = |op: &Op, _| Reply::After(if op.kind() == OpKind::FLUSH { 70 * MS } else { MS });
+    let result = trial(job(Pattern::SequentialWrite), 1, script);
     assert_eq!(result.flush, Some(70 * MS));
-    assert!(!result.measured(Duration::ZERO).kinds.contains_key(&OpKind::Flush));
+    assert!(!result.measured(Duration::ZERO).kinds.contains_key(&OpKind::FLUSH));
     assert_eq!(result.written.blocks(), 256);
-    let stable = Workload { stability: Stability::FileSync, ..workload(Pattern::SequentialWrite) };
+    let stable = PatternJob { stability: Stability::FileSync, ..job(Pattern::SequentialWrite) };
     assert_eq!(trial(stable, 1, script).flush, None);
-    assert_eq!(trial(workload(Pattern::RandomRead), 1, script).flush, None);
+    assert_eq!(trial(job(Pattern::RandomRead), 1, script).flush, None);
 }
 
 #[test]
 fn silence_up_to_the_end_is_a_gap() {
-    let result = trial(workload(Pattern::RandomRead), 1, |_, now| {
+    let result = trial(job(Pattern::RandomRead), 1, |_, now| {
         Reply::After(if now.0 >= 600_000_000 { 3000 * MS } else { MS })
     });
     assert_eq!(result.ended, Ended::Complete, "drained within the operation's time limit");
     let whole = result.measured(Duration::ZERO);
     assert_eq!(whole.longest_gap, 400 * MS);
-    assert_eq!((whole.kinds[&OpKind::Read].operations, result.late), (600, 1));
+    assert_eq!((whole.kinds[&OpKind::READ].operations, result.late), (600, 1));
 }
 
 #[test]
@@ -128,20 +140,20 @@ fn an_operation_without_an_answer_fails_the_trial_though_others_complete() {
     let share = MockShare::new(clock.clone(), workers(4), move |_, _| {
         if count.fetch_add(1, Ordering::Relaxed) == 5 { Reply::Never } else { Reply::After(MS) }
     });
-    let mut spec = spec(depth(Pattern::RandomRead, 4), clock, 60_000 * MS);
-    spec.operation_timeout = 2000 * MS;
-    let result = run(&share, &spec, &running(), None).unwrap();
+    let mut spec = at_depth(4, spec(job(Pattern::RandomRead), clock, 60_000 * MS));
+    spec.means.operation_timeout = 2000 * MS;
+    let result = run(&share, &spec, None).unwrap();
     let Ended::Failed(error) = &result.ended else { panic!("{:?}", result.ended) };
     assert_eq!(error.kind, ErrorKind::TimedOut);
     assert!(error.detail.contains("read of 4096 bytes"), "{}", error.detail);
-    assert_eq!(result.errors[&OpKind::Read][&ErrorKind::TimedOut], 1);
+    assert_eq!(result.errors[&OpKind::READ][&ErrorKind::TimedOut], 1);
     assert!(result.measured >= 2000 * MS && result.measured <= 2200 * MS);
 }
 
 #[test]
 fn fatal_errors_end_the_worker_and_others_are_counted() {
     let at = |kind: ErrorKind| {
-        trial(workload(Pattern::RandomWrite), 1, move |op, now| match op {
+        trial(job(Pattern::RandomWrite), 1, move |op, now| match op {
             Op::Write(..) if now.0 == 300_000_000 => Reply::error(MS, kind.clone()),
             _ => Reply::After(MS),
         })
@@ -150,7 +162,7 @@ fn fatal_errors_end_the_worker_and_others_are_counted() {
         let result = at(fatal.clone());
         assert!(matches!(&result.ended, Ended::Failed(e) if e.kind == fatal), "{fatal}");
         assert_eq!(result.measured, 301 * MS);
-        assert_eq!(result.errors[&OpKind::Write][&fatal], 1);
+        assert_eq!(result.errors[&OpKind::WRITE][&fatal], 1);
         assert_eq!(result.flush, None, "nothing is flushed after a failure");
     }
     let result = at(ErrorKind::CorruptContent);
@@ -160,7 +172,7 @@ fn fatal_errors_end_the_worker_and_others_are_counted() {
 
 #[test]
 fn a_dead_lane_fails_the_trial() {
-    let result = trial(depth(Pattern::RandomRead, 2), 1, |_, now| {
+    let result = trial_at(2, job(Pattern::RandomRead), 1, |_, now| {
         if now.0 < 50_000_000 {
             return Reply::After(MS);
         }
@@ -179,51 +191,45 @@ fn one_worker_that_fails_stops_the_others() {
         }
         Reply::After(Duration::ZERO)
     });
-    let workload = Workload { workers: workers(3), ..workload(Pattern::RandomWrite) };
     // An hour: only the failure can end it in time.
-    let spec = spec(workload, clock, 3_600_000 * MS);
-    let result = run(&share, &spec, &running(), None).unwrap();
+    let spec = spec(job(Pattern::RandomWrite), clock, 3_600_000 * MS);
+    let spec = RunSpec { workers: workers(3), ..spec };
+    let result = run(&share, &spec, None).unwrap();
     assert!(matches!(&result.ended, Ended::Failed(e) if e.kind == ErrorKind::NoSpace));
 }
 
 #[test]
 fn a_stop_ends_every_worker_long_before_its_time() {
-    let stop = running();
-    let workload = Workload { workers: workers(2), ..workload(Pattern::RandomRead) };
-    let spec = spec(workload, Arc::new(SystemClock::new()), 3_600_000 * MS);
+    let stop = Arc::new(AtomicBool::new(false));
+    let spec = spec(job(Pattern::RandomRead), Arc::new(SystemClock::new()), 3_600_000 * MS);
+    let spec = stopped_by(&stop, RunSpec { workers: workers(2), ..spec });
     let mut seen = Window::default();
     // The observer stops it as soon as it has seen anything complete.
     let mut observer = |_: Duration, window: Window| {
         seen.add(&window);
-        if seen.read_ops > 0 {
+        if seen.operations() > 0 {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let result = run(&NullShare::new(), &spec, &stop, Some(&mut observer)).unwrap();
+    let result = run(&NullShare::new(), &spec, Some(&mut observer)).unwrap();
     assert_eq!(result.ended, Ended::Stopped);
-    assert!(seen.read_ops > 0 && seen.read_ops <= result.total.read_ops);
+    assert!(seen.operations() > 0 && seen.operations() <= result.total.operations());
     assert!(result.cpu > Duration::ZERO);
 }
 
 #[test]
 fn a_stop_is_noticed_while_nothing_answers() {
-    let stop = Arc::new(running());
+    let stop = Arc::new(AtomicBool::new(false));
     let flag = stop.clone();
     let clock = Arc::new(VirtualClock::new());
     let share = MockShare::new(clock.clone(), workers(1), move |_, _| {
         flag.store(true, Ordering::Relaxed);
         Reply::Never
     });
-    let spec = spec(depth(Pattern::RandomRead, 1), clock.clone(), 1_000_000 * MS);
-    let result = run(&share, &spec, &stop, None).unwrap();
+    let spec = at_depth(1, spec(job(Pattern::RandomRead), clock.clone(), 1_000_000 * MS));
+    let result = run(&share, &stopped_by(&stop, spec), None).unwrap();
     assert_eq!(result.ended, Ended::Stopped);
     assert!(result.measured <= 1300 * MS, "a tick and the grace: {:?}", result.measured);
-}
-
-fn means(clock: Arc<VirtualClock>) -> Means {
-    let RunSpec { content, operation_timeout, .. } =
-        spec(workload(Pattern::RandomRead), clock.clone(), MS);
-    Means { content, deadline: Deadline::new(clock, Arc::default()), operation_timeout }
 }
 
 #[test]
@@ -236,7 +242,7 @@ fn laying_out_writes_every_byte_once_and_flushes() {
         match op {
             Op::Write(span, _) => w.fetch_add(u64::from(span.length), Ordering::Relaxed),
             Op::Flush(_) => f.fetch_add(1, Ordering::Relaxed),
-            Op::Read(_) => panic!("laying out reads nothing"),
+            other => panic!("laying out only writes: {other:?}"),
         };
         Reply::After(MS)
     });
@@ -249,7 +255,7 @@ fn laying_out_writes_every_byte_once_and_flushes() {
     assert_eq!((written.load(Ordering::Relaxed), progress), (size, size));
     assert_eq!(flushes.load(Ordering::Relaxed), 1);
     // 11 writes on 8 servers are two rounds; then the flush.
-    assert_eq!(plimsoll_model::Clock::now(&*clock), Nanos(3_000_000));
+    assert_eq!(clock.now(), Nanos(3_000_000));
     means.deadline.stop().store(true, Ordering::Relaxed);
     let failure = lay_out(&share, &means, laid_out, size, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Interrupted);
@@ -265,7 +271,7 @@ fn laying_out_ends_with_the_time_for_all() {
     let failure = lay_out(&share, &means, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Trial);
     assert!(failure.happened.contains("the time for all") && failure.next.contains("--max-time"));
-    assert!(plimsoll_model::Clock::now(&*clock) < Nanos(0) + 5000 * MS, "not the 400 s of it all");
+    assert!(clock.now() < Nanos(0) + 5000 * MS, "not the 400 s of it all");
 }
 
 #[test]
@@ -284,12 +290,12 @@ fn no_space_while_laying_out_is_told_as_such() {
 /// What a worker wrote that issued each of the first 64 blocks, but had every fourth alone
 /// acknowledged.
 fn every_fourth_acknowledged(size: u64) -> plimsoll_load::Written {
-    let workload = Workload { size: Bytes(size), ..workload(Pattern::SequentialWrite) };
-    let mut work = PatternWorkload::new(&workload, 0, common::files(), 0).unwrap();
+    let job = PatternJob { size: Bytes(size), ..job(Pattern::SequentialWrite) };
+    let mut work = PatternSource::new(&job, workers(1), 0, common::files(), 0).unwrap();
     for block in 0..64 {
         let Step::Issue(op) = work.next(Nanos(0)) else { panic!("patterns are endless") };
         let failed = OpError { kind: ErrorKind::Io, detail: "".into() };
-        let result = if block % 4 == 0 { Ok(()) } else { Err(failed) };
+        let result = if block % 4 == 0 { Ok(None) } else { Err(failed) };
         let at = Nanos(0);
         let done = Done { tag: Tag(0), issued: at, sent: at, done: at, bytes: 4096, result };
         work.completed(&op, &done);

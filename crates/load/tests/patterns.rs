@@ -2,15 +2,22 @@
 
 mod common;
 
-use common::{files, workers, workload};
-use plimsoll_load::{Op, PatternWorkload, Span, Step, Workload as _};
+use common::{files, job, workers};
+use plimsoll_load::{Op, OperationSource, PatternSource, Span, Step};
 use plimsoll_model::units::{Bytes, KIB};
-use plimsoll_model::{Layout, Nanos, Pattern, Workload};
+use plimsoll_model::{Layout, Nanos, Pattern, PatternJob};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
-fn operations(workload: &Workload, worker: u16, seed: u64, count: usize) -> Vec<Op> {
-    let mut work = PatternWorkload::new(workload, worker, files(), seed).unwrap();
+/// A job and its workers.
+type Team = (PatternJob, u16);
+
+fn source((job, n): &Team, worker: u16, seed: u64) -> Result<PatternSource, String> {
+    PatternSource::new(job, workers(*n), worker, files(), seed)
+}
+
+fn operations(team: &Team, worker: u16, seed: u64, count: usize) -> Vec<Op> {
+    let mut work = source(team, worker, seed).unwrap();
     (0..count)
         .map(|_| match work.next(Nanos(0)) {
             Step::Issue(op) => op,
@@ -22,18 +29,16 @@ fn operations(workload: &Workload, worker: u16, seed: u64, count: usize) -> Vec<
 fn span(op: &Op) -> Span {
     match op {
         Op::Read(span) | Op::Write(span, _) => *span,
-        Op::Flush(_) => panic!("patterns do not flush"),
+        other => panic!("patterns read and write: {other:?}"),
     }
 }
 
-fn any_workload() -> impl Strategy<Value = Workload> {
+fn any_team() -> impl Strategy<Value = Team> {
     let pattern = prop::sample::select(Pattern::ALL.to_vec());
     (pattern, 1u64..300, 1u16..9, prop::sample::select(vec![512u64, 4096, 1 << 20]), 0u64..512)
-        .prop_map(|(pattern, blocks, n, block, rest)| Workload {
-            block: Bytes(block),
-            size: Bytes(blocks.max(u64::from(n)) * block + rest.min(block - 1)),
-            workers: workers(n),
-            ..workload(pattern)
+        .prop_map(|(pattern, blocks, n, block, rest)| {
+            let size = Bytes(blocks.max(u64::from(n)) * block + rest.min(block - 1));
+            (PatternJob { block: Bytes(block), size, ..job(pattern) }, n)
         })
 }
 
@@ -41,15 +46,16 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn operations_stay_aligned_and_within_the_file(workload in any_workload(), seed: u64, shared: bool) {
+    fn operations_stay_aligned_and_within_the_file((job, n) in any_team(), seed: u64, shared: bool) {
         let layout = if shared { Layout::Shared } else { Layout::Disjoint };
-        let workload = Workload { layout, ..workload };
-        for worker in 0..workload.workers.get() {
-            for op in operations(&workload, worker, seed, 200) {
+        let team = (PatternJob { layout, ..job }, n);
+        for worker in 0..n {
+            let job = &team.0;
+            for op in operations(&team, worker, seed, 200) {
                 let span = span(&op);
-                prop_assert_eq!(u64::from(span.length), workload.block.0);
-                prop_assert!(span.offset.is_multiple_of(workload.block.0));
-                prop_assert!(span.offset + workload.block.0 <= workload.size.0);
+                prop_assert_eq!(u64::from(span.length), job.block.0);
+                prop_assert!(span.offset.is_multiple_of(job.block.0));
+                prop_assert!(span.offset + job.block.0 <= job.size.0);
                 let (file, generation) = match op {
                     Op::Read(_) => (files().read.file, 4),
                     _ => (files().write.file, 5),
@@ -60,15 +66,16 @@ proptest! {
     }
 
     #[test]
-    fn disjoint_workers_never_meet_and_together_cover_the_file(workload in any_workload(), seed: u64) {
-        let workload = Workload {
-            pattern: Pattern::SequentialRead, layout: Layout::Disjoint, ..workload
+    fn disjoint_workers_never_meet_and_together_cover_the_file((job, n) in any_team(), seed: u64) {
+        let job = PatternJob {
+            pattern: Pattern::SequentialRead, layout: Layout::Disjoint, ..job
         };
-        let blocks = (workload.size.0 / workload.block.0) as usize;
+        let blocks = (job.size.0 / job.block.0) as usize;
         let mut seen = BTreeSet::new();
-        for worker in 0..workload.workers.get() {
+        let team = (job, n);
+        for worker in 0..n {
             let mine: BTreeSet<u64> =
-                operations(&workload, worker, seed, blocks + 1).iter().map(|o| span(o).offset).collect();
+                operations(&team, worker, seed, blocks + 1).iter().map(|o| span(o).offset).collect();
             prop_assert!(mine.is_disjoint(&seen));
             seen.extend(mine);
         }
@@ -78,13 +85,9 @@ proptest! {
 
 #[test]
 fn sequential_patterns_rise_and_wrap_around() {
-    let workload = Workload {
-        size: Bytes(24 * KIB),
-        workers: workers(2),
-        ..workload(Pattern::SequentialWrite)
-    };
+    let team = (PatternJob { size: Bytes(24 * KIB), ..job(Pattern::SequentialWrite) }, 2);
     let offsets = |worker| -> Vec<u64> {
-        operations(&workload, worker, 0, 5).iter().map(|o| span(o).offset / 4096).collect()
+        operations(&team, worker, 0, 5).iter().map(|o| span(o).offset / 4096).collect()
     };
     assert_eq!(offsets(0), [0, 1, 2, 0, 1]);
     assert_eq!(offsets(1), [3, 4, 5, 3, 4]);
@@ -92,11 +95,11 @@ fn sequential_patterns_rise_and_wrap_around() {
 
 #[test]
 fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
-    let workload = workload(Pattern::RandomMixed);
+    let team = (job(Pattern::RandomMixed), 1);
     let (blocks, draws) = (256usize, 256 * 400usize);
     let mut counts = vec![0f64; blocks];
     let mut writes = 0f64;
-    for op in operations(&workload, 0, 11, draws) {
+    for op in operations(&team, 0, 11, draws) {
         counts[(span(&op).offset / 4096) as usize] += 1.0;
         writes += f64::from(u8::from(matches!(op, Op::Write(..))));
     }
@@ -109,18 +112,16 @@ fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
 
 #[test]
 fn the_seed_repeats_and_workers_differ() {
-    let workload =
-        Workload { workers: workers(2), layout: Layout::Shared, ..workload(Pattern::RandomRead) };
-    assert_eq!(operations(&workload, 0, 3, 100), operations(&workload, 0, 3, 100));
-    assert_ne!(operations(&workload, 0, 3, 100), operations(&workload, 0, 4, 100));
-    assert_ne!(operations(&workload, 0, 3, 100), operations(&workload, 1, 3, 100));
+    let team = (PatternJob { layout: Layout::Shared, ..job(Pattern::RandomRead) }, 2);
+    assert_eq!(operations(&team, 0, 3, 100), operations(&team, 0, 3, 100));
+    assert_ne!(operations(&team, 0, 3, 100), operations(&team, 0, 4, 100));
+    assert_ne!(operations(&team, 0, 3, 100), operations(&team, 1, 3, 100));
 }
 
 #[test]
 fn a_file_too_small_for_its_workers_is_refused() {
-    let workload =
-        Workload { size: Bytes(8 * KIB), workers: workers(3), ..workload(Pattern::RandomRead) };
-    let refused = (0..3).filter_map(|w| PatternWorkload::new(&workload, w, files(), 0).err());
+    let team = (PatternJob { size: Bytes(8 * KIB), ..job(Pattern::RandomRead) }, 3);
+    let refused = (0..3).filter_map(|w| source(&team, w, 0).err());
     assert!(refused.into_iter().all(|e| e.contains("3 workers")));
-    assert!((0..3).any(|w| PatternWorkload::new(&workload, w, files(), 0).is_err()));
+    assert!((0..3).any(|w| source(&team, w, 0).is_err()));
 }

@@ -5,7 +5,7 @@ use super::file::{find, op_error, short};
 use crate::aligned::AlignedBuffer;
 use crate::content::{Content, ContentWriter};
 use crate::cpu;
-use crate::op::{Done, Op, OpError, Tag};
+use crate::op::{Done, Op, OpError, Tag, not_done_here};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use plimsoll_model::{Clock, ErrorKind, Nanos, Stability};
 use std::os::unix::fs::FileExt;
@@ -72,6 +72,7 @@ impl Performer {
                 file.sync_data().map_err(|e| op_error("fdatasync", &e))?;
                 Ok(0)
             }
+            other => Err(not_done_here(other)),
         }
     }
 
@@ -80,7 +81,7 @@ impl Performer {
         let result = self.perform(op);
         let done = clock.now();
         let (bytes, result) = match result {
-            Ok(bytes) => (bytes, Ok(())),
+            Ok(bytes) => (bytes, Ok(None)),
             Err(error) => (0, Err(error)),
         };
         Done { tag, issued, sent: issued, done, bytes, result }

@@ -5,7 +5,7 @@ use super::file::{find, op_error, short};
 use super::ring::Ring;
 use crate::content::{Content, PartOfPool};
 use crate::cpu;
-use crate::op::{Done, Op, OpError, Tag};
+use crate::op::{Done, Found, Op, OpError, Tag, not_done_here};
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use plimsoll_model::{Clock, ErrorKind, Nanos, Stability};
 use std::io;
@@ -57,6 +57,7 @@ impl UringLane {
                 self.ring.write(slot, file, span.offset, span.length)
             }
             Op::Flush(id) => self.ring.sync(slot, find(&self.files, *id)?.for_flush()),
+            other => return Err(not_done_here(other)),
         })
     }
 }
@@ -124,11 +125,11 @@ impl Lane for UringLane {
 }
 
 /// Bytes and result of an operation, from what the kernel returned.
-fn outcome(op: &Op, returned: i32) -> (u32, Result<(), OpError>) {
+fn outcome(op: &Op, returned: i32) -> (u32, Result<Option<Box<Found>>, OpError>) {
     let name = match op {
         Op::Read(_) => "read",
         Op::Write(..) => "write",
-        Op::Flush(_) => "fdatasync",
+        _ => "fdatasync",
     };
     if returned < 0 {
         let error = io::Error::from_raw_os_error(-returned);
@@ -138,7 +139,7 @@ fn outcome(op: &Op, returned: i32) -> (u32, Result<(), OpError>) {
         Op::Read(span) | Op::Write(span, _) if returned as u32 != span.length => {
             (0, Err(short(name, span, returned as usize)))
         }
-        Op::Read(span) | Op::Write(span, _) => (span.length, Ok(())),
-        Op::Flush(_) => (0, Ok(())),
+        Op::Read(span) | Op::Write(span, _) => (span.length, Ok(None)),
+        _ => (0, Ok(None)),
     }
 }

@@ -80,7 +80,7 @@ impl NfsLane {
 
     fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), nfs3::Full> {
         let NfsLane { pipeline, work, .. } = self;
-        let Some(file) = work.files.get(op.file()) else { return Ok(()) };
+        let Some(file) = op.file().and_then(|file| work.files.get(file)) else { return Ok(()) };
         match op {
             Op::Read(_) => pipeline.read(tag, &file.handle, call.offset, call.length),
             Op::Flush(_) => {
@@ -99,13 +99,15 @@ impl NfsLane {
                 };
                 pipeline.write(tag, &file.handle, call.offset, stability, payload)
             }
+            _ => Ok(()),
         }
     }
 }
 
 impl Lane for NfsLane {
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
-        let error = self.work.files.get(op.file()).is_none().then(not_open);
+        let known = op.file().and_then(|file| self.work.files.get(file));
+        let error = known.is_none().then(not_open);
         self.work.calls.begin(tag, op, issued, error)?;
         self.issue();
         Ok(())
@@ -162,7 +164,8 @@ impl Exchange for Work {
 impl Work {
     /// What a reply means for its operation.
     fn outcome(&self, op: Op, call: Call, done: nfs3::Done<'_>) -> Result<Moved, OpError> {
-        let unstable = self.files.get(op.file()).map(|file| &file.unstable);
+        let file = op.file().and_then(|file| self.files.get(file));
+        let unstable = file.map(|file| &file.unstable);
         match (op, done) {
             (Op::Read(span), nfs3::Done::Read { data, end_of_file }) => {
                 if self.verify {

@@ -64,7 +64,8 @@ impl SmbLane {
 
     fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), plimsoll_smb::Full> {
         let SmbLane { pipeline, work } = self;
-        let Some(file) = work.files.get(op.file()).copied() else { return Ok(()) };
+        let known = op.file().and_then(|file| work.files.get(file));
+        let Some(file) = known.copied() else { return Ok(()) };
         match op {
             Op::Read(_) => pipeline.read(tag, file, call.offset, call.length),
             Op::Flush(_) => pipeline.flush(tag, file),
@@ -72,13 +73,15 @@ impl SmbLane {
                 let through = stability == Stability::FileSync;
                 pipeline.write(tag, file, call.offset, call.length, through)
             }
+            _ => Ok(()),
         }
     }
 }
 
 impl Lane for SmbLane {
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
-        let error = self.work.files.get(op.file()).is_none().then(not_open);
+        let known = op.file().and_then(|file| self.work.files.get(file));
+        let error = known.is_none().then(not_open);
         self.work.calls.begin(tag, op, issued, error)?;
         self.issue();
         Ok(())

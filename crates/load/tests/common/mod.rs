@@ -1,9 +1,9 @@
 //! What several tests need.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
-use plimsoll_load::{Content, FileId, Files, LaidOut, RunSpec};
+use plimsoll_load::{Content, FileId, Files, LaidOut, Means, RunSpec};
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Clock, Layout, Pattern, Stability, Workload};
+use plimsoll_model::{Clock, Deadline, Layout, Pattern, PatternJob, Stability};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +12,12 @@ pub fn workers(n: u16) -> NonZeroU16 {
     NonZeroU16::new(n).unwrap()
 }
 
-/// 4 KiB operations on 1 MiB by one worker of depth 1.
-pub fn workload(pattern: Pattern) -> Workload {
-    Workload {
+/// 4 KiB operations on 1 MiB.
+pub fn job(pattern: Pattern) -> PatternJob {
+    PatternJob {
         pattern,
         block: Bytes(4 * KIB),
         size: Bytes(MIB),
-        workers: workers(1),
-        depth: workers(1),
         layout: Layout::Disjoint,
         stability: Stability::Unstable,
         verify: false,
@@ -31,15 +29,24 @@ pub fn files() -> Files {
     Files { read: laid_out(1), write: laid_out(2) }
 }
 
-pub fn spec(workload: Workload, clock: Arc<dyn Clock>, duration: Duration) -> RunSpec {
+/// One worker of depth 1.
+pub fn spec(job: PatternJob, clock: Arc<dyn Clock>, duration: Duration) -> RunSpec {
     RunSpec {
-        workload,
+        job,
+        workers: workers(1),
+        depth: workers(1),
         files: files(),
-        content: Arc::new(Content::new(1)),
-        clock,
+        means: means(clock),
         duration,
         window: Duration::from_millis(100),
-        operation_timeout: Duration::from_secs(30),
         seed: 5,
+    }
+}
+
+pub fn means(clock: Arc<dyn Clock>) -> Means {
+    Means {
+        content: Arc::new(Content::new(1)),
+        deadline: Deadline::new(clock, Arc::default()),
+        operation_timeout: Duration::from_secs(30),
     }
 }

@@ -67,7 +67,7 @@ impl Rig {
     /// Runs operations that must all succeed; bytes transferred.
     pub fn run_all(&mut self, ops: &[Op]) -> u64 {
         let done = self.run(ops);
-        done.iter().for_each(|d| assert_eq!(d.result, Ok(())));
+        done.iter().for_each(|d| assert_eq!(d.result, Ok(None)));
         done.iter().map(|d| u64::from(d.bytes)).sum()
     }
 }

@@ -1,14 +1,14 @@
 //! The five patterns of a check.
 
-use super::{Step, Workload, Written};
+use super::{OperationSource, Step, Written};
 use crate::op::{Done, FileId, Op, Span};
-use plimsoll_model::{Layout, Nanos, Pattern, Stability};
+use plimsoll_model::{Layout, Nanos, OpKind, Pattern, PatternJob, Stability};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
 
-/// A file of `Workload::size` bytes, laid out whole.
+/// A file of the job's size, laid out whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaidOut {
     /// The file.
@@ -26,8 +26,17 @@ pub struct Files {
     pub write: LaidOut,
 }
 
+/// The kinds of operation that a pattern issues.
+pub(crate) fn kinds(pattern: Pattern) -> &'static [OpKind] {
+    match (pattern.reads(), pattern.writes()) {
+        (true, true) => &[OpKind::READ, OpKind::WRITE],
+        (true, false) => &[OpKind::READ],
+        (false, _) => &[OpKind::WRITE],
+    }
+}
+
 /// One worker's part of a pattern: endless, until the driver's time is up.
-pub struct PatternWorkload {
+pub struct PatternSource {
     pattern: Pattern,
     files: Files,
     block: NonZeroU32,
@@ -40,38 +49,36 @@ pub struct PatternWorkload {
     written: Written,
 }
 
-impl PatternWorkload {
-    /// Worker `worker` (from 0) of `workload`. The same seed, workload and worker make the same
+impl PatternSource {
+    /// Worker `worker` (from 0) of so many. The same seed, job and worker make the same
     /// operations; workers draw from different streams of the generator. An error, in words, if
     /// the file is too small to give this worker a block of its own, or a block is 0 or above
     /// 4 GiB.
     pub fn new(
-        workload: &plimsoll_model::Workload,
+        job: &PatternJob,
+        workers: NonZeroU16,
         worker: u16,
         files: Files,
         seed: u64,
-    ) -> Result<PatternWorkload, String> {
-        let block = u32::try_from(workload.block.0)
+    ) -> Result<PatternSource, String> {
+        let block = u32::try_from(job.block.0)
             .ok()
             .and_then(NonZeroU32::new)
-            .ok_or_else(|| format!("a block of {} cannot be driven", workload.block))?;
-        let range = range(workload, u64::from(block.get()), worker);
+            .ok_or_else(|| format!("a block of {} cannot be driven", job.block))?;
+        let range = range(job, u64::from(block.get()), workers, worker);
         if range.is_empty() {
             return Err(format!(
-                "{} in blocks of {} cannot be shared out to {} workers",
-                workload.size, workload.block, workload.workers
+                "{} in blocks of {} cannot be shared out to {workers} workers",
+                job.size, job.block
             ));
         }
-        let written = if workload.pattern.writes() {
-            Written::new(workload.size.0, block)
-        } else {
-            Written::nothing()
-        };
-        Ok(PatternWorkload {
-            pattern: workload.pattern,
+        let written =
+            if job.pattern.writes() { Written::new(job.size.0, block) } else { Written::nothing() };
+        Ok(PatternSource {
+            pattern: job.pattern,
             files,
             block,
-            stability: workload.stability,
+            stability: job.stability,
             next: range.start,
             range,
             random: Pcg64::new(u128::from(seed), u128::from(worker)),
@@ -103,7 +110,7 @@ impl PatternWorkload {
     }
 }
 
-impl Workload for PatternWorkload {
+impl OperationSource for PatternSource {
     #[inline]
     fn next(&mut self, _now: Nanos) -> Step {
         let (block, write) = match self.pattern {
@@ -141,12 +148,12 @@ impl Workload for PatternWorkload {
 }
 
 /// The whole blocks of the file that belong to a worker; a rest shorter than a block is not used.
-fn range(workload: &plimsoll_model::Workload, block: u64, worker: u16) -> Range<u64> {
-    let blocks = workload.size.0 / block;
-    match workload.layout {
+fn range(job: &PatternJob, block: u64, workers: NonZeroU16, worker: u16) -> Range<u64> {
+    let blocks = job.size.0 / block;
+    match job.layout {
         Layout::Shared => 0..blocks,
         Layout::Disjoint => {
-            let workers = u128::from(workload.workers.get());
+            let workers = u128::from(workers.get());
             let cut = |i: u16| (u128::from(blocks) * u128::from(i).min(workers) / workers) as u64;
             cut(worker)..cut(worker.saturating_add(1))
         }

@@ -1,7 +1,7 @@
 //! Going over a whole file once: writing it out, and reading it back.
 
 use super::written::State;
-use super::{Step, Workload, Written};
+use super::{OperationSource, Step, Written};
 use crate::op::{Done, FileId, Op, Span};
 use plimsoll_model::{Nanos, Stability};
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl<'a> WriteOnce<'a> {
     }
 }
 
-impl Workload for WriteOnce<'_> {
+impl OperationSource for WriteOnce<'_> {
     fn next(&mut self, _now: Nanos) -> Step {
         let left = self.size - self.next;
         if left == 0 {
@@ -82,7 +82,7 @@ impl<'a> ReadBack<'a> {
     }
 }
 
-impl Workload for ReadBack<'_> {
+impl OperationSource for ReadBack<'_> {
     fn next(&mut self, _now: Nanos) -> Step {
         while self.range.start < self.range.end {
             let offset = self.range.start;

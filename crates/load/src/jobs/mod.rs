@@ -1,10 +1,10 @@
 //! What a worker does: which operation comes next. Written once, for lanes of every kind.
 
-mod pattern;
+pub(crate) mod pattern;
 mod whole;
 mod written;
 
-pub use pattern::{Files, LaidOut, PatternWorkload};
+pub use pattern::{Files, LaidOut, PatternSource};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
@@ -23,10 +23,10 @@ pub enum Step {
 }
 
 /// A source of operations for one worker. It neither reads a clock nor waits.
-pub trait Workload {
+pub trait OperationSource {
     /// Asked whenever an operation could be issued.
     fn next(&mut self, now: Nanos) -> Step;
-    /// Told of every completion, with the operation it belongs to.
+    /// Called with every completion and the operation it belongs to.
     fn completed(&mut self, op: &Op, done: &Done) {
         let _ = (op, done);
     }
