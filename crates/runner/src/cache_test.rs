@@ -1,9 +1,9 @@
-//! The two-size probe: do reads of the whole file come from the same store as reads of a part that
+//! The cache test: do reads of the whole file come from the same store as reads of a part that
 //! is surely in the server's memory?
 
 use plimsoll_load::{Files, LaidOut, Means, RunSpec, Share};
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Failure, Layout, OpKind, Pattern, Stability, StoredOn, Workload};
+use plimsoll_model::{Failure, Layout, OpKind, Pattern, PatternJob, Stability, StoredOn};
 use plimsoll_stats::two_size::{Answer, decide};
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -29,27 +29,24 @@ pub(crate) fn reads_from(
     }
     let log_rate = |size: u64, seed: u64| -> Result<f64, Failure> {
         let spec = RunSpec {
-            workload: Workload {
+            job: PatternJob {
                 pattern: Pattern::RandomRead,
                 block: BLOCK,
                 size: Bytes(size),
-                workers: NonZeroU16::MIN,
-                depth: NonZeroU16::MIN,
                 layout: Layout::Shared,
                 stability: Stability::Unstable,
                 verify: false,
             },
+            workers: NonZeroU16::MIN,
+            depth: NonZeroU16::MIN,
             files: Files { read: file, write: file },
-            content: means.content.clone(),
-            clock: means.deadline.clock().clone(),
+            means: means.clone(),
             duration: RUN,
             window: RUN,
-            operation_timeout: means.operation_timeout,
             seed,
         };
-        let measured =
-            plimsoll_load::run(share, &spec, means.deadline.stop(), None)?.measured(RUN / 10);
-        let reads = measured.kinds.get(&OpKind::Read).map_or(0, |k| k.operations);
+        let measured = plimsoll_load::run(share, &spec, None)?.measured(RUN / 10);
+        let reads = measured.kinds.get(&OpKind::READ).map_or(0, |k| k.operations);
         Ok((reads as f64 / measured.length.as_secs_f64().max(1e-9)).ln())
     };
     // Reading the small part brings it into memory, if it is to be had there at all.

@@ -1,22 +1,20 @@
-//! One trial: prepare, drive, clean up, emit events. A [`TrialSpec`](plimsoll_model::TrialSpec) goes in,
-//! [`Event`](plimsoll_model::Event)s come out; the runner knows nothing of blocks, intervals or stores.
+//! Points on storage, measured from this process: prepare, drive, summarize, clean up. A
+//! [`PointSpec`](plimsoll_model::PointSpec) goes in, a [`PointResult`](plimsoll_model::PointResult) comes
+//! out; the runner knows nothing of blocks, intervals or stores.
 #![forbid(unsafe_code)]
 
+mod cache_test;
 mod directory;
-mod drive;
 #[doc(hidden)]
 pub mod fuzzing;
 mod lease;
 mod options;
-mod probe;
-mod reckon;
 mod runner;
 mod session;
+mod summarize;
 
 pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
-pub use drive::Drive;
 pub use lease::LeaseState;
-
 pub use options::RunnerOptions;
 pub use plimsoll_load::{OpenOptions, Share};
 pub use runner::Runner;

@@ -1,9 +1,9 @@
-//! What a runner is told once.
+//! What holds for all points of a study.
 
 use plimsoll_model::{Deadline, Plan, StudyId};
 use std::time::Duration;
 
-/// What a runner is told once.
+/// What holds for all points of a study.
 #[derive(Clone)]
 pub struct RunnerOptions {
     /// The study: it names the directories and seeds the content.
@@ -16,7 +16,7 @@ pub struct RunnerOptions {
     pub operation_timeout: Duration,
     /// Memory of the servers in bytes, where known.
     pub server_memory: Option<u64>,
-    /// Whether windows are told while a trial runs. Without, a single worker runs on the calling
+    /// Whether windows are reported while a trial runs. Without, a single worker runs on the calling
     /// thread and every figure of a scripted share is exact.
     pub live: bool,
     /// Longest time for setting up, and again for what precedes the load of each trial.
@@ -26,16 +26,16 @@ pub struct RunnerOptions {
 }
 
 impl RunnerOptions {
-    /// What a plan says. Windows are told.
+    /// Those of a plan. Windows are reported.
     pub fn of_plan(plan: &Plan, study: StudyId, nonce: u32, deadline: Deadline) -> Self {
         RunnerOptions {
             study,
             nonce,
-            longest_trial: plan.trial(),
-            operation_timeout: seconds(plan.operation_timeout_seconds.max(0.1)),
-            server_memory: plan.server_memory.map(|m| m.0),
+            longest_trial: seconds(plan.longest_trial_seconds()),
+            operation_timeout: seconds(plan.storage.operation_timeout_seconds.max(0.1)),
+            server_memory: plan.storage.server_memory.map(|m| m.0),
             live: true,
-            set_up: seconds(plan.cap_seconds),
+            set_up: seconds(plan.design.cap_seconds),
             deadline,
         }
     }

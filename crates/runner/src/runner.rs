@@ -1,15 +1,15 @@
-//! The targets of a study, opened, and what is done to them trial by trial.
+//! The storage of a study, opened, and what is done to it point by point.
 
-use crate::drive::Drive;
 use crate::options::RunnerOptions;
 use crate::session::Session;
 use plimsoll_load::Share;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Outcome, TargetFacts, TrialResult, TrialSpec, Workload,
+    Cause, Failure, Flag, LoadObserver, Outcome, Phase, PointResult, PointSpec, SubjectFacts,
+    SubjectRunner, Workload,
 };
 use std::sync::Arc;
 
-/// Drives trials on opened targets, in this process.
+/// Measures points on opened shares, from this process.
 pub struct Runner {
     options: RunnerOptions,
     shares: Vec<Arc<dyn Share>>,
@@ -17,28 +17,28 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// A runner of targets that are opened, in the plan's order.
+    /// A runner on shares that are opened, in the plan's order.
     pub fn new(options: RunnerOptions, shares: Vec<Arc<dyn Share>>) -> Self {
         Runner { options, shares, sessions: Vec::new() }
     }
 
-    fn session(&mut self, target: usize) -> Result<&mut Session, Failure> {
-        let taken_on = self.sessions.len();
-        self.sessions.get_mut(target).ok_or_else(|| not_there(target, taken_on))
+    fn session(&mut self, subject: usize) -> Result<&mut Session, Failure> {
+        let attached = self.sessions.len();
+        self.sessions.get_mut(subject).ok_or_else(|| not_attached(subject, attached))
     }
 }
 
-fn not_there(target: usize, taken_on: usize) -> Failure {
-    let on = format!("target {target}");
-    let happened = format!("{taken_on} targets are taken on");
-    Failure::new(Cause::Usage, "work on a target", on, happened, "")
+fn not_attached(subject: usize, attached: usize) -> Failure {
+    let on = format!("subject {subject}");
+    let happened = format!("{attached} subjects are attached");
+    Failure::new(Cause::Usage, "work on a subject", on, happened, "")
 }
 
-impl Drive for Runner {
-    fn take_on(&mut self, target: usize) -> Result<Vec<Flag>, Failure> {
-        let taken_on = self.sessions.len();
-        let share = self.shares.get(target).filter(|_| target == taken_on).cloned();
-        let share = share.ok_or_else(|| not_there(target, taken_on))?;
+impl SubjectRunner for Runner {
+    fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
+        let attached = self.sessions.len();
+        let share = self.shares.get(subject).filter(|_| subject == attached).cloned();
+        let share = share.ok_or_else(|| not_attached(subject, attached))?;
         // Targets may be the same directory: the nonce must differ.
         let nonce = self.options.nonce.wrapping_add(self.sessions.len() as u32);
         let (session, flags) = Session::open(share, &self.options, nonce)?;
@@ -48,36 +48,34 @@ impl Drive for Runner {
 
     fn lay_out_rate(
         &mut self,
-        target: usize,
+        subject: usize,
         bytes: u64,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<f64, Failure> {
-        self.session(target)?.lay_out_rate(bytes, events)
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Option<f64>, Failure> {
+        self.session(subject)?.lay_out_rate(bytes, observer).map(Some)
     }
 
     fn prepare(
         &mut self,
-        target: usize,
+        subject: usize,
         workloads: &[Workload],
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<Vec<Flag>, Failure> {
-        self.session(target)?.prepare(workloads, events)
+        self.session(subject)?.prepare(workloads, observer)
     }
 
-    fn facts(&self) -> Vec<TargetFacts> {
-        self.sessions.iter().map(Session::facts).collect()
+    fn facts(&self) -> Vec<SubjectFacts> {
+        self.sessions.iter().map(|session| SubjectFacts::Storage(session.facts())).collect()
     }
 
-    fn trial(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> TrialResult {
-        let result = match self.session(spec.target) {
-            Ok(session) => session.trial(spec, events),
-            Err(failure) => TrialResult {
-                outcome: Outcome::Failed { phase: "prepare".into(), failure },
-                ..TrialResult::empty()
-            },
-        };
-        events(Event::Finished { result: Box::new(result.clone()) });
-        result
+    fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
+        match self.session(spec.subject) {
+            Ok(session) => session.point(spec, observer),
+            Err(failure) => {
+                let phase = Phase::Prepare.to_string();
+                PointResult::empty(Outcome::Failed { phase, failure })
+            }
+        }
     }
 
     fn close(&mut self) -> Vec<Flag> {

@@ -1,20 +1,20 @@
-//! One opened target: its run directory, its files, its trials.
+//! One opened share: its run directory, its files, its points.
 
 use crate::directory::{self, READ_FILE, RunDirectory, WRITE_FILE};
 use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
-use crate::{probe, reckon};
+use crate::{cache_test, summarize};
 use plimsoll_load::{Content, FileId, Files, LaidOut, Means, RunSpec, Share, TeamResult, Verified};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, InPlace, Outcome, Phase, StoredOn, TargetFacts, TrialResult,
-    TrialSpec, Workload,
+    Cause, Event, Failure, Flag, InPlace, Job, Length, LoadObserver, Outcome, Part, PatternJob,
+    Phase, PointResult, PointSpec, StoredOn, TargetFacts, Workload,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// Room left for the lease and for what file systems need for themselves, in bytes.
+/// Space left for the lease and for what file systems need for themselves, in bytes.
 const SPARE: u64 = 1 << 20;
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
@@ -41,7 +41,7 @@ pub(crate) struct Session {
 /// The file that is written, as the last layout or trial left it.
 struct WriteFile {
     laid_out: LaidOut,
-    /// The `TrialSpec::generation` it was laid out for.
+    /// The `PointSpec::generation` it was laid out for.
     block: u32,
 }
 
@@ -116,10 +116,10 @@ impl Session {
     pub(crate) fn lay_out_rate(
         &mut self,
         bytes: u64,
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<f64, Failure> {
         let begun = self.means.deadline.now();
-        let laid_out = self.lay_out(WRITE_FILE, bytes, events)?;
+        let laid_out = self.lay_out(WRITE_FILE, bytes, observer)?;
         let seconds = self.means.deadline.now().since(begun).as_secs_f64();
         self.directory()?.discard(WRITE_FILE, laid_out.file)?;
         Ok(bytes as f64 / seconds.max(1e-9))
@@ -128,13 +128,14 @@ impl Session {
     pub(crate) fn prepare(
         &mut self,
         workloads: &[Workload],
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<Vec<Flag>, Failure> {
-        let largest = |wanted: fn(&Workload) -> bool| {
-            workloads.iter().filter(|w| wanted(w)).map(|w| w.size.0).max().unwrap_or(0)
+        let jobs = || workloads.iter().flat_map(|w| &w.parts).filter_map(|p| pattern(p).ok());
+        let largest = |wanted: fn(&PatternJob) -> bool| {
+            jobs().filter(|job| wanted(job)).map(|job| job.size.0).max().unwrap_or(0)
         };
-        let read_size = largest(|w| w.pattern.reads());
-        self.write_size = largest(|w| w.pattern.writes());
+        let read_size = largest(|job| job.pattern.reads());
+        self.write_size = largest(|job| job.pattern.writes());
         let read = match self.read {
             Some(in_place) => in_place,
             None => {
@@ -142,7 +143,7 @@ impl Session {
                 if read_size == 0 {
                     return Ok(self.share.take_flags());
                 }
-                let laid_out = self.lay_out(READ_FILE, read_size, events)?;
+                let laid_out = self.lay_out(READ_FILE, read_size, observer)?;
                 *self.read.insert(laid_out)
             }
         };
@@ -150,8 +151,8 @@ impl Session {
         if !self.facts.memory_below {
             return Ok(flags);
         }
-        events(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-        let reads_from = probe::reads_from(&*self.share, &self.means, read, read_size)?;
+        observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
+        let reads_from = cache_test::reads_from(&*self.share, &self.means, read, read_size)?;
         self.facts.reads_from = Some(reads_from);
         if reads_from != StoredOn::Disk {
             flags.push(Flag::WorkingSet {
@@ -176,7 +177,7 @@ impl Session {
     fn check_space(&mut self, read_size: u64) -> Result<(), Failure> {
         let space = match self.directory()?.namespace().space() {
             Ok(space) if space.total > 0 => space,
-            // It was said when the target was opened.
+            // It was reported when the target was opened.
             Ok(_) => return Ok(()),
             Err(failure) if can_be_done_without(&failure) => return Ok(()),
             Err(failure) => return Err(failure),
@@ -210,9 +211,9 @@ impl Session {
         &mut self,
         name: &str,
         size: u64,
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<LaidOut, Failure> {
-        events(Event::Phase { phase: Phase::LayOut, total_bytes: size });
+        observer.event(Event::Phase { phase: Phase::LayOut, total_bytes: size });
         let file = self.directory()?.create(name)?;
         self.generation += 1;
         let laid_out = LaidOut { file, generation: self.generation };
@@ -220,7 +221,7 @@ impl Session {
         let (deadline, silence) = (self.means.deadline.clone(), self.options.longest_trial);
         let directory = &mut self.directory;
         let mut progress = |bytes: u64| {
-            events(Event::Progress { bytes });
+            observer.event(Event::Progress { bytes });
             if deadline.now().since(renewed) > silence.max(Duration::from_secs(60)) {
                 renewed = deadline.now();
                 // A lease that cannot be renewed shows soon enough in the layout itself.
@@ -231,20 +232,23 @@ impl Session {
         Ok(laid_out)
     }
 
-    /// The files of a trial; the written one is laid out afresh for each new block, and for each
-    /// trial that will read it back.
-    fn files(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> Result<Files, Failure> {
-        if spec.workload.pattern.writes() {
-            let reuse = self
-                .write
-                .as_ref()
-                .is_some_and(|w| w.block == spec.generation && !spec.workload.verify);
+    /// The files of a point; the written one is laid out afresh for each new block, and for each
+    /// point that will read it back.
+    fn files(
+        &mut self,
+        spec: &PointSpec,
+        job: &PatternJob,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Files, Failure> {
+        if job.pattern.writes() {
+            let reuse =
+                self.write.as_ref().is_some_and(|w| w.block == spec.generation && !job.verify);
             if !reuse {
                 if let Some(old) = self.write.take() {
                     self.directory()?.discard(WRITE_FILE, old.laid_out.file)?;
                 }
-                let size = self.write_size.max(spec.workload.size.0);
-                let laid_out = self.lay_out(WRITE_FILE, size, events)?;
+                let size = self.write_size.max(job.size.0);
+                let laid_out = self.lay_out(WRITE_FILE, size, observer)?;
                 self.write = Some(WriteFile { laid_out, block: spec.generation });
             }
         }
@@ -255,34 +259,40 @@ impl Session {
         Ok(Files { read, write: write.unwrap_or(read) })
     }
 
-    pub(crate) fn trial(&mut self, spec: &TrialSpec, events: &mut dyn FnMut(Event)) -> TrialResult {
-        let failed = |phase: Phase, failure: Failure| TrialResult {
-            outcome: match failure.cause {
-                Cause::Interrupted => Outcome::Stopped,
-                _ => Outcome::Failed { phase: phase.to_string(), failure },
-            },
-            ..TrialResult::empty()
-        };
+    pub(crate) fn point(
+        &mut self,
+        spec: &PointSpec,
+        observer: &mut dyn LoadObserver,
+    ) -> PointResult {
+        let failed = |phase: Phase, failure| PointResult::empty(ended(phase, failure));
         self.means.deadline.give(self.options.set_up);
+        let (part, job) = match only_part(spec) {
+            Ok(only) => only,
+            Err(failure) => return failed(Phase::Prepare, failure),
+        };
         let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
-        let prepared = renewed.and_then(|()| self.files(spec, events));
+        let prepared = renewed.and_then(|()| self.files(spec, job, observer));
         let files = match prepared {
             Ok(files) => files,
             Err(failure) => return failed(Phase::LayOut, failure),
         };
-        events(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
-        let team = match self.drive(spec, files, events) {
+        observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
+        observer.load_begins();
+        let team = self.drive(spec, part, job, files, observer);
+        observer.load_ends();
+        let team = match team {
             Ok(team) => team,
             Err(failure) => return failed(Phase::Measure, failure),
         };
-        events(Event::Phase { phase: Phase::Reckon, total_bytes: 0 });
-        let mut result = reckon::result(&team, spec, &self.facts.given);
+        observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
+        let (result, outcome, flags) = summarize::part(&team, &part.job, spec, &self.facts.given);
+        let mut result = PointResult { outcome, parts: vec![result], flags };
         result.flags.extend(self.share.take_flags());
-        if spec.workload.pattern.writes() {
-            if spec.workload.verify && result.outcome == Outcome::Complete {
-                self.verify(spec, files.write, &team, &mut result, events);
+        if job.pattern.writes() {
+            if job.verify && result.outcome == Outcome::Complete {
+                self.verify(job.size.0, files.write, &team, &mut result, observer);
             }
-            // The next trial must not write the same bytes again: a server may notice that nothing
+            // The next point must not write the same bytes again: a server may notice that nothing
             // changed and write nothing.
             self.generation += 1;
             if let Some(write) = &mut self.write {
@@ -294,24 +304,35 @@ impl Session {
 
     fn drive(
         &self,
-        spec: &TrialSpec,
+        spec: &PointSpec,
+        part: &Part,
+        job: &PatternJob,
         files: Files,
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<TeamResult, Failure> {
+        let Length::For { seconds: length, .. } = spec.workload.length else {
+            let happened = "a pattern has no end of its own";
+            let next = "Give its length in seconds.";
+            let tried = "drive the pattern until it is done";
+            return Err(Failure::new(Cause::Usage, tried, job.pattern, happened, next));
+        };
         let seconds = |s: f64| Duration::from_secs_f64(s.clamp(0.0, 1e7));
         let run = RunSpec {
-            workload: spec.workload.clone(),
+            job: job.clone(),
+            workers: part.workers,
+            depth: part.depth(),
             files,
-            content: self.means.content.clone(),
-            clock: self.means.deadline.clock().clone(),
-            duration: seconds(spec.seconds),
+            means: Means {
+                operation_timeout: seconds(spec.operation_timeout_seconds),
+                ..self.means.clone()
+            },
+            duration: seconds(length),
             window: seconds(spec.window_seconds),
-            operation_timeout: seconds(spec.operation_timeout_seconds),
             seed: spec.seed,
         };
-        let (share, stop) = (&*self.share, &**self.means.deadline.stop());
+        let share = &*self.share;
         if !self.options.live {
-            return plimsoll_load::run(share, &run, stop, None);
+            return plimsoll_load::run(share, &run, None);
         }
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -320,26 +341,25 @@ impl Session {
                     // Nobody listens any more only if the receiver's thread died.
                     let _ = sender.send((at, window));
                 };
-                plimsoll_load::run(share, &run, stop, Some(&mut observer))
+                plimsoll_load::run(share, &run, Some(&mut observer))
             });
             for (at, window) in receiver {
-                events(Event::Window { at_seconds: at.as_secs_f64(), window });
+                observer.event(Event::Window { at_seconds: at.as_secs_f64(), window });
             }
             running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    /// Reads back what the trial wrote.
+    /// Reads back what a point wrote.
     fn verify(
         &self,
-        spec: &TrialSpec,
+        size: u64,
         laid_out: LaidOut,
         team: &TeamResult,
-        result: &mut TrialResult,
-        events: &mut dyn FnMut(Event),
+        result: &mut PointResult,
+        observer: &mut dyn LoadObserver,
     ) {
-        let size = spec.workload.size.0;
-        events(Event::Phase { phase: Phase::Verify, total_bytes: size });
+        observer.event(Event::Phase { phase: Phase::Verify, total_bytes: size });
         self.means.deadline.give(self.options.set_up);
         let verified = plimsoll_load::verify(
             &*self.share,
@@ -347,23 +367,16 @@ impl Session {
             laid_out,
             size,
             Some(&team.written),
-            &mut |bytes| events(Event::Progress { bytes }),
+            &mut |bytes| observer.event(Event::Progress { bytes }),
         );
         match verified {
             Ok(verified) if verified.is_good() => {}
             Ok(Verified { stale, misplaced, corrupt, first, .. }) => {
                 result.flags.push(Flag::BadContent { stale, misplaced, corrupt });
-                result.outcome = Outcome::Failed {
-                    phase: Phase::Verify.to_string(),
-                    failure: reckon::bad_content(&self.facts.given, first.unwrap_or_default()),
-                };
+                let failure = summarize::bad_content(&self.facts.given, first.unwrap_or_default());
+                result.outcome = ended(Phase::Verify, failure);
             }
-            Err(failure) if failure.cause == Cause::Interrupted => {
-                result.outcome = Outcome::Stopped;
-            }
-            Err(failure) => {
-                result.outcome = Outcome::Failed { phase: Phase::Verify.to_string(), failure };
-            }
+            Err(failure) => result.outcome = ended(Phase::Verify, failure),
         }
     }
 
@@ -396,6 +409,41 @@ impl Session {
             directory: directory.name().to_owned(),
             on: None,
         })
+    }
+}
+
+/// How a point ended that failed in a phase.
+fn ended(phase: Phase, failure: Failure) -> Outcome {
+    match failure.cause {
+        Cause::Interrupted => Outcome::Stopped,
+        _ => Outcome::Failed { phase: phase.to_string(), failure },
+    }
+}
+
+/// The pattern that a part is.
+fn pattern(part: &Part) -> Result<&PatternJob, Failure> {
+    match &part.job {
+        Job::Pattern(job) => Ok(job),
+        other => Err(Failure::new(
+            Cause::Usage,
+            format!("do the job {}", other.kind()),
+            "storage",
+            "it is done to something else",
+            "Name one of the patterns.",
+        )),
+    }
+}
+
+fn only_part(spec: &PointSpec) -> Result<(&Part, &PatternJob), Failure> {
+    match &spec.workload.parts[..] {
+        [part] => Ok((part, pattern(part)?)),
+        parts => Err(Failure::new(
+            Cause::Usage,
+            "measure a workload",
+            "storage",
+            format!("it has {} parts", parts.len()),
+            "Give it one part.",
+        )),
     }
 }
 

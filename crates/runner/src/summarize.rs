@@ -1,9 +1,9 @@
-//! From what a team of workers did to the figures of a trial: one number per metric.
+//! From what a team of workers did to the figures of one part of a point: one number per metric.
 
 use plimsoll_load::{Ended, Kind, Measured, TeamResult};
 use plimsoll_model::{
-    Cause, Failure, Flag, LatencySummary, Measure, Metric, OpKind, OpStats, Outcome, Phase, Series,
-    Side, TrialResult, TrialSpec, Window,
+    Cause, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats,
+    Outcome, PartResult, Phase, PointSpec, Series, Window,
 };
 use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
@@ -18,28 +18,40 @@ const LONG_GAP_SHARE: f64 = 0.2;
 /// Fewer operations than this make a rate of poor resolution.
 const FEW_OPERATIONS: u64 = 20;
 
-pub(crate) fn result(team: &TeamResult, spec: &TrialSpec, given: &str) -> TrialResult {
+/// Kinds that move payload: what rates over all operations are of.
+const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
+/// What a final flush makes stable.
+const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
+
+/// What one part did, how it ended, and what is odd about it.
+pub(crate) fn part(
+    team: &TeamResult,
+    job: &Job,
+    spec: &PointSpec,
+    given: &str,
+) -> (PartResult, Outcome, Vec<Flag>) {
     let measured = team.measured(warm_up(team, spec));
-    let mut result = TrialResult {
-        outcome: outcome(team, &measured, given),
+    let outcome = outcome(team, &measured, given);
+    let mut flags = flags(team, &measured);
+    let mut result = PartResult {
         quantities: BTreeMap::new(),
         ops: ops(team, &measured),
-        series: Series { window_seconds: spec.window_seconds, windows: team.windows.clone() },
-        flags: flags(team, &measured),
+        series: Series::new(spec.window_seconds, &team.windows),
     };
-    if result.outcome == Outcome::Complete {
-        result.quantities = quantities(team, &measured, spec);
-        phases(spec, &measured, &mut result);
+    if outcome == Outcome::Complete {
+        result.quantities = quantities(team, &measured, job);
+        flags.extend(phases(team, spec, &measured, &mut result.quantities));
     }
-    result
+    (result, outcome, flags)
 }
 
 /// What is cut from the start: by MSER-5 where there are enough windows, else the fixed time.
-fn warm_up(team: &TeamResult, spec: &TrialSpec) -> Duration {
+fn warm_up(team: &TeamResult, spec: &PointSpec) -> Duration {
+    let Length::For { warm_up_seconds, .. } = spec.workload.length else { return Duration::ZERO };
     let rates: Vec<f64> = team.windows.iter().map(|w| w.bytes() as f64).collect();
     match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
-        None => Duration::from_secs_f64(spec.warm_up_seconds.max(0.0)),
+        None => Duration::from_secs_f64(warm_up_seconds.max(0.0)),
     }
 }
 
@@ -87,73 +99,78 @@ fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {
     ops
 }
 
-fn quantities(team: &TeamResult, measured: &Measured, spec: &TrialSpec) -> BTreeMap<Metric, f64> {
+fn quantities(team: &TeamResult, measured: &Measured, job: &Job) -> BTreeMap<Metric, f64> {
     let mut q = BTreeMap::new();
     let seconds = measured.length.as_secs_f64().max(1e-9);
     let flush = flush_seconds(team, measured);
-    let reads = measured.kinds.get(&OpKind::Read);
-    let writes = measured.kinds.get(&OpKind::Write);
-    let both = both(reads, writes);
-    let mut side = |side: Side, kind: &Kind, seconds: f64| {
-        let mut put = |measure, value| q.insert(Metric::of(side, measure), value);
-        put(Measure::Iops, kind.operations as f64 / seconds);
-        put(Measure::Throughput, kind.bytes as f64 / seconds);
-        let client = LatencySummary::from(&kind.client);
-        put(Measure::LatencyMean, client.mean_seconds);
-        put(Measure::LatencyMax, client.max_seconds);
-        for (measure, name) in [(Measure::LatencyP50, "0.5"), (Measure::LatencyP99, "0.99")] {
-            if let Some(value) = client.quantile(name) {
-                put(measure, value);
-            }
+    let payload = measured.kinds.iter().filter(|(kind, _)| PAYLOAD.contains(kind));
+    if let Some(all) = together(payload.map(|(_, kind)| kind)) {
+        of_kind(&mut q, None, &all, seconds + flush);
+    }
+    for kind in job.kinds_apart() {
+        let flush = if WRITING.contains(kind) { flush } else { 0.0 };
+        if let Some(figures) = measured.kinds.get(kind) {
+            of_kind(&mut q, Some(*kind), figures, seconds + flush);
         }
-        let rpc = kind.rpc.as_ref().map(LatencySummary::from);
-        if let Some(value) = rpc.and_then(|rpc| rpc.quantile("0.5")) {
-            put(Measure::RpcLatencyP50, value);
-        }
-    };
-    if let Some(all) = &both {
-        side(Side::All, all, seconds + flush);
     }
-    if let (Some(reads), Some(writes)) = (reads, writes) {
-        side(Side::Read, reads, seconds);
-        side(Side::Write, writes, seconds + flush);
+    q.insert(Metric::all(Measure::LONGEST_GAP), measured.longest_gap.as_secs_f64());
+    q.insert(Metric::all(Measure::IN_FLIGHT), measured.in_flight);
+    if let Some(flush) = team.flush {
+        q.insert(Metric::all(Measure::FLUSH_TIME), flush.as_secs_f64());
     }
-    q.insert(Metric::all(Measure::LongestGap), measured.longest_gap.as_secs_f64());
-    q.insert(Metric::all(Measure::InFlight), measured.in_flight);
-    if let Some(flush) = team.flush.filter(|_| spec.workload.pattern.writes()) {
-        q.insert(Metric::all(Measure::FlushTime), flush.as_secs_f64());
-    }
-    let ops = team.total.read_ops + team.total.write_ops;
+    let total = completed(team, &PAYLOAD);
     let cpu = team.cpu.as_secs_f64();
-    if ops > 0 {
-        q.insert(Metric::all(Measure::ClientCpuPerOp), cpu / ops as f64);
-        q.insert(Metric::all(Measure::ClientCpuPerByte), cpu / team.total.bytes().max(1) as f64);
+    if total.operations > 0 {
+        q.insert(Metric::all(Measure::CLIENT_CPU_PER_OP), cpu / total.operations as f64);
+        q.insert(Metric::all(Measure::CLIENT_CPU_PER_BYTE), cpu / total.bytes.max(1) as f64);
     }
     q
+}
+
+/// Rates and latencies of one kind of operation, or of several together.
+fn of_kind(q: &mut BTreeMap<Metric, f64>, kind: Option<OpKind>, figures: &Kind, seconds: f64) {
+    let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
+    put(Measure::IOPS, figures.operations as f64 / seconds);
+    put(Measure::THROUGHPUT, figures.bytes as f64 / seconds);
+    let client = LatencySummary::from(&figures.client);
+    put(Measure::LATENCY_MEAN, client.mean_seconds);
+    put(Measure::LATENCY_MAX, client.max_seconds);
+    for (measure, name) in [(Measure::LATENCY_P50, "0.5"), (Measure::LATENCY_P99, "0.99")] {
+        if let Some(value) = client.quantile(name) {
+            put(measure, value);
+        }
+    }
+    let rpc = figures.rpc.as_ref().map(LatencySummary::from);
+    if let Some(value) = rpc.and_then(|rpc| rpc.quantile("0.5")) {
+        put(Measure::RPC_LATENCY_P50, value);
+    }
+}
+
+/// Everything that completed of some kinds, the warm-up included.
+fn completed(team: &TeamResult, kinds: &[OpKind]) -> Count {
+    let mut total = Count::default();
+    kinds.iter().for_each(|kind| total.add(team.total.count(*kind)));
+    total
 }
 
 /// The measured part's share of the final flush, in seconds: the flush made everything stable that
 /// was written from the start on, so it is charged by the share of the writes.
 fn flush_seconds(team: &TeamResult, measured: &Measured) -> f64 {
-    let writes = measured.kinds.get(&OpKind::Write).map_or(0, |k| k.operations);
-    let share = writes as f64 / team.total.write_ops.max(1) as f64;
+    let of = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
+    let writes: u64 = WRITING.iter().map(of).sum();
+    let share = writes as f64 / completed(team, &WRITING).operations.max(1) as f64;
     team.flush.unwrap_or_default().as_secs_f64() * share
 }
 
-fn both(reads: Option<&Kind>, writes: Option<&Kind>) -> Option<Kind> {
-    let copy = |k: &Kind| Kind {
-        operations: k.operations,
-        bytes: k.bytes,
-        client: k.client.clone(),
-        rpc: k.rpc.clone(),
-    };
-    let mut all = copy(reads.or(writes)?);
-    if let (Some(_), Some(writes)) = (reads, writes) {
-        all.operations += writes.operations;
-        all.bytes += writes.bytes;
+/// Several kinds as one; `None` where there is none.
+fn together<'a>(mut kinds: impl Iterator<Item = &'a Kind>) -> Option<Kind> {
+    let mut all = kinds.next()?.clone();
+    for kind in kinds {
+        all.operations += kind.operations;
+        all.bytes += kind.bytes;
         // Bounds are equal everywhere: adding cannot fail.
-        let _ = all.client.add(&writes.client);
-        if let (Some(all), Some(rpc)) = (&mut all.rpc, &writes.rpc) {
+        let _ = all.client.add(&kind.client);
+        if let (Some(all), Some(rpc)) = (&mut all.rpc, &kind.rpc) {
             let _ = all.add(rpc);
         }
     }
@@ -196,20 +213,24 @@ fn flags(team: &TeamResult, measured: &Measured) -> Vec<Flag> {
     flags
 }
 
-/// A change point inside the trial is told as burst and sustained phases, never averaged away.
-fn phases(spec: &TrialSpec, measured: &Measured, result: &mut TrialResult) {
+/// A change point inside the trial is reported as burst and sustained phases, never averaged away.
+fn phases(
+    team: &TeamResult,
+    spec: &PointSpec,
+    measured: &Measured,
+    quantities: &mut BTreeMap<Metric, f64>,
+) -> Option<Flag> {
+    let Length::For { seconds, .. } = spec.workload.length else { return None };
     let first = (measured.from.as_secs_f64() / spec.window_seconds).ceil() as usize;
-    let whole = (spec.seconds / spec.window_seconds).floor() as usize;
-    let windows: &[Window] = &result.series.windows;
-    let windows = windows.get(first..whole.min(windows.len())).unwrap_or_default();
+    let whole = (seconds / spec.window_seconds).floor() as usize;
+    let windows: &[Window] = team.windows.get(first..whole.min(team.windows.len()))?;
     let rates: Vec<f64> = windows.iter().map(|w| w.bytes() as f64 / spec.window_seconds).collect();
-    let Some(change) = plimsoll_stats::change::find(&rates) else { return };
-    let quantities = &mut result.quantities;
-    quantities.insert(Metric::all(Measure::BurstThroughput), change.before);
-    quantities.insert(Metric::all(Measure::SustainedThroughput), change.after);
-    result.flags.push(Flag::TwoPhases {
+    let change = plimsoll_stats::change::find(&rates)?;
+    quantities.insert(Metric::all(Measure::BURST_THROUGHPUT), change.before);
+    quantities.insert(Metric::all(Measure::SUSTAINED_THROUGHPUT), change.after);
+    Some(Flag::TwoPhases {
         at_seconds: (first + change.at) as f64 * spec.window_seconds,
         burst_bytes_per_second: change.before,
         sustained_bytes_per_second: change.after,
-    });
+    })
 }

@@ -3,11 +3,11 @@
 use plimsoll_load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Deadline, ErrorKind, Event, Failure, Flag, Layout, Measure, Metric, Nanos, OpKind,
-    Outcome, Pattern, Phase, Stability, StoredOn, StudyId, TargetFacts, TrialResult, TrialSpec,
-    Workload,
+    Cause, Deadline, ErrorKind, Event, Failure, Flag, Job, Layout, Length, LoadObserver, Measure,
+    Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob, Phase, PointResult, PointSpec,
+    Stability, StoredOn, StudyId, SubjectRunner, TargetFacts, Workload,
 };
-use plimsoll_runner::{Drive, READ_FILE, Runner, RunnerOptions, WRITE_FILE};
+use plimsoll_runner::{READ_FILE, Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,30 +15,62 @@ use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
 
-fn workload(pattern: Pattern) -> Workload {
-    Workload {
+fn job(pattern: Pattern) -> PatternJob {
+    PatternJob {
         pattern,
         block: Bytes(64 * KIB),
         size: Bytes(64 * MIB),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
         layout: Layout::Disjoint,
         stability: Stability::Unstable,
         verify: false,
     }
 }
 
-fn spec(number: u32, pattern: Pattern) -> TrialSpec {
-    TrialSpec {
+/// A second, by one worker with one operation in flight.
+fn workload(job: PatternJob) -> Workload {
+    let part = Part::closed(Job::Pattern(job), NonZeroU16::MIN, NonZeroU16::MIN);
+    Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+}
+
+fn spec_of(number: u32, job: PatternJob) -> PointSpec {
+    PointSpec {
         number,
-        target: 0,
-        workload: workload(pattern),
+        subject: 0,
+        workload: workload(job),
         generation: 1,
-        seconds: 1.0,
-        warm_up_seconds: 0.1,
         window_seconds: 0.01,
         operation_timeout_seconds: 30.0,
         seed: 1,
+    }
+}
+
+fn spec(number: u32, pattern: Pattern) -> PointSpec {
+    spec_of(number, job(pattern))
+}
+
+/// What an observer was called with.
+#[derive(Default)]
+struct Seen {
+    phases: Vec<Phase>,
+    /// How often the load began, and ended.
+    loads: (u32, u32),
+}
+
+impl LoadObserver for Seen {
+    fn load_begins(&mut self) {
+        assert_eq!(self.loads.0, self.loads.1, "one load at a time");
+        self.loads.0 += 1;
+    }
+
+    fn load_ends(&mut self) {
+        self.loads.1 += 1;
+        assert_eq!(self.loads.0, self.loads.1, "once for each begin");
+    }
+
+    fn event(&mut self, event: Event) {
+        if let Event::Phase { phase, .. } = event {
+            self.phases.push(phase);
+        }
     }
 }
 
@@ -73,21 +105,25 @@ impl Stage {
     fn open(&mut self, share: MockShare) -> Arc<MockShare> {
         let share = Arc::new(share);
         self.runner = Runner::new(self.options.clone(), vec![share.clone()]);
-        assert_eq!(self.runner.take_on(0).unwrap(), vec![]);
+        assert_eq!(self.runner.attach(0).unwrap(), vec![]);
         share
     }
 
     fn prepare(&mut self, pattern: Pattern) -> Result<Vec<Flag>, Failure> {
-        self.runner.prepare(0, &[workload(pattern)], &mut |_| {})
+        self.runner.prepare(0, &[workload(job(pattern))], &mut Seen::default())
     }
 
-    fn trial(&mut self, spec: &TrialSpec) -> TrialResult {
-        self.runner.trial(spec, &mut |_| {})
+    /// A point whose load, if it began, has ended.
+    fn point(&mut self, spec: &PointSpec) -> PointResult {
+        let mut seen = Seen::default();
+        let result = self.runner.point(spec, &mut seen);
+        assert_eq!(seen.loads.0, seen.loads.1);
+        result
     }
 }
 
-fn quantity(result: &TrialResult, measure: Measure) -> f64 {
-    result.quantities[&Metric::all(measure)]
+fn quantity(result: &PointResult, measure: Measure) -> f64 {
+    result.parts[0].quantities[&Metric::all(measure)]
 }
 
 #[test]
@@ -96,16 +132,14 @@ fn reads_of_a_millisecond() {
     let share = stage.open(stage.share(|_, _| Reply::After(MS)));
     stage.prepare(Pattern::RandomRead).unwrap();
     assert_eq!(share.paths().len(), 3, "the directory, the lease, the file: {:?}", share.paths());
-    let mut phases = Vec::new();
-    let result = stage.runner.trial(&spec(0, Pattern::RandomRead), &mut |event| match event {
-        Event::Phase { phase, .. } => phases.push(phase),
-        Event::Finished { result } => assert_eq!(result.outcome, Outcome::Complete),
-        _ => {}
-    });
-    assert_eq!(phases, [Phase::Measure, Phase::Reckon]);
-    assert!((quantity(&result, Measure::Iops) / 1000.0 - 1.0).abs() < 0.002);
-    assert!((quantity(&result, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
-    assert!((quantity(&result, Measure::InFlight) - 1.0).abs() < 0.002);
+    let mut seen = Seen::default();
+    let result = stage.runner.point(&spec(0, Pattern::RandomRead), &mut seen);
+    assert_eq!(result.outcome, Outcome::Complete);
+    assert_eq!(seen.phases, [Phase::Measure, Phase::Summarize]);
+    assert_eq!(seen.loads, (1, 1));
+    assert!((quantity(&result, Measure::IOPS) / 1000.0 - 1.0).abs() < 0.002);
+    assert!((quantity(&result, Measure::LATENCY_MEAN) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((quantity(&result, Measure::IN_FLIGHT) - 1.0).abs() < 0.002);
     assert_eq!(result.flags, vec![]);
     assert_eq!(stage.runner.close(), vec![]);
     assert_eq!(share.paths(), Vec::<String>::new());
@@ -119,17 +153,15 @@ fn the_final_flush_counts() {
         _ => Reply::After(MS),
     }));
     stage.prepare(Pattern::SequentialWrite).unwrap();
-    let result = stage.trial(&spec(0, Pattern::SequentialWrite));
-    assert_eq!(quantity(&result, Measure::FlushTime), 0.5);
+    let result = stage.point(&spec(0, Pattern::SequentialWrite));
+    assert_eq!(quantity(&result, Measure::FLUSH_TIME), 0.5);
     // 0.9 s measured and nine tenths of the flush.
     let expected = 900.0 / (0.9 + 0.45);
-    let iops = quantity(&result, Measure::Iops);
+    let iops = quantity(&result, Measure::IOPS);
     assert!((iops / expected - 1.0).abs() < 0.005, "{iops} against {expected}");
-    let safe = TrialSpec {
-        workload: Workload { stability: Stability::FileSync, ..workload(Pattern::SequentialWrite) },
-        ..spec(1, Pattern::SequentialWrite)
-    };
-    let iops = quantity(&stage.trial(&safe), Measure::Iops);
+    let stable = PatternJob { stability: Stability::FileSync, ..job(Pattern::SequentialWrite) };
+    let safe = spec_of(1, stable);
+    let iops = quantity(&stage.point(&safe), Measure::IOPS);
     assert!((iops / 1000.0 - 1.0).abs() < 0.005, "nothing to flush: {iops}");
 }
 
@@ -139,17 +171,19 @@ fn the_halves_of_a_mix_are_kept_apart_and_together() {
     stage.open(stage.share(|op, _| match op {
         Op::Read(_) => Reply::After(MS),
         Op::Write(..) => Reply::After(3 * MS),
-        Op::Flush(_) => Reply::After(Duration::ZERO),
+        _ => Reply::After(Duration::ZERO),
     }));
     stage.prepare(Pattern::RandomMixed).unwrap();
-    let result = stage.trial(&spec(0, Pattern::RandomMixed));
-    let of = |side, measure| result.quantities[&Metric::of(side, measure)];
-    assert!((of(plimsoll_model::Side::Read, Measure::LatencyMean) / 1e-3 - 1.0).abs() < 0.001);
-    assert!((of(plimsoll_model::Side::Write, Measure::LatencyMean) / 3e-3 - 1.0).abs() < 0.001);
-    let halves = of(plimsoll_model::Side::Read, Measure::Iops)
-        + of(plimsoll_model::Side::Write, Measure::Iops);
-    assert!((halves / quantity(&result, Measure::Iops) - 1.0).abs() < 1e-9);
-    assert!(result.ops[&OpKind::Read].count > 150 && result.ops[&OpKind::Write].count > 150);
+    let result = stage.point(&spec(0, Pattern::RandomMixed));
+    let of = |kind, measure| result.parts[0].quantities[&Metric::of(kind, measure)];
+    assert!((of(OpKind::READ, Measure::LATENCY_MEAN) / 1e-3 - 1.0).abs() < 0.001);
+    assert!((of(OpKind::WRITE, Measure::LATENCY_MEAN) / 3e-3 - 1.0).abs() < 0.001);
+    let halves = of(OpKind::READ, Measure::IOPS) + of(OpKind::WRITE, Measure::IOPS);
+    assert!((halves / quantity(&result, Measure::IOPS) - 1.0).abs() < 1e-9);
+    assert!(
+        result.parts[0].ops[&OpKind::READ].count > 150
+            && result.parts[0].ops[&OpKind::WRITE].count > 150
+    );
 }
 
 #[test]
@@ -164,19 +198,17 @@ fn burst_and_sustained_phases_are_told() {
         }
         _ => Reply::After(MS),
     }));
-    let result = stage.trial(&TrialSpec {
-        workload: Workload { size: Bytes(64 * KIB), ..workload(Pattern::SequentialWrite) },
-        ..spec(0, Pattern::SequentialWrite)
-    });
+    let small = PatternJob { size: Bytes(64 * KIB), ..job(Pattern::SequentialWrite) };
+    let result = stage.point(&spec_of(0, small));
     assert_eq!(result.outcome, Outcome::Complete);
-    let burst = quantity(&result, Measure::BurstThroughput);
-    let sustained = quantity(&result, Measure::SustainedThroughput);
+    let burst = quantity(&result, Measure::BURST_THROUGHPUT);
+    let sustained = quantity(&result, Measure::SUSTAINED_THROUGHPUT);
     assert!((burst / sustained - 4.0).abs() < 0.3, "{burst} then {sustained}");
     assert!(result.flags.iter().any(|f| matches!(f, Flag::TwoPhases { at_seconds, .. }
         if (at_seconds - 0.4).abs() < 0.03)));
 }
 
-/// The probe's answer for a server that reads its first 16 MiB at one speed and the rest at another.
+/// The cache test's answer for a server that reads its first 16 MiB at one speed and the rest at another.
 fn probed(small: Duration, rest: Duration, jitter_percent: u64) -> (Option<StoredOn>, Vec<Flag>) {
     let mut stage = Stage::new();
     let count = AtomicU64::new(0);
@@ -191,11 +223,11 @@ fn probed(small: Duration, rest: Duration, jitter_percent: u64) -> (Option<Store
     });
     stage.open(share.with_facts(TargetFacts { memory_below: true, ..TargetFacts::default() }));
     let flags = stage.prepare(Pattern::RandomRead).unwrap();
-    (stage.runner.facts()[0].reads_from, flags)
+    (stage.runner.facts()[0].storage().unwrap().reads_from, flags)
 }
 
 #[test]
-fn the_two_size_probe_tells_memory_from_disk_and_says_when_it_cannot() {
+fn the_cache_test_tells_memory_from_disk_and_says_when_it_cannot() {
     let (memory, flags) = probed(MS, MS, 1);
     assert_eq!(memory, Some(StoredOn::ServerMemory));
     assert!(
@@ -238,15 +270,15 @@ fn an_error_under_load_fails_the_trial_with_its_reason() {
             _ => Reply::After(MS),
         }));
         stage.prepare(Pattern::RandomRead).unwrap();
-        assert_eq!(stage.trial(&spec(0, Pattern::RandomRead)).outcome, Outcome::Complete);
-        let result = stage.trial(&spec(1, Pattern::RandomRead));
+        assert_eq!(stage.point(&spec(0, Pattern::RandomRead)).outcome, Outcome::Complete);
+        let result = stage.point(&spec(1, Pattern::RandomRead));
         let Outcome::Failed { phase, failure } = result.outcome else {
             panic!("{kind}: {:?}", result.outcome)
         };
         assert_eq!((phase.as_str(), failure.cause), ("measure", cause), "{kind}");
         assert!(failure.happened.contains("scripted"), "{failure}");
-        assert!(result.quantities.is_empty(), "a failed trial has no figures");
-        assert!(result.ops[&OpKind::Read].errors[&kind] > 0);
+        assert!(result.parts[0].quantities.is_empty(), "a failed trial has no figures");
+        assert!(result.parts[0].ops[&OpKind::READ].errors[&kind] > 0);
         assert_eq!(stage.runner.close(), vec![]);
         assert_eq!(share.paths(), Vec::<String>::new());
     }
@@ -268,8 +300,8 @@ fn the_written_file_is_laid_out_once_a_block_and_the_read_one_once() {
     stage.prepare(Pattern::RandomMixed).unwrap();
     for block in 1..=3 {
         for pattern in [Pattern::RandomMixed, Pattern::RandomWrite, Pattern::RandomRead] {
-            let spec = TrialSpec { generation: block, ..spec(block, pattern) };
-            assert_eq!(stage.trial(&spec).outcome, Outcome::Complete);
+            let spec = PointSpec { generation: block, ..spec(block, pattern) };
+            assert_eq!(stage.point(&spec).outcome, Outcome::Complete);
         }
     }
     let created = created.lock().unwrap();
@@ -303,9 +335,9 @@ fn a_stop_before_and_during_a_trial() {
         Reply::After(MS)
     }));
     stage.prepare(Pattern::RandomRead).unwrap();
-    let result = stage.trial(&spec(0, Pattern::RandomRead));
+    let result = stage.point(&spec(0, Pattern::RandomRead));
     assert_eq!(result.outcome, Outcome::Stopped);
-    assert_eq!(stage.trial(&spec(1, Pattern::RandomRead)).outcome, Outcome::Stopped);
+    assert_eq!(stage.point(&spec(1, Pattern::RandomRead)).outcome, Outcome::Stopped);
     assert_eq!(stage.runner.close(), vec![]);
 }
 
@@ -318,7 +350,7 @@ fn a_trial_in_which_nothing_completes_is_no_trial() {
         _ => Reply::After(MS),
     }));
     stage.prepare(Pattern::RandomRead).unwrap();
-    let result = stage.trial(&spec(0, Pattern::RandomRead));
+    let result = stage.point(&spec(0, Pattern::RandomRead));
     let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
     assert!(failure.happened.contains("no operation completed"), "{failure}");
 }

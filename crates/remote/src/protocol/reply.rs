@@ -1,7 +1,8 @@
 //! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use plimsoll_model::{Event, Failure, Flag, PointResult, TargetFacts};
+use plimsoll_runner::Cleaned;
+use plimsoll_model::{Event, Failure, Flag, PointResult, SubjectFacts};
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.
@@ -34,7 +35,7 @@ pub enum Reply {
         /// What is odd about it.
         flags: Vec<Flag>,
         /// What it turned out to be.
-        facts: Box<TargetFacts>,
+        facts: Box<SubjectFacts>,
     },
     /// The rate of laying out.
     Rate {

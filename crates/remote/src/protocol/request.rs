@@ -31,26 +31,26 @@ pub enum Request {
         /// Why there is none.
         failure: Failure,
     },
-    /// [`plimsoll_runner::Drive::take_on`].
+    /// [`attach`](plimsoll_model::SubjectRunner::attach).
     TakeOn {
         /// Number of the target.
         target: usize,
     },
-    /// [`plimsoll_runner::Drive::lay_out_rate`].
+    /// [`lay_out_rate`](plimsoll_model::SubjectRunner::lay_out_rate).
     LayOutRate {
         /// Number of the target.
         target: usize,
         /// Bytes to write.
         bytes: u64,
     },
-    /// [`plimsoll_runner::Drive::prepare`].
+    /// [`prepare`](plimsoll_model::SubjectRunner::prepare).
     Prepare {
         /// Number of the target.
         target: usize,
         /// What will be done to it.
         workloads: Vec<Workload>,
     },
-    /// [`plimsoll_runner::Drive::trial`].
+    /// [`point`](plimsoll_model::SubjectRunner::point).
     Trial {
         /// The trial.
         spec: Box<PointSpec>,
@@ -62,7 +62,7 @@ pub enum Request {
         /// Only leftovers of the study itself: of a runner that died.
         own: bool,
     },
-    /// [`plimsoll_runner::Drive::close`]; the last request.
+    /// [`close`](plimsoll_model::SubjectRunner::close); the last request.
     Close,
     /// End what is under way, in order. Not answered.
     Stop,
