@@ -6,7 +6,7 @@
 use crate::protocol::{Lines, MOST_REPLY, PROTOCOL, PULSE, Reply, Request, SILENCE};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Channel;
-use plimsoll_model::{Cause, Event, Failure};
+use plimsoll_model::{Cause, Event, Failure, LoadObserver};
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,6 +27,15 @@ const STOPPING: Duration = Duration::from_secs(20);
 const LOOK: Duration = Duration::from_millis(100);
 /// Events that may wait for the study.
 const MOST_WAITING: usize = 64;
+
+/// Who looks on where nothing is measured.
+pub(super) struct Nobody;
+
+impl LoadObserver for Nobody {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, _: Event) {}
+}
 
 /// The conversation with the program on the host.
 pub(super) struct Link {
@@ -71,7 +80,7 @@ impl Link {
         let thread = Some(thread);
         let mut link =
             Link { host, requests, replies, thread, ended: None, stop: asked, silent: false };
-        match link.reply(&mut |_| {})? {
+        match link.reply(&mut Nobody)? {
             Reply::Hello { protocol: PROTOCOL, version }
                 if version == env!("CARGO_PKG_VERSION") =>
             {
@@ -93,22 +102,23 @@ impl Link {
     pub(super) fn ask(
         &mut self,
         request: &Request,
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<Reply, Failure> {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
         // Where the thread has ended, the next reply says why.
         let _ = self.requests.as_ref().map(|requests| requests.send(request.to_line()));
-        self.reply(events)
+        self.reply(observer)
     }
 
-    fn reply(&mut self, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+    fn reply(&mut self, observer: &mut dyn LoadObserver) -> Result<Reply, Failure> {
         let mut stopped = None;
         loop {
             match self.replies.recv_timeout(LOOK) {
-                Ok(Ok(Reply::Event { event: Event::Finished { .. } })) => {}
-                Ok(Ok(Reply::Event { event })) => events(event),
+                Ok(Ok(Reply::LoadBegins)) => observer.load_begins(),
+                Ok(Ok(Reply::LoadEnds)) => observer.load_ends(),
+                Ok(Ok(Reply::Event { event })) => observer.event(event),
                 Ok(Ok(Reply::Failed { failure })) => return Err(failure),
                 Ok(Ok(reply)) => return Ok(reply),
                 Ok(Err(failure)) => return Err(self.end(failure)),
@@ -319,12 +329,12 @@ fn kind_of(reply: &Reply) -> &'static str {
     match reply {
         Reply::Hello { .. } => "a greeting",
         Reply::Alive => "a sign of life",
-        Reply::Event { .. } => "an event",
+        Reply::LoadBegins | Reply::LoadEnds | Reply::Event { .. } => "an event",
         Reply::PasswordWanted => "a question for a password",
         Reply::Done => "that it is done",
         Reply::Target { .. } => "a target",
         Reply::Rate { .. } => "a rate",
-        Reply::Result { .. } => "a trial",
+        Reply::Result { .. } => "a point",
         Reply::Closed { .. } => "that it has ended",
         Reply::Cleaned { .. } => "what was removed",
         Reply::Failed { .. } => "a failure",

@@ -1,16 +1,16 @@
 //! The study's end: trials driven by the program on the host.
 
-use crate::link::Link;
+use crate::link::{Link, Nobody};
 use crate::names;
 use crate::program::Program;
 use crate::protocol::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
-    Cause, Deadline, Event, Failure, Flag, Outcome, Phase, PointResult, PointSpec, Series, Target,
-    TargetFacts, Window, Workload,
+    Cause, Deadline, Event, Failure, Flag, LoadObserver, Outcome, PartResult, Phase, PointResult,
+    PointSpec, Series, SubjectFacts, SubjectRunner, Target, Window, Workload,
 };
-use plimsoll_runner::{Cleaned, Drive, OpenOptions, RunnerOptions};
+use plimsoll_runner::{Cleaned, OpenOptions, RunnerOptions};
 use std::sync::Arc;
 
 /// Trials driven on another host. Dropping it ends the program there, which removes what it made.
@@ -19,7 +19,7 @@ pub struct RemoteRunner {
     link: Link,
     options: RunnerOptions,
     opened: Vec<(Target, OpenOptions)>,
-    facts: Vec<TargetFacts>,
+    facts: Vec<SubjectFacts>,
     deployed: Deployed,
 }
 
@@ -53,7 +53,7 @@ impl RemoteRunner {
                 Err(failure) => (Request::NoPassword { failure: failure.clone() }, Some(failure)),
             };
             let answer = self.ask(&request);
-            // What is options is what happened here, not its echo.
+            // What is reported is what happened here, not its echo.
             reply = failure.map_or(answer, Err)?;
         }
         match reply {
@@ -65,7 +65,7 @@ impl RemoteRunner {
         }
     }
 
-    /// Removes what dead runs have left on a target, before any is taken on: all, or those of this
+    /// Removes what dead runs have left on a target, before any is attached: all, or those of this
     /// study alone. Targets are numbered as they were connected.
     pub fn clean(&mut self, target: usize, own: bool) -> Result<Cleaned, Failure> {
         match self.ask(&Request::Clean { target, own })? {
@@ -114,7 +114,7 @@ impl RemoteRunner {
 
     /// Asks for something that has no events.
     fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
-        self.link.ask(request, &mut |_| {})
+        self.link.ask(request, &mut Nobody)
     }
 
     /// Takes in what a target turned out to be.
@@ -128,53 +128,56 @@ impl RemoteRunner {
     }
 }
 
-impl Drive for RemoteRunner {
-    fn take_on(&mut self, target: usize) -> Result<Vec<Flag>, Failure> {
-        let reply = self.ask(&Request::TakeOn { target })?;
-        self.target(target, reply)
+impl SubjectRunner for RemoteRunner {
+    fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
+        let reply = self.ask(&Request::Attach { target: subject })?;
+        self.target(subject, reply)
     }
 
     fn lay_out_rate(
         &mut self,
-        target: usize,
+        subject: usize,
         bytes: u64,
-        events: &mut dyn FnMut(Event),
-    ) -> Result<f64, Failure> {
-        match self.link.ask(&Request::LayOutRate { target, bytes }, events)? {
-            Reply::Rate { bytes_per_second } if bytes_per_second > 0.0 => Ok(bytes_per_second),
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Option<f64>, Failure> {
+        match self.link.ask(&Request::LayOutRate { target: subject, bytes }, observer)? {
+            Reply::Rate { bytes_per_second } if bytes_per_second.is_none_or(|rate| rate > 0.0) => {
+                Ok(bytes_per_second)
+            }
             other => Err(self.link.nonsense(&other)),
         }
     }
 
     fn prepare(
         &mut self,
-        target: usize,
+        subject: usize,
         workloads: &[Workload],
-        events: &mut dyn FnMut(Event),
+        observer: &mut dyn LoadObserver,
     ) -> Result<Vec<Flag>, Failure> {
-        let request = Request::Prepare { target, workloads: workloads.to_vec() };
-        let reply = self.link.ask(&request, events)?;
-        self.target(target, reply)
+        let request = Request::Prepare { target: subject, workloads: workloads.to_vec() };
+        let reply = self.link.ask(&request, observer)?;
+        self.target(subject, reply)
     }
 
-    fn facts(&self) -> Vec<TargetFacts> {
+    fn facts(&self) -> Vec<SubjectFacts> {
         self.facts.clone()
     }
 
-    fn trial(&mut self, spec: &PointSpec, events: &mut dyn FnMut(Event)) -> PointResult {
-        let mut seen = Seen { phase: Phase::Prepare, windows: Vec::new() };
-        let mut watched = |event: Event| {
-            seen.see(&event);
-            events(event);
-        };
-        let request = Request::Trial { spec: Box::new(spec.clone()) };
-        let result = match self.link.ask(&request, &mut watched) {
+    fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
+        let mut seen = Seen::new(observer);
+        let request = Request::Point { spec: Box::new(spec.clone()) };
+        match self.link.ask(&request, &mut seen) {
             Ok(Reply::Result { result }) => *result,
             Ok(other) => seen.failed(spec, self.link.nonsense(&other)),
             Err(failure) => seen.failed(spec, failure),
-        };
-        events(Event::Finished { result: Box::new(result.clone()) });
-        result
+        }
+    }
+
+    fn reopen(&mut self) -> Result<(), Failure> {
+        match self.ask(&Request::Reopen)? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.nonsense(&other)),
+        }
     }
 
     fn close(&mut self) -> Vec<Flag> {
@@ -182,7 +185,7 @@ impl Drive for RemoteRunner {
             Ok(Reply::Closed { flags }) => flags,
             // Somebody waits for the end, and it would not answer another either.
             _ if self.link.is_silent() => self.not_cleaned(),
-            // Why it is lost was options.
+            // Why it is lost was reported.
             _ => self.clean_after().unwrap_or_default(),
         };
         self.seen_from_here(flags)
@@ -192,39 +195,70 @@ impl Drive for RemoteRunner {
 /// Starts the program and tells it what holds for all trials.
 fn begin(deployed: &Deployed, options: &RunnerOptions) -> Result<Link, Failure> {
     let mut link = Link::start(deployed, options.deadline.stop().clone())?;
-    match link.ask(&Request::Begin(Begin::from(options)), &mut |_| {})? {
+    match link.ask(&Request::Begin(Begin::from(options)), &mut Nobody)? {
         Reply::Done => Ok(link),
         other => Err(link.nonsense(&other)),
     }
 }
 
-/// What was seen of a trial, for where its result does not come.
-struct Seen {
+/// What is seen of a point on its way to the observer, for where its result does not come. The load
+/// ends for the observer with the point, whatever the program still says.
+struct Seen<'a> {
+    observer: &'a mut dyn LoadObserver,
+    loaded: bool,
     phase: Phase,
     windows: Vec<Window>,
 }
 
-/// Most windows of a trial that are kept without its result.
+/// Most windows of a point that are kept without its result.
 const MOST_WINDOWS: usize = 100_000;
 
-impl Seen {
-    fn see(&mut self, event: &Event) {
-        match event {
-            Event::Phase { phase, .. } => self.phase = *phase,
-            Event::Window { window, .. } if self.windows.len() < MOST_WINDOWS => {
-                self.windows.push(*window);
-            }
-            _ => {}
-        }
+impl<'a> Seen<'a> {
+    fn new(observer: &'a mut dyn LoadObserver) -> Seen<'a> {
+        Seen { observer, loaded: false, phase: Phase::Prepare, windows: Vec::new() }
     }
 
-    /// A trial without its result: what was seen of it is kept.
-    fn failed(self, spec: &PointSpec, failure: Failure) -> PointResult {
+    /// A point without its result: what was seen of it is kept.
+    fn failed(&mut self, spec: &PointSpec, failure: Failure) -> PointResult {
         let outcome = match failure.cause {
             Cause::Interrupted => Outcome::Stopped,
             _ => Outcome::Failed { phase: self.phase.to_string(), failure },
         };
-        let series = Series { window_seconds: spec.window_seconds, windows: self.windows };
-        PointResult { outcome, series, ..PointResult::empty() }
+        let series = Series::new(spec.window_seconds, &self.windows);
+        let part = PartResult { series, ..PartResult::default() };
+        PointResult { parts: vec![part], ..PointResult::empty(outcome) }
+    }
+}
+
+impl Drop for Seen<'_> {
+    fn drop(&mut self) {
+        self.load_ends();
+    }
+}
+
+impl LoadObserver for Seen<'_> {
+    fn load_begins(&mut self) {
+        if !self.loaded {
+            self.loaded = true;
+            self.observer.load_begins();
+        }
+    }
+
+    fn load_ends(&mut self) {
+        if self.loaded {
+            self.loaded = false;
+            self.observer.load_ends();
+        }
+    }
+
+    fn event(&mut self, event: Event) {
+        match &event {
+            Event::Phase { phase, .. } => self.phase = *phase,
+            Event::Window { window, .. } if self.windows.len() < MOST_WINDOWS => {
+                self.windows.push(window.clone());
+            }
+            _ => {}
+        }
+        self.observer.event(event);
     }
 }

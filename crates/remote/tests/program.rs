@@ -1,7 +1,9 @@
 //! The program by itself: what it says, and that whatever ends it leaves nothing behind.
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Event, Outcome, Pattern, Phase, PointSpec, StudyId, Target, Workload};
+use plimsoll_model::{
+    Cause, Event, Length, Outcome, Part, PatternJob, Phase, PointSpec, StudyId, Target, Workload,
+};
 use plimsoll_remote::protocol::{Begin, Connect, Reply, Request};
 use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -47,7 +49,7 @@ impl Program {
         self.say(&request.to_line());
         loop {
             match self.reply() {
-                Reply::Event { .. } | Reply::Alive => {}
+                Reply::Event { .. } | Reply::LoadBegins | Reply::LoadEnds | Reply::Alive => {}
                 reply => return reply,
             }
         }
@@ -62,7 +64,7 @@ impl Program {
     }
 
     fn prepare(&mut self) {
-        let prepare = Request::Prepare { target: 0, workloads: vec![workload()] };
+        let prepare = Request::Prepare { target: 0, workloads: vec![workload(1.0, "random-read")] };
         assert!(matches!(self.ask(&prepare), Reply::Target { .. }));
     }
 
@@ -86,7 +88,7 @@ impl Program {
         let target: Target = program.share.path().to_str().unwrap().parse().unwrap();
         let connect = Connect::new(&target, &how, Vec::new());
         assert_eq!(program.ask(&Request::Connect(Box::new(connect))), Reply::Done);
-        assert!(matches!(program.ask(&Request::TakeOn { target: 0 }), Reply::Target { .. }));
+        assert!(matches!(program.ask(&Request::Attach { target: 0 }), Reply::Target { .. }));
         program
     }
 
@@ -116,33 +118,29 @@ fn entries(directory: &Path) -> usize {
     std::fs::read_dir(directory).unwrap().count()
 }
 
-fn workload() -> Workload {
-    Workload {
-        pattern: Pattern::RandomRead,
-        block: Bytes(4096),
-        size: Bytes(1 << 20),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
-        layout: plimsoll_model::Layout::Disjoint,
-        stability: plimsoll_model::Stability::Unstable,
-        verify: false,
-    }
+fn workload(seconds: f64, pattern: &str) -> Workload {
+    let pattern = pattern.parse().unwrap();
+    let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    Workload::of(part, Length::For { seconds, warm_up_seconds: 0.0 })
 }
 
-fn trial(seconds: f64) -> Request {
-    Request::Trial {
+fn point(seconds: f64, pattern: &str) -> Request {
+    Request::Point {
         spec: Box::new(PointSpec {
             number: 0,
-            target: 0,
-            workload: workload(),
+            subject: 0,
+            workload: workload(seconds, pattern),
             generation: 1,
-            seconds,
-            warm_up_seconds: 0.0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
             seed: 1,
         }),
     }
+}
+
+fn trial(seconds: f64) -> Request {
+    point(seconds, "random-read")
 }
 
 #[test]
@@ -153,9 +151,7 @@ fn a_file_is_read_in_place_and_nothing_written() {
     program.prepare();
     let Reply::Result { result } = program.ask(&trial(0.2)) else { panic!("a result") };
     assert_eq!(result.outcome, Outcome::Complete);
-    let Request::Trial { mut spec } = trial(0.2) else { unreachable!() };
-    spec.workload.pattern = Pattern::RandomWrite;
-    let Reply::Result { result } = program.ask(&Request::Trial { spec }) else {
+    let Reply::Result { result } = program.ask(&point(0.2, "random-write")) else {
         panic!("a result")
     };
     let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
@@ -170,7 +166,7 @@ fn a_trial_and_an_orderly_end() {
     let mut program = Program::prepared();
     let Reply::Result { result } = program.ask(&trial(0.3)) else { panic!("a result") };
     assert_eq!(result.outcome, Outcome::Complete);
-    assert!(!result.quantities.is_empty());
+    assert!(!result.parts[0].quantities.is_empty());
     assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: vec![] });
     program.assert_ends();
 }
@@ -183,7 +179,7 @@ fn a_trial_that_is_stopped_says_so() {
     let result = loop {
         match program.reply() {
             Reply::Result { result } => break result,
-            Reply::Event { .. } | Reply::Alive => {}
+            Reply::Event { .. } | Reply::LoadBegins | Reply::LoadEnds | Reply::Alive => {}
             other => panic!("{other:?}"),
         }
     };
@@ -211,7 +207,7 @@ fn it_ends_with_its_input_and_by_signals() {
 fn requests_out_of_order_are_refused() {
     let mut program = Program::start();
     for request in [
-        Request::TakeOn { target: 0 },
+        Request::Attach { target: 0 },
         Request::Clean { target: 0, own: true },
         trial(1.0),
         Request::Password { password: plimsoll_remote::protocol::Secret("x".into()) },

@@ -286,7 +286,7 @@ impl Session {
         };
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
         let (result, outcome, flags) = summarize::part(&team, &part.job, spec, &self.facts.given);
-        let mut result = PointResult { outcome, parts: vec![result], flags };
+        let mut result = PointResult { outcome, parts: vec![result], together: None, flags };
         result.flags.extend(self.share.take_flags());
         if job.pattern.writes() {
             if job.verify && result.outcome == Outcome::Complete {

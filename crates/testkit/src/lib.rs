@@ -14,8 +14,8 @@
 
 pub mod clients;
 mod error;
-mod program;
 pub mod path;
+mod program;
 pub mod require;
 pub mod servers;
 pub mod stage;

@@ -3,8 +3,8 @@
 
 use plimsoll_model::{
     Cause, Clock, Event, Failure, Flag, LoadObserver, Measure, Metric, OpKind, Outcome, PartResult,
-    PathFacts, Phase, PointResult, PointSpec, Series, StreamJob, SubjectFacts, SubjectRunner, Window,
-    Workload,
+    PathFacts, Phase, PointResult, PointSpec, Series, StreamJob, SubjectFacts, SubjectRunner,
+    Window, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,12 @@ impl PathRunner {
     }
 
     /// What one part did: all that was offered and fits, window by window.
-    fn part(&self, spec: &PointSpec, rate: Option<f64>, observer: &mut dyn LoadObserver) -> PartResult {
+    fn part(
+        &self,
+        spec: &PointSpec,
+        rate: Option<f64>,
+        observer: &mut dyn LoadObserver,
+    ) -> PartResult {
         let capacity = (self.paths[spec.subject].capacity)(spec.number);
         let offered = rate.unwrap_or(capacity);
         let carried = offered.min(capacity);

@@ -1,8 +1,8 @@
 //! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use plimsoll_runner::Cleaned;
 use plimsoll_model::{Event, Failure, Flag, PointResult, SubjectFacts};
+use plimsoll_runner::Cleaned;
 use serde::{Deserialize, Serialize};
 
 /// Longest reply, in bytes: the windows of a trial of many hours.
@@ -21,6 +21,10 @@ pub enum Reply {
     },
     /// Nothing; the connection holds.
     Alive,
+    /// The load of a point begins.
+    LoadBegins,
+    /// The load of a point is over.
+    LoadEnds,
     /// Something happened meanwhile.
     Event {
         /// What.
@@ -30,7 +34,7 @@ pub enum Reply {
     PasswordWanted,
     /// That is done.
     Done,
-    /// A target was taken on, or prepared.
+    /// A subject was attached, or prepared.
     Target {
         /// What is odd about it.
         flags: Vec<Flag>,
@@ -39,10 +43,10 @@ pub enum Reply {
     },
     /// The rate of laying out.
     Rate {
-        /// In bytes per second.
-        bytes_per_second: f64,
+        /// In bytes per second; `None` where nothing is laid out.
+        bytes_per_second: Option<f64>,
     },
-    /// A trial ended.
+    /// A point ended.
     Result {
         /// Its figures.
         result: Box<PointResult>,
@@ -55,7 +59,7 @@ pub enum Reply {
     /// Leftovers were removed.
     Cleaned {
         /// Which, and which not.
-        cleaned: plimsoll_runner::Cleaned,
+        cleaned: Cleaned,
     },
     /// What was asked for failed.
     Failed {

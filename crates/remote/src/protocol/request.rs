@@ -19,7 +19,7 @@ const LONGEST: f64 = 1e7;
 pub enum Request {
     /// What holds for all trials; the first request.
     Begin(Begin),
-    /// Open a target; before anything is taken on.
+    /// Open a target; before any is attached.
     Connect(Box<Connect>),
     /// The answer to [`super::Reply::PasswordWanted`].
     Password {
@@ -32,7 +32,7 @@ pub enum Request {
         failure: Failure,
     },
     /// [`attach`](plimsoll_model::SubjectRunner::attach).
-    TakeOn {
+    Attach {
         /// Number of the target.
         target: usize,
     },
@@ -51,17 +51,19 @@ pub enum Request {
         workloads: Vec<Workload>,
     },
     /// [`point`](plimsoll_model::SubjectRunner::point).
-    Trial {
-        /// The trial.
+    Point {
+        /// The point.
         spec: Box<PointSpec>,
     },
-    /// [`plimsoll_runner::clean`]; before any target is taken on.
+    /// [`plimsoll_runner::clean`]; before any target is attached.
     Clean {
         /// Number of the target.
         target: usize,
         /// Only leftovers of the study itself: of a runner that died.
         own: bool,
     },
+    /// [`reopen`](plimsoll_model::SubjectRunner::reopen).
+    Reopen,
     /// [`close`](plimsoll_model::SubjectRunner::close); the last request.
     Close,
     /// End what is under way, in order. Not answered.

@@ -5,9 +5,9 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use plimsoll_load::{Passwords, SystemClock};
-use plimsoll_model::{Cause, Deadline, Event, Failure, Flag};
+use plimsoll_model::{Cause, Deadline, Event, Failure, Flag, LoadObserver, SubjectRunner};
 use plimsoll_remote::protocol::{Connect, Reply, Request};
-use plimsoll_runner::{Drive, Runner, RunnerOptions, Share};
+use plimsoll_runner::{Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
 use std::path::Path;
 use std::process::ExitCode;
@@ -104,27 +104,28 @@ impl Served {
                 Ok(Reply::Done)
             }
             Request::Connect(connect) => self.open(*connect),
-            Request::TakeOn { target } => {
+            Request::Attach { target } => {
                 let runner = self.runner()?;
-                let flags = runner.take_on(target)?;
+                let flags = runner.attach(target)?;
                 target_reply(runner, target, flags)
             }
             Request::LayOutRate { target, bytes } => {
-                let mut events = events(&self.connection);
-                let rate = self.runner()?.lay_out_rate(target, bytes, &mut events)?;
+                let mut reported = Reported(self.connection.clone());
+                let rate = self.runner()?.lay_out_rate(target, bytes, &mut reported)?;
                 Ok(Reply::Rate { bytes_per_second: rate })
             }
             Request::Prepare { target, workloads } => {
-                let mut events = events(&self.connection);
+                let mut reported = Reported(self.connection.clone());
                 let runner = self.runner()?;
-                let flags = runner.prepare(target, &workloads, &mut events)?;
+                let flags = runner.prepare(target, &workloads, &mut reported)?;
                 target_reply(runner, target, flags)
             }
-            Request::Trial { spec } => {
-                let mut events = events(&self.connection);
-                let result = self.runner()?.trial(&spec, &mut events);
+            Request::Point { spec } => {
+                let mut reported = Reported(self.connection.clone());
+                let result = self.runner()?.point(&spec, &mut reported);
                 Ok(Reply::Result { result: Box::new(result) })
             }
+            Request::Reopen => self.runner()?.reopen().map(|()| Reply::Done),
             Request::Clean { target, own } => self.clean(target, own),
             Request::Close => Ok(Reply::Closed {
                 flags: match &mut self.state {
@@ -142,7 +143,7 @@ impl Served {
     /// Opens a target, asking for the password of its user where it has one.
     fn open(&mut self, connect: Connect) -> Result<Reply, Failure> {
         let State::Opening(begun, shares) = &mut self.state else {
-            return Err(refused("targets are opened before the first is taken on"));
+            return Err(refused("targets are opened before the first is attached"));
         };
         if shares.len() >= MOST_TARGETS {
             return Err(refused("there are too many targets"));
@@ -169,7 +170,7 @@ impl Served {
     /// Removes what dead runs have left on a target.
     fn clean(&mut self, target: usize, own: bool) -> Result<Reply, Failure> {
         let State::Opening(options, shares) = &self.state else {
-            return Err(refused("targets are cleaned before the first is taken on"));
+            return Err(refused("targets are cleaned before the first is attached"));
         };
         let share = shares.get(target).ok_or_else(|| refused("there is no such target"))?;
         let of = own.then_some(&options.study);
@@ -180,7 +181,7 @@ impl Served {
         Ok(Reply::Cleaned { cleaned })
     }
 
-    /// The runner, made when the first target is taken on.
+    /// The runner, made when the first target is attached.
     fn runner(&mut self) -> Result<&mut Runner, Failure> {
         if let State::Opening(options, shares) = &mut self.state {
             let runner = Runner::new(options.clone(), std::mem::take(shares));
@@ -199,14 +200,24 @@ fn target_reply(runner: &Runner, target: usize, flags: Vec<Flag>) -> Result<Repl
     Ok(Reply::Target { flags, facts: Box::new(facts) })
 }
 
-/// Hands events on; the last one is in the reply.
-fn events(connection: &Arc<Connection>) -> impl FnMut(Event) + use<> {
-    let connection = connection.clone();
-    move |event| match event {
-        Event::Finished { .. } => {}
-        // Phases begin and end the watching of hosts.
-        Event::Phase { .. } => connection.say(&Reply::Event { event }),
-        _ => connection.mention(&Reply::Event { event }),
+/// Hands on what happens: begin and end of the load for certain, progress where nothing waits for it.
+struct Reported(Arc<Connection>);
+
+impl LoadObserver for Reported {
+    fn load_begins(&mut self) {
+        self.0.say(&Reply::LoadBegins);
+    }
+
+    fn load_ends(&mut self) {
+        self.0.say(&Reply::LoadEnds);
+    }
+
+    fn event(&mut self, event: Event) {
+        match event {
+            // What failed is named by its phase.
+            Event::Phase { .. } => self.0.say(&Reply::Event { event }),
+            _ => self.0.mention(&Reply::Event { event }),
+        }
     }
 }
 
