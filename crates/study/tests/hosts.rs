@@ -207,7 +207,7 @@ fn an_operation_costs_the_server_what_it_costs() {
     }
     let found = &plimsoll_explain::findings(&study).hosts[0];
     let work = &found.work[0];
-    assert_eq!((found.host.as_str(), work.trials, work.target), ("ssh://nas", 3, 0));
+    assert_eq!((found.host.as_str(), work.trials, work.cell.subject), ("ssh://nas", 3, 0));
     let cost = work.per_operation.unwrap();
     assert!((cost.system / PER_OPERATION - 1.0).abs() < 0.002 && cost.user == 0.0);
     // Half a core of the operations, and what there was before, of two cores.
@@ -223,7 +223,7 @@ fn each_trial_has_its_part_of_the_mounts_account() {
     let below = place.join("below");
     std::fs::create_dir(&below).unwrap();
     let plan = |path: &Path| Plan {
-        targets: vec![Target::Directory(DirectoryTarget { path: path.to_owned() })],
+        subjects: vec![Target::Directory(DirectoryTarget { path: path.to_owned() }).into()],
         ..plan(2)
     };
     let mounted = place.to_str().map(str::to_owned);
