@@ -227,6 +227,15 @@ pub enum Flag {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<String>,
     },
+    /// A setting could not be put back.
+    SettingNotRestored {
+        /// The host, as the user named it.
+        host: String,
+        /// Its name.
+        setting: String,
+        /// Why.
+        reason: String,
+    },
     /// The same target was given twice.
     SameTarget {
         /// The target, as the user wrote it.
@@ -273,6 +282,7 @@ impl Flag {
             | Flag::HostLost { host, .. }
             | Flag::HostRestarted { host }
             | Flag::ImpossibleCounters { host }
+            | Flag::SettingNotRestored { host, .. }
             | Flag::SameMachine { host } => Some(host),
             _ => None,
         }

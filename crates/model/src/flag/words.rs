@@ -105,6 +105,9 @@ impl Flag {
             Flag::NotCleaned { target, directory, .. } => {
                 format!("{directory} could not be removed from {target}")
             }
+            Flag::SettingNotRestored { host, setting, reason } => {
+                format!("{setting} of {host} could not be put back: {reason}")
+            }
             Flag::SameTarget { target } => {
                 format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
             }
@@ -220,6 +223,9 @@ impl Flag {
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
             Flag::NotCleaned { target, on, .. } => {
                 format!("When it is reachable again: {}", clean(on.as_deref(), target))
+            }
+            Flag::SettingNotRestored { host, .. } => {
+                format!("When it is reachable again: plimsoll restore {host}")
             }
             Flag::SameTarget { .. } => {
                 "Good for judging the noise here; otherwise look for a typing error.".into()

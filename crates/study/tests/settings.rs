@@ -1,0 +1,154 @@
+//! Factors on scripted shares: which level is set when, what is compared, and that all is put back.
+
+use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::*;
+use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_stats::verdict::{Side, Verdict};
+use plimsoll_study::{Conduct, InMemory, Settings, conduct};
+use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// What was done to the settings, in order.
+#[derive(Clone, Debug, PartialEq)]
+enum Done {
+    Set(usize, usize),
+    Restored,
+}
+
+/// A host whose only setting decides how long an operation takes.
+struct Host {
+    done: Arc<Mutex<Vec<Done>>>,
+    microseconds: Arc<AtomicU64>,
+    /// The level that does not take effect.
+    refused: Option<(usize, usize)>,
+    left: Vec<Flag>,
+}
+
+impl Settings for Host {
+    fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
+        if self.refused == Some((factor, level)) {
+            let happened = "it was set and reads otherwise";
+            return Err(Failure::new(Cause::Trial, "set the factor", "nas", happened, ""));
+        }
+        self.done.lock().unwrap().push(Done::Set(factor, level));
+        if factor == 0 {
+            self.microseconds.store([1000, 2000][level], Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self) -> Vec<Flag> {
+        self.done.lock().unwrap().push(Done::Restored);
+        std::mem::take(&mut self.left)
+    }
+}
+
+fn factor(name: &str, switch: Switch) -> Factor {
+    let levels = ["on", "off"].map(|value| FactorLevel::Set { value: value.into() }).to_vec();
+    Factor { name: name.into(), host: HostName::Local, levels, switch }
+}
+
+fn plan(factors: Vec<Factor>, blocks: u32) -> Plan {
+    let workload = |pattern: &str| {
+        let pattern = pattern.parse().unwrap();
+        let job = PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB));
+        let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+    };
+    let target = Target::Directory(DirectoryTarget { path: "0".into() });
+    let rule = Rule::Fixed { blocks };
+    let design = Design { rule, baseline_seconds: 0.0, seed: 3, ..Design::default() };
+    let workloads = vec![workload("random-read"), workload("sequential-read")];
+    let mut plan = Plan::new(vec![target.into()], workloads, design);
+    plan.factors = factors;
+    plan.contrasts = Contrast::against_first(&plan);
+    plan
+}
+
+fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, Vec<Done>) {
+    let clock = Arc::new(VirtualClock::new());
+    let microseconds = Arc::new(AtomicU64::new(1500));
+    let takes = microseconds.clone();
+    let script =
+        move |_: &Op, _: Nanos| Reply::After(Duration::from_micros(takes.load(Ordering::Relaxed)));
+    let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
+    let id = StudyId("0123abcd".into());
+    let deadline = Deadline::new(clock.clone(), Arc::default());
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
+    let options = RunnerOptions { live: false, ..options };
+    let done = Arc::default();
+    let study = conduct(Conduct {
+        id,
+        started_unix_seconds: 0,
+        version: "test".into(),
+        plan,
+        runner: Box::new(Runner::new(options, vec![share as Arc<dyn plimsoll_runner::Share>])),
+        settings: Box::new(Host { done: Arc::clone(&done), microseconds, refused, left }),
+        hosts: Vec::new(),
+        flags: Vec::new(),
+        clock,
+        stop: Arc::default(),
+        keep: &mut InMemory,
+        observer: &mut |_| {},
+    });
+    let done = done.lock().unwrap().clone();
+    (study.unwrap(), done)
+}
+
+#[test]
+fn levels_are_compared_within_blocks_and_put_back() {
+    let (study, done) = run(plan(vec![factor("cache", Switch::Live)], 6), None, Vec::new());
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 6 * 4));
+    assert_eq!(done.last(), Some(&Done::Restored));
+    assert_eq!(done.iter().filter(|done| **done == Done::Restored).count(), 1);
+    // Every figure was taken under the level that it is kept with.
+    for trial in &study.trials {
+        let iops = trial.result.value(0, Metric::all(Measure::IOPS)).unwrap();
+        let expected = [1000.0, 500.0][usize::from(trial.cell.setting)];
+        assert!((iops / expected - 1.0).abs() < 0.01, "{iops} under {:?}", trial.cell);
+    }
+    let findings = plimsoll_explain::findings(&study);
+    for workload in &findings.workloads {
+        let [pair] = &workload.pairs[..] else { panic!("one comparison") };
+        assert_eq!((pair.contrast.of.cell.setting, pair.contrast.against.cell.setting), (1, 0));
+        let claim = pair.claim.unwrap();
+        assert!((claim.ratio.estimate - 0.5).abs() < 0.01, "{claim:?}");
+        assert!(matches!(claim.verdict, Some(Verdict::Faster(lead)) if lead.faster == Side::A));
+    }
+    // Live levels are shuffled with everything else.
+    let changes = study.trials.windows(2).filter(|t| t[0].cell.setting != t[1].cell.setting);
+    assert!(changes.count() > 6, "one change a block would be whole plots");
+}
+
+#[test]
+fn what_restarts_something_is_changed_as_rarely_as_can_be() {
+    let factors = vec![factor("cache", Switch::Live), factor("export", Switch::Restart)];
+    let (study, done) = run(plan(factors, 6), None, Vec::new());
+    assert_eq!(study.trials.len(), 6 * 8);
+    let restarts = done.iter().filter(|done| matches!(done, Done::Set(1, _))).count();
+    assert!((6..=12).contains(&restarts), "{restarts} in six blocks of two levels");
+    // Within a block each level of what restarts stands together; across blocks either is first.
+    let mut first = std::collections::BTreeSet::new();
+    for block in study.trials.chunks(8) {
+        let levels: Vec<u16> = block.iter().map(|trial| trial.cell.setting / 2).collect();
+        assert_eq!(levels.windows(2).filter(|pair| pair[0] != pair[1]).count(), 1, "{levels:?}");
+        first.insert(levels[0]);
+    }
+    assert_eq!(first.len(), 2);
+}
+
+#[test]
+fn a_level_that_does_not_take_effect_ends_the_study_and_all_is_put_back() {
+    let factors = vec![factor("cache", Switch::Live)];
+    let lost =
+        Flag::SettingNotRestored { host: "nas".into(), setting: "cache".into(), reason: "".into() };
+    let (study, done) = run(plan(factors, 6), Some((0, 1)), vec![lost.clone()]);
+    let Ended::Failed { failure } = &study.ended else { panic!("{:?}", study.ended) };
+    assert!(failure.happened.contains("reads otherwise"), "{failure}");
+    assert_eq!(done.last(), Some(&Done::Restored));
+    assert!(study.flags.contains(&lost) && lost.advice().contains("plimsoll restore nas"));
+    assert!(study.trials.iter().all(|trial| trial.cell.setting == 0));
+}
