@@ -16,13 +16,13 @@ mod trials;
 
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, MIB};
-use plimsoll_model::{DirectoryTarget, Engine, Layout, Pattern, Stability, Target, Workload};
+use plimsoll_model::{DirectoryTarget, Engine, Pattern, Target};
 use plimsoll_runner::{READ_FILE, WRITE_FILE};
 use ratios::{Figures, Round};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::path::{Path, PathBuf};
-use trials::{Trials, WARM_UP};
+use trials::{Trials, WARM_UP, workload};
 
 /// Larger than the caches of most processors, so that the same offsets cost both the same.
 const SIZE: Bytes = Bytes(256 * MIB);
@@ -70,20 +70,24 @@ fn main() -> Result<(), Box<dyn Error>> {
     );
     ratios::print_legend();
     for setting in SETTINGS {
-        let cases = PATTERNS.map(|pattern| workload(pattern, setting.depth));
+        let case = |pattern: Pattern| {
+            let (block, one) = (pattern.default_block(), NonZeroU16::MIN);
+            (pattern, workload(pattern, block, SIZE, one, setting.depth))
+        };
+        let cases = PATTERNS.map(case);
         // Opened as `check` opens it.
         let target = DirectoryTarget { path: directory.path().to_owned() };
         let options = OpenOptions { engine: setting.engine, ..OpenOptions::default() };
         let share = plimsoll_load::open(&Target::Directory(target), &options)?;
-        let mut trials = Trials::open(share, &cases)?;
-        for case in &cases {
-            let name = format!("{} {}, {}", case.pattern, case.block, setting.name);
+        let mut trials = Trials::open(share, &cases.each_ref().map(|case| case.1.clone()))?;
+        for (pattern, case) in &cases {
+            let name = format!("{pattern} {}, {}", pattern.default_block(), setting.name);
             if !name.contains(&wanted) {
                 continue;
             }
             // The first trial lays out the file that is written; its figures are thrown away.
             trials.run(case, seconds)?;
-            let file = file(directory.path(), case.pattern)?;
+            let file = file(directory.path(), *pattern)?;
             let peer = peer::Peer::new("fio".as_ref(), setting.fio_engine)
                 .with("direct", 1)
                 .with("filename", peer::escaped(&file));
@@ -97,19 +101,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
-}
-
-fn workload(pattern: Pattern, depth: NonZeroU16) -> Workload {
-    Workload {
-        pattern,
-        block: pattern.default_block(),
-        size: SIZE,
-        workers: NonZeroU16::MIN,
-        depth,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    }
 }
 
 /// The file that trials of a pattern work on, in the run's directory.

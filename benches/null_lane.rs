@@ -1,5 +1,5 @@
 //! What the program itself costs: 4 KiB random reads through the runner that `check` uses,
-//! `Box<dyn Lane>`, the driver and its books, on a share that completes everything at once. Prints
+//! `Box<dyn Lane>`, the driver and its accounting, on a share that completes everything at once. Prints
 //! nanoseconds of CPU time an operation; fails if an operation is missing in the histogram.
 
 #[path = "support/trials.rs"]
@@ -7,13 +7,11 @@ mod trials;
 
 use plimsoll_load::{NullShare, SystemClock};
 use plimsoll_model::units::{Bytes, GIB, KIB};
-use plimsoll_model::{
-    Clock, Layout, Measure, Metric, OpKind, Pattern, PointResult, Stability, Workload,
-};
+use plimsoll_model::{Clock, Measure, Metric, OpKind, PartResult, Pattern};
 use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;
-use trials::{Trials, WARM_UP};
+use trials::{Trials, WARM_UP, workload};
 
 /// What an operation may cost, in nanoseconds of CPU time.
 const BUDGET: f64 = 100.0;
@@ -24,21 +22,14 @@ const SECONDS: f64 = 0.5;
 fn main() -> Result<(), Box<dyn Error>> {
     println!("null lane, 4 KiB random reads, one worker, {TRIALS} trials of {SECONDS} s:");
     for depth in [1, 4, 32] {
-        let workload = Workload {
-            pattern: Pattern::RandomRead,
-            block: Bytes(4 * KIB),
-            size: Bytes(GIB),
-            workers: NonZeroU16::MIN,
-            depth: NonZeroU16::MIN.saturating_add(depth - 1),
-            layout: Layout::Disjoint,
-            stability: Stability::Unstable,
-            verify: false,
-        };
+        let depth_of = NonZeroU16::MIN.saturating_add(depth - 1);
+        let (block, size) = (Bytes(4 * KIB), Bytes(GIB));
+        let workload = workload(Pattern::RandomRead, block, size, NonZeroU16::MIN, depth_of);
         let mut trials = Trials::open(Arc::new(NullShare::new()), std::slice::from_ref(&workload))?;
         let mut costs = Vec::new();
         for _ in 0..TRIALS {
             let result = trials.run(&workload, SECONDS)?;
-            check_books(&result)?;
+            check_counts(&result)?;
             costs.push(result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)] * 1e9);
         }
         costs.sort_by(f64::total_cmp);
@@ -72,7 +63,7 @@ fn clock_read() -> f64 {
 }
 
 /// Operations counted, operations in the histogram, and the rate times the time are one number.
-fn check_books(result: &PointResult) -> Result<(), String> {
+fn check_counts(result: &PartResult) -> Result<(), String> {
     let reads = &result.ops[&OpKind::READ];
     let in_histogram = reads.client_latency.histogram.as_ref().map_or(0, |h| h.count());
     let by_rate = result.quantities[&Metric::all(Measure::IOPS)] * SECONDS * (1.0 - WARM_UP);

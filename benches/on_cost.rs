@@ -9,9 +9,7 @@ mod trials;
 use plimsoll_host::reach::{Reach, Settings, Ssh};
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{
-    DirectoryTarget, Engine, Layout, Measure, Metric, Pattern, Stability, Target, Workload,
-};
+use plimsoll_model::{DirectoryTarget, Engine, Measure, Metric, Pattern, Target};
 use plimsoll_remote::{Program, RemoteRunner};
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage};
@@ -19,7 +17,7 @@ use std::error::Error;
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Instant;
-use trials::{Trials, options};
+use trials::{Trials, options, workload};
 
 const PAIRS: usize = 15;
 const SECONDS: f64 = 1.0;
@@ -37,16 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let directory = tempfile::tempdir()?;
     let target = Target::Directory(DirectoryTarget { path: directory.path().to_owned() });
     let open = OpenOptions { engine: Some(Engine::Psync), ..OpenOptions::default() };
-    let workload = Workload {
-        pattern: Pattern::RandomRead,
-        block: Bytes(4 * KIB),
-        size: Bytes(64 * MIB),
-        workers: NonZeroU16::MIN,
-        depth: NonZeroU16::MIN,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    };
+    let (block, size, one) = (Bytes(4 * KIB), Bytes(64 * MIB), NonZeroU16::MIN);
+    let workload = workload(Pattern::RandomRead, block, size, one, one);
     let workloads = std::slice::from_ref(&workload);
 
     let begun = Instant::now();

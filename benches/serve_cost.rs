@@ -16,7 +16,7 @@ use plimsoll_live::{Header, News, Told};
 use plimsoll_load::NullShare;
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
-    Layout, Measure, Metric, Pattern, Plan, PointResult, Rule, Stability, StudyId, Workload,
+    Cell, Design, Measure, Metric, PartResult, Pattern, Plan, Rule, StudyId, Target, Workload,
 };
 use plimsoll_study::Progress;
 use std::error::Error;
@@ -29,7 +29,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use trials::Trials;
+use trials::{Trials, workload};
 
 const ROUNDS: usize = 60;
 const SECONDS: f64 = 0.5;
@@ -38,16 +38,9 @@ const GOAL: f64 = 0.01;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let cores = std::thread::available_parallelism()?.get().min(64) as u16;
-    let workload = Workload {
-        pattern: Pattern::RandomRead,
-        block: Bytes(4 * KIB),
-        size: Bytes(GIB),
-        workers: NonZeroU16::new(cores).unwrap_or(NonZeroU16::MIN),
-        depth: NonZeroU16::MIN,
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    };
+    let workers = NonZeroU16::new(cores).unwrap_or(NonZeroU16::MIN);
+    let (block, size) = (Bytes(4 * KIB), Bytes(GIB));
+    let workload = workload(Pattern::RandomRead, block, size, workers, NonZeroU16::MIN);
     let runs = tempfile::tempdir()?;
     let directory = runs.path().join("plimsoll");
     std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
@@ -127,9 +120,9 @@ fn watched(
             feed.tell(&Told { at_seconds: begun.elapsed().as_secs_f64(), news });
         }
     };
-    let (number, block, target) = (0, 0, 0);
+    let (number, block, cell) = (0, 0, Cell::default());
     let (planned, seconds_left) = (1, SECONDS);
-    tell(Progress::Trial { number, block, target, workload, planned, seconds_left });
+    tell(Progress::Trial { number, block, cell, workload, planned, seconds_left });
     let result = trials.run_watched(workload, SECONDS, &mut |event| {
         let before = cpu_of_this_thread();
         tell(Progress::Event(&event));
@@ -144,32 +137,16 @@ fn cpu_of_this_thread() -> f64 {
         .map_or(0.0, |t| t.tv_sec() as f64 + t.tv_nsec() as f64 * 1e-9)
 }
 
-fn rate(result: &PointResult) -> Result<f64, Box<dyn Error>> {
+fn rate(result: &PartResult) -> Result<f64, Box<dyn Error>> {
     let rate = result.quantities.get(&Metric::all(Measure::THROUGHPUT));
     rate.copied().ok_or_else(|| "a trial without a figure".into())
 }
 
 fn header(workload: &Workload) -> Header {
-    let plan = Plan {
-        targets: vec!["/null".parse().expect("a directory")],
-        workloads: vec![workload.clone()],
-        trial_seconds: SECONDS,
-        warm_up_seconds: 0.1,
-        rule: Rule::Fixed { blocks: 1 },
-        cap_seconds: SECONDS,
-        baseline_seconds: 0.0,
-        margin: 0.05,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
-        seed: 1,
-        on: None,
-        server_memory: None,
-        hosts: Vec::new(),
-        engine: None,
-        adapt_size: false,
-        fit_size: false,
-        command: String::new(),
-    };
+    let target: Target = "/null".parse().expect("a directory");
+    let rule = Rule::Fixed { blocks: 1 };
+    let design = Design { rule, baseline_seconds: 0.0, ..Design::default() };
+    let plan = Plan::new(vec![target.into()], vec![workload.clone()], design);
     Header::new(StudyId("00000001".to_owned()), 0, plan)
 }
 

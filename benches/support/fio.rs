@@ -1,7 +1,7 @@
 //! One run of fio, told to do what a trial does.
 
 use crate::ratios::Figures;
-use plimsoll_model::{Layout, Pattern, Workload};
+use plimsoll_model::{Arrival, Job, Layout, Part, Pattern, Workload};
 use serde_json::Value;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -40,12 +40,16 @@ impl Peer {
         warm_up_seconds: f64,
         seconds: f64,
     ) -> Result<Figures, Box<dyn Error>> {
-        let workers = u64::from(workload.workers.get());
-        let (size, offset) = match workload.layout {
-            Layout::Disjoint => (workload.size.0 / workers, workload.size.0 / workers),
-            Layout::Shared => (workload.size.0, 0),
+        let Some(Part { job: Job::Pattern(job), workers, arrival, .. }) = workload.main() else {
+            return Err("fio does patterns alone".into());
         };
-        let direction = match workload.pattern {
+        let Arrival::Closed { depth } = arrival;
+        let share = job.size.0 / u64::from(workers.get());
+        let (size, offset) = match job.layout {
+            Layout::Disjoint => (share, share),
+            Layout::Shared => (job.size.0, 0),
+        };
+        let direction = match job.pattern {
             Pattern::SequentialRead => "read",
             Pattern::SequentialWrite => "write",
             Pattern::RandomRead => "randread",
@@ -60,11 +64,11 @@ impl Peer {
             // Latency from the making of an operation on, as ours.
             .args(["--lat_percentiles=1", "--clat_percentiles=0", "--time_based"])
             .arg(format!("--rw={direction}"))
-            .arg(format!("--bs={}", workload.block.0))
+            .arg(format!("--bs={}", job.block.0))
             .arg(format!("--size={size}"))
             .arg(format!("--offset_increment={offset}"))
             .arg(format!("--numjobs={workers}"))
-            .arg(format!("--iodepth={}", workload.depth))
+            .arg(format!("--iodepth={}", depth))
             .arg(format!("--ramp_time={:.0}ms", warm_up_seconds * 1e3))
             .arg(format!("--runtime={:.0}ms", seconds * 1e3))
             .args(&self.options)

@@ -1,7 +1,7 @@
 //! What rounds of a trial and two runs of the peer say: medians of ratios, and how far single
 //! pairs spread.
 
-use plimsoll_model::{Measure, Metric, PointResult};
+use plimsoll_model::{Measure, Metric, PartResult};
 use std::error::Error;
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct Figures {
 
 impl Figures {
     /// Of a trial of ours.
-    pub fn of(result: &PointResult) -> Result<Figures, String> {
+    pub fn of(result: &PartResult) -> Result<Figures, String> {
         let figure = |measure| {
             let figure = result.quantities.get(&Metric::all(measure)).copied();
             figure.ok_or_else(|| format!("too few operations for {measure:?}"))
