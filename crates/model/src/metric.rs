@@ -124,6 +124,11 @@ impl Measure {
         rows().any(|row| row.0 == self && row.4 == Arithmetic)
     }
 
+    /// The measures that many jobs have, in the order of tables.
+    pub fn common() -> impl Iterator<Item = Measure> {
+        COMMON.iter().map(|row| row.0)
+    }
+
     /// Every measure known here, in the order of tables.
     pub fn known() -> impl Iterator<Item = Measure> {
         rows().map(|row| row.0)

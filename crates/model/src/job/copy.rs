@@ -57,6 +57,16 @@ impl JobFacts for CopyJob {
         vec![files, self.bytes.to_string(), format!("{} blocks", self.block)]
     }
 
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        vec![
+            ("data", self.data.clone()),
+            ("block_bytes", self.block.0.to_string()),
+            ("files", self.files.to_string()),
+            ("directories", self.directories.to_string()),
+            ("data_bytes", self.bytes.0.to_string()),
+        ]
+    }
+
     fn stability(&self) -> Option<Stability> {
         (self.transfer == Transfer::Up).then_some(Stability::Unstable)
     }

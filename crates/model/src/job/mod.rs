@@ -2,11 +2,13 @@
 //! [`Job`]; everybody else asks its [`JobFacts`].
 
 mod copy;
+mod device;
 mod pattern;
 mod scan;
 mod stream;
 
 pub use copy::{CopyJob, Transfer};
+pub use device::DeviceJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
 pub use scan::ScanJob;
 pub use stream::StreamJob;
@@ -61,10 +63,12 @@ jobs! {
     Copy(CopyJob),
     /// Bytes through a path as fast as they go, or at a rate.
     Stream(StreamJob),
+    /// One part of a device.
+    Device(DeviceJob),
 }
 
 /// The measures of jobs that have some of their own.
-pub(crate) const MEASURES: [&[Row]; 1] = [&stream::MEASURES];
+pub(crate) const MEASURES: [&[Row]; 2] = [&stream::MEASURES, &device::MEASURES];
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -126,6 +130,11 @@ pub trait JobFacts {
 
     /// Its settings in words, in the order of their weight: "4 KiB blocks", "1 GiB".
     fn settings(&self) -> Vec<String>;
+
+    /// Its settings for programs: names with their units, and values. Columns of tables.
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
 
     /// When what it writes must be stable; `None` where it writes nothing.
     fn stability(&self) -> Option<Stability> {

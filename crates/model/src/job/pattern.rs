@@ -148,6 +148,12 @@ impl PatternJob {
     }
 }
 
+impl From<PatternJob> for super::Job {
+    fn from(job: PatternJob) -> Self {
+        super::Job::Pattern(job)
+    }
+}
+
 impl JobFacts for PatternJob {
     fn kind(&self) -> &'static str {
         self.pattern.name()
@@ -186,6 +192,25 @@ impl JobFacts for PatternJob {
             settings.push("content verified".to_owned());
         }
         settings
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let layout = match self.layout {
+            Layout::Disjoint => "disjoint",
+            Layout::Shared => "shared",
+        };
+        let stability = match self.stability {
+            Stability::Unstable => "unstable",
+            Stability::FileSync => "file_sync",
+        };
+        vec![
+            ("pattern", self.pattern.to_string()),
+            ("block_bytes", self.block.0.to_string()),
+            ("size_bytes", self.size.0.to_string()),
+            ("layout", layout.to_owned()),
+            ("stability", stability.to_owned()),
+            ("verify", self.verify.to_string()),
+        ]
     }
 
     fn stability(&self) -> Option<Stability> {

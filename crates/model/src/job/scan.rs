@@ -45,6 +45,11 @@ impl JobFacts for ScanJob {
         vec![format!("{} directories", self.directories), format!("{} files in each", self.files)]
     }
 
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let (directories, files) = (self.directories.to_string(), self.files.to_string());
+        vec![("directories", directories), ("files_per_directory", files)]
+    }
+
     fn footprint(&self) -> Footprint {
         let names = u64::from(self.directories) * (1 + u64::from(self.files));
         Footprint { names, ..Footprint::default() }

@@ -54,6 +54,12 @@ impl JobFacts for StreamJob {
         settings
     }
 
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let rate = self.rate.map(|rate| ("rate_bytes_per_second", rate.to_string()));
+        let connections = ("connections", self.connections.to_string());
+        [connections].into_iter().chain(rate).collect()
+    }
+
     fn offer(&mut self, rate: f64) {
         self.rate = Some(rate);
     }
