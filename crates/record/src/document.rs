@@ -1,8 +1,9 @@
 //! JSON documents: what is written can be read again.
 
-use plimsoll_model::{Cause, Failure, Study, Trial};
+use plimsoll_model::{Cause, Failure, Measure, MeasureInfo, PartResult, Study, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 
 /// `value` as one line of JSON that reads back. JSON has no infinities and no NaN: it would hold
 /// `null` in their place and could not be read again, so such a value is refused.
@@ -31,12 +32,41 @@ pub(crate) fn refused(what: &str, why: impl std::fmt::Display) -> Failure {
 /// is how the schema says so.
 pub(crate) fn with_finite_quantities(trial: &Trial) -> Trial {
     let mut trial = trial.clone();
-    trial.result.quantities.retain(|_, value| value.is_finite());
+    let points = trial.points.iter_mut().flat_map(|point| &mut point.parts);
+    for part in trial.result.parts.iter_mut().chain(points) {
+        part.quantities.retain(|_, value| value.is_finite());
+    }
     trial
 }
 
-/// The same for every trial of a study.
-pub(crate) fn study_with_finite_quantities(study: &Study) -> Study {
-    let trials = study.trials.iter().map(with_finite_quantities).collect();
-    Study { trials, ..study.clone() }
+/// The study as it is written: without quantities that are not finite, and with what is known of its
+/// measures.
+pub(crate) fn complete(study: &Study) -> Study {
+    let trials: Vec<Trial> = study.trials.iter().map(with_finite_quantities).collect();
+    let measures = measures(&study.measures, &trials);
+    Study { trials, measures, ..study.clone() }
+}
+
+/// What is known of the measures of these trials, and what was noted already: measures that are not
+/// known here are known to the version that noted them.
+pub(crate) fn measures<'a>(
+    noted: &[MeasureInfo],
+    trials: impl IntoIterator<Item = &'a Trial>,
+) -> Vec<MeasureInfo> {
+    let noted = noted.iter().map(|info| (info.measure, info.clone()));
+    let mut all: BTreeMap<Measure, MeasureInfo> = noted.collect();
+    for part in trials.into_iter().flat_map(results) {
+        for measure in part.quantities.keys().map(|metric| metric.measure) {
+            if let Some(info) = measure.info() {
+                all.insert(measure, info);
+            }
+        }
+    }
+    all.into_values().collect()
+}
+
+/// What the parts of a trial did, and those of its points.
+pub(crate) fn results(trial: &Trial) -> impl Iterator<Item = &PartResult> {
+    let points = trial.points.iter().flat_map(|point| &point.parts);
+    trial.result.parts.iter().chain(points)
 }

@@ -17,16 +17,17 @@ const TABLES: [(&[u8], &str, &[&str]); 3] = [
             "schema",
             "origin",
             "plan",
-            "targets",
+            "subjects",
             "hosts",
             "flags",
             "ended",
+            "measures",
         ],
     ),
-    (b"trial", "trials", &["study", "number", "block", "target", "pattern", "outcome", "document"]),
+    (b"trial", "trials", &["study", "number", "block", "subject", "kind", "outcome", "document"]),
     (b"device", "devices", &["id", "started_unix_seconds", "schema", "host", "document"]),
 ];
-const NUMBERS: [&str; 4] = ["started_unix_seconds", "number", "block", "target"];
+const NUMBERS: [&str; 4] = ["started_unix_seconds", "number", "block", "subject"];
 
 /// A file as it is, opened as a store.
 pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
@@ -84,7 +85,7 @@ mod tests {
         let path = directory.path().join("seed.db");
         for store in [rows(&seed("rows")), file(&seed("file"), &path).unwrap()] {
             assert_eq!(store.load("0123").unwrap().trials.len(), 3);
-            assert_eq!(store.devices().unwrap().len(), 1);
+            assert_eq!(store.list().unwrap().len(), 2);
         }
         let endless = file(&seed("endless"), &path).unwrap_err();
         assert!(endless.happened.contains("not as plimsoll makes it"), "{endless}");

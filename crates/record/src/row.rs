@@ -1,7 +1,7 @@
 //! Studies and trials as rows: the columns that are searched, and everything else as documents.
 
 use crate::document::{self, with_finite_quantities};
-use plimsoll_model::{Failure, Outcome, Study, StudyId, Trial};
+use plimsoll_model::{Failure, Outcome, Plan, Study, StudyId, Trial};
 use rusqlite::{Transaction, named_params, params};
 
 /// Everything of a study but its trials.
@@ -9,7 +9,8 @@ pub(crate) struct StudyRow<'a> {
     study: &'a Study,
     origin: String,
     plan: String,
-    targets: String,
+    subjects: String,
+    measures: String,
     hosts: String,
     flags: String,
     ended: String,
@@ -18,11 +19,13 @@ pub(crate) struct StudyRow<'a> {
 impl<'a> StudyRow<'a> {
     pub(crate) fn new(study: &'a Study) -> Result<Self, Failure> {
         let part = |part: &str| format!("the {part} of study {}", study.id);
+        let measures = document::measures(&study.measures, &study.trials);
         Ok(StudyRow {
             study,
             origin: document::write(&study.origin, &part("origin"))?,
             plan: document::write(&study.plan, &part("plan"))?,
-            targets: document::write(&study.targets, &part("targets"))?,
+            subjects: document::write(&study.subjects, &part("subjects"))?,
+            measures: document::write(&measures, &part("measures"))?,
             hosts: document::write(&study.hosts, &part("hosts"))?,
             flags: document::write(&study.flags, &part("flags"))?,
             ended: document::write(&study.ended, &part("end"))?,
@@ -32,9 +35,9 @@ impl<'a> StudyRow<'a> {
     pub(crate) fn insert(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
         self.execute(
             store,
-            "INSERT INTO studies (id, started_unix_seconds, schema, origin, plan, targets, hosts, \
-             flags, ended) VALUES (:id, :started, :schema, :origin, :plan, :targets, :hosts, \
-             :flags, :ended)",
+            "INSERT INTO studies (id, started_unix_seconds, schema, origin, plan, subjects, \
+             measures, hosts, flags, ended) VALUES (:id, :started, :schema, :origin, :plan, \
+             :subjects, :measures, :hosts, :flags, :ended)",
         )
     }
 
@@ -42,8 +45,8 @@ impl<'a> StudyRow<'a> {
         self.execute(
             store,
             "UPDATE studies SET started_unix_seconds = :started, schema = :schema, \
-             origin = :origin, plan = :plan, targets = :targets, hosts = :hosts, flags = :flags, \
-             ended = :ended WHERE id = :id",
+             origin = :origin, plan = :plan, subjects = :subjects, measures = :measures, \
+             hosts = :hosts, flags = :flags, ended = :ended WHERE id = :id",
         )
     }
 
@@ -54,7 +57,8 @@ impl<'a> StudyRow<'a> {
             ":schema": self.study.schema,
             ":origin": self.origin,
             ":plan": self.plan,
-            ":targets": self.targets,
+            ":subjects": self.subjects,
+            ":measures": self.measures,
             ":hosts": self.hosts,
             ":flags": self.flags,
             ":ended": self.ended,
@@ -67,36 +71,58 @@ impl<'a> StudyRow<'a> {
 pub(crate) struct TrialRow<'a> {
     study: &'a StudyId,
     trial: &'a Trial,
+    kind: &'static str,
     outcome: &'static str,
     document: String,
 }
 
 impl<'a> TrialRow<'a> {
-    pub(crate) fn new(study: &'a StudyId, trial: &'a Trial) -> Result<Self, Failure> {
+    pub(crate) fn new(study: &'a StudyId, plan: &Plan, trial: &'a Trial) -> Result<Self, Failure> {
         let what = format!("trial {} of study {study}", trial.number);
+        let workload = plan.workload(trial.cell);
+        let kind = workload.and_then(|workload| Some(workload.main()?.job.kind()));
         let outcome = match trial.result.outcome {
             Outcome::Complete => "complete",
             Outcome::Stopped => "stopped",
             Outcome::Failed { .. } => "failed",
         };
         let document = document::write(&with_finite_quantities(trial), &what)?;
-        Ok(TrialRow { study, trial, outcome, document })
+        Ok(TrialRow { study, trial, kind: kind.unwrap_or_default(), outcome, document })
+    }
+
+    /// The rows of all trials of a study.
+    pub(crate) fn all(study: &'a Study) -> Result<Vec<Self>, Failure> {
+        study.trials.iter().map(|trial| TrialRow::new(&study.id, &study.plan, trial)).collect()
     }
 
     pub(crate) fn insert(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
-        store.execute(
-            "INSERT INTO trials (study, number, block, target, pattern, outcome, document) \
+        self.execute(
+            store,
+            "INSERT INTO trials (study, number, block, subject, kind, outcome, document) \
              VALUES (?, ?, ?, ?, ?, ?, ?)",
-            params![
-                self.study.0,
-                self.trial.number,
-                self.trial.block,
-                i64::try_from(self.trial.cell.target).unwrap_or(i64::MAX),
-                self.trial.cell.workload.pattern.name(),
-                self.outcome,
-                self.document
-            ],
-        )?;
-        Ok(())
+        )
+    }
+
+    /// Writes it in the place of what it was read from.
+    pub(crate) fn replace(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
+        self.execute(
+            store,
+            "UPDATE trials SET block = ?3, subject = ?4, kind = ?5, outcome = ?6, document = ?7 \
+             WHERE study = ?1 AND number = ?2",
+        )
+    }
+
+    fn execute(&self, store: &Transaction<'_>, sql: &str) -> rusqlite::Result<()> {
+        let Trial { number, block, cell, .. } = self.trial;
+        let values = params![
+            self.study.0,
+            number,
+            block,
+            cell.subject,
+            self.kind,
+            self.outcome,
+            self.document
+        ];
+        store.execute(sql, values).map(drop)
     }
 }

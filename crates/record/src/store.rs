@@ -1,37 +1,33 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
-use crate::device::DeviceRow;
 use crate::row::{StudyRow, TrialRow};
-use crate::summary::{self, StudySummary, get, json};
-use crate::{open, trouble};
-use plimsoll_model::{Cause, Device, DeviceId, Failure, Study, StudyId, Trial};
-use rusqlite::{Connection, OptionalExtension, Row, Transaction, TransactionBehavior};
+use crate::schema::Schema;
+use crate::stored::{self, COLUMNS, get, json};
+use crate::summary::{self, StudySummary};
+use crate::{document, open, trouble};
+use plimsoll_model::{Cause, Failure, MeasureInfo, Plan, Study, StudyId, Trial};
+use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-/// What a reference to something kept means.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kept {
-    /// A study.
-    Study(StudyId),
-    /// A record of a device.
-    Device(DeviceId),
-}
-
-/// A store of studies and devices: one SQLite file. Several programs may use it at once. Everything a method
+/// A store of studies: one SQLite file. Several programs may use it at once. Everything a method
 /// wrote is on stable storage when the method returns.
 #[derive(Debug)]
 pub struct Store {
     connection: Connection,
     path: PathBuf,
+    /// Why nothing can be written, where the store was brought up to date in memory alone.
+    unwritable: Option<Failure>,
 }
 
 impl Store {
-    /// Opens the store at `path` or makes it, and brings it up to date. A file that is not a
-    /// store, is damaged, or was written by a newer version is refused and left as it is.
+    /// Opens the store at `path` or makes it, and brings it up to date; where that cannot be written,
+    /// for reading alone. A file that is not a store, is damaged, or was written by a newer version is
+    /// refused and left as it is.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
-        Ok(Store { connection: open::open(&path)?, path })
+        let (connection, unwritable) = open::open(&path)?;
+        Ok(Store { connection, path, unwritable })
     }
 
     /// The same for reading what is kept: a store that is not there is not made, but is empty.
@@ -47,14 +43,19 @@ impl Store {
     /// not to be written to. To be asked before work is done for them.
     pub fn expect_room(&self) -> Result<(), Failure> {
         let tried = "make sure that the store can keep results";
+        self.expect_writable()?;
         open::try_to_write(&self.connection).map_err(|e| {
             open::undo(&self.connection);
             trouble::sqlite(tried, &self.path, &e)
         })
     }
 
+    fn expect_writable(&self) -> Result<(), Failure> {
+        self.unwritable.clone().map_or(Ok(()), Err)
+    }
+
     pub(crate) fn of(connection: Connection, path: &Path) -> Store {
-        Store { connection, path: path.to_owned() }
+        Store { connection, path: path.to_owned(), unwritable: None }
     }
 
     pub(crate) fn connection(&self) -> &Connection {
@@ -70,8 +71,7 @@ impl Store {
     /// of it. Fails when the id is taken.
     pub fn begin(&self, study: &Study) -> Result<(), Failure> {
         let row = StudyRow::new(study)?;
-        let trials = study.trials.iter().map(|trial| TrialRow::new(&study.id, trial));
-        let trials = trials.collect::<Result<Vec<_>, _>>()?;
+        let trials = TrialRow::all(study)?;
         self.write(&format!("record study {}", study.id), |store| {
             row.insert(store)?;
             trials.iter().try_for_each(|trial| trial.insert(store))
@@ -81,19 +81,13 @@ impl Store {
     /// Records whole studies that come from elsewhere, all of them or none. Fails when one of them
     /// is there already.
     pub fn import(&self, studies: &[Study]) -> Result<(), Failure> {
-        self.import_all(studies, &[])
-    }
-
-    /// The same for studies and records of devices.
-    pub fn import_all(&self, studies: &[Study], devices: &[Device]) -> Result<(), Failure> {
         let mut seen = HashSet::new();
-        let ids = studies.iter().map(|study| (&study.id.0, "study"));
-        for (id, kind) in ids.chain(devices.iter().map(|device| (&device.id.0, "device"))) {
+        for Study { id, .. } in studies {
             let twice = !seen.insert(id);
-            if twice || self.is_taken(id)? {
+            if twice || self.has(id)? {
                 return Err(Failure::new(
                     Cause::Usage,
-                    format!("import {kind} {id}"),
+                    format!("import study {id}"),
                     self.path.display(),
                     if twice { "it is given twice" } else { "it is in the store already" },
                     format!("Nothing was imported; plimsoll show {id} shows it."),
@@ -102,34 +96,44 @@ impl Store {
         }
         let mut rows = Vec::new();
         for study in studies {
-            let trials = study.trials.iter().map(|trial| TrialRow::new(&study.id, trial));
-            rows.push((StudyRow::new(study)?, trials.collect::<Result<Vec<_>, _>>()?));
+            rows.push((StudyRow::new(study)?, TrialRow::all(study)?));
         }
-        let devices = devices.iter().map(DeviceRow::new).collect::<Result<Vec<_>, _>>()?;
         self.write("import studies", |store| {
             rows.iter().try_for_each(|(study, trials)| {
                 study.insert(store)?;
                 trials.iter().try_for_each(|trial| trial.insert(store))
-            })?;
-            devices.iter().try_for_each(|device| device.insert(store))
+            })
         })
     }
 
     /// Records a trial; it is durable when this returns. Quantities that are not finite are left
-    /// out. Fails when the study is unknown or has a trial of that number.
+    /// out; what is known of measures that come up for the first time is recorded with them. Fails when
+    /// the study is unknown or has a trial of that number.
     pub fn add_trial(&self, study: &StudyId, trial: &Trial) -> Result<(), Failure> {
-        let row = TrialRow::new(study, trial)?;
-        self.expect(study)?;
+        let (plan, noted) = self.to_be_written(study)?;
+        let row = TrialRow::new(study, &plan, trial)?;
+        let measures = document::measures(&noted, [trial]);
+        let changed = match measures == noted {
+            true => None,
+            false => Some(document::write(&measures, &format!("the measures of study {study}"))?),
+        };
         self.write(&format!("record trial {} of study {study}", trial.number), |store| {
-            row.insert(store)
+            row.insert(store)?;
+            if let Some(measures) = &changed {
+                let sql = "UPDATE studies SET measures = ? WHERE id = ?";
+                store.execute(sql, [measures, &study.0])?;
+            }
+            Ok(())
         })
     }
 
-    /// Records anew everything of a study but its trials: plan, targets, hosts, flags, end. Fails
-    /// when the study is unknown.
+    /// Records anew everything of a study but its trials: plan, subjects, hosts, flags, end. What was
+    /// noted of its measures stays noted. Fails when the study is unknown.
     pub fn update(&self, study: &Study) -> Result<(), Failure> {
-        let row = StudyRow::new(study)?;
-        self.expect(&study.id)?;
+        let (_, noted) = self.to_be_written(&study.id)?;
+        let measures = document::measures(&[&noted[..], &study.measures].concat(), &study.trials);
+        let study = Study { measures, trials: Vec::new(), ..study.clone() };
+        let row = StudyRow::new(&study)?;
         self.write(&format!("record the state of study {}", study.id), |store| row.update(store))
     }
 
@@ -138,99 +142,82 @@ impl Store {
         summary::list(&self.connection, &self.path)
     }
 
-    /// The study with this id, whose id begins so and no other record's does, or the `latest` begun
-    /// of all records, if that is a study. Its trials come in their order. A row that cannot be read
-    /// is a failure that names it.
+    /// The study with this id, whose id begins so and no other's does, or the `latest` begun. Its
+    /// trials come in their order. A row that cannot be read is a failure that names it.
     pub fn load(&self, reference: &str) -> Result<Study, Failure> {
-        let told = |e: rusqlite::Error| trouble::sqlite("load a study", &self.path, &e);
         // One transaction: another program may be adding trials.
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
-            .map_err(told)?;
-        let id = match self.find(reference)? {
-            Kept::Study(id) => id.0,
-            Kept::Device(id) => {
-                return Err(Failure::new(
-                    Cause::Usage,
-                    format!("find the study '{}'", reference.escape_debug()),
-                    self.path.display(),
-                    format!("{id} is the record of a device"),
-                    "Name a study; plimsoll list shows them all.",
-                ));
-            }
-        };
-        let mut query = view
-            .prepare_cached(
-                "SELECT started_unix_seconds, schema, origin, plan, targets, hosts, flags, ended \
-                 FROM studies WHERE id = ?",
-            )
-            .map_err(told)?;
-        let mut rows = query.query([&id]).map_err(told)?;
-        let row = rows.next().map_err(told)?.ok_or_else(|| {
+            .map_err(|e| trouble::sqlite("load a study", &self.path, &e))?;
+        let id = self.find(reference)?;
+        let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
+        loaded.ok_or_else(|| {
             trouble::no_such_study(&self.path, reference, "it went away while it was read")
-        })?;
-        let mut study = self.study(&id, row)?;
-        study.trials = self.trials(&id)?;
-        Ok(study)
-    }
-
-    fn study(&self, id: &str, row: &Row<'_>) -> Result<Study, Failure> {
-        let path = &self.path;
-        let named = |part: &str| format!("the {part} of study {id}");
-        Ok(Study {
-            id: StudyId(id.to_owned()),
-            started_unix_seconds: get(row, 0, path, &named("start"))?,
-            schema: get(row, 1, path, &named("schema"))?,
-            origin: json(row, 2, path, &named("origin"))?,
-            plan: json(row, 3, path, &named("plan"))?,
-            targets: json(row, 4, path, &named("targets"))?,
-            hosts: json(row, 5, path, &named("hosts"))?,
-            flags: json(row, 6, path, &named("flags"))?,
-            ended: json(row, 7, path, &named("end"))?,
-            trials: Vec::new(),
         })
     }
 
-    fn trials(&self, id: &str) -> Result<Vec<Trial>, Failure> {
-        let told = |e: rusqlite::Error| trouble::sqlite("load a study", &self.path, &e);
-        let mut query = self
-            .connection
-            .prepare_cached("SELECT document, number FROM trials WHERE study = ? ORDER BY number")
-            .map_err(told)?;
-        let mut rows = query.query([id]).map_err(told)?;
-        let mut trials = Vec::new();
-        while let Some(row) = rows.next().map_err(told)? {
-            let number: i64 = get(row, 1, &self.path, &format!("a trial of study {id}"))?;
-            trials.push(json(row, 0, &self.path, &format!("trial {number} of study {id}"))?);
-        }
-        Ok(trials)
+    /// What `read` makes of the row of the study with exactly this id, where there is one.
+    fn row<T>(
+        &self,
+        store: &Connection,
+        id: &StudyId,
+        read: impl FnOnce(&Row<'_>) -> Result<T, Failure>,
+    ) -> Result<Option<T>, Failure> {
+        let tried = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
+        let sql = format!("SELECT {COLUMNS} FROM records WHERE id = ?");
+        let mut query = store.prepare_cached(&sql).map_err(tried)?;
+        let mut rows = query.query([&id.0]).map_err(tried)?;
+        rows.next().map_err(tried)?.map(read).transpose()
     }
 
-    /// The study or device whose id this is, whose id begins so and no other's does, or the `latest`
-    /// begun.
-    pub fn find(&self, reference: &str) -> Result<Kept, Failure> {
+    /// The plan of a study that is about to be added to, and what is noted of its measures. A study of
+    /// the first stage is rewritten as one of today before.
+    fn to_be_written(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
+        let none = || trouble::no_such_study(&self.path, &id.0, "there is none");
+        let read = |row: &Row<'_>| {
+            let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
+            match Schema::named(&schema) {
+                Some(Schema::Study) => Ok(Some((
+                    json(row, 4, &self.path, &format!("the plan of study {id}"))?,
+                    json(row, 6, &self.path, &format!("the measures of study {id}"))?,
+                ))),
+                _ => Ok(None),
+            }
+        };
+        let found = self.row(&self.connection, id, read)?.ok_or_else(none)?;
+        found.map_or_else(|| self.rewrite(id), Ok)
+    }
+
+    /// Puts a study of the first stage in its place as one of today.
+    fn rewrite(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
+        let study = self.load(&id.0)?;
+        let (row, trials) = (StudyRow::new(&study)?, TrialRow::all(&study)?);
+        self.write(&format!("bring study {id} up to date"), |store| {
+            row.update(store)?;
+            trials.iter().try_for_each(|trial| trial.replace(store))
+        })?;
+        Ok((study.plan, study.measures))
+    }
+
+    /// The study whose id this is, whose id begins so and no other's does, or the `latest` begun.
+    pub fn find(&self, reference: &str) -> Result<StudyId, Failure> {
         let recent = self.ids(
-            "SELECT id, kind FROM records ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
+            "SELECT id FROM records ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
             [],
         )?;
         let wrong = |why: String| trouble::no_such_study(&self.path, reference, why);
         if reference == "latest" {
             return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
         }
-        let same = "SELECT id, kind FROM records WHERE id = ?";
-        let begins = "SELECT id, kind FROM records \
+        let same = "SELECT id FROM records WHERE id = ?";
+        let begins = "SELECT id FROM records \
                       WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 \
                       ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 6";
         let mut found = self.ids(same, [reference])?;
         if found.is_empty() {
             found = self.ids(begins, [reference])?;
         }
-        let listed = |ids: &[Kept]| {
-            let ids = ids.iter().map(|kept| match kept {
-                Kept::Study(id) => id.0.as_str(),
-                Kept::Device(id) => id.0.as_str(),
-            });
-            ids.collect::<Vec<_>>().join(", ")
-        };
+        let listed =
+            |ids: &[StudyId]| ids.iter().map(|id| id.0.as_str()).collect::<Vec<_>>().join(", ");
         match found.len() {
             1 => Ok(found.remove(0)),
             0 if recent.is_empty() => Err(wrong("the store is empty".into())),
@@ -239,41 +226,16 @@ impl Store {
         }
     }
 
-    fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<Kept>, Failure> {
-        let told = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
-        let mut query = self.connection.prepare_cached(sql).map_err(told)?;
-        let ids = query.query_map(values, |row| {
-            let (id, kind): (String, String) = (row.get(0)?, row.get(1)?);
-            Ok(match kind.as_str() {
-                "device" => Kept::Device(DeviceId(id)),
-                _ => Kept::Study(StudyId(id)),
-            })
-        });
-        ids.map_err(told)?.collect::<Result<_, _>>().map_err(told)
-    }
-
-    /// Fails when there is no study with exactly this id.
-    fn expect(&self, study: &StudyId) -> Result<(), Failure> {
-        match self.has(study)? {
-            true => Ok(()),
-            false => Err(trouble::no_such_study(&self.path, &study.0, "there is none")),
-        }
-    }
-
-    /// Whether a study or a device has exactly this id.
-    fn is_taken(&self, id: &str) -> Result<bool, Failure> {
-        let same = self.ids("SELECT id, kind FROM records WHERE id = ?", [id])?;
-        Ok(!same.is_empty())
+    fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<StudyId>, Failure> {
+        let tried = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
+        let mut query = self.connection.prepare_cached(sql).map_err(tried)?;
+        let ids = query.query_map(values, |row| Ok(StudyId(row.get(0)?)));
+        ids.map_err(tried)?.collect::<Result<_, _>>().map_err(tried)
     }
 
     /// Whether there is a study with exactly this id.
     fn has(&self, study: &StudyId) -> Result<bool, Failure> {
-        let found = self
-            .connection
-            .query_row("SELECT 1 FROM studies WHERE id = ?", [&study.0], |_| Ok(()))
-            .optional()
-            .map_err(|e| trouble::sqlite("find a study", &self.path, &e))?;
-        Ok(found.is_some())
+        Ok(!self.ids("SELECT id FROM records WHERE id = ?", [&study.0])?.is_empty())
     }
 
     /// One transaction that takes the write lock at once, so that two programs queue for it
@@ -283,6 +245,7 @@ impl Store {
         tried: &str,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<()>,
     ) -> Result<(), Failure> {
+        self.expect_writable()?;
         let done = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)
             .and_then(|transaction| {
                 work(&transaction)?;
@@ -327,7 +290,10 @@ mod tests {
         assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
         assert!(failure.next.contains("--db"), "{failure}");
         assert!(kept > 0);
-        assert_eq!(Store::open(&store.path).unwrap().trials(&id.0).unwrap().len(), kept as usize);
+        assert_eq!(
+            Store::open(&store.path).unwrap().load(&id.0).unwrap().trials.len(),
+            kept as usize
+        );
     }
 
     #[test]
@@ -346,7 +312,7 @@ mod tests {
     fn a_statement_that_never_ends_is_ended() {
         let (_directory, store) = store();
         let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) \
-                       SELECT 'x', 'study' FROM n WHERE i < 0";
+                       SELECT 'x' FROM n WHERE i < 0";
         let failure = store.ids(endless, []).unwrap_err();
         assert!(failure.happened.contains("more steps"), "{failure}");
     }

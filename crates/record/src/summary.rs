@@ -1,8 +1,12 @@
 //! What a list of studies shows of each.
 
+use crate::stored::{self, COLUMNS, get};
 use crate::trouble;
-use plimsoll_model::{Ended, Failure, Origin, Pattern, Plan, StudyId, TargetFacts};
+use plimsoll_model::{
+    Ended, Failure, Origin, Outcome, Study, StudyId, SubjectFacts, SubjectKind, Trial,
+};
 use rusqlite::{Connection, Row};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 /// One study in a list.
@@ -12,10 +16,10 @@ pub struct StudySummary {
     pub id: StudyId,
     /// Start, in seconds since 1970-01-01 UTC.
     pub started_unix_seconds: u64,
-    /// The targets as the user wrote them, in the plan's order.
-    pub targets: Vec<String>,
-    /// Patterns of the plan, each once, in its order.
-    pub patterns: Vec<Pattern>,
+    /// What was measured, in the plan's order.
+    pub subjects: Vec<SubjectSummary>,
+    /// Kinds of the jobs of the plan's workloads, each once, in its order.
+    pub jobs: Vec<&'static str>,
     /// Blocks begun.
     pub blocks: u32,
     /// Trials that ran to their end.
@@ -28,71 +32,91 @@ pub struct StudySummary {
     pub origin: Origin,
 }
 
-const LIST: &str = "
-    SELECT id, started_unix_seconds, targets, plan, ended,
-           (SELECT count(DISTINCT block) FROM trials WHERE study = id),
-           (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
-           (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete'),
-           origin
-    FROM studies ORDER BY started_unix_seconds, sequence";
+/// A subject of a study in a list.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubjectSummary {
+    /// As the user wrote it.
+    pub given: String,
+    /// Which kind, where it is known.
+    pub kind: Option<SubjectKind>,
+    /// Of a host by itself: what its maker calls it, else its processor's name, where either is known.
+    pub model: Option<String>,
+}
 
 /// Every study in the order begun, the latest last.
 pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>, Failure> {
-    let told = |e: rusqlite::Error| trouble::sqlite("list the studies", path, &e);
-    let mut query = store.prepare_cached(LIST).map_err(told)?;
-    let mut rows = query.query([]).map_err(told)?;
+    let tried = |e: rusqlite::Error| trouble::sqlite("list the studies", path, &e);
+    let sql = format!(
+        "SELECT {COLUMNS},
+                (SELECT count(DISTINCT block) FROM trials WHERE study = id),
+                (SELECT count(*) FROM trials WHERE study = id AND outcome = 'complete'),
+                (SELECT count(*) FROM trials WHERE study = id AND outcome <> 'complete')
+         FROM records ORDER BY started_unix_seconds, sequence"
+    );
+    let mut query = store.prepare_cached(&sql).map_err(tried)?;
+    let mut rows = query.query([]).map_err(tried)?;
     let mut summaries = Vec::new();
-    while let Some(row) = rows.next().map_err(told)? {
+    while let Some(row) = rows.next().map_err(tried)? {
         summaries.push(summary(row, path)?);
     }
     Ok(summaries)
 }
 
 fn summary(row: &Row<'_>, path: &Path) -> Result<StudySummary, Failure> {
-    let id: String = get(row, 0, path, "a study's id")?;
-    let what = format!("the study {id}");
-    let facts: Vec<TargetFacts> = json(row, 2, path, &format!("targets of {what}"))?;
-    let plan: Plan = json(row, 3, path, &format!("plan of {what}"))?;
-    let mut patterns = Vec::new();
-    for workload in &plan.workloads {
-        if !patterns.contains(&workload.pattern) {
-            patterns.push(workload.pattern);
-        }
-    }
+    let study = stored::study(row, path, None)?;
+    let count = |column, inside: usize| {
+        let beside: u32 = get(row, column, path, &format!("the study {}", study.id))?;
+        Ok::<_, Failure>(beside.saturating_add(u32::try_from(inside).unwrap_or(u32::MAX)))
+    };
+    // Trials that have no rows of their own: a device's.
+    let is_complete = |trial: &&Trial| trial.result.outcome == Outcome::Complete;
+    let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
+    let complete = study.trials.iter().filter(is_complete).count();
     Ok(StudySummary {
-        started_unix_seconds: get(row, 1, path, &what)?,
-        targets: match facts.is_empty() {
-            true => plan.targets.iter().map(ToString::to_string).collect(),
-            false => facts.into_iter().map(|t| t.given).collect(),
-        },
-        patterns,
-        ended: json(row, 4, path, &format!("end of {what}"))?,
-        blocks: get(row, 5, path, &what)?,
-        complete: get(row, 6, path, &what)?,
-        incomplete: get(row, 7, path, &what)?,
-        origin: json(row, 8, path, &format!("origin of {what}"))?,
-        id: StudyId(id),
+        blocks: count(10, blocks.len())?,
+        complete: count(11, complete)?,
+        incomplete: count(12, study.trials.len() - complete)?,
+        subjects: subjects(&study),
+        jobs: jobs(&study),
+        id: study.id,
+        started_unix_seconds: study.started_unix_seconds,
+        ended: study.ended,
+        origin: study.origin,
     })
 }
 
-/// A column's value, or a failure that names the row.
-pub(crate) fn get<T: rusqlite::types::FromSql>(
-    row: &Row<'_>,
-    column: usize,
-    path: &Path,
-    what: &str,
-) -> Result<T, Failure> {
-    row.get(column).map_err(|e| trouble::unreadable(path, what, e))
+/// The subjects as they were found; where none was reached, as they were planned.
+fn subjects(study: &Study) -> Vec<SubjectSummary> {
+    let planned = &study.plan.subjects;
+    if study.subjects.is_empty() {
+        let planned = planned.iter().map(|subject| SubjectSummary {
+            given: subject.to_string(),
+            kind: Some(subject.kind()),
+            model: None,
+        });
+        return planned.collect();
+    }
+    let found = study.subjects.iter().enumerate().map(|(number, facts)| SubjectSummary {
+        given: facts.given().to_owned(),
+        kind: planned.get(number).map(|subject| subject.kind()),
+        model: model(facts),
+    });
+    found.collect()
 }
 
-/// A column's JSON document, or a failure that names the row.
-pub(crate) fn json<T: serde::de::DeserializeOwned>(
-    row: &Row<'_>,
-    column: usize,
-    path: &Path,
-    what: &str,
-) -> Result<T, Failure> {
-    let told = |e: &dyn std::fmt::Display| trouble::unreadable(path, what, e);
-    let text = row.get_ref(column).map_err(|e| told(&e))?.as_str().map_err(|e| told(&e))?;
-    serde_json::from_str(text).map_err(|e| told(&e))
+fn model(facts: &SubjectFacts) -> Option<String> {
+    let inventory = facts.host()?.device.inventory.as_ref()?;
+    let system = inventory.system.as_ref().and_then(|system| system.model.clone());
+    system.or_else(|| inventory.cpu.as_ref()?.model.clone())
+}
+
+fn jobs(study: &Study) -> Vec<&'static str> {
+    let mut kinds = Vec::new();
+    for part in study.plan.workloads.iter().flat_map(|workload| &workload.parts) {
+        let kind = part.job.kind();
+        if !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds
 }

@@ -2,24 +2,23 @@
 
 mod support;
 
-use plimsoll_model::{Cause, Measure, Metric, Study};
+use plimsoll_model::{Cause, Measure, MeasureInfo, Metric, Study};
 use plimsoll_record::{from_json, to_csv, to_json};
 use proptest::prelude::*;
 
-/// The file that fixes schema plimsoll/1: it is never changed, only added to by a new version.
-const GOLDEN: &str = include_str!("golden/plimsoll-1.json");
-/// The same with everything that was added for servers' hosts.
-const GOLDEN_WATCHED: &str = include_str!("golden/plimsoll-1-watched.json");
+/// The file that fixes schema plimsoll/2: it is never changed, only added to by a new version.
+const GOLDEN: &str = include_str!("golden/plimsoll-2.json");
 const SCHEMA_PAGE: &str = include_str!("../../../docs/schema.md");
 
 #[test]
 fn the_golden_file_reads_and_is_written_identically() {
+    if std::env::var_os("PLIMSOLL_BLESS").is_some() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/plimsoll-2.json");
+        std::fs::write(path, to_json(&support::everything()).unwrap()).unwrap();
+    }
     let study = from_json(GOLDEN).unwrap();
-    assert_eq!(study, support::full());
+    assert_eq!(study, support::everything());
     assert_eq!(to_json(&study).unwrap(), GOLDEN);
-    let study = from_json(GOLDEN_WATCHED).unwrap();
-    assert_eq!(study, support::watched());
-    assert_eq!(to_json(&study).unwrap(), GOLDEN_WATCHED);
 }
 
 #[test]
@@ -41,7 +40,6 @@ fn every_field_and_kind_is_documented() {
     }
     let mut fields = Vec::new();
     names(&serde_json::from_str(GOLDEN).unwrap(), &mut fields);
-    names(&serde_json::from_str(GOLDEN_WATCHED).unwrap(), &mut fields);
     assert!(fields.len() > 500);
     for field in fields {
         // Metrics of one side are documented once, for all.
@@ -54,7 +52,7 @@ fn every_field_and_kind_is_documented() {
     }
 }
 
-/// Added to schema plimsoll/1 after its golden files.
+/// Added to schema plimsoll/1 after its golden files, which are read still.
 #[test]
 fn flags_of_later_versions_are_documented_and_read_back() {
     let mut study = support::watched();
@@ -69,7 +67,7 @@ fn flags_of_later_versions_are_documented_and_read_back() {
     }
 }
 
-/// Added to schema plimsoll/1 after its golden files, which have none and stay readable.
+/// Added to schema plimsoll/1 after its golden files, which are read still, which have none and stay readable.
 #[test]
 fn a_lab_is_documented_and_read_back() {
     let mut study = support::watched();
@@ -123,29 +121,33 @@ fn imported_runs_are_documented() {
 #[test]
 fn unknown_fields_are_ignored_and_a_later_minor_version_is_read() {
     let mut value: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
-    value["schema"] = "plimsoll/1.7".into();
+    value["schema"] = "plimsoll/2.7".into();
     value["weather"] = "fine".into();
     value["plan"]["weather"] = serde_json::json!({"wind": [1, 2]});
     value["trials"][0]["weather"] = 3.into();
+    value["trials"][0]["parts"][0]["weather"] = 1.into();
     value["trials"][0]["loads"][0]["weather"] = serde_json::Value::Null;
     let study = from_json(&value.to_string()).unwrap();
-    assert_eq!(study.trials, support::full().trials);
+    assert_eq!(study.trials, support::everything().trials);
 }
 
 #[test]
 fn bad_files_are_refused_with_place_and_reason() {
     let cut = &GOLDEN[..GOLDEN.len() / 2];
     let deep = "[".repeat(100_000);
-    let wrong_type = GOLDEN.replacen("\"trial_seconds\": 5.0", "\"trial_seconds\": \"long\"", 1);
+    let wrong_type =
+        GOLDEN.replacen("\"started_seconds\": 5.25", "\"started_seconds\": \"long\"", 1);
     let line = wrong_type.lines().position(|l| l.contains("\"long\"")).unwrap() + 1;
     for (text, part) in [
         ("", "line 1"),
         (cut, "EOF"),
         (&deep, "line 1"),
         (&wrong_type, &format!("line {line}, column")),
-        ("{\"schema\": \"plimsoll/2\"}", "plimsoll/2"),
+        ("{\"schema\": \"plimsoll/3\"}", "plimsoll/3"),
         ("{\"schema\": 1}", "line 1, column"),
+        ("{\"schema\": \"plimsoll/2\"}", "missing field"),
         ("{\"schema\": \"plimsoll/1\"}", "missing field"),
+        ("{\"schema\": \"plimsoll-device/1\"}", "missing field"),
         ("{\"jobs\": []}", "schema"),
     ] {
         let failure = from_json(text).unwrap_err();
@@ -157,20 +159,20 @@ fn bad_files_are_refused_with_place_and_reason() {
 #[test]
 fn figures_that_are_not_finite_are_left_out_or_refused() {
     let mut study = support::full();
-    let iops = Metric::all(Measure::Iops);
-    study.trials[0].result.quantities.insert(iops, f64::NAN);
+    let iops = Metric::all(Measure::IOPS);
+    study.trials[0].result.parts[0].quantities.insert(iops, f64::NAN);
     let read = from_json(&to_json(&study).unwrap()).unwrap();
-    assert!(!read.trials[0].result.quantities.contains_key(&iops));
-    assert!(read.trials[0].result.quantities.len() > 40);
+    assert_eq!(read.trials[0].result.value(0, iops), None);
+    assert!(read.trials[0].result.parts[0].quantities.len() > 40);
 
     study.trials[0].started_seconds = f64::INFINITY;
     assert!(to_json(&study).unwrap_err().to_string().contains("not finite"));
 }
 
 #[test]
-fn csv_has_a_row_a_trial_and_quotes_what_needs_it() {
-    let mut study = support::full();
-    study.targets[0].label = "a \"quoted\", name".into();
+fn csv_has_a_row_for_each_result_and_quotes_what_needs_it() {
+    let mut study = support::everything();
+    study.subjects[0].set_label("a \"quoted\", name".into());
     let text = to_csv(&study).unwrap();
     assert!(text.contains("\"a \"\"quoted\"\", name\""));
     assert!(text.ends_with("\r\n"));
@@ -178,20 +180,56 @@ fn csv_has_a_row_a_trial_and_quotes_what_needs_it() {
     let header = table.headers().unwrap().clone();
     let column = |name: &str| header.iter().position(|h| h == name).expect(name);
     let rows: Vec<_> = table.records().map(Result::unwrap).collect();
-    assert_eq!(rows.len(), 3);
-    let quantities = &study.trials[0].result.quantities;
-    for (metric, value) in quantities {
+    let of = |row: usize, names: &[&str]| {
+        names.iter().map(|name| rows[row][column(name)].to_owned()).collect::<Vec<_>>()
+    };
+    // Three trials of one part or none, one of two, and a search with three points.
+    assert_eq!(rows.len(), 3 + 2 + 1 + 3);
+    for (metric, value) in &study.trials[0].result.parts[0].quantities {
         assert_eq!(rows[0][column(&metric.to_string())].parse::<f64>().unwrap(), *value);
         assert_eq!(&rows[1][column(&metric.to_string())], "");
     }
-    assert_eq!(&rows[0][column("label")], "a \"quoted\", name");
-    assert_eq!(&rows[0][column("layout")], "disjoint");
-    assert_eq!(&rows[0][column("stability")], "unstable");
-    assert_eq!(&rows[0][column("read_operations")], "5000");
-    assert_eq!(&rows[0][column("write_errors")], "2");
-    assert_eq!(&rows[1][column("outcome")], "failed");
+    assert_eq!(
+        of(0, &["label", "job", "part", "point"]),
+        ["a \"quoted\", name", "random-mixed", "0", ""]
+    );
+    assert_eq!(of(0, &["layout", "stability", "block_bytes"]), ["disjoint", "unstable", "4096"]);
+    assert_eq!(of(0, &["read_operations", "write_errors"]), ["5000", "2"]);
+    assert_eq!(of(0, &["settings"]), ["4 KiB blocks, 1 GiB, 4 workers, 1 in flight each"]);
+    assert_eq!(of(1, &["outcome", "started_seconds", "block"]), ["failed", "5.25", "0"]);
     assert!(rows[1][column("failure")].contains("Free 1 GiB there."));
-    assert_eq!(&rows[2][column("block")], "");
+    assert_eq!(of(2, &["outcome", "block"]), ["stopped", ""]);
+    let setting = "sysctl:net.ipv4.tcp_congestion_control = bbr";
+    assert_eq!(of(3, &["part", "job", "setting", "client"]), ["0", "scan", setting, "0"]);
+    assert_eq!(of(4, &["part", "job", "setting", "client"]), ["1", "copy-up", setting, "1"]);
+    assert_eq!(of(3, &["some_later_figure_pixels", "files_per_second"]), ["0.25", ""]);
+    assert_eq!(of(4, &["files_per_second", "read_directory_operations"]), ["0.25", "40"]);
+    let points: Vec<_> = (5..9).map(|row| of(row, &["point", "accepted", "loss_ratio"])).collect();
+    assert_eq!(
+        points,
+        [
+            ["", "", "0.25"],
+            ["1000000", "true", "0.25"],
+            ["500000000", "false", "0.25"],
+            ["1000000", "", "0.25"]
+        ]
+    );
+}
+
+#[test]
+fn measures_are_noted_for_readers_that_do_not_know_them() {
+    let mut study = support::everything();
+    let noted = std::mem::take(&mut study.measures);
+    let own = from_json(&to_json(&study).unwrap()).unwrap().measures;
+    assert_eq!(own.len(), noted.len() - 1, "all that are known here");
+    assert!(own.iter().all(|info| noted.contains(info)));
+    // What another version noted is passed on as it is; what is known here is told anew.
+    study.measures =
+        vec![noted.last().unwrap().clone(), MeasureInfo { unit: "px".into(), ..own[0].clone() }];
+    let read = from_json(&to_json(&study).unwrap()).unwrap();
+    assert_eq!(read.measures, noted);
+    let later = noted.last().unwrap();
+    assert_eq!((later.measure.info(), read.info(later.measure)), (None, Some(later.clone())));
 }
 
 proptest! {
@@ -209,7 +247,12 @@ proptest! {
     fn any_study_makes_a_rectangular_table(study in support::any::study()) {
         let text = to_csv(&study).unwrap();
         let mut table = csv::Reader::from_reader(text.as_bytes());
-        prop_assert_eq!(table.records().map(Result::unwrap).count(), study.trials.len());
+        let parts = |trial: &plimsoll_model::Trial| {
+            let points = trial.points.iter().map(|point| point.parts.len()).sum::<usize>();
+            (trial.result.parts.len() + points).max(1)
+        };
+        let rows = study.trials.iter().map(parts).sum::<usize>();
+        prop_assert_eq!(table.records().map(Result::unwrap).count(), rows);
     }
 
     #[test]

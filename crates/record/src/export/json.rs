@@ -1,97 +1,68 @@
-//! JSON in the schema `plimsoll/1`, documented in docs/schema.md.
+//! JSON in the schema `plimsoll/2`, documented in docs/schema.md, and what is read of older ones.
 
 use super::layout::ObjectLines;
-use crate::document;
-use plimsoll_model::{Cause, Failure, SCHEMA, Study, printable_json};
-use serde::de::DeserializeOwned;
+use crate::schema::Schema;
+use crate::{document, first_stage};
+use plimsoll_model::{Cause, Failure, Study, printable_json};
+use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
 
-/// The study as JSON in the schema `plimsoll/1`, ending with a newline. Quantities that are not
+/// The study as JSON in the schema `plimsoll/2`, ending with a newline. Quantities that are not
 /// finite are left out. Fails when another number is not finite or a path is not UTF-8, which JSON
 /// cannot hold.
 pub fn to_json(study: &Study) -> Result<String, Failure> {
-    let study = document::study_with_finite_quantities(study);
-    write(&study, &format!("study {}", study.id))
-}
-
-/// A study from JSON in the schema `plimsoll/1`. Unknown fields are ignored; another major version
-/// of the schema, and anything that is not a study, is refused with its line and column.
-pub fn from_json(text: &str) -> Result<Study, Failure> {
-    read(text, "read a study from JSON", SCHEMA)
-}
-
-/// A record as JSON, ending with a newline; one that could not be read again is refused.
-pub(super) fn write<T: Serialize + DeserializeOwned>(
-    record: &T,
-    what: &str,
-) -> Result<String, Failure> {
-    document::write(record, what)?;
+    let study = document::complete(study);
+    let what = format!("study {}", study.id);
+    document::write(&study, &what)?;
     let mut bytes = Vec::new();
-    record
+    study
         .serialize(&mut Serializer::with_formatter(&mut bytes, ObjectLines::default()))
-        .map_err(|e| document::refused(what, e))?;
+        .map_err(|e| document::refused(&what, e))?;
     bytes.push(b'\n');
-    let text = String::from_utf8(bytes).map_err(|e| document::refused(what, e))?;
+    let text = String::from_utf8(bytes).map_err(|e| document::refused(&what, e))?;
     Ok(printable_json(&text))
 }
 
-#[derive(Deserialize)]
-struct Head {
-    schema: String,
-}
-
-/// A record from JSON that names this schema and major version.
-pub(super) fn read<T: DeserializeOwned>(
-    text: &str,
-    tried: &str,
-    schema: &str,
-) -> Result<T, Failure> {
-    let told = |e: serde_json::Error| {
+/// A study from JSON in the schema `plimsoll/2`, or of the first stage: `plimsoll/1` or
+/// `plimsoll-device/1`. Unknown fields are ignored; another major version of the schema, and anything
+/// that is not a study, is refused with its line and column.
+pub fn from_json(text: &str) -> Result<Study, Failure> {
+    const TRIED: &str = "read a study from JSON";
+    #[derive(Deserialize)]
+    struct Head {
+        schema: String,
+    }
+    let failed = |e: serde_json::Error| {
         Failure::new(
             Cause::Usage,
-            tried,
+            TRIED,
             format!("line {}, column {}", e.line(), e.column()),
             e,
             "Give a file that plimsoll export --json wrote.",
         )
     };
-    let head: Head = serde_json::from_str(text).map_err(told)?;
-    if !is_version_of(&head.schema, schema) {
-        return Err(Failure::new(
+    let head: Head = serde_json::from_str(text).map_err(failed)?;
+    let schema = Schema::named(&head.schema).ok_or_else(|| {
+        Failure::new(
             Cause::Usage,
-            tried,
+            TRIED,
             format!("schema '{}'", head.schema.escape_debug()),
-            format!("this plimsoll reads {schema}"),
+            format!("this plimsoll reads {}", Schema::names()),
             "Use the plimsoll that wrote it, or a newer one.",
-        ));
-    }
-    serde_json::from_str(text).map_err(told)
+        )
+    })?;
+    parse(text, schema).map_err(failed)
 }
 
-/// Whether JSON names this schema.
-pub(super) fn is_major(text: &str, schema: &str) -> bool {
-    serde_json::from_str::<Head>(text).is_ok_and(|head| is_version_of(&head.schema, schema))
-}
-
-/// `plimsoll/1` and any `plimsoll/1.x`, whose additions can be ignored.
-pub(crate) fn same_major(schema: &str) -> bool {
-    is_version_of(schema, SCHEMA)
-}
-
-fn is_version_of(schema: &str, major: &str) -> bool {
-    schema.strip_prefix(major).is_some_and(|minor| minor.is_empty() || minor.starts_with('.'))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn majors_are_told_apart() {
-        assert!(same_major("plimsoll/1") && same_major("plimsoll/1.4"));
-        for other in ["plimsoll/10", "plimsoll/2", "plimsoll", "fio/1", ""] {
-            assert!(!same_major(other), "{other}");
+/// A study from JSON in this schema.
+pub(crate) fn parse(text: &str, schema: Schema) -> serde_json::Result<Study> {
+    match schema {
+        Schema::Study => serde_json::from_str(text),
+        Schema::FirstStudy => {
+            let study: first_stage::Study = serde_json::from_str(text)?;
+            study.converted().map_err(serde_json::Error::custom)
         }
+        Schema::FirstDevice => serde_json::from_str(text).map(first_stage::study_of),
     }
 }

@@ -1,5 +1,5 @@
-//! Formats for other programs: JSON in the schema `plimsoll/1` (docs/schema.md), which reads back,
-//! and CSV, a row a trial; the same for records of devices.
+//! Formats for other programs: JSON in the schema `plimsoll/2` (docs/schema.md), which reads back,
+//! and CSV, a row a result; of devices a row a figure.
 
 mod csv;
 mod device;
@@ -7,6 +7,6 @@ mod json;
 mod layout;
 
 pub use csv::to_csv;
-pub use device::{device_from_json, device_to_json, devices_to_csv, is_device_json};
-pub(crate) use json::same_major;
+pub use device::devices_to_csv;
+pub(crate) use json::parse;
 pub use json::{from_json, to_json};

@@ -2,25 +2,26 @@
 //! documented in docs/import.md. A file is read whole before anything is made of it, and every
 //! failure names file and line.
 
+mod asked;
 mod build;
 mod calendar;
 mod fio_json;
 mod fio_terse;
 mod fio_text;
 mod latency;
-mod pattern;
 mod run;
 mod scan;
 mod trouble;
 mod units;
 mod version;
 
+pub use asked::ImportOptions;
+
 use crate::input::open_regular;
-use plimsoll_model::{Cause, Failure, Pattern, Study, StudyId};
+use plimsoll_model::{Cause, Failure, Study, StudyId};
 use scan::Found;
 use std::collections::HashSet;
 use std::io::Read;
-use std::num::NonZeroU16;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 use trouble::Trouble;
@@ -37,20 +38,6 @@ pub struct ImportFile {
     pub text: String,
     /// When it was last changed, in seconds since 1970-01-01 UTC: the date of runs without one.
     pub modified_unix_seconds: u64,
-}
-
-/// What the user says beside the files.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ImportOptions {
-    /// What is measured, for runs without a line `Testing ..`: none (then the file's name), one
-    /// for all files, or one for each.
-    pub labels: Vec<String>,
-    /// The pattern of runs that do not say theirs.
-    pub pattern: Option<Pattern>,
-    /// How many jobs a line of fio's terse output stands for.
-    pub jobs: Option<NonZeroU16>,
-    /// The command that repeats the import.
-    pub command: String,
 }
 
 impl ImportFile {
@@ -185,7 +172,7 @@ fn id(sources: &[build::Source<'_>], options: &ImportOptions) -> StudyId {
         add(&source.file.text);
         add(&source.label);
     }
-    add(options.pattern.map_or("", Pattern::name));
+    add(options.pattern.map_or("", |pattern| pattern.name()));
     add(&options.jobs.map(|n| n.to_string()).unwrap_or_default());
     StudyId(format!("{:08x}", (hash >> 32) as u32 ^ hash as u32))
 }

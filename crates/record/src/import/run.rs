@@ -203,6 +203,14 @@ impl Half {
         }
     }
 
+    /// The latency that has the percentiles: clat, or lat where fio was told so.
+    pub(super) fn client(&self) -> Option<&LatencySummary> {
+        let has = |latency: &&LatencySummary| !latency.quantiles_seconds.is_empty();
+        let completion = self.completion.as_ref();
+        let total = self.total.as_ref();
+        completion.filter(has).or(total.filter(has)).or(completion).or(total)
+    }
+
     fn add(&mut self, other: &Half) {
         let counts = (self.operations, other.operations);
         let merged = |a: &Option<LatencySummary>, b: &Option<LatencySummary>| match (a, b) {

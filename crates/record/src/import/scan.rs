@@ -7,6 +7,7 @@ use super::run::{Asked, Form, Run, Section};
 use super::trouble::{Told, Trouble};
 use super::{fio_json, fio_terse, version};
 use crate::export;
+use crate::schema::Schema;
 use plimsoll_model::{SCHEMA, Study};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -145,13 +146,12 @@ impl Scan {
             self.invocation += 1;
             self.terse = None;
         } else if let Some(schema) = head.schema {
-            if !export::same_major(&schema) {
-                let happened =
-                    format!("schema '{}' is not known: expected {SCHEMA}", schema.escape_debug());
-                let next = "Use the plimsoll that wrote it, or a newer one.";
-                return Err(Trouble::new(first, happened, next));
-            }
-            self.found.studies.push(serde_json::from_str(document).map_err(told)?);
+            let schema = Schema::named(&schema).ok_or_else(|| {
+                let (schema, known) = (schema.escape_debug(), Schema::names());
+                let happened = format!("schema '{schema}' is not known: expected {known}");
+                Trouble::new(first, happened, "Use the plimsoll that wrote it, or a newer one.")
+            })?;
+            self.found.studies.push(export::parse(document, schema).map_err(told)?);
         } else {
             let happened = format!("expected 'fio version' or 'schema' {SCHEMA} in this document");
             return Err(Trouble::new(first, happened, NEXT));

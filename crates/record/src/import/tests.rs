@@ -1,8 +1,9 @@
 //! Small samples of every form, written for these tests.
 
 use super::*;
-use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Side};
+use plimsoll_model::{Measure, Metric, OpKind, Origin, Outcome, Part, Trial};
 use proptest::prelude::*;
+use std::num::NonZeroU16;
 
 /// A report in fio 3's layout around the figures that jonfk published in 2024 for random reads
 /// and mixed accesses over NFS and SMB (references: jonfk2024), as that script prints it.
@@ -25,6 +26,25 @@ fn with(text: &str, options: &ImportOptions) -> Result<Study, Failure> {
     Ok(studies.remove(0))
 }
 
+fn part<'a>(study: &'a Study, trial: &Trial) -> &'a Part {
+    study.plan.workload(trial.cell).and_then(|workload| workload.main()).expect("a workload")
+}
+
+/// What the job of a trial is, and its number of this name.
+fn job(study: &Study, trial: &Trial, name: &str) -> (&'static str, u64) {
+    let job = &part(study, trial).job;
+    let number = serde_json::to_value(job).unwrap()[name].as_u64().expect("a number");
+    (job.kind(), number)
+}
+
+fn quantity(trial: &Trial, metric: Metric) -> f64 {
+    trial.result.value(0, metric).unwrap_or_else(|| panic!("no {metric}"))
+}
+
+fn labels(study: &Study) -> Vec<&str> {
+    study.subjects.iter().map(|subject| subject.label()).collect()
+}
+
 #[track_caller]
 fn close(found: f64, expected: f64) {
     assert!((found - expected).abs() <= 1e-9 * expected.abs(), "{found} is not {expected}");
@@ -34,25 +54,24 @@ fn close(found: f64, expected: f64) {
 fn a_script_with_two_targets_becomes_one_study() {
     let study = one(TEXT).unwrap();
     assert_eq!(study.origin, Origin::Imported { tool: "fio-3.36".into() });
-    let labels: Vec<&str> = study.targets.iter().map(|t| t.label.as_str()).collect();
-    assert_eq!(labels, ["/mnt/nfs/backups", "/mnt/smb/backups"]);
+    assert_eq!(labels(&study), ["/mnt/nfs/backups", "/mnt/smb/backups"]);
     assert_eq!(study.plan.workloads.len(), 2);
     assert_eq!(study.trials.len(), 3);
     assert!(study.trials.iter().all(|t| t.block.is_none() && t.loads.is_empty()));
 
     let nfs = &study.trials[0];
-    assert_eq!(nfs.cell.workload.pattern, Pattern::RandomRead);
-    assert_eq!(nfs.cell.workload.block.0, 4096);
-    assert_eq!((nfs.cell.workload.workers.get(), nfs.cell.workload.depth.get()), (4, 1));
-    let quantity = |measure| nfs.result.quantities[&Metric::all(measure)];
+    assert_eq!(job(&study, nfs, "block"), ("random-read", 4096));
+    let Part { workers, .. } = part(&study, nfs);
+    assert_eq!((workers.get(), part(&study, nfs).depth().get()), (4, 1));
+    let quantity = |measure| quantity(nfs, Metric::all(measure));
     // Counts are exact where printed rates have four digits: 440105 reads in 60.003 s.
-    close(quantity(Measure::Iops), 440_105.0 / 60.003);
-    close(quantity(Measure::Throughput), 440_105.0 * 4096.0 / 60.003);
-    close(quantity(Measure::LatencyMean), 541.17e-6);
-    close(quantity(Measure::LatencyP99), 1319e-6);
+    close(quantity(Measure::IOPS), 440_105.0 / 60.003);
+    close(quantity(Measure::THROUGHPUT), 440_105.0 * 4096.0 / 60.003);
+    close(quantity(Measure::LATENCY_MEAN), 541.17e-6);
+    close(quantity(Measure::LATENCY_P99), 1319e-6);
     // Four jobs at 0.80 + 2.96 percent use 15% of a core.
-    close(quantity(Measure::ClientCpuPerOp), 0.0376 * 4.0 * 60.003 / 440_105.0);
-    let read = &nfs.result.ops[&OpKind::Read];
+    close(quantity(Measure::CLIENT_CPU_PER_OP), 0.0376 * 4.0 * 60.003 / 440_105.0);
+    let read = &nfs.result.parts[0].ops[&OpKind::READ];
     assert_eq!((read.count, read.bytes), (440_105, 440_105 * 4096));
     close(read.client_latency.standard_deviation_seconds.unwrap(), 272.19e-6);
     close(read.client_latency.max_seconds, 13_564e-6);
@@ -65,11 +84,19 @@ fn a_script_with_two_targets_becomes_one_study() {
     assert_eq!((cpu.user_percent, cpu.system_percent), (0.80, 2.96));
     assert_eq!((cpu.context_switches, cpu.minor_faults), (501_743, 49));
     close(cpu.system_seconds.unwrap(), 0.0296 * 4.0 * 60.003);
-    close(run.total_latency[&OpKind::Read].mean_seconds, 541.96e-6);
+    close(run.total_latency[&OpKind::READ].mean_seconds, 541.96e-6);
     close(run.depth_shares["1"], 1.0);
 
-    assert_eq!(study.trials[1].cell.target, 1);
-    assert_eq!(study.trials[1].cell.workload, nfs.cell.workload);
+    let cell = |trial: &Trial| (trial.cell.subject, trial.cell.workload);
+    assert_eq!(study.trials.iter().map(cell).collect::<Vec<_>>(), [(0, 0), (1, 0), (0, 1)]);
+    // Each subject is compared with the first, under each workload.
+    let given: Vec<String> = study.plan.subjects.iter().map(|s| s.to_string()).collect();
+    assert_eq!(given, ["/mnt/nfs/backups", "/mnt/smb/backups"]);
+    assert_eq!(study.plan.contrasts.len(), 2);
+    assert!(
+        study.plan.contrasts.iter().all(|c| (c.of.cell.subject, c.against.cell.subject) == (1, 0))
+    );
+    assert!(study.measures.iter().any(|info| info.measure == Measure::LATENCY_P99));
     // The first ended at 00:32:06 after 60.003 s; the second began 246 s later.
     assert_eq!(study.started_unix_seconds, 1_728_433_865);
     assert!((study.trials[1].started_seconds - 246.999).abs() < 1e-3);
@@ -79,20 +106,20 @@ fn a_script_with_two_targets_becomes_one_study() {
 fn both_halves_of_a_mixed_run_are_kept() {
     let study = one(TEXT).unwrap();
     let mixed = &study.trials[2];
-    assert_eq!((mixed.cell.workload.pattern, mixed.cell.target), (Pattern::RandomMixed, 0));
-    let of = |side, measure| mixed.result.quantities[&Metric::of(side, measure)];
+    assert_eq!((part(&study, mixed).job.kind(), mixed.cell.subject), ("random-mixed", 0));
+    let of = |kind, measure| quantity(mixed, Metric { kind, measure });
     let (reads, writes) = (211_694.0, 211_918.0);
-    close(of(Side::Read, Measure::Iops), reads / 60.002);
-    close(of(Side::Write, Measure::Iops), writes / 60.002);
-    close(of(Side::All, Measure::Iops), (reads + writes) / 60.002);
-    close(of(Side::Read, Measure::LatencyMean), 535.71e-6);
-    close(of(Side::Write, Measure::LatencyP99), 1516e-6);
+    close(of(Some(OpKind::READ), Measure::IOPS), reads / 60.002);
+    close(of(Some(OpKind::WRITE), Measure::IOPS), writes / 60.002);
+    close(of(None, Measure::IOPS), (reads + writes) / 60.002);
+    close(of(Some(OpKind::READ), Measure::LATENCY_MEAN), 535.71e-6);
+    close(of(Some(OpKind::WRITE), Measure::LATENCY_P99), 1516e-6);
     close(
-        of(Side::All, Measure::LatencyMean),
+        of(None, Measure::LATENCY_MEAN),
         (reads * 535.71e-6 + writes * 588.18e-6) / (reads + writes),
     );
-    let p99_of_both = Metric::all(Measure::LatencyP99);
-    assert!(!mixed.result.quantities.contains_key(&p99_of_both), "it cannot be known");
+    let p99_of_both = Metric::all(Measure::LATENCY_P99);
+    assert_eq!(mixed.result.value(0, p99_of_both), None, "it cannot be known");
     assert!(mixed.imported.as_ref().unwrap().notes.is_empty());
 }
 
@@ -100,17 +127,16 @@ fn both_halves_of_a_mixed_run_are_kept() {
 fn fio_2_1_prints_kilobytes_of_1024_and_microseconds() {
     let study = one(TEXT_2_1).unwrap();
     let [read, mixed] = &study.trials[..] else { panic!() };
-    assert_eq!(read.cell.workload.pattern, Pattern::SequentialRead);
-    assert_eq!((read.cell.workload.block.0, read.cell.workload.depth.get()), (128 << 10, 16));
-    let quantity = |t: &plimsoll_model::Trial, m| t.result.quantities[&m];
-    close(quantity(read, Metric::all(Measure::Throughput)), 2048.0 * 1048576.0 / 18.207);
-    close(quantity(read, Metric::all(Measure::Iops)), 16384.0 / 18.207);
-    close(quantity(read, Metric::all(Measure::LatencyMean)), 17.70e-3);
+    assert_eq!(job(&study, read, "block"), ("sequential-read", 128 << 10));
+    assert_eq!(part(&study, read).depth().get(), 16);
+    close(quantity(read, Metric::all(Measure::THROUGHPUT)), 2048.0 * 1048576.0 / 18.207);
+    close(quantity(read, Metric::all(Measure::IOPS)), 16384.0 / 18.207);
+    close(quantity(read, Metric::all(Measure::LATENCY_MEAN)), 17.70e-3);
     let run = read.imported.as_ref().unwrap();
-    close(run.submission_latency[&OpKind::Read].mean_seconds, 21.34e-6);
-    close(read.result.ops[&OpKind::Read].client_latency.quantile("0.99").unwrap(), 33e-3);
-    assert_eq!(mixed.cell.workload.pattern, Pattern::RandomMixed);
-    close(quantity(mixed, Metric::of(Side::Write, Measure::Iops)), 6051.0 / 10.001);
+    close(run.submission_latency[&OpKind::READ].mean_seconds, 21.34e-6);
+    close(read.result.parts[0].ops[&OpKind::READ].client_latency.quantile("0.99").unwrap(), 33e-3);
+    assert_eq!(part(&study, mixed).job.kind(), "random-mixed");
+    close(quantity(mixed, Metric::of(OpKind::WRITE, Measure::IOPS)), 6051.0 / 10.001);
     let notes = &mixed.imported.as_ref().unwrap().notes;
     assert!(notes.iter().any(|n| n.contains("70% of the operations were reads")), "{notes:?}");
 }
@@ -122,13 +148,12 @@ fn json_of_fio_2_has_microseconds_and_kibibytes() {
     assert_eq!(study.origin, Origin::Imported { tool: "fio-2.2.10".into() });
     assert_eq!(study.started_unix_seconds, 1_460_000_000 - 11);
     // Options are not in the file: the name says the order, volume and count the block.
-    assert_eq!(trial.cell.workload.pattern, Pattern::RandomWrite);
-    assert_eq!(trial.cell.workload.block.0, 8192);
-    let quantity = |measure| trial.result.quantities[&Metric::all(measure)];
-    close(quantity(Measure::Throughput), 20_000.0 * 8192.0 / 10.240);
-    close(quantity(Measure::LatencyMean), 500.25e-6);
-    close(quantity(Measure::LatencyP50), 490e-6);
-    let stats = &trial.result.ops[&OpKind::Write];
+    assert_eq!(job(&study, trial, "block"), ("random-write", 8192));
+    let quantity = |measure| quantity(trial, Metric::all(measure));
+    close(quantity(Measure::THROUGHPUT), 20_000.0 * 8192.0 / 10.240);
+    close(quantity(Measure::LATENCY_MEAN), 500.25e-6);
+    close(quantity(Measure::LATENCY_P50), 490e-6);
+    let stats = &trial.result.parts[0].ops[&OpKind::WRITE];
     assert_eq!(stats.client_latency.quantiles_seconds.len(), 3, "the filler '0.00' is none");
 }
 
@@ -137,17 +162,17 @@ fn jobs_of_one_run_are_put_together() {
     let study = one(JSON_3).unwrap();
     assert_eq!(study.trials.len(), 1);
     let trial = &study.trials[0];
-    assert_eq!(trial.cell.workload.workers.get(), 2);
-    assert_eq!(trial.cell.workload.size.0, 2 << 24);
-    let quantity = |measure| trial.result.quantities[&Metric::all(measure)];
-    close(quantity(Measure::Iops), 6000.0 / 1.0);
-    close(quantity(Measure::LatencyMean), (2000.0 * 480e-6 + 4000.0 * 240e-6) / 6000.0);
+    assert_eq!(part(&study, trial).workers.get(), 2);
+    assert_eq!(job(&study, trial, "size").1, 2 << 24);
+    let quantity = |measure| quantity(trial, Metric::all(measure));
+    close(quantity(Measure::IOPS), 6000.0 / 1.0);
+    close(quantity(Measure::LATENCY_MEAN), (2000.0 * 480e-6 + 4000.0 * 240e-6) / 6000.0);
     let cpu = trial.imported.as_ref().unwrap().cpu.unwrap();
     close(cpu.user_seconds.unwrap(), 0.01 + 0.03);
     assert_eq!(cpu.context_switches, 6100);
     // Bins are there, so the percentiles of both together are known.
-    close(quantity(Measure::LatencyP99), 900e-6);
-    close(quantity(Measure::LatencyP50), 240e-6);
+    close(quantity(Measure::LATENCY_P99), 900e-6);
+    close(quantity(Measure::LATENCY_P50), 240e-6);
 }
 
 #[test]
@@ -158,17 +183,17 @@ fn lines_before_the_document_several_documents_and_windows_line_ends() {
         format!("\u{feff}fio: this platform does not support x\nnote: hey\n{JSON_3}\ntail\n");
     for text in [noisy.clone(), noisy.replace('\n', "\r\n")] {
         let study = with(&text, &labelled("nas")).unwrap();
-        assert_eq!(study.targets[0].label, "nas");
+        assert_eq!(labels(&study), ["nas"]);
         assert_eq!(study.trials.len(), 1);
     }
     let twice = format!("Testing a\n{JSON_3}\nTesting b\n{JSON_3}");
     let study = with(&twice, &labelled("nas")).unwrap();
-    assert_eq!((study.targets.len(), study.trials.len()), (2, 2));
+    assert_eq!((study.subjects.len(), study.trials.len()), (2, 2));
     let line = study.trials[1].imported.as_ref().unwrap().line as usize;
     assert!(twice.lines().nth(line - 1).unwrap().contains("jobname"));
     let text = one(TEXT).unwrap();
     let windows = one(&TEXT.replace('\n', "\r\n")).unwrap();
-    assert_eq!((text.trials, text.targets), (windows.trials, windows.targets));
+    assert_eq!((text.trials, text.subjects), (windows.trials, windows.subjects));
 }
 
 #[test]
@@ -181,7 +206,7 @@ fn own_studies_come_back_as_they_were_and_go_in_once() {
     assert_eq!(studies.len(), 2, "fio's runs of all files are one study");
     assert_eq!(studies[0], own);
     assert_eq!(crate::to_json(&studies[0]).unwrap(), json);
-    assert_eq!(studies[1].targets.len(), 3);
+    assert_eq!(studies[1].subjects.len(), 3);
     assert_eq!(studies, import(&files, &ImportOptions::default()).unwrap());
 
     let directory = tempfile::tempdir().unwrap();
@@ -201,7 +226,7 @@ fn what_cannot_be_imported_is_told_with_its_place() {
     let report = |from: &str, to: &str| TEXT.replacen(from, to, 1);
     let cut = &TEXT[..TEXT.find("     issued").unwrap()];
     let terse = format!("3;fio-3.33;rr;0;0;{}", "1;".repeat(80));
-    let schema = "\n{\"schema\": \"plimsoll/2\"}";
+    let schema = "\n{\"schema\": \"plimsoll/3\"}";
     for (text, parts) in [
         ("", &["nothing in it"][..]),
         ("hello\n", &["nothing in it", "groupid="]),
@@ -218,7 +243,7 @@ fn what_cannot_be_imported_is_told_with_its_place() {
         (&JSON_3[..JSON_3.len() / 2], &["line", "column", "EOF"]),
         (&JSON_3.replacen("\"ctx\" : 100", "\"ctx\" : \"x\"", 1), &["line 61, column 14", "u64"]),
         ("\n\n{\"jobs\": []}", &["line 3", "'fio version'"]),
-        (schema, &["line 2", "plimsoll/2", "plimsoll/1"]),
+        (schema, &["line 2", "plimsoll/3", "plimsoll/2, plimsoll/1"]),
         ("{\"fio version\": \"fio-3.33\"}", &["line 1", "jobs"]),
         (&terse, &["line 1", "field"]),
         (&terse.replacen('3', "7", 1), &["line 1", "version '7'", "2 to 5"]),
@@ -252,7 +277,7 @@ fn a_failed_job_is_a_failed_trial() {
     let study = one(&text).unwrap();
     let Outcome::Failed { failure, .. } = &study.trials[0].result.outcome else { panic!() };
     assert!(failure.happened.contains("Input/output error"), "{failure}");
-    assert!(study.trials[0].result.quantities.is_empty());
+    assert!(study.trials[0].result.parts.is_empty());
 }
 
 #[test]
@@ -262,7 +287,9 @@ fn labels_and_options_serve_what_the_files_lack() {
         let labels = labels.iter().map(|l| (*l).to_owned()).collect();
         let options = ImportOptions { labels, ..ImportOptions::default() };
         let study = import(&files, &options)?.remove(0);
-        Ok::<Vec<String>, Failure>(study.targets.into_iter().map(|t| t.label).collect())
+        Ok::<Vec<String>, Failure>(
+            super::tests::labels(&study).into_iter().map(str::to_owned).collect(),
+        )
     };
     assert_eq!(labels(&[]).unwrap(), ["nfs", "smb"]);
     assert_eq!(labels(&["one"]).unwrap(), ["one"]);
@@ -272,10 +299,13 @@ fn labels_and_options_serve_what_the_files_lack() {
     let unnamed = JSON_2_2.replace("rand-write", "job1");
     let failure = one(&unnamed).unwrap_err();
     assert!(failure.next.contains("--pattern"), "{failure}");
-    let options = |pattern| ImportOptions { pattern: Some(pattern), ..ImportOptions::default() };
-    let study = with(&unnamed, &options(Pattern::SequentialWrite)).unwrap();
-    assert_eq!(study.trials[0].cell.workload.pattern, Pattern::SequentialWrite);
-    let failure = with(&unnamed, &options(Pattern::RandomRead)).unwrap_err();
+    let options = |pattern: &str| ImportOptions {
+        pattern: Some(pattern.parse().unwrap()),
+        ..ImportOptions::default()
+    };
+    let study = with(&unnamed, &options("sequential-write")).unwrap();
+    assert_eq!(part(&study, &study.trials[0]).job.kind(), "sequential-write");
+    let failure = with(&unnamed, &options("random-read")).unwrap_err();
     assert!(failure.to_string().contains("no figures of random-read"), "{failure}");
 }
 
@@ -323,13 +353,9 @@ fn the_corpora_of_fuzz_targets_are_imported() {
         for entry in std::fs::read_dir(format!("{corpora}/{form}")).unwrap() {
             let path = entry.unwrap().path();
             let text = std::fs::read_to_string(&path).unwrap();
-            if crate::is_device_json(&text) {
-                crate::device_from_json(&text).unwrap();
-            } else {
-                let options = ImportOptions { jobs: NonZeroU16::new(1), ..Default::default() };
-                let studies = import(&[file("f", &text)], &options);
-                assert!(!studies.unwrap()[0].trials.is_empty(), "{}", path.display());
-            }
+            let options = ImportOptions { jobs: NonZeroU16::new(1), ..Default::default() };
+            let studies = import(&[file("f", &text)], &options);
+            assert!(!studies.unwrap()[0].trials.is_empty(), "{}", path.display());
             imported += 1;
         }
     }

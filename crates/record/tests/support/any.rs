@@ -151,25 +151,107 @@ pub fn smb() -> impl Strategy<Value = SmbTarget> {
     )
 }
 
-pub fn workload() -> impl Strategy<Value = Workload> {
-    (
+fn job() -> impl Strategy<Value = Job> {
+    let pattern = (
         select(Pattern::ALL.to_vec()),
-        any::<(u64, u64, std::num::NonZeroU16, std::num::NonZeroU16, bool)>(),
+        any::<(u64, u64, bool)>(),
         select(vec![Layout::Disjoint, Layout::Shared]),
         select(vec![Stability::Unstable, Stability::FileSync]),
     )
-        .prop_map(|(pattern, (block, size, workers, depth, verify), layout, stability)| {
-            Workload {
-                pattern,
-                block: Bytes(block),
-                size: Bytes(size),
-                workers,
-                depth,
-                layout,
-                stability,
-                verify,
+        .prop_map(|(pattern, (block, size, verify), layout, stability)| {
+            let (block, size) = (Bytes(block), Bytes(size));
+            PatternJob { pattern, block, size, layout, stability, verify }.into()
+        });
+    let scan = any::<(u32, u32)>()
+        .prop_map(|(directories, files)| Job::Scan(ScanJob { directories, files }));
+    let transfer = select(vec![Transfer::Up, Transfer::Down]);
+    let copy = (text(), transfer, any::<[u64; 4]>()).prop_map(|(data, transfer, n)| {
+        let [block, files, directories, bytes] = n;
+        let (block, bytes) = (Bytes(block), Bytes(bytes));
+        Job::Copy(CopyJob { data, transfer, block, files, directories, bytes })
+    });
+    let stream = (any::<u16>(), option::of(any::<f64>()))
+        .prop_map(|(connections, rate)| Job::Stream(StreamJob { connections, rate }));
+    prop_oneof![pattern, scan, copy, stream]
+}
+
+fn part() -> impl Strategy<Value = Part> {
+    use std::num::NonZeroU16;
+    (job(), any::<(u16, NonZeroU16, NonZeroU16)>()).prop_map(|(job, (client, workers, depth))| {
+        Part { client, ..Part::closed(job, workers, depth) }
+    })
+}
+
+pub fn workload() -> impl Strategy<Value = Workload> {
+    let over = select(vec![Parameter::Depth, Parameter::Workers, Parameter::Rate]);
+    let steps = (over, vec(any::<f64>(), 0..3), any::<[f64; 4]>(), metric(), any::<bool>())
+        .prop_map(|(over, values, [from, to, resolution, at_most], metric, sweep)| match sweep {
+            true => Steps::Sweep { over, values },
+            false => {
+                let accept = Accept { metric, at_most };
+                Steps::Search { over, from, to, resolution, accept }
             }
+        });
+    let length = prop_oneof![
+        any::<(f64, f64)>()
+            .prop_map(|(seconds, warm_up_seconds)| Length::For { seconds, warm_up_seconds }),
+        any::<f64>().prop_map(|at_most_seconds| Length::UntilDone { at_most_seconds }),
+    ];
+    (vec(part(), 0..3), option::of(steps), length).prop_map(|(parts, steps, length)| Workload {
+        parts,
+        steps,
+        length,
+    })
+}
+
+/// Metrics known here, and one that is not.
+fn metric() -> impl Strategy<Value = Metric> {
+    let later = ["some_later_figure_pixels".parse::<Metric>().unwrap()];
+    let kinds = [None, Some(OpKind::READ), Some(OpKind::LOOKUP)];
+    let known = kinds
+        .into_iter()
+        .flat_map(|kind| Measure::known().map(move |measure| Metric { kind, measure }));
+    select(known.chain(later).collect::<Vec<_>>())
+}
+
+fn subject() -> impl Strategy<Value = Subject> {
+    let host = || select(vec![HostName::Local, "ssh://me@client".parse().unwrap()]);
+    let path = (host(), host(), option::of(host()), any::<Option<std::net::Ipv4Addr>>()).prop_map(
+        |(from, to, via, address)| Subject::Path {
+            from: Endpoint { host: from, address: None },
+            to: Endpoint { host: to, address: address.map(Into::into) },
+            via,
+        },
+    );
+    let host = host().prop_map(|host| Subject::Host { host });
+    prop_oneof![3 => target().prop_map(Subject::from), 1 => path, 1 => host]
+}
+
+fn factor() -> impl Strategy<Value = Factor> {
+    let level = prop_oneof![
+        Just(FactorLevel::AsFound),
+        text().prop_map(|value| FactorLevel::Set { value }),
+    ];
+    let switch = select(vec![Switch::Live, Switch::Restart]);
+    (text(), vec(level, 0..3), switch).prop_map(|(name, levels, switch)| Factor {
+        name,
+        host: HostName::Local,
+        levels,
+        switch,
+    })
+}
+
+fn contrast() -> impl Strategy<Value = Contrast> {
+    let measurand = || {
+        (any::<[u16; 4]>(), metric()).prop_map(|([subject, workload, setting, part], metric)| {
+            Measurand { cell: Cell { subject, workload, setting }, part, metric }
         })
+    };
+    (measurand(), measurand(), any::<bool>()).prop_map(|(of, against, claim)| Contrast {
+        of,
+        against,
+        claim,
+    })
 }
 
 pub fn plan() -> impl Strategy<Value = Plan> {
@@ -177,42 +259,51 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         any::<(u32, f64)>().prop_map(|(pilot, half_width)| Rule::Stein { pilot, half_width }),
         any::<u32>().prop_map(|blocks| Rule::Fixed { blocks }),
     ];
+    let compared = (vec(factor(), 0..3), vec(contrast(), 0..3));
     (
-        vec(target(), 0..4),
+        vec(subject(), 0..4),
         vec(workload(), 0..4),
+        compared,
         rules,
-        any::<[f64; 7]>(),
+        any::<[f64; 5]>(),
         (any::<u64>(), option::of(0usize..9)),
         option::of(select(vec![Engine::IoUring, Engine::Psync])),
         text(),
     )
-        .prop_map(|(targets, workloads, rule, x, (seed, server), engine, command)| Plan {
-            targets,
-            hosts: server
-                .map(|target| ServerHost {
+        .prop_map(
+            |(subjects, workloads, compared, rule, x, (seed, server), engine, command)| {
+                let (factors, contrasts) = compared;
+                let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
-                    target: Some(target),
+                    subject: Some(subject),
                     guessed: false,
-                })
-                .into_iter()
-                .collect(),
-            workloads,
-            trial_seconds: x[0],
-            warm_up_seconds: x[1],
-            rule,
-            cap_seconds: x[2],
-            baseline_seconds: x[3],
-            margin: x[4],
-            confidence: x[5],
-            operation_timeout_seconds: x[6],
-            seed,
-            engine,
-            on: engine.map(|_| "ssh://me@client".parse().unwrap()),
-            server_memory: engine.map(|_| Bytes(seed)),
-            adapt_size: seed.is_multiple_of(2),
-            fit_size: seed.is_multiple_of(3),
-            command,
-        })
+                });
+                Plan {
+                    subjects,
+                    workloads,
+                    factors,
+                    contrasts,
+                    design: Design {
+                        rule,
+                        cap_seconds: x[0],
+                        baseline_seconds: x[1],
+                        margin: x[2],
+                        confidence: x[3],
+                        seed,
+                    },
+                    clients: engine.iter().map(|_| "ssh://me@client".parse().unwrap()).collect(),
+                    hosts: hosts.into_iter().collect(),
+                    storage: StorageOptions {
+                        operation_timeout_seconds: x[4],
+                        engine,
+                        server_memory: engine.map(|_| Bytes(seed)),
+                        adapt_size: seed.is_multiple_of(2),
+                        fit_size: seed.is_multiple_of(3),
+                    },
+                    command,
+                }
+            },
+        )
 }
 
 fn latency() -> impl Strategy<Value = LatencySummary> {
@@ -243,45 +334,85 @@ fn ops() -> impl Strategy<Value = OpStats> {
     )
 }
 
+fn kind() -> impl Strategy<Value = OpKind> {
+    let later: OpKind = "some_later_operation".parse().unwrap();
+    select(vec![OpKind::READ, OpKind::WRITE, OpKind::FLUSH, OpKind::READ_DIRECTORY, later])
+}
+
+/// Without windows there is no length of windows.
+fn series() -> impl Strategy<Value = Series> {
+    let counts = || vec(any::<u64>(), 0..4);
+    let column = (vec(any::<u64>(), 1..4), counts())
+        .prop_map(|(operations, bytes)| Column { operations, bytes });
+    (any::<f64>(), btree_map(kind(), column, 0..3), counts()).prop_map(
+        |(window_seconds, kinds, in_flight_ns)| {
+            let series = Series { window_seconds, kinds, in_flight_ns };
+            if series.is_empty() { Series::default() } else { series }
+        },
+    )
+}
+
+fn results() -> impl Strategy<Value = Vec<PartResult>> {
+    let part = (btree_map(metric(), any::<f64>(), 0..9), btree_map(kind(), ops(), 0..3), series())
+        .prop_map(|(quantities, ops, series)| PartResult { quantities, ops, series });
+    vec(part, 0..3)
+}
+
 pub fn any_trial() -> impl Strategy<Value = Trial> {
     let outcome = prop_oneof![
         2 => Just(Outcome::Complete),
         1 => Just(Outcome::Stopped),
         1 => (text(), failure()).prop_map(|(phase, failure)| Outcome::Failed { phase, failure }),
     ];
-    let kinds = select(vec![OpKind::Read, OpKind::Write, OpKind::Flush]);
-    let metrics = select(Metric::every().collect::<Vec<_>>());
+    let cell = (0u16..5, 0u16..5, 0u16..5).prop_map(|(subject, workload, setting)| Cell {
+        subject,
+        workload,
+        setting,
+    });
+    let point = (any::<f64>(), option::of(any::<bool>()), results(), vec(text(), 0..2)).prop_map(
+        |(at, accepted, parts, hosts)| Point { at, accepted, parts, loads: loads(&hosts) },
+    );
     (
-        (any::<u32>(), option::of(0u32..9), 0usize..5, workload(), any::<[f64; 3]>()),
+        (any::<u32>(), option::of(0u32..9), cell, any::<[f64; 3]>()),
         outcome,
-        btree_map(metrics, any::<f64>(), 0..9),
-        btree_map(kinds, ops(), 0..3),
-        vec(any::<(u64, u64, u64, u64)>(), 0..3),
+        results(),
+        vec(point, 0..2),
         flags(),
         vec(text(), 0..2),
     )
-        .prop_map(|(skeleton, outcome, quantities, ops, windows, flags, hosts)| {
-            let (number, block, target, workload, x) = skeleton;
-            let windows = windows.into_iter().map(|(read_ops, read_bytes, write_ops, w)| Window {
-                read_ops,
-                read_bytes,
-                write_ops,
-                write_bytes: w,
-                in_flight_ns: w / 2,
-            });
-            let series = Series { window_seconds: x[0], windows: windows.collect() };
-            let loads = hosts.iter().map(|host| super::load(host)).collect();
-            Trial {
-                number,
-                block,
-                cell: Cell { target, workload },
-                started_seconds: x[1],
-                result: TrialResult { outcome, quantities, ops, series, flags },
-                loads,
-                mount: number.is_multiple_of(2).then(|| super::mount(x[2], number.into())),
-                imported: (x[2] > 0.0).then(|| imported(x[2], number)),
-            }
+        .prop_map(|((number, block, cell, x), outcome, parts, points, flags, hosts)| Trial {
+            number,
+            block,
+            cell,
+            started_seconds: x[1],
+            result: PointResult { outcome, parts, flags },
+            points,
+            loads: loads(&hosts),
+            mount: number.is_multiple_of(2).then(|| super::mount(x[2], number.into())),
+            imported: (x[2] > 0.0).then(|| imported(x[2], number)),
         })
+}
+
+fn loads(hosts: &[String]) -> Vec<HostLoad> {
+    hosts.iter().map(|host| super::load(host)).collect()
+}
+
+/// What a store notes of the measures of these trials.
+fn measures(trials: &[Trial]) -> Vec<MeasureInfo> {
+    let points = |trial: &Trial| trial.points.clone();
+    let parts = trials.iter().flat_map(|trial| {
+        let of_points = points(trial).into_iter().flat_map(|point| point.parts);
+        trial.result.parts.clone().into_iter().chain(of_points)
+    });
+    let used: std::collections::BTreeSet<Measure> =
+        parts.flat_map(|part| part.quantities.into_keys()).map(|metric| metric.measure).collect();
+    used.into_iter().filter_map(Measure::info).collect()
+}
+
+fn subject_facts() -> impl Strategy<Value = SubjectFacts> {
+    let path = (text(), text(), vec(text(), 0..2))
+        .prop_map(|(label, given, notes)| SubjectFacts::Path(PathFacts { label, given, notes }));
+    prop_oneof![3 => facts().prop_map(SubjectFacts::Storage), 1 => path]
 }
 
 fn facts() -> impl Strategy<Value = TargetFacts> {
@@ -317,9 +448,9 @@ pub fn study() -> impl Strategy<Value = Study> {
         text().prop_map(|version| Origin::Measured { version }),
         text().prop_map(|tool| Origin::Imported { tool }),
     ];
-    let lists = (vec(facts(), 0..4), flags(), vec(any_trial(), 0..6));
+    let lists = (vec(subject_facts(), 0..4), flags(), vec(any_trial(), 0..6));
     (plan(), lists, ended, origin, 0..=i64::MAX as u64, any::<u32>()).prop_map(
-        |(plan, (targets, flags, mut trials), ended, origin, started, id)| {
+        |(plan, (subjects, flags, mut trials), ended, origin, started, id)| {
             for (number, trial) in trials.iter_mut().enumerate() {
                 trial.number = number as u32;
             }
@@ -329,9 +460,10 @@ pub fn study() -> impl Strategy<Value = Study> {
                 started_unix_seconds: started,
                 origin,
                 plan,
-                targets,
+                subjects,
                 hosts: full().hosts,
                 flags,
+                measures: measures(&trials),
                 trials,
                 ended,
             }

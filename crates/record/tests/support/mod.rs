@@ -3,30 +3,44 @@
 
 pub mod any;
 
-use plimsoll_model::units::{Bytes, GIB, KIB};
+use plimsoll_model::units::{Bytes, GIB, KIB, MIB};
 use plimsoll_model::*;
 use std::num::NonZeroU16;
 
-pub fn workload(pattern: Pattern) -> Workload {
-    Workload {
+pub fn part(pattern: Pattern) -> Part {
+    let job = Job::Pattern(PatternJob {
         pattern,
         block: pattern.default_block(),
         size: Bytes(GIB),
-        workers: NonZeroU16::new(4).unwrap(),
-        depth: NonZeroU16::MIN,
         layout: Layout::Disjoint,
         stability: Stability::Unstable,
         verify: false,
-    }
+    });
+    Part::closed(job, NonZeroU16::new(4).unwrap(), NonZeroU16::MIN)
 }
 
-/// Added after the golden file of the schema.
-const ADDED: [Measure; 2] = [Measure::ServerCpuPerOp, Measure::ServerCpuPerByte];
+pub fn workload(pattern: Pattern) -> Workload {
+    Workload::of(part(pattern), Length::For { seconds: 5.0, warm_up_seconds: 1.0 })
+}
+
+/// Every metric of the first golden file: those that the first stage began with.
+fn metrics() -> impl Iterator<Item = Metric> {
+    let kinds = [None, Some(OpKind::READ), Some(OpKind::WRITE)];
+    kinds
+        .into_iter()
+        .flat_map(|kind| Measure::known().take(16).map(move |measure| Metric { kind, measure }))
+}
+
+/// What is known of the measures that the trials of these studies use.
+fn measures(more: &[Measure]) -> Vec<MeasureInfo> {
+    let used: std::collections::BTreeSet<Measure> =
+        metrics().map(|metric| metric.measure).chain(more.iter().copied()).collect();
+    used.into_iter().map(|measure| measure.info().unwrap()).collect()
+}
 
 /// A complete trial with a figure for every metric.
 pub fn trial(number: u32) -> Trial {
-    let metrics = Metric::every().filter(|metric| !ADDED.contains(&metric.measure));
-    let quantities = metrics.enumerate().map(|(i, m)| (m, 0.1 + i as f64)).collect();
+    let quantities = metrics().enumerate().map(|(i, m)| (m, 0.1 + i as f64)).collect();
     let latency = LatencySummary {
         mean_seconds: 0.000123,
         min_seconds: 0.00009,
@@ -46,32 +60,23 @@ pub fn trial(number: u32) -> Trial {
     Trial {
         number,
         block: Some(number / 2),
-        cell: Cell { target: 0, workload: workload(Pattern::RandomMixed) },
+        cell: Cell::default(),
         started_seconds: 5.25 * f64::from(number),
-        result: TrialResult {
+        result: PointResult {
             outcome: Outcome::Complete,
-            quantities,
-            ops: [
-                (OpKind::Read, stats(4 * KIB)),
-                (OpKind::Write, stats(4 * KIB)),
-                (OpKind::Flush, flush),
-            ]
-            .into(),
-            series: Series {
-                window_seconds: 0.1,
-                windows: vec![
-                    Window {
-                        read_ops: 7,
-                        read_bytes: 28672,
-                        write_ops: 6,
-                        write_bytes: 24576,
-                        in_flight_ns: 390_000_000,
-                    },
-                    Window::default(),
-                ],
-            },
+            parts: vec![PartResult {
+                quantities,
+                ops: [
+                    (OpKind::READ, stats(4 * KIB)),
+                    (OpKind::WRITE, stats(4 * KIB)),
+                    (OpKind::FLUSH, flush),
+                ]
+                .into(),
+                series: series(),
+            }],
             flags: vec![Flag::LongGap { seconds: 1.5 }],
         },
+        points: Vec::new(),
         loads: vec![HostLoad {
             host: "local".into(),
             seconds: 5.0,
@@ -99,7 +104,21 @@ pub fn trial(number: u32) -> Trial {
     }
 }
 
-/// A study that uses every field of the schema and every kind of flag, outcome and target.
+/// Two windows, in the second of which nothing completed.
+pub fn series() -> Series {
+    let column = |operations, bytes| Column { operations, bytes };
+    Series {
+        window_seconds: 0.1,
+        kinds: [
+            (OpKind::READ, column(vec![7, 0], vec![28672])),
+            (OpKind::WRITE, column(vec![6], vec![24576])),
+        ]
+        .into(),
+        in_flight_ns: vec![390_000_000, 0],
+    }
+}
+
+/// A study with everything that the first stage had: the one of its first golden file.
 pub fn full() -> Study {
     let failure = Failure::new(
         Cause::NoSpace,
@@ -109,14 +128,9 @@ pub fn full() -> Study {
         "Free 1 GiB there.",
     );
     let mut failed = trial(1);
-    failed.cell = Cell { target: 1, workload: workload(Pattern::SequentialWrite) };
-    failed.result = TrialResult {
-        outcome: Outcome::Failed { phase: "lay out".into(), failure: failure.clone() },
-        quantities: Default::default(),
-        ops: Default::default(),
-        series: Series::default(),
-        flags: Vec::new(),
-    };
+    failed.cell = Cell { subject: 1, workload: 1, setting: 0 };
+    let outcome = Outcome::Failed { phase: "lay out".into(), failure: failure.clone() };
+    failed.result = PointResult::empty(outcome);
     let mut stopped = failed.clone();
     stopped.number = 2;
     stopped.block = None;
@@ -127,8 +141,8 @@ pub fn full() -> Study {
         started_unix_seconds: 1_760_000_000,
         origin: Origin::Measured { version: "0.1.0".into() },
         plan: plan(),
-        targets: vec![
-            TargetFacts {
+        subjects: vec![
+            SubjectFacts::Storage(TargetFacts {
                 label: "nas".into(),
                 given: "nfs://nas/volume1".into(),
                 protocol: "NFSv3 over TCP".into(),
@@ -144,12 +158,12 @@ pub fn full() -> Study {
                 mount_options: Some("rw,relatime".into()),
                 in_place: None,
                 notes: vec!["a privileged port".into()],
-            },
-            TargetFacts {
+            }),
+            SubjectFacts::Storage(TargetFacts {
                 label: "dir".into(),
                 given: "/srv/Übung".into(),
                 ..TargetFacts::default()
-            },
+            }),
         ],
         hosts: vec![HostFacts {
             name: "local".into(),
@@ -161,19 +175,20 @@ pub fn full() -> Study {
             ..HostFacts::default()
         }],
         flags: any::flags_of(0.5, 7, "local"),
+        measures: measures(&[]),
         trials: vec![trial(0), failed, stopped],
         ended: Ended::Failed { failure },
     }
 }
 
-/// A study that uses every field that watching servers' hosts brought.
+/// A study with what watching servers' hosts brought: the one of its second golden file.
 pub fn watched() -> Study {
     let mut study = full();
     let name = "ssh://root@nas:2222";
     let host: HostName = name.parse().unwrap();
     study.plan.hosts = vec![
-        ServerHost { host: host.clone(), target: Some(0), guessed: true },
-        ServerHost { host: HostName::Local, target: None, guessed: false },
+        ServerHost { host: host.clone(), subject: Some(0), guessed: true },
+        ServerHost { host: HostName::Local, subject: None, guessed: false },
     ];
     study.hosts[0].watched_by = Some(WatchedBy::Proc);
     study.hosts.push(HostFacts {
@@ -185,10 +200,122 @@ pub fn watched() -> Study {
         ..study.hosts[0].clone()
     });
     study.flags = any::flags_of_hosts(0.5, name);
-    let quantities = &mut study.trials[0].result.quantities;
-    quantities.extend(ADDED.map(|measure| (Metric::all(measure), 0.25)));
+    let servers = [Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE];
+    let quantities = &mut study.trials[0].result.parts[0].quantities;
+    quantities.extend(servers.map(|measure| (Metric::all(measure), 0.25)));
+    study.measures = measures(&servers);
     study.trials[0].loads.push(load(name));
     study.trials[0].mount = Some(mount(0.25, 7));
+    study
+}
+
+/// A study with what the second stage brought, beside [`watched`].
+pub fn everything() -> Study {
+    let mut study = watched();
+    let client: HostName = "ssh://me@client".parse().unwrap();
+    let plan = &mut study.plan;
+    let endpoint = |host: &HostName, address: &str| Endpoint {
+        host: host.clone(),
+        address: address.parse().ok(),
+    };
+    plan.subjects.push(Subject::Path {
+        from: endpoint(&HostName::Local, ""),
+        to: endpoint(&client, "192.0.2.7"),
+        via: Some("ssh://root@router".parse().unwrap()),
+    });
+    study.subjects.push(SubjectFacts::Path(PathFacts {
+        label: "path".into(),
+        given: "local to client".into(),
+        notes: vec!["through one router".into()],
+    }));
+    plan.clients = vec![HostName::Local, client];
+    plan.factors = vec![Factor {
+        name: "sysctl:net.ipv4.tcp_congestion_control".into(),
+        host: HostName::Local,
+        levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "bbr".into() }],
+        switch: Switch::Live,
+    }];
+    let until_done = Length::UntilDone { at_most_seconds: 60.0 };
+    let beside = |job: Job| Part { job, client: 1, ..part(Pattern::RandomRead) };
+    let copy = CopyJob {
+        data: "/home/me/films".into(),
+        transfer: Transfer::Up,
+        block: Bytes(MIB),
+        files: 3,
+        directories: 1,
+        bytes: Bytes(5 * MIB),
+    };
+    let scan = Part { client: 0, ..beside(Job::Scan(ScanJob::default())) };
+    plan.workloads.push(Workload {
+        parts: vec![scan, beside(Job::Copy(copy))],
+        steps: None,
+        length: until_done,
+    });
+    let stream = beside(Job::Stream(StreamJob { connections: 2, rate: Some(1e6) }));
+    plan.workloads.push(Workload {
+        parts: vec![stream],
+        steps: Some(Steps::Search {
+            over: Parameter::Rate,
+            from: 1e6,
+            to: 1e9,
+            resolution: 1e5,
+            accept: Accept { metric: Metric::all(StreamJob::LOSS), at_most: 0.001 },
+        }),
+        length: until_done,
+    });
+    let mut mixed = workload(Pattern::RandomMixed);
+    mixed.steps = Some(Steps::Sweep { over: Parameter::Depth, values: vec![1.0, 8.0] });
+    plan.workloads.push(mixed);
+    plan.contrasts = Contrast::against_first(plan);
+    plan.contrasts[0].claim = false;
+
+    let later: Metric = "some_later_figure_pixels".parse().unwrap();
+    let quantities = |metrics: &[Metric]| metrics.iter().map(|metric| (*metric, 0.25)).collect();
+    let scanned = PartResult {
+        quantities: quantities(&[
+            Metric::all(Measure::ENTRIES),
+            Metric::of(OpKind::LOOKUP, Measure::LATENCY_P50),
+            later,
+        ]),
+        ops: [(OpKind::READ_DIRECTORY, OpStats { count: 40, ..OpStats::default() })].into(),
+        series: Series::default(),
+    };
+    let copied =
+        PartResult { quantities: quantities(&[Metric::all(Measure::FILES)]), ..scanned.clone() };
+    let mut both = trial(3);
+    both.cell = Cell { subject: 1, workload: 2, setting: 1 };
+    both.result.parts = vec![scanned, copied];
+    let streamed = PartResult {
+        quantities: quantities(&[Metric::all(StreamJob::LOSS)]),
+        ..PartResult::default()
+    };
+    let mut searched = trial(4);
+    searched.cell = Cell { subject: 2, workload: 3, setting: 0 };
+    searched.points = [(1e6, Some(true)), (5e8, Some(false)), (1e6, None)]
+        .map(|(at, accepted)| Point {
+            at,
+            accepted,
+            parts: vec![streamed.clone()],
+            loads: Vec::new(),
+        })
+        .into();
+    searched.points[1].loads = searched.loads.clone();
+    searched.result.parts = vec![streamed];
+    study.trials.extend([both, searched]);
+    study.measures = measures(&[
+        Measure::SERVER_CPU_PER_OP,
+        Measure::SERVER_CPU_PER_BYTE,
+        Measure::FILES,
+        Measure::ENTRIES,
+        StreamJob::LOSS,
+    ]);
+    study.measures.push(MeasureInfo {
+        measure: later.measure,
+        unit: "px".into(),
+        per: "file".into(),
+        direction: Direction::Neither,
+        aggregation: Aggregation::Geometric,
+    });
     study
 }
 
@@ -286,27 +413,39 @@ pub fn plan() -> Plan {
         wsize: None,
         source_port: SourcePort::Auto,
     };
+    let contrast = |workload| {
+        let measurand = |subject| Measurand {
+            cell: Cell { subject, workload, setting: 0 },
+            part: 0,
+            metric: Metric::all(Measure::THROUGHPUT),
+        };
+        Contrast { of: measurand(1), against: measurand(0), claim: true }
+    };
     Plan {
-        targets: vec![
-            Target::Nfs(nfs),
-            Target::Directory(DirectoryTarget { path: "/srv/Übung".into() }),
+        subjects: vec![
+            Subject::from(Target::Nfs(nfs)),
+            Subject::from(Target::Directory(DirectoryTarget { path: "/srv/Übung".into() })),
         ],
         workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
-        trial_seconds: 5.0,
-        warm_up_seconds: 1.0,
-        rule: Rule::Stein { pilot: 6, half_width: 0.05 },
-        cap_seconds: 600.0,
-        baseline_seconds: 5.0,
-        margin: 0.05,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
-        seed: u64::MAX,
-        engine: Some(Engine::Psync),
-        on: None,
-        server_memory: Some(Bytes(2 * GIB)),
+        factors: Vec::new(),
+        contrasts: vec![contrast(0), contrast(1)],
+        design: Design {
+            rule: Rule::Stein { pilot: 6, half_width: 0.05 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: u64::MAX,
+        },
+        clients: Vec::new(),
         hosts: Vec::new(),
-        adapt_size: true,
-        fit_size: false,
+        storage: StorageOptions {
+            operation_timeout_seconds: 30.0,
+            server_memory: Some(Bytes(2 * GIB)),
+            engine: Some(Engine::Psync),
+            adapt_size: true,
+            fit_size: false,
+        },
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
     }
 }
@@ -332,8 +471,8 @@ pub fn imported(x: f64, n: u32) -> ImportedRun {
             minor_faults: 49,
         }),
         depth_shares: [("1".to_owned(), 1.0), (">=64".to_owned(), 0.0)].into(),
-        submission_latency: [(OpKind::Read, latency.clone())].into(),
-        total_latency: [(OpKind::Read, latency)].into(),
+        submission_latency: [(OpKind::READ, latency.clone())].into(),
+        total_latency: [(OpKind::READ, latency)].into(),
         notes: vec!["ran at the same time as: writer".into()],
     }
 }

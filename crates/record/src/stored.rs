@@ -1,0 +1,103 @@
+//! Studies as they are read from rows: those of today, and those of the first stage, which stay in the
+//! store as they were written and are converted here.
+
+use crate::first_stage;
+use crate::schema::Schema;
+use crate::trouble;
+use plimsoll_model::{Failure, Study, StudyId};
+use rusqlite::{Connection, Row};
+use serde::de::DeserializeOwned;
+use std::path::Path;
+
+/// The columns of a study, in the order in which they are read.
+pub(crate) const COLUMNS: &str = "id, started_unix_seconds, schema, origin, plan, subjects, \
+                                  measures, hosts, flags, ended";
+
+/// The study of a row of the view `records`; with its trials where they are to be read, too. A device
+/// of the first stage has them in its row.
+pub(crate) fn study(
+    row: &Row<'_>,
+    path: &Path,
+    trials: Option<&Connection>,
+) -> Result<Study, Failure> {
+    let id: String = get(row, 0, path, "a study's id")?;
+    let named = |part: &str| format!("the {part} of study {id}");
+    let schema: String = get(row, 2, path, &named("schema"))?;
+    match Schema::named(&schema) {
+        Some(Schema::Study) => Ok(Study {
+            started_unix_seconds: get(row, 1, path, &named("start"))?,
+            schema,
+            origin: json(row, 3, path, &named("origin"))?,
+            plan: json(row, 4, path, &named("plan"))?,
+            subjects: json(row, 5, path, &named("subjects"))?,
+            measures: json(row, 6, path, &named("measures"))?,
+            hosts: json(row, 7, path, &named("hosts"))?,
+            flags: json(row, 8, path, &named("flags"))?,
+            ended: json(row, 9, path, &named("end"))?,
+            trials: self::trials(trials, &id, path)?,
+            id: StudyId(id),
+        }),
+        Some(Schema::FirstStudy) => first_stage::Study {
+            started_unix_seconds: get(row, 1, path, &named("start"))?,
+            origin: json(row, 3, path, &named("origin"))?,
+            plan: json(row, 4, path, &named("plan"))?,
+            targets: json(row, 5, path, &named("targets"))?,
+            hosts: json(row, 7, path, &named("hosts"))?,
+            flags: json(row, 8, path, &named("flags"))?,
+            ended: json(row, 9, path, &named("end"))?,
+            trials: self::trials(trials, &id, path)?,
+            id: StudyId(id.clone()),
+        }
+        .converted()
+        .map_err(|why| trouble::unreadable(path, &format!("study {id}"), why)),
+        Some(Schema::FirstDevice) => {
+            Ok(first_stage::study_of(json(row, 5, path, &format!("the device {id}"))?))
+        }
+        None => Err(trouble::unreadable(
+            path,
+            &format!("study {id}"),
+            format!("schema '{}': this plimsoll reads {}", schema.escape_debug(), Schema::names()),
+        )),
+    }
+}
+
+fn trials<T: DeserializeOwned>(
+    store: Option<&Connection>,
+    id: &str,
+    path: &Path,
+) -> Result<Vec<T>, Failure> {
+    let Some(store) = store else { return Ok(Vec::new()) };
+    let tried = |e: rusqlite::Error| trouble::sqlite("load a study", path, &e);
+    let mut query = store
+        .prepare_cached("SELECT document, number FROM trials WHERE study = ? ORDER BY number")
+        .map_err(tried)?;
+    let mut rows = query.query([id]).map_err(tried)?;
+    let mut trials = Vec::new();
+    while let Some(row) = rows.next().map_err(tried)? {
+        let number: i64 = get(row, 1, path, &format!("a trial of study {id}"))?;
+        trials.push(json(row, 0, path, &format!("trial {number} of study {id}"))?);
+    }
+    Ok(trials)
+}
+
+/// A column's value, or a failure that names the row.
+pub(crate) fn get<T: rusqlite::types::FromSql>(
+    row: &Row<'_>,
+    column: usize,
+    path: &Path,
+    what: &str,
+) -> Result<T, Failure> {
+    row.get(column).map_err(|e| trouble::unreadable(path, what, e))
+}
+
+/// A column's JSON document, or a failure that names the row.
+pub(crate) fn json<T: DeserializeOwned>(
+    row: &Row<'_>,
+    column: usize,
+    path: &Path,
+    what: &str,
+) -> Result<T, Failure> {
+    let failed = |e: &dyn std::fmt::Display| trouble::unreadable(path, what, e);
+    let text = row.get_ref(column).map_err(|e| failed(&e))?.as_str().map_err(|e| failed(&e))?;
+    serde_json::from_str(text).map_err(|e| failed(&e))
+}
