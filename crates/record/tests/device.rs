@@ -1,15 +1,18 @@
-//! Records of devices: exported and read back, kept in the store beside studies, and found again.
+//! Records of devices of the first stage are studies of a host: read from exports, and from the table
+//! that they had in the store.
 
 mod support;
 
-use plimsoll_model::{Cause, Device, DeviceId, Ended, Study};
-use plimsoll_record::{
-    Kept, Store, device_from_json, device_to_json, devices_to_csv, is_device_json, to_json,
+use plimsoll_model::device::Part;
+use plimsoll_model::{
+    Cause, Device, DeviceId, Direction, Job, Measure, Metric, Outcome, Study, Subject, SubjectKind,
 };
-use std::path::Path;
+use plimsoll_record::{Store, devices_to_csv, from_json, study_of_device, to_csv, to_json};
+use rusqlite::{Connection, params};
+use std::path::{Path, PathBuf};
 
-/// The file that fixes schema plimsoll-device/1: it is only added to by a new version. The others are
-/// the same as the first version wrote it, and further devices, which other crates' tests show.
+/// Written by the first stage; never changed. The others are the same as its first version wrote it,
+/// and further devices, which other crates' tests show.
 const GOLDEN: &str = include_str!("golden/plimsoll-device-1.json");
 const OTHERS: [&str; 4] =
     ["plimsoll-device-1-first.json", "device-nas.json", "device-vm.json", "device-shell.json"];
@@ -17,34 +20,102 @@ const SCHEMA_PAGE: &str = include_str!("../../../docs/schema.md");
 
 fn golden(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    let text = std::fs::read_to_string(&path).unwrap();
-    if std::env::var_os("PLIMSOLL_BLESS").is_none() {
-        return text;
-    }
-    let fresh = device_to_json(&device_from_json(&text).unwrap()).unwrap();
-    std::fs::write(&path, &fresh).unwrap();
-    fresh
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn record(study: &Study) -> &Device {
+    &study.subjects[0].host().expect("a host").device
 }
 
 fn device(name: &str, id: &str, started: u64) -> Device {
-    let device = device_from_json(&golden(name)).unwrap();
+    let device = record(&from_json(&golden(name)).unwrap()).clone();
     Device { id: DeviceId(id.to_owned()), started_unix_seconds: started, ..device }
 }
 
-fn store() -> (tempfile::TempDir, Store) {
+/// A store as the first stage left it, with these devices in it.
+fn old_store(devices: &[Device]) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
-    let store = Store::open(directory.path().join("studies.db")).unwrap();
-    (directory, store)
+    let path = directory.path().join("old.db");
+    let store = Connection::open(&path).unwrap();
+    for migration in [
+        include_str!("../migrations/0001-studies.sql"),
+        include_str!("../migrations/0002-devices.sql"),
+    ] {
+        store.execute_batch(migration).unwrap();
+    }
+    store.pragma_update(None, "user_version", 2).unwrap();
+    for device in devices {
+        let sql = "INSERT INTO devices (id, started_unix_seconds, schema, host, document) \
+                   VALUES (?, ?, ?, ?, ?)";
+        let document = serde_json::to_string(device).unwrap();
+        let host = device.host.to_string();
+        let values =
+            params![device.id.0, device.started_unix_seconds, device.schema, host, document];
+        store.execute(sql, values).unwrap();
+    }
+    (directory, path)
 }
 
 #[test]
-fn golden_files_read_and_are_written_identically() {
+fn golden_files_are_studies_that_hold_the_record_as_it_was() {
     for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
         let text = golden(name);
-        assert_eq!(device_to_json(&device_from_json(&text).unwrap()).unwrap(), text, "{name}");
-        assert!(is_device_json(&text));
+        let study = from_json(&text).unwrap();
+        let kept = serde_json::to_value(record(&study)).unwrap();
+        let was: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(kept, was, "{name}");
+        assert_eq!(study, study_of_device(record(&study).clone()), "{name}");
+        assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
     }
-    assert!(!is_device_json(&to_json(&support::full()).unwrap()) && !is_device_json("{"));
+}
+
+#[test]
+fn every_figure_is_a_metric_of_its_part() {
+    for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
+        let study = from_json(&golden(name)).unwrap();
+        let device = record(&study);
+        let figures = device.measured();
+        let mut found = 0;
+        for (number, trial) in study.trials.iter().enumerate() {
+            let part = &study.plan.workloads[usize::from(trial.cell.workload)].parts[0];
+            let Job::Device(job) = part.job else { panic!("a device's job") };
+            assert_eq!((part.job.kind(), job.quick), (job.part.name(), device.quick));
+            assert_eq!((trial.number as usize, trial.block), (number, Some(0)));
+            let was = device.parts.iter().find(|record| record.part == job.part).unwrap();
+            assert_eq!(trial.result.outcome == Outcome::Complete, was.complete);
+            for figure in figures.iter().filter(|figure| figure.part == job.part) {
+                let info = figure.info().unwrap();
+                let value = trial.result.value(0, Metric::all(info.measure));
+                assert_eq!(value, Some(figure.value), "{name}: {}", figure.figure);
+                assert_eq!(study.info(info.measure), Some(info));
+                found += 1;
+            }
+        }
+        assert_eq!(found, figures.len(), "{name}");
+    }
+}
+
+#[test]
+fn names_of_figures_are_fixed() {
+    let study = from_json(GOLDEN).unwrap();
+    assert_eq!(study.plan.subjects[0], Subject::Host { host: "ssh://root@box".parse().unwrap() });
+    let names = study.trials.iter().flat_map(|trial| trial.result.parts[0].quantities.keys());
+    let names: Vec<String> = names.map(ToString::to_string).collect();
+    for name in [
+        "coremark_one_core_iterations_per_second",
+        "integer_rounds_one_core_rounds_per_second",
+        "copy_memory_bytes_per_second",
+        "latency_memory_seconds",
+        "aes_256_xts_bytes_per_second",
+        "fsync_median_latency_seconds",
+    ] {
+        assert!(names.iter().any(|n| n == name), "{name} is not in {names:?}");
+    }
+    let latency: Measure = "latency_memory_seconds".parse().unwrap();
+    let info = study.info(latency).unwrap();
+    assert_eq!((info.unit.as_str(), info.direction), ("s", Direction::Less));
+    let csv = to_csv(&study).unwrap();
+    assert!(csv.lines().next().unwrap().contains("coremark_one_core_iterations_per_second"));
 }
 
 #[test]
@@ -79,119 +150,68 @@ fn every_field_is_documented() {
 #[test]
 fn unknown_fields_are_ignored_and_wrong_ones_refused() {
     let mut value: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
-    let original = device_from_json(GOLDEN).unwrap();
+    let original = from_json(GOLDEN).unwrap();
     value["schema"] = "plimsoll-device/1.3".into();
     value["inventory"]["weather"] = "fine".into();
     value["inventory"]["cpu"]["model"] = serde_json::json!(["no", "text"]);
-    let read = device_from_json(&value.to_string()).unwrap();
-    assert_eq!(read.cpu, original.cpu);
-    assert_eq!(read.inventory.unwrap().cpu.unwrap().model, None);
+    let read = from_json(&value.to_string()).unwrap();
+    assert_eq!(record(&read).cpu, record(&original).cpu);
+    assert_eq!(record(&read).inventory.as_ref().unwrap().cpu.as_ref().unwrap().model, None);
     for (text, part) in [
-        ("", "line 1"),
-        ("{}", "schema"),
         (&GOLDEN[..GOLDEN.len() / 2], "line"),
         (&GOLDEN.replacen("plimsoll-device/1", "plimsoll-device/2", 1), "plimsoll-device/2"),
-        (&to_json(&support::full()).unwrap(), "plimsoll/1"),
         (&GOLDEN.replacen("\"ssh://root@box\"", "\"box\"", 1), "line"),
     ] {
-        let failure = device_from_json(text).unwrap_err();
+        let failure = from_json(text).unwrap_err();
         assert_eq!(failure.cause, Cause::Usage);
         assert!(format!("{failure}").contains(part), "{part} in {failure}");
     }
 }
 
 #[test]
-fn a_device_is_kept_as_it_grows_and_loaded() {
-    let (_directory, store) = store();
-    let whole = device("plimsoll-device-1.json", "0a000001", 5);
-    let begun = Device { parts: Vec::new(), cpu: None, ended: Ended::Open, ..whole.clone() };
-    store.begin_device(&begun).unwrap();
-    assert_eq!(store.load_device("0a").unwrap(), begun);
-    store.update_device(&whole).unwrap();
-    assert_eq!(store.load_device("latest").unwrap(), whole);
-    assert_eq!(store.begin_device(&whole).unwrap_err().happened, "it is recorded already");
-    let unknown = device("device-nas.json", "0a000002", 6);
-    assert_eq!(store.update_device(&unknown).unwrap_err().cause, Cause::Usage);
-    let [summary] = &store.devices().unwrap()[..] else { panic!("one device") };
-    assert_eq!(summary.host, "ssh://root@box");
-    assert_eq!(summary.model.as_deref(), Some("TP-Link TL-WDR4300 v1"));
-    assert!(summary.complete && summary.parts.len() == 5);
-}
-
-#[test]
-fn studies_and_devices_are_told_apart() {
-    let (_directory, store) = store();
-    let study = Study { trials: Vec::new(), started_unix_seconds: 10, ..support::full() };
+fn devices_of_an_old_store_stand_among_the_studies() {
+    let devices = [
+        device("plimsoll-device-1.json", "de000001", 20),
+        device("device-nas.json", "de000002", 5),
+    ];
+    let (_directory, path) = old_store(&devices);
+    let store = Store::open(&path).unwrap();
+    let study = Study { started_unix_seconds: 10, ..support::full() };
     store.begin(&study).unwrap();
-    store.begin_device(&device("device-nas.json", "de000001", 20)).unwrap();
-    store.begin_device(&device("device-vm.json", "de000002", 5)).unwrap();
-    let device = |id: &str| Kept::Device(DeviceId(id.to_owned()));
-    assert_eq!(store.find("latest").unwrap(), device("de000001"));
-    assert_eq!(store.find(&study.id.0).unwrap(), Kept::Study(study.id.clone()));
-    assert_eq!(store.find("de000002").unwrap(), device("de000002"));
+    let list = store.list().unwrap();
+    let ids: Vec<&str> = list.iter().map(|summary| summary.id.0.as_str()).collect();
+    assert_eq!(ids, ["de000002", &study.id.0, "de000001"], "in the order begun");
+    let router = &list[2];
+    assert_eq!(router.subjects[0].given, "ssh://root@box");
+    assert_eq!(router.subjects[0].model.as_deref(), Some("TP-Link TL-WDR4300 v1"));
+    assert_eq!(router.subjects[0].kind, Some(SubjectKind::Host));
+    assert_eq!(router.jobs, Part::ALL[1..].iter().map(|part| part.name()).collect::<Vec<_>>());
+    assert_eq!((router.blocks, router.complete, router.incomplete), (1, 4, 0));
+    assert_eq!(store.load("latest").unwrap(), study_of_device(devices[0].clone()));
+    assert_eq!(store.load("de000002").unwrap(), study_of_device(devices[1].clone()));
     let failure = store.find("de").unwrap_err();
     assert_eq!(failure.happened, "several begin so: de000001, de000002");
-    let failure = store.find("ff").unwrap_err();
-    assert!(failure.happened.contains(&format!("de000001, {}, de000002", study.id)), "{failure}");
-    let failure = store.load("latest").unwrap_err();
-    assert_eq!(failure.happened, "de000001 is the record of a device");
-    let failure = store.load_device(&study.id.0).unwrap_err();
-    assert_eq!(failure.happened, format!("{} is a study", study.id));
-    assert_eq!(store.list().unwrap().len(), 1);
-    let ids: Vec<String> = store.devices().unwrap().into_iter().map(|d| d.id.0).collect();
-    assert_eq!(ids, ["de000002", "de000001"], "in the order begun");
+    let again = study_of_device(devices[1].clone());
+    assert_eq!(store.import(&[again]).unwrap_err().happened, "it is in the store already");
 }
 
 #[test]
-fn studies_and_devices_from_elsewhere_go_in_together_or_not_at_all() {
-    let (_directory, store) = store();
-    let study = support::full();
-    let devices =
-        [device("device-nas.json", "de000001", 1), device("device-vm.json", "de000002", 2)];
-    let twice = [devices[0].clone(), devices[0].clone()];
-    let failure = store.import_all(std::slice::from_ref(&study), &twice).unwrap_err();
-    assert_eq!(failure.happened, "it is given twice");
-    assert!(store.list().unwrap().is_empty() && store.devices().unwrap().is_empty());
-    store.import_all(std::slice::from_ref(&study), &devices).unwrap();
-    assert_eq!(store.load_device("de000002").unwrap(), devices[1]);
-    let failure = store.import_all(&[], &devices[1..]).unwrap_err();
-    assert_eq!(failure.happened, "it is in the store already");
-    let same = Device { id: DeviceId(study.id.0.clone()), ..devices[1].clone() };
-    assert_eq!(store.import_all(&[], &[same]).unwrap_err().cause, Cause::Usage);
-}
-
-/// A store that the first version of the tables made.
-#[test]
-fn an_older_store_is_brought_up_to_date_with_all_that_is_in_it() {
-    let (directory, store) = store();
-    let path = directory.path().join("old.db");
-    let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute_batch(include_str!("../migrations/0001-studies.sql")).unwrap();
-    old.pragma_update(None, "user_version", 1).unwrap();
-    drop(old);
-    let study = support::full();
-    store.begin(&study).unwrap();
-    // Its rows, as that version would have written them.
-    let from = directory.path().join("studies.db");
-    let old = rusqlite::Connection::open(&path).unwrap();
-    old.execute("ATTACH ? AS newer", [from.to_str().unwrap()]).unwrap();
-    for table in ["studies", "trials"] {
-        old.execute(&format!("INSERT INTO main.{table} SELECT * FROM newer.{table}"), []).unwrap();
-    }
-    drop(old);
-    let old = Store::open(&path).unwrap();
-    assert_eq!(old.load("latest").unwrap(), study);
-    old.begin_device(&device("device-nas.json", "de000001", u64::from(u32::MAX))).unwrap();
-    assert_eq!(old.find("latest").unwrap(), Kept::Device(DeviceId("de000001".to_owned())));
+fn a_device_is_kept_as_a_study() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path().join("studies.db")).unwrap();
+    let study = study_of_device(device("device-vm.json", "de000003", 7));
+    store.import(std::slice::from_ref(&study)).unwrap();
+    assert_eq!(store.load("de").unwrap(), study);
+    assert_eq!(store.list().unwrap()[0].blocks, 1);
 }
 
 #[test]
 fn a_row_that_cannot_be_read_is_named() {
-    let (directory, store) = store();
-    store.begin_device(&device("device-nas.json", "de000001", 1)).unwrap();
-    let raw = rusqlite::Connection::open(directory.path().join("studies.db")).unwrap();
+    let (_directory, path) = old_store(&[device("device-nas.json", "de000001", 1)]);
+    let store = Store::open(&path).unwrap();
+    let raw = Connection::open(&path).unwrap();
     raw.execute("UPDATE devices SET document = '{\"schema\": 7}'", []).unwrap();
-    for failure in [store.devices().unwrap_err(), store.load_device("latest").unwrap_err()] {
+    for failure in [store.list().unwrap_err(), store.load("latest").unwrap_err()] {
         assert!(failure.tried.contains("de000001"), "{failure}");
     }
 }
