@@ -4,6 +4,7 @@
 
 pub mod beds;
 pub mod browser;
+pub mod first_stage;
 pub mod liar;
 pub mod rows;
 pub mod runner_program;
