@@ -4,10 +4,9 @@
 #[path = "first_stage/flat.rs"]
 mod flat;
 
-use plimsoll_model::{Cause, DeviceId, Ended, Outcome, Study, StudyId};
+use plimsoll_model::{Cause, Device, Ended, Outcome, Study, StudyId};
 use plimsoll_record::{
-    ImportFile, ImportOptions, Kept, Store, device_from_json, device_to_json, devices_to_csv,
-    from_json, import, to_csv, to_json,
+    ImportFile, ImportOptions, Store, devices_to_csv, from_json, import, to_csv, to_json,
 };
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
@@ -162,7 +161,7 @@ fn the_list_counts_what_there_is() {
     let (_directory, path) = copy();
     let store = Store::open(&path).unwrap();
     let (studies, devices) = records();
-    assert_eq!((store.list().unwrap().len(), store.devices().unwrap().len()), (14, 2));
+    assert_eq!(store.list().unwrap().len(), 14 + 2);
     let mut all = (0, 0, 0, 0);
     for (id, name) in &studies {
         let golden: Value = serde_json::from_str(&text(&format!("{name}.json"))).unwrap();
@@ -179,10 +178,11 @@ fn the_list_counts_what_there_is() {
         assert_eq!(summary.incomplete as usize, trials.len() - complete, "{name}");
         let targets = golden["targets"].as_array().unwrap();
         let given: Vec<_> = targets.iter().map(|t| t["given"].as_str().unwrap()).collect();
-        assert_eq!(summary.targets, given, "{name}");
+        let listed: Vec<_> = summary.subjects.iter().map(|s| s.given.as_str()).collect();
+        assert_eq!(listed, given, "{name}");
         let study = store.load(id).unwrap();
         let counted =
-            (study.trials.len(), study.flags.len(), study.hosts.len(), study.targets.len());
+            (study.trials.len(), study.flags.len(), study.hosts.len(), study.subjects.len());
         assert_eq!(counted, (trials.len(), count("flags"), count("hosts"), given.len()), "{name}");
         let loads = |t: &Value| t["loads"].as_array().unwrap().len();
         let watched: usize = study.trials.iter().map(|trial| trial.loads.len()).sum();
@@ -195,11 +195,8 @@ fn the_list_counts_what_there_is() {
         );
     }
     assert_eq!(all, (57, 21, 10, 54), "trials, flags, hosts, loads of all");
-    for (id, _) in studies {
-        assert_eq!(store.find(&id).unwrap(), Kept::Study(StudyId(id)));
-    }
-    for (id, _) in devices {
-        assert_eq!(store.find(&id).unwrap(), Kept::Device(DeviceId(id)));
+    for (id, _) in studies.into_iter().chain(devices) {
+        assert_eq!(store.find(&id).unwrap(), StudyId(id));
     }
     let ended = |name: &str| from_json(&text(&format!("{name}.json"))).unwrap().ended;
     assert_eq!(ended("interrupted"), Ended::Interrupted);
@@ -212,6 +209,10 @@ fn the_list_counts_what_there_is() {
     assert_eq!(outcomes.filter(|o| matches!(o, Outcome::Failed { .. })).count(), 1);
 }
 
+fn device(study: &Study) -> &Device {
+    &study.subjects[0].host().expect("a host").device
+}
+
 #[test]
 fn every_number_of_a_device_is_what_it_was() {
     let (_directory, path) = copy();
@@ -220,12 +221,12 @@ fn every_number_of_a_device_is_what_it_was() {
         let exported = text(&format!("{name}.json"));
         let golden: Value = serde_json::from_str(&exported).unwrap();
         assert_eq!(golden["schema"], "plimsoll-device/1");
-        let device = store.load_device(&id).unwrap();
-        assert_same(&name, &flat::device(&device), &golden, 60);
-        assert_eq!(device_from_json(&exported).unwrap(), device, "{name}");
-        let again = device_to_json(&device).unwrap();
-        assert_eq!(device_from_json(&again).unwrap(), device, "{name}");
-        assert_cells(&name, &devices_to_csv(std::slice::from_ref(&device)).unwrap());
+        let study = store.load(&id).unwrap();
+        let device = device(&study);
+        assert_same(&name, &flat::device(device), &golden, 60);
+        assert_eq!(from_json(&exported).unwrap(), study, "{name}");
+        assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
+        assert_cells(&name, &devices_to_csv(std::slice::from_ref(device)).unwrap());
     }
 }
 
@@ -274,7 +275,7 @@ fn an_export_of_a_newer_version_is_refused_in_words() {
     for (failure, schema) in [
         (from_json(&study).unwrap_err(), "plimsoll/99"),
         (import(&[given], &ImportOptions::default()).unwrap_err(), "plimsoll/99"),
-        (device_from_json(&device).unwrap_err(), "plimsoll-device/99"),
+        (from_json(&device).unwrap_err(), "plimsoll-device/99"),
     ] {
         assert_eq!(failure.cause, Cause::Usage, "{failure}");
         let words = failure.to_string();
@@ -300,4 +301,59 @@ fn a_store_of_a_newer_version_is_refused_in_words_and_left_as_it_is() {
         assert!(failure.next.contains("newer plimsoll"), "{failure}");
     }
     assert_eq!(fs::read(&path).unwrap(), before);
+}
+
+/// A single record of a newer version in a store that is not: it is named, the others are read.
+#[test]
+fn a_record_of_a_newer_version_in_the_store_is_refused_in_words() {
+    let (_directory, path) = copy();
+    let (studies, devices) = records();
+    let raw = rusqlite::Connection::open(&path).unwrap();
+    let study = "UPDATE studies SET schema = 'plimsoll/99' WHERE id = ?";
+    let device = "UPDATE devices SET schema = 'plimsoll-device/99', \
+                  document = json_set(document, '$.schema', 'plimsoll-device/99') WHERE id = ?";
+    for (sql, id) in [(study, &studies[0].0), (device, &devices[0].0)] {
+        assert_eq!(raw.execute(sql, [id]).unwrap(), 1);
+    }
+    let store = Store::open(&path).unwrap();
+    for (id, schema) in [(&studies[0].0, "plimsoll/99"), (&devices[0].0, "plimsoll-device/99")] {
+        let failure = store.load(id).unwrap_err();
+        assert!(failure.tried.contains(id) && failure.happened.contains(schema), "{failure}");
+        assert!(failure.next.contains("newer plimsoll"), "{failure}");
+    }
+    assert_as_it_was(&studies[1].1, &store.load(&studies[1].0).unwrap());
+    assert!(store.load(&devices[1].0).is_ok());
+}
+
+/// What a study takes, as an export and in the store, beside what it took.
+#[test]
+fn a_study_takes_no_more_room_than_it_did() {
+    let (_directory, path) = copy();
+    let old = Store::open(&path).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let now = Store::open(elsewhere.path().join("studies.db")).unwrap();
+    let (mut exports, mut was) = (0, 0);
+    for (id, name) in records().0 {
+        let study = old.load(&id).unwrap();
+        now.import(std::slice::from_ref(&study)).unwrap();
+        let (export, before) =
+            (to_json(&study).unwrap().len(), text(&format!("{name}.json")).len());
+        println!("{name}: {export} bytes, {before} before");
+        (exports, was) = (exports + export, was + before);
+    }
+    let documents = |path: &Path, subjects: &str, measures: &str| -> usize {
+        let sql = format!(
+            "SELECT (SELECT sum(length(origin) + length(plan) + length({subjects}) + \
+             {measures} + length(hosts) + length(flags) + length(ended)) FROM studies) \
+             + (SELECT sum(length(document)) FROM trials)"
+        );
+        let store = rusqlite::Connection::open(path).unwrap();
+        store.query_row(&sql, [], |row| row.get(0)).unwrap()
+    };
+    let original = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/first_stage/studies.db");
+    let before = documents(&original, "targets", "0");
+    let rows = documents(now.path(), "subjects", "length(measures)");
+    println!("all exports: {exports} bytes, {was} before; all rows: {rows}, {before} before");
+    assert!(exports * 10 <= was * 11, "{exports} bytes of exports, {was} before");
+    assert!(rows * 10 <= before * 11, "{rows} bytes of rows, {before} before");
 }

@@ -1,7 +1,7 @@
 //! What a record holds, by the names that the first stage gave it. The one place of these tests that
 //! knows the types of the model: where they change, this says where each figure has gone.
 
-use plimsoll_model::{Device, Study, Workload};
+use plimsoll_model::{Device, Job, Length, OpKind, Part, PartResult, Series, Study, Trial};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,19 +20,20 @@ pub struct Row {
 pub fn rows(study: &Study) -> Vec<Row> {
     let mut rows = Vec::new();
     for trial in &study.trials {
-        let label = &study.targets[trial.cell.target].label;
+        let label = study.subjects[usize::from(trial.cell.subject)].label();
         let block = trial.block.map_or("-".to_owned(), |block| block.to_string());
         let number = trial.number;
         let outcome = word(&value(&trial.result.outcome)["kind"]);
-        let work = work(&trial.cell.workload);
+        let work = work(part(study, trial));
         let place = format!("trial {number}\t{label}\t{work}\tblock {block}\t{outcome}");
         let mut add =
             |metric: String, value| rows.push(Row { place: place.clone(), metric, value });
         add("started_seconds".into(), json!(trial.started_seconds));
-        for (metric, figure) in &trial.result.quantities {
+        let Some(result) = result(trial) else { continue };
+        for (metric, figure) in &result.quantities {
             add(metric.to_string(), json!(figure));
         }
-        for (kind, stats) in &trial.result.ops {
+        for (kind, stats) in &result.ops {
             add(format!("{kind} count"), json!(stats.count));
             add(format!("{kind} bytes"), json!(stats.bytes));
             for (error, count) in &stats.errors {
@@ -59,33 +60,97 @@ pub fn rows(study: &Study) -> Vec<Row> {
     rows
 }
 
-fn work(work: &Workload) -> String {
-    let verify = if work.verify { " verify" } else { "" };
+/// The first stage had one part and one result, and neither factors nor points.
+fn result(trial: &Trial) -> Option<&PartResult> {
+    assert!(trial.result.parts.len() <= 1 && trial.points.is_empty() && trial.cell.setting == 0);
+    trial.result.main()
+}
+
+fn part<'a>(study: &'a Study, trial: &Trial) -> &'a Part {
+    only(&study.plan.workload(trial.cell).expect("it is planned").parts)
+}
+
+fn only(parts: &[Part]) -> &Part {
+    let [part] = parts else { panic!("{} parts", parts.len()) };
+    part
+}
+
+fn work(part: &Part) -> String {
+    let Job::Pattern(job) = &part.job else { panic!("no pattern") };
+    let verify = if job.verify { " verify" } else { "" };
     format!(
         "{} block={} size={} workers={} depth={} {} {}{verify}",
-        word(work.pattern),
-        work.block.0,
-        work.size.0,
-        work.workers,
-        work.depth,
-        word(work.layout),
-        word(work.stability),
+        word(job.pattern),
+        job.block.0,
+        job.size.0,
+        part.workers,
+        part.depth(),
+        word(job.layout),
+        word(job.stability),
     )
+}
+
+fn workload(part: &Part) -> Value {
+    let Job::Pattern(job) = &part.job else { panic!("no pattern") };
+    let mut workload = value(job);
+    workload["workers"] = json!(part.workers);
+    workload["depth"] = json!(part.depth());
+    workload
+}
+
+fn windows(series: &Series) -> Value {
+    let window = |window: plimsoll_model::Window| {
+        let (read, write) = (window.count(OpKind::READ), window.count(OpKind::WRITE));
+        assert_eq!(window.operations(), read.operations + write.operations);
+        let mut row = json!({
+            "read_ops": read.operations,
+            "read_bytes": read.bytes,
+            "write_ops": write.operations,
+            "write_bytes": write.bytes,
+        });
+        if window.in_flight_ns > 0 {
+            row["in_flight_ns"] = json!(window.in_flight_ns);
+        }
+        row
+    };
+    let windows: Vec<Value> = series.windows().map(window).collect();
+    json!({"window_seconds": series.window_seconds, "windows": windows})
 }
 
 /// The whole study as schema plimsoll/1 laid it out, without the schema's name.
 pub fn study(study: &Study) -> Value {
     let plan = &study.plan;
+    let (design, storage) = (&plan.design, &plan.storage);
+    let lengths = plan.workloads.iter().map(|workload| match workload.length {
+        Length::For { seconds, warm_up_seconds } => (seconds, warm_up_seconds),
+        Length::UntilDone { .. } => panic!("no length"),
+    });
+    let mut lengths: Vec<(f64, f64)> = lengths.collect();
+    lengths.dedup();
+    let [(seconds, warm_up_seconds)] = lengths[..] else { panic!("{lengths:?}") };
+    let hosts = plan.hosts.iter().map(|host| {
+        let mut watched = value(host);
+        let fields = watched.as_object_mut().expect("fields");
+        if let Some(subject) = fields.remove("subject") {
+            fields.insert("target".to_owned(), subject);
+        }
+        watched
+    });
+    // Imported runs had targets among the facts alone.
+    let imported = matches!(study.origin, plimsoll_model::Origin::Imported { .. });
+    let targets = plan.subjects.iter().filter(|_| !imported).map(|s| s.target().expect("storage"));
     let trials = study.trials.iter().map(|trial| {
+        let nothing = PartResult::default();
+        let result = result(trial).unwrap_or(&nothing);
         json!({
             "number": trial.number,
             "block": trial.block,
-            "cell": { "target": trial.cell.target, "workload": trial.cell.workload },
+            "cell": { "target": trial.cell.subject, "workload": workload(part(study, trial)) },
             "started_seconds": trial.started_seconds,
             "outcome": trial.result.outcome,
-            "quantities": trial.result.quantities,
-            "ops": trial.result.ops,
-            "series": trial.result.series,
+            "quantities": result.quantities,
+            "ops": result.ops,
+            "series": windows(&result.series),
             "flags": trial.result.flags,
             "loads": trial.loads,
             "mount": trial.mount,
@@ -97,26 +162,26 @@ pub fn study(study: &Study) -> Value {
         "started_unix_seconds": study.started_unix_seconds,
         "origin": study.origin,
         "plan": {
-            "targets": plan.targets,
-            "workloads": plan.workloads,
-            "trial_seconds": plan.trial_seconds,
-            "warm_up_seconds": plan.warm_up_seconds,
-            "rule": plan.rule,
-            "cap_seconds": plan.cap_seconds,
-            "baseline_seconds": plan.baseline_seconds,
-            "margin": plan.margin,
-            "confidence": plan.confidence,
-            "operation_timeout_seconds": plan.operation_timeout_seconds,
-            "seed": plan.seed,
-            "server_memory": plan.server_memory,
-            "on": plan.on,
-            "hosts": plan.hosts,
-            "engine": plan.engine,
-            "adapt_size": plan.adapt_size,
-            "fit_size": plan.fit_size,
+            "targets": targets.collect::<Vec<_>>(),
+            "workloads": plan.workloads.iter().map(|w| workload(only(&w.parts))).collect::<Vec<_>>(),
+            "trial_seconds": seconds,
+            "warm_up_seconds": warm_up_seconds,
+            "rule": design.rule,
+            "cap_seconds": design.cap_seconds,
+            "baseline_seconds": design.baseline_seconds,
+            "margin": design.margin,
+            "confidence": design.confidence,
+            "operation_timeout_seconds": storage.operation_timeout_seconds,
+            "seed": design.seed,
+            "server_memory": storage.server_memory,
+            "on": plan.clients.first(),
+            "hosts": hosts.collect::<Vec<_>>(),
+            "engine": storage.engine,
+            "adapt_size": storage.adapt_size,
+            "fit_size": storage.fit_size,
             "command": plan.command,
         },
-        "targets": study.targets,
+        "targets": study.subjects.iter().map(|s| s.storage().expect("storage")).collect::<Vec<_>>(),
         "hosts": study.hosts,
         "flags": study.flags,
         "trials": trials.collect::<Vec<_>>(),
