@@ -216,6 +216,28 @@ fn csv_has_a_row_for_each_result_and_quotes_what_needs_it() {
     );
 }
 
+/// Figures of names of their own, one in each of many trials: columns times rows is not what a small
+/// document may cost.
+#[test]
+fn a_table_has_an_end() {
+    let mut study = support::everything();
+    let kinds = ["read", "write", "flush", "create", "open", "close", "remove", "lookup"];
+    let metrics: Vec<Metric> = kinds
+        .iter()
+        .flat_map(|kind| Measure::known().map(move |m| Metric::of(kind.parse().unwrap(), m)))
+        .collect();
+    let mut small = support::trial(0);
+    small.result.parts[0] = plimsoll_model::PartResult::default();
+    small.loads.clear();
+    let rows = (1 << 26) / (metrics.len() / 2);
+    study.trials = vec![small; rows];
+    for (trial, metric) in study.trials.iter_mut().zip(metrics) {
+        trial.result.parts[0].quantities.insert(metric, 1.0);
+    }
+    let failure = to_csv(&study).unwrap_err();
+    assert!(failure.happened.contains("no table") && failure.next.contains("JSON"), "{failure}");
+}
+
 #[test]
 fn measures_are_noted_for_readers_that_do_not_know_them() {
     let mut study = support::everything();

@@ -263,6 +263,25 @@ fn imported_runs_have_subjects_that_are_compared() {
     assert_eq!(study.plan.contrasts, full().plan.contrasts);
 }
 
+/// A small document must not become a large study.
+#[test]
+fn many_targets_and_workloads_are_not_all_compared() {
+    let mut old = document(GOLDEN);
+    let many = |item: &Value, change: &dyn Fn(&mut Value, u64)| -> Value {
+        let items = (0..1000).map(|number| {
+            let mut item = item.clone();
+            change(&mut item, number);
+            item
+        });
+        items.collect::<Vec<_>>().into()
+    };
+    old["plan"]["targets"] = many(&old["plan"]["targets"][1], &|_, _| {});
+    old["plan"]["workloads"] =
+        many(&old["plan"]["workloads"][0], &|workload, number| workload["size"] = number.into());
+    let study = from_json(&old.to_string()).unwrap();
+    assert_eq!((study.plan.subjects.len(), study.plan.contrasts.len()), (1000, 0));
+}
+
 #[test]
 fn numbers_that_a_cell_cannot_hold_are_refused() {
     let mut old = document(GOLDEN);

@@ -5,7 +5,7 @@
 use crate::document::{self, results};
 use csv::{Terminator, WriterBuilder};
 use plimsoll_model::{
-    Failure, Flag, Measure, Metric, OpKind, OpStats, Outcome, Part, PartResult, Study,
+    Cause, Failure, Flag, Measure, Metric, OpKind, OpStats, Outcome, Part, PartResult, Study,
     SubjectFacts, Trial, factor, printable,
 };
 use std::collections::BTreeSet;
@@ -41,6 +41,9 @@ const PARAMETERS: [&str; 6] =
     ["pattern", "block_bytes", "size_bytes", "layout", "stability", "verify"];
 const KINDS: [OpKind; 3] = [OpKind::READ, OpKind::WRITE, OpKind::FLUSH];
 
+/// Most cells of a table: a document from elsewhere may name a figure of its own in each trial.
+const MOST_CELLS: usize = 1 << 26;
+
 /// The results of the study as CSV with a header, lines ended by CR LF. Columns of patterns and of common
 /// measures are there for every study; others where its jobs have such parameters and figures. What was
 /// not measured is empty.
@@ -48,7 +51,18 @@ pub fn to_csv(study: &Study) -> Result<String, Failure> {
     let failed = |e: csv::Error| document::refused("CSV", e);
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());
     let columns = Columns::of(study);
-    table.write_record(columns.header()).map_err(failed)?;
+    let header = columns.header();
+    let results = study.trials.iter().map(|trial| results(trial).count().max(1)).sum::<usize>();
+    if results.saturating_mul(header.len()) > MOST_CELLS {
+        return Err(Failure::new(
+            Cause::Trial,
+            "write CSV",
+            format!("study {}", study.id),
+            format!("{results} results by {} columns are no table", header.len()),
+            "Export it as JSON.",
+        ));
+    }
+    table.write_record(header).map_err(failed)?;
     for trial in &study.trials {
         for row in columns.rows(study, trial) {
             table.write_record(row).map_err(failed)?;

@@ -2,9 +2,9 @@
 
 use super::trial::Trial;
 use crate::document;
-use crate::workloads::{ClosedLoop, Workloads, directory};
+use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use plimsoll_model::{
-    Cell, Contrast, Design, Ended, Engine, Flag, HostFacts, HostName, Length, Origin, Rule, SCHEMA,
+    Cell, Design, Ended, Engine, Flag, HostFacts, HostName, Length, Origin, Rule, SCHEMA,
     ServerHost, StorageOptions, StudyId, Subject, SubjectFacts, Target, TargetFacts, units::Bytes,
 };
 use serde::Deserialize;
@@ -111,7 +111,7 @@ impl Study {
             },
             command: plan.command,
         };
-        plan.contrasts = Contrast::against_first(&plan);
+        plan.contrasts = contrasts(&plan);
         Ok(plimsoll_model::Study {
             schema: SCHEMA.to_owned(),
             id,

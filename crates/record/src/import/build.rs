@@ -5,11 +5,11 @@ use super::run::{Half, Run};
 use super::trouble::{Told, Trouble};
 use super::{ImportFile, ImportOptions, latency};
 use crate::document;
-use crate::workloads::{ClosedLoop, Workloads, directory};
+use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use plimsoll_model::{
-    Cause, Cell, Contrast, Design, Ended, Failure, ImportedCpu, ImportedRun, LatencySummary,
-    Length, Measure, Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule,
-    SCHEMA, Series, StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
+    Cause, Cell, Design, Ended, Failure, ImportedCpu, ImportedRun, LatencySummary, Length, Measure,
+    Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA, Series,
+    StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -78,7 +78,7 @@ pub(super) fn study(
         storage: StorageOptions::default(),
         command: options.command.clone(),
     };
-    plan.contrasts = Contrast::against_first(&plan);
+    plan.contrasts = contrasts(&plan);
     Ok(Study {
         schema: SCHEMA.to_owned(),
         id,
