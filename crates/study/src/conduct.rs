@@ -8,8 +8,8 @@ use crate::settings::Settings;
 use crate::{check, costs, size, stability, steps};
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Measure, Nanos,
-    Origin, Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
+    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Nanos, Origin,
+    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
     SubjectRunner, Target, Trial, Workload, factor,
 };
 use std::sync::Arc;
@@ -312,7 +312,6 @@ impl Conductor<'_> {
             mount,
             imported: None,
         };
-        self.note_measures(&trial.result);
         let kept = self.keep.add_trial(&self.study, &trial);
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
@@ -343,18 +342,6 @@ impl Conductor<'_> {
             costs::add(&mut result, &loads, &self.study.plan, spec);
         }
         (result, loads)
-    }
-
-    /// Keeps what is known of the measures of a trial, for readers of other versions.
-    fn note_measures(&mut self, result: &PointResult) {
-        let parts = result.parts.iter().chain(&result.together);
-        for metric in parts.flat_map(|part| part.quantities.keys()) {
-            let known =
-                |measure: Measure| self.study.measures.iter().any(|info| info.measure == measure);
-            if !known(metric.measure) {
-                self.study.measures.extend(metric.measure.info());
-            }
-        }
     }
 
     /// Cleans up and says why it ended.

@@ -148,12 +148,6 @@ impl PatternJob {
     }
 }
 
-impl From<PatternJob> for super::Job {
-    fn from(job: PatternJob) -> Self {
-        super::Job::Pattern(job)
-    }
-}
-
 impl JobFacts for PatternJob {
     fn kind(&self) -> &'static str {
         self.pattern.name()

@@ -105,5 +105,5 @@ fn result(record: Option<&PartRecord>, figures: &[&Measured]) -> (PointResult, V
         },
     };
     let parts = if figures.is_empty() { Vec::new() } else { vec![part] };
-    (PointResult { outcome, parts, flags: Vec::new() }, measures)
+    (PointResult { parts, ..PointResult::empty(outcome) }, measures)
 }

@@ -65,7 +65,7 @@ impl Trial {
             block: self.block,
             cell,
             started_seconds: self.started_seconds,
-            result: PointResult { outcome: self.outcome, parts, flags: self.flags },
+            result: PointResult { parts, flags: self.flags, ..PointResult::empty(self.outcome) },
             points: Vec::new(),
             loads: self.loads,
             mount: self.mount,

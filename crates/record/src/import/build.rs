@@ -194,7 +194,7 @@ fn trial(
         number: 0,
         block: None,
         started_seconds: 0.0,
-        result: PointResult { outcome, parts, flags: Vec::new() },
+        result: PointResult { parts, ..PointResult::empty(outcome) },
         points: Vec::new(),
         cell: Cell::default(),
         loads: Vec::new(),

@@ -385,7 +385,7 @@ pub fn any_trial() -> impl Strategy<Value = Trial> {
             block,
             cell,
             started_seconds: x[1],
-            result: PointResult { outcome, parts, flags },
+            result: PointResult { outcome, together: parts.last().cloned(), parts, flags },
             points,
             loads: loads(&hosts),
             mount: number.is_multiple_of(2).then(|| super::mount(x[2], number.into())),

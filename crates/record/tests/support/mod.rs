@@ -74,6 +74,7 @@ pub fn trial(number: u32) -> Trial {
                 .into(),
                 series: series(),
             }],
+            together: None,
             flags: vec![Flag::LongGap { seconds: 1.5 }],
         },
         points: Vec::new(),
