@@ -6,7 +6,7 @@ use plimsoll_record::{Store, fuzzing};
 use plimsoll_report::{Paper, Style};
 
 const STYLE: Style = Style { width: 80, colour: false };
-/// Records of each kind that are shown.
+/// Studies that are shown.
 const SHOWN: usize = 4;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,15 +24,15 @@ fuzz_target!(|data: &[u8]| {
 fn show(store: &Store) {
     let harmless = |text: String| assert_eq!(plimsoll_model::printable_lines(&text), text);
     let studies = store.list().unwrap_or_default();
-    let devices = store.devices().unwrap_or_default();
-    harmless(plimsoll_report::list(&studies, &devices, &STYLE));
+    harmless(plimsoll_report::list(&studies, &STYLE));
     let loaded = studies.iter().take(SHOWN).filter_map(|study| store.load(&study.id.0).ok());
     for study in loaded {
         harmless(plimsoll_report::study(&study, &STYLE));
         harmless(Paper::new(std::slice::from_ref(&study)).markdown(None));
         harmless(plimsoll_record::to_csv(&study).unwrap_or_default().replace("\r\n", "\n"));
         harmless(plimsoll_record::to_json(&study).unwrap_or_default());
+        for host in study.subjects.iter().filter_map(|subject| subject.host()) {
+            harmless(plimsoll_report::device(&host.device, &STYLE));
+        }
     }
-    let loaded = devices.iter().take(SHOWN).filter_map(|d| store.load_device(&d.id.0).ok());
-    loaded.for_each(|device| harmless(plimsoll_report::device(&device, &STYLE)));
 }

@@ -6,7 +6,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ToSql, params_from_iter};
 use std::path::Path;
 
-/// Columns of text and of numbers, in the order of the fields of a row.
+/// Columns of text and of numbers, in the order of the fields of a row; what was added to the first
+/// stage's columns stands last.
 const TABLES: [(&[u8], &str, &[&str]); 3] = [
     (
         b"study",
@@ -83,8 +84,10 @@ mod tests {
         };
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("seed.db");
-        for store in [rows(&seed("rows")), file(&seed("file"), &path).unwrap()] {
-            assert_eq!(store.load("0123").unwrap().trials.len(), 3);
+        // Two of the first stage, one of today; a device is in each.
+        let (first, today) = (rows(&seed("rows")), rows(&seed("rows-2")));
+        for (store, trials) in [(file(&seed("file"), &path).unwrap(), 3), (first, 3), (today, 5)] {
+            assert_eq!(store.load("0123").unwrap().trials.len(), trials);
             assert_eq!(store.list().unwrap().len(), 2);
         }
         let endless = file(&seed("endless"), &path).unwrap_err();
