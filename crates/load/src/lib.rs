@@ -20,6 +20,7 @@
 //!
 //! let means = Means {
 //!     content: Arc::new(Content::new(42)),
+//!     paths: Arc::default(),
 //!     deadline: Deadline::new(clock.clone(), Arc::default()),
 //!     operation_timeout: Duration::from_secs(30),
 //! };

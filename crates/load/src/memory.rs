@@ -1,10 +1,11 @@
 //! Names kept in memory, for shares without storage. Files that lanes work on have no content
 //! here; small files have.
 
-use crate::op::FileId;
+use crate::op::{Attributes, FileId, Found, Op, OpError};
+use crate::paths::Paths;
 use crate::share::{Entry, EntryKind, Namespace, Space};
-use plimsoll_model::{Cause, Failure};
-use std::collections::BTreeMap;
+use plimsoll_model::{Cause, ErrorKind, Failure};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A tree of names, shared by all its namespaces.
@@ -22,17 +23,29 @@ pub type NamespaceScript = dyn Fn(&str, &str) -> Option<Failure> + Send + Sync;
 struct Tree {
     nodes: BTreeMap<String, Node>,
     files: u32,
+    /// Those that are open.
+    open: BTreeSet<u32>,
     space: Space,
 }
 
 enum Node {
     Directory,
+    /// With the content of a small file.
     File(Vec<u8>),
+}
+
+impl Node {
+    fn kind(&self) -> EntryKind {
+        match self {
+            Node::Directory => EntryKind::Directory,
+            Node::File(_) => EntryKind::File,
+        }
+    }
 }
 
 impl Memory {
     pub(crate) fn new(space: Space) -> Memory {
-        let tree = Tree { nodes: BTreeMap::new(), files: 0, space };
+        let tree = Tree { nodes: BTreeMap::new(), files: 0, open: BTreeSet::new(), space };
         Memory { tree: Arc::new(Mutex::new(tree)), script: Arc::new(|_, _| None) }
     }
 
@@ -50,6 +63,54 @@ impl Memory {
 
     fn lock(&self) -> MutexGuard<'_, Tree> {
         self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does what an operation does to names, and finds what it finds. Content is not kept.
+    pub(crate) fn perform(&self, op: &Op, paths: &Paths) -> Result<Option<Box<Found>>, OpError> {
+        let path = |path| {
+            let gone = || OpError { kind: ErrorKind::Gone, detail: "no such path".into() };
+            paths.get(path).ok_or_else(gone)
+        };
+        let mut names = self.clone();
+        let done = match op {
+            Op::Read(_) | Op::Write(..) | Op::Flush(_) => return Ok(None),
+            Op::Close(file) if self.lock().open.remove(&file.0) => return Ok(None),
+            Op::Close(_) => {
+                return Err(OpError { kind: ErrorKind::Gone, detail: "not open".into() });
+            }
+            Op::Create(id) => names.create(&path(*id)?).map(|file| Some(Found::File(file))),
+            Op::Open(id) => names.open(&path(*id)?).map(|file| Some(Found::File(file))),
+            Op::Remove(id) => names.remove_file(&path(*id)?).map(|()| None),
+            Op::Lookup(id) => names.look_up(&path(*id)?).map(|a| Some(Found::Attributes(a))),
+            Op::ReadDirectory(id) => {
+                names.list(&path(*id)?).map(|entries| Some(Found::Entries(entries.into())))
+            }
+            Op::MakeDirectory(id) => names.make_directory(&path(*id)?).map(|()| None),
+            Op::RemoveDirectory(id) => names.remove_directory(&path(*id)?).map(|()| None),
+            Op::Put(whole) => names.create(&path(whole.path)?).map(|f| self.forget(f)),
+            Op::Get(whole) => names.open(&path(whole.path)?).map(|f| self.forget(f)),
+        };
+        done.map(|found| found.map(Box::new)).map_err(|failure| OpError {
+            kind: ErrorKind::Gone,
+            detail: format!("{}: {}", failure.on, failure.happened).into(),
+        })
+    }
+
+    /// Closes what was opened for one operation alone, which finds nothing.
+    fn forget(&self, file: FileId) -> Option<Found> {
+        self.lock().open.remove(&file.0);
+        None
+    }
+
+    fn look_up(&self, path: &str) -> Result<Attributes, Failure> {
+        let tree = self.enter("look_up", path)?;
+        match tree.nodes.get(path) {
+            Some(node) => {
+                let size = if let Node::File(content) = node { content.len() as u64 } else { 0 };
+                Ok(Attributes { kind: node.kind(), size })
+            }
+            None => Err(failure("look up", path, "there is no such name")),
+        }
     }
 
     fn enter(&self, call: &str, path: &str) -> Result<MutexGuard<'_, Tree>, Failure> {
@@ -76,6 +137,7 @@ impl Tree {
 
     fn next_file(&mut self) -> FileId {
         self.files += 1;
+        self.open.insert(self.files);
         FileId(self.files)
     }
 
@@ -100,13 +162,9 @@ impl Namespace for Memory {
         if !path.is_empty() && !matches!(tree.nodes.get(path), Some(Node::Directory)) {
             return Err(failure("list", path, "there is no such directory"));
         }
-        let entries = tree.children(path).map(|(name, node)| Entry {
-            name: name.to_owned(),
-            kind: match node {
-                Node::Directory => EntryKind::Directory,
-                Node::File(_) => EntryKind::File,
-            },
-        });
+        let entries = tree
+            .children(path)
+            .map(|(name, node)| Entry { name: name.to_owned(), kind: node.kind() });
         Ok(entries.collect())
     }
 
@@ -124,7 +182,9 @@ impl Namespace for Memory {
         }
     }
 
-    fn close(&mut self, _file: FileId) {}
+    fn close(&mut self, file: FileId) {
+        self.lock().open.remove(&file.0);
+    }
 
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         let mut tree = self.enter("write_small", path)?;

@@ -2,9 +2,10 @@
 
 use crate::clock::VirtualClock;
 use crate::memory::{Memory, NamespaceScript};
-use crate::op::{Done, Op, OpError, Tag};
+use crate::op::{Done, Found, Op, OpError, Tag};
+use crate::paths::Paths;
 use crate::share::{Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
-use plimsoll_model::{Clock, ErrorKind, Failure, Nanos, TargetFacts};
+use plimsoll_model::{Clock, ErrorKind, Failure, Nanos, OpKind, TargetFacts};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::num::NonZeroU16;
@@ -14,8 +15,11 @@ use std::time::Duration;
 /// What a scripted share does with one operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// Completes after this service time.
+    /// Completes after this service time. Operations on names do what they do to names kept in
+    /// memory, and may fail by that.
     After(Duration),
+    /// Completes after this service time and finds this.
+    Finds(Duration, Found),
     /// Fails after this service time.
     Fails(Duration, OpError),
     /// Never completes; its server is free again at once.
@@ -44,6 +48,7 @@ pub struct MockShare {
     servers: Arc<Mutex<Vec<Nanos>>>,
     script: Arc<Script>,
     lane_script: Box<dyn Fn() -> Option<Failure> + Send + Sync>,
+    whole_files: bool,
     facts: TargetFacts,
 }
 
@@ -62,6 +67,7 @@ impl MockShare {
             servers: Arc::new(Mutex::new(vec![Nanos(0); usize::from(servers.get())])),
             script: Arc::new(script),
             lane_script: Box::new(|| None),
+            whole_files: true,
             facts: TargetFacts {
                 given: "mock".into(),
                 protocol: "none".into(),
@@ -96,6 +102,11 @@ impl MockShare {
         MockShare { lane_script: Box::new(script), ..self }
     }
 
+    /// The same with lanes that do not write and read small files whole.
+    pub fn without_whole_files(self) -> MockShare {
+        MockShare { whole_files: false, ..self }
+    }
+
     /// Sets the space that namespaces report.
     pub fn set_space(&self, space: Space) {
         self.memory.set_space(space);
@@ -128,6 +139,9 @@ impl Share for MockShare {
         let depth = usize::from(request.depth.get());
         Ok(Box::new(MockLane {
             clock: self.clock.clone(),
+            paths: request.paths,
+            memory: self.memory.clone(),
+            whole_files: self.whole_files,
             servers: self.servers.clone(),
             script: self.script.clone(),
             slots: vec![None; depth],
@@ -141,6 +155,9 @@ impl Share for MockShare {
 
 struct MockLane {
     clock: Arc<VirtualClock>,
+    paths: Arc<Paths>,
+    memory: Memory,
+    whole_files: bool,
     servers: Arc<Mutex<Vec<Nanos>>>,
     script: Arc<Script>,
     /// What is in flight, by the lane's own numbers: bytes, and how it will end.
@@ -154,13 +171,18 @@ struct MockLane {
 }
 
 impl Lane for MockLane {
+    fn does(&self, kind: OpKind) -> bool {
+        self.whole_files || !matches!(kind, OpKind::PUT | OpKind::GET)
+    }
+
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         if self.in_flight == self.slots.len() {
             return Err(Full);
         }
         self.in_flight += 1;
         let (service, result) = match (self.script)(op, issued) {
-            Reply::After(service) => (service, Ok(None)),
+            Reply::After(service) => (service, self.memory.perform(op, &self.paths)),
+            Reply::Finds(service, found) => (service, Ok(Some(Box::new(found)))),
             Reply::Fails(service, error) => (service, Err(error)),
             Reply::Never => return Ok(()),
             Reply::Dies(dead) => {
@@ -178,6 +200,7 @@ impl Lane for MockLane {
         };
         let bytes = match op {
             Op::Read(span) | Op::Write(span, _) if result.is_ok() => span.length,
+            Op::Put(whole) | Op::Get(whole) if result.is_ok() => whole.length,
             _ => 0,
         };
         let slot = self.slots.iter().position(Option::is_none).ok_or(Full)?;

@@ -68,7 +68,7 @@ pub enum Op {
     MakeDirectory(PathId),
     /// Remove an empty directory.
     RemoveDirectory(PathId),
-    /// Make or replace a small file whole.
+    /// Make a small file that must not exist, whole; it is stable when that completes.
     Put(Whole),
     /// Read a small file whole.
     Get(Whole),

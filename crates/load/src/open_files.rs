@@ -1,4 +1,4 @@
-//! The files that a share's namespaces opened, for its lanes.
+//! The files that are open on a share, for its namespaces and lanes.
 
 use crate::op::FileId;
 use std::collections::BTreeMap;
@@ -36,6 +36,11 @@ impl<F> OpenFiles<F> {
         FileId(id)
     }
 
+    /// One file.
+    pub fn get(&self, file: FileId) -> Option<Arc<F>> {
+        self.table().open.get(&file.0).cloned()
+    }
+
     /// Takes a file out; lanes that know it go on.
     pub fn close(&self, file: FileId) {
         self.table().open.remove(&file.0);
@@ -71,6 +76,70 @@ impl<F> Known<F> {
     }
 }
 
+/// The files of a share as one of its lanes sees them: those that were open when it was made, and
+/// of those opened later the one that it used last.
+#[derive(Debug)]
+pub(crate) struct LaneFiles<F> {
+    known: Known<Arc<F>>,
+    shared: Arc<OpenFiles<F>>,
+    latest: Option<(FileId, Arc<F>)>,
+}
+
+impl<F> LaneFiles<F> {
+    pub fn new(shared: &Arc<OpenFiles<F>>) -> Self {
+        LaneFiles { known: shared.known(), shared: shared.clone(), latest: None }
+    }
+
+    /// The file of this number.
+    #[inline]
+    pub fn get(&mut self, file: FileId) -> Option<&Arc<F>> {
+        let LaneFiles { known, shared, latest } = self;
+        known.get(file).or_else(|| look_up(shared, latest, file))
+    }
+
+    /// The file of this number where it is the one used last of those opened later: it may be
+    /// closed at any time.
+    #[inline]
+    pub fn opened_later(&self, file: FileId) -> Option<Arc<F>> {
+        self.latest.as_ref().filter(|(latest, _)| *latest == file).map(|(_, file)| file.clone())
+    }
+
+    /// Adds a file that this lane opened.
+    pub fn open(&mut self, file: F) -> FileId {
+        self.shared.open(file)
+    }
+
+    /// Takes a file out. Whether it was open.
+    pub fn close(&mut self, file: FileId) -> bool {
+        let open = self.shared.get(file).is_some();
+        self.shared.close(file);
+        self.latest.take_if(|(latest, _)| *latest == file);
+        open
+    }
+
+    /// All that were open when the lane was made.
+    pub fn known(&self) -> impl Iterator<Item = &Arc<F>> {
+        self.known.files.iter().flatten()
+    }
+
+    /// The same for another thread of the lane.
+    pub fn again(&self) -> Self {
+        LaneFiles::new(&self.shared)
+    }
+}
+
+#[cold]
+fn look_up<'l, F>(
+    shared: &OpenFiles<F>,
+    latest: &'l mut Option<(FileId, Arc<F>)>,
+    file: FileId,
+) -> Option<&'l Arc<F>> {
+    if latest.as_ref().is_none_or(|(latest, _)| *latest != file) {
+        *latest = Some((file, shared.get(file)?));
+    }
+    latest.as_ref().map(|(_, file)| file)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +159,23 @@ mod tests {
         let long = known.try_map(|f| Ok::<_, ()>(f.len())).unwrap();
         assert_eq!((long.get(a), long.get(b)), (None, Some(&1)));
         assert_eq!(known.try_map(|_| Err::<(), _>("no")).unwrap_err(), "no");
+    }
+
+    #[test]
+    fn a_file_opened_by_one_lane_reaches_the_others_until_it_is_closed() {
+        let shared = Arc::new(OpenFiles::default());
+        let old = shared.open("old");
+        let (mut one, mut other) = (LaneFiles::new(&shared), LaneFiles::new(&shared));
+        let (a, b) = (one.open("a"), one.open("b"));
+        for lane in [&mut one, &mut other] {
+            assert_eq!(lane.get(a).map(|f| **f), Some("a"));
+            assert_eq!(lane.get(b).map(|f| **f), Some("b"));
+            assert_eq!(lane.get(old).map(|f| **f), Some("old"));
+        }
+        assert!(one.close(b) && !one.close(b));
+        assert!(one.get(b).is_none());
+        assert_eq!(other.get(a).map(|f| **f), Some("a"));
+        assert!(other.get(b).is_none(), "closed by the other lane");
+        assert_eq!(Arc::strong_count(&shared.get(a).unwrap()), 3, "the table, a lane and this");
     }
 }

@@ -5,6 +5,7 @@ use crate::content::Content;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, FileId, OpError, Span};
+use crate::paths::Paths;
 use crate::share::{LaneRequest, Share};
 use crate::tally::{Shape, Tally};
 use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
@@ -26,10 +27,26 @@ const PAGE: u64 = 4096;
 pub struct Means {
     /// What is written, and what is expected of reads that are verified.
     pub content: Arc<Content>,
+    /// The paths that operations name.
+    pub paths: Arc<Paths>,
     /// The clock, the request to stop, and until when work that is not measured may go on.
     pub deadline: Deadline,
     /// No operation may take longer.
     pub operation_timeout: Duration,
+}
+
+impl Means {
+    /// What is asked of a lane.
+    pub fn lane(&self, depth: NonZeroU16, block: u32, verify: bool) -> LaneRequest {
+        LaneRequest {
+            depth,
+            block,
+            content: self.content.clone(),
+            paths: self.paths.clone(),
+            verify,
+            clock: self.deadline.clock().clone(),
+        }
+    }
 }
 
 /// What reading back found.
@@ -142,13 +159,7 @@ struct Pass<'a> {
 
 impl Pass<'_> {
     fn over(&self, tried: &str, work: &mut impl OperationSource) -> Result<(), Failure> {
-        let mut lane = self.share.lane(LaneRequest {
-            depth: DEPTH,
-            block: self.block,
-            content: self.means.content.clone(),
-            verify: self.verify,
-            clock: self.means.deadline.clock().clone(),
-        })?;
+        let mut lane = self.share.lane(self.means.lane(DEPTH, self.block, self.verify))?;
         let deadline = &self.means.deadline;
         let clock = &**deadline.clock();
         let mut tally = Tally::new(Shape { duration: None, window: Duration::MAX, kinds: &[] });

@@ -5,7 +5,7 @@ use crate::driver::{Driver, Ended, Limits, Progress, Stop};
 use crate::jobs::{Files, PatternSource, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
-use crate::share::{Lane, LaneRequest, Share};
+use crate::share::{Lane, Share};
 use crate::tally::{Counts, Shape, Tally, by_kind, difference};
 use plimsoll_model::{Cause, Failure, Nanos, PatternJob, Stability, Window};
 use std::num::NonZeroU16;
@@ -107,13 +107,8 @@ impl Worker {
                 )
             },
         )?;
-        let lane = share.lane(LaneRequest {
-            depth: spec.depth,
-            block: u32::try_from(job.block.0).unwrap_or(u32::MAX),
-            content: means.content.clone(),
-            verify: job.verify,
-            clock: means.deadline.clock().clone(),
-        })?;
+        let block = u32::try_from(job.block.0).unwrap_or(u32::MAX);
+        let lane = share.lane(means.lane(spec.depth, block, job.verify))?;
         let tally = Tally::new(Shape {
             duration: Some(spec.duration),
             window: spec.window,

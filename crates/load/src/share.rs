@@ -2,7 +2,8 @@
 
 use crate::content::Content;
 use crate::op::{Done, FileId, Op, Tag};
-use plimsoll_model::{Clock, ErrorKind, Failure, Flag, Nanos, TargetFacts};
+use crate::paths::Paths;
+use plimsoll_model::{Clock, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,8 +18,8 @@ pub trait Share: Send + Sync {
     }
     /// A handle on the names below the target: untimed and blocking, with its own connection.
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure>;
-    /// A lane: a queue pair for one worker, with its own connection. It knows the files that were
-    /// open when it was made.
+    /// A lane: a queue pair for one worker, with its own connection. Files that are open when it is
+    /// made cost nothing to find; files opened later are looked up in the share's table.
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure>;
 }
 
@@ -31,6 +32,8 @@ pub struct LaneRequest {
     pub block: u32,
     /// What is written, and what is expected when `verify` is set.
     pub content: Arc<Content>,
+    /// The paths that operations name.
+    pub paths: Arc<Paths>,
     /// Whether to check the content of every read.
     pub verify: bool,
     /// The clock that stamps [`Done`].
@@ -58,6 +61,11 @@ pub trait Lane: Send {
     /// Sends what was batched, waits until at least one operation completes or `until` has come,
     /// and appends every completion at hand to `out`.
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead>;
+    /// Whether it does operations of this kind. A lane that does not write or read small files whole
+    /// may do all that it takes one after the other.
+    fn does(&self, kind: OpKind) -> bool {
+        matches!(kind, OpKind::READ | OpKind::WRITE | OpKind::FLUSH)
+    }
     /// CPU time that threads of the lane's own, beside the one that calls it, have used so far.
     fn helper_cpu(&self) -> Duration {
         Duration::ZERO

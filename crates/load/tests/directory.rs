@@ -30,6 +30,7 @@ fn open_with(path: &Path, options: OpenOptions) -> Result<DirectoryShare, plimso
 fn means() -> Means {
     Means {
         content: Arc::new(Content::new(77)),
+        paths: Arc::default(),
         deadline: SystemClock::no_deadline(),
         operation_timeout: Duration::from_secs(20),
     }

@@ -91,6 +91,7 @@ impl Session {
         let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
         let means = Means {
             content: Arc::new(Content::new(study)),
+            paths: Arc::default(),
             deadline: options.deadline.clone(),
             operation_timeout: options.operation_timeout,
         };

@@ -1,16 +1,13 @@
 //! Files as engines see them: one descriptor for each way of writing.
 
-use super::LaneFiles;
 use super::tree::{Trouble, is_regular, same};
-use crate::op::{FileId, OpError, Span};
+use crate::op::{OpError, Span};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, openat, posix_fadvise};
 use nix::sys::stat::Mode;
 use plimsoll_model::{ErrorKind, Stability};
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The smallest logical block there is.
 pub(super) const SMALLEST_ALIGNMENT: u32 = 512;
@@ -20,12 +17,15 @@ pub(super) const OWN: OFlag =
     OFlag::O_RDWR.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);
 
 /// An open file: with and without O_DIRECT, with and without O_DSYNC.
+#[derive(Debug)]
 pub(super) struct OpenFile {
     cached: File,
-    cached_stable: File,
+    /// `None`: writes that must be stable are followed by a flush.
+    cached_stable: Option<File>,
     direct: Option<Direct>,
 }
 
+#[derive(Debug)]
 struct Direct {
     alignment: u32,
     plain: File,
@@ -62,7 +62,7 @@ impl OpenFile {
             }),
             None => None,
         };
-        let cached_stable = again(OFlag::O_DSYNC)?;
+        let cached_stable = Some(again(OFlag::O_DSYNC)?);
         Ok(OpenFile { cached, cached_stable, direct })
     }
 
@@ -83,7 +83,28 @@ impl OpenFile {
             }
             None => None,
         };
-        Ok(OpenFile { cached_stable: cached.try_clone()?, cached, direct })
+        Ok(OpenFile { cached_stable: None, cached, direct })
+    }
+
+    /// Makes a file in a directory of this user with one descriptor.
+    pub(super) fn create_cached(directory: &OwnedFd, name: &str) -> Result<OpenFile, Trouble> {
+        let flags = (OWN | OFlag::O_CREAT | OFlag::O_EXCL) & !OFlag::O_NONBLOCK;
+        let mode = Mode::S_IRUSR | Mode::S_IWUSR;
+        let cached = File::from(openat(directory, name, flags, mode)?);
+        Ok(OpenFile { cached, cached_stable: None, direct: None })
+    }
+
+    /// Opens a file to be read with one descriptor, and forgets what the page cache has of it.
+    pub(super) fn open_cached(directory: &OwnedFd, name: &str) -> Result<OpenFile, Trouble> {
+        let cached = read_only(directory, name, OFlag::empty())?;
+        let _ = posix_fadvise(&cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
+        Ok(OpenFile { cached, cached_stable: None, direct: None })
+    }
+
+    /// Whether a write that must be stable has to be followed by a flush.
+    #[inline]
+    pub(super) fn needs_flush(&self, stability: Stability) -> bool {
+        stability == Stability::FileSync && self.cached_stable.is_none()
     }
 
     /// The descriptor for a span: direct where its place and length allow it.
@@ -100,7 +121,7 @@ impl OpenFile {
     fn cached_for(&self, stability: Stability) -> &File {
         match stability {
             Stability::Unstable => &self.cached,
-            Stability::FileSync => &self.cached_stable,
+            Stability::FileSync => self.cached_stable.as_ref().unwrap_or(&self.cached),
         }
     }
 
@@ -128,43 +149,6 @@ pub(super) fn read_only(directory: &OwnedFd, name: &str, extra: OFlag) -> Result
 
 fn aligned(span: &Span, alignment: u32) -> bool {
     span.offset.is_multiple_of(u64::from(alignment)) && span.length.is_multiple_of(alignment)
-}
-
-/// The files of a share that are open, by number.
-#[derive(Default)]
-pub(super) struct OpenFiles {
-    inner: Mutex<(u32, BTreeMap<FileId, Arc<OpenFile>>)>,
-}
-
-impl OpenFiles {
-    fn lock(&self) -> MutexGuard<'_, (u32, BTreeMap<FileId, Arc<OpenFile>>)> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn add(&self, file: OpenFile) -> FileId {
-        let mut inner = self.lock();
-        inner.0 += 1;
-        let id = FileId(inner.0);
-        inner.1.insert(id, Arc::new(file));
-        id
-    }
-
-    pub(super) fn remove(&self, id: FileId) {
-        self.lock().1.remove(&id);
-    }
-
-    pub(super) fn snapshot(&self) -> LaneFiles {
-        self.lock().1.iter().map(|(id, file)| (*id, file.clone())).collect()
-    }
-}
-
-/// The file that an operation names.
-#[inline]
-pub(super) fn find(files: &LaneFiles, id: FileId) -> Result<&Arc<OpenFile>, OpError> {
-    files.iter().find(|(known, _)| *known == id).map(|(_, file)| file).ok_or_else(|| OpError {
-        kind: ErrorKind::Gone,
-        detail: format!("file {} was not open when the lane was made", id.0).into(),
-    })
 }
 
 /// A system error as it is counted.
@@ -202,7 +186,7 @@ mod tests {
         let there = tempfile::tempdir().unwrap();
         let root = OwnedFd::from(File::open(there.path()).unwrap());
         let file = OpenFile::create(&root, "x", None).unwrap();
-        for file in [&file.cached, &file.cached_stable] {
+        for file in [&file.cached, file.cached_stable.as_ref().unwrap()] {
             let flags = OFlag::from_bits_retain(fcntl(file, FcntlArg::F_GETFL).unwrap());
             assert!(!flags.contains(OFlag::O_NONBLOCK));
         }

@@ -3,6 +3,7 @@
 mod file;
 mod file_system;
 mod mount;
+mod names;
 mod namespace;
 mod psync;
 mod ring;
@@ -10,8 +11,9 @@ mod tree;
 mod uring;
 
 use crate::open::OpenOptions;
+use crate::open_files::{LaneFiles, OpenFiles};
 use crate::share::{Lane, LaneRequest, Namespace, Share, Space};
-use file::{OpenFile, OpenFiles};
+use file::OpenFile;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
@@ -33,7 +35,7 @@ use tree::{Tree, Trouble};
 pub struct DirectoryShare {
     given: String,
     tree: Arc<Tree>,
-    files: Arc<OpenFiles>,
+    files: Arc<OpenFiles<OpenFile>>,
     engine: Choice,
     file_system: String,
     /// What O_DIRECT asks offsets and lengths to be multiples of; `None`: it is not taken.
@@ -175,9 +177,9 @@ impl Share for DirectoryShare {
     }
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
-        let files = self.files.snapshot();
+        let files = LaneFiles::new(&self.files);
         if self.direct.is_none() {
-            files.iter().for_each(|(_, file)| file.drop_cache());
+            files.known().for_each(|file| file.drop_cache());
         }
         let ring = match self.engine {
             Choice::Forced(engine) => engine == Engine::IoUring,
@@ -185,11 +187,11 @@ impl Share for DirectoryShare {
             Choice::NoRing(_) => false,
         };
         let lane: std::io::Result<Box<dyn Lane>> = if ring {
-            uring::UringLane::new(files, &request).map(|l| Box::new(l) as _)
+            uring::UringLane::new(files, &self.tree, &request).map(|l| Box::new(l) as _)
         } else if request.depth.get() == 1 {
-            Ok(Box::new(psync::InlineLane::new(files, &request)))
+            Ok(Box::new(psync::InlineLane::new(files, &self.tree, &request)))
         } else {
-            psync::PoolLane::new(files, &request).map(|l| Box::new(l) as _)
+            psync::PoolLane::new(files, &self.tree, &request).map(|l| Box::new(l) as _)
         };
         lane.map_err(|error| {
             Failure::new(
@@ -247,9 +249,6 @@ fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
     let on = format!("{}/{file}", given.trim_end_matches('/'));
     Failure::new(Cause::NotPermitted, "open the file to be read", on, happened, next)
 }
-
-/// The files a lane knows, few enough to be searched in order.
-type LaneFiles = Vec<(crate::op::FileId, Arc<OpenFile>)>;
 
 /// Whether a file system's data are on another machine.
 fn is_remote(file_system: &str) -> bool {

@@ -1,10 +1,11 @@
 //! Names below the directory: each is looked up in a directory that is held open, never through a
 //! link.
 
-use super::file::{OWN, OpenFile, OpenFiles, read_only};
+use super::file::{OWN, OpenFile, read_only};
 use super::file_system;
 use super::tree::{Tree, Trouble, belongs_to};
 use crate::op::FileId;
+use crate::open_files::OpenFiles;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub(super) struct DirectoryNamespace {
     pub tree: Arc<Tree>,
     pub given: String,
-    pub files: Arc<OpenFiles>,
+    pub files: Arc<OpenFiles<OpenFile>>,
     /// Passed on to the files opened here.
     pub direct: Option<u32>,
 }
@@ -61,42 +62,7 @@ impl Namespace for DirectoryNamespace {
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
-        let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
-        let list = || -> Result<Vec<Entry>, Trouble> {
-            let held = self.tree.directory(path)?;
-            let mut directory = Dir::openat(&*held, ".", flags, Mode::empty())?;
-            let mut entries = Vec::new();
-            for entry in directory.iter() {
-                let entry = entry?;
-                let name = entry.file_name();
-                if matches!(name.to_bytes(), b"." | b"..") {
-                    continue;
-                }
-                let kind = match entry.file_type() {
-                    Some(Type::File) => EntryKind::File,
-                    Some(Type::Directory) => EntryKind::Directory,
-                    Some(_) => EntryKind::Other,
-                    None => EntryKind::Other,
-                };
-                entries.push((name.to_owned(), entry.file_type().is_some(), kind));
-            }
-            // Some file systems do not tell the kind in the listing.
-            let ask = |name: &std::ffi::CStr| {
-                let mode = fstatat(&directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)
-                    .map_or(SFlag::empty(), |s| SFlag::from_bits_truncate(s.st_mode));
-                match mode & SFlag::S_IFMT {
-                    SFlag::S_IFREG => EntryKind::File,
-                    SFlag::S_IFDIR => EntryKind::Directory,
-                    _ => EntryKind::Other,
-                }
-            };
-            let entry = |(name, told, kind): (std::ffi::CString, bool, EntryKind)| Entry {
-                kind: if told { kind } else { ask(&name) },
-                name: name.to_string_lossy().into_owned(),
-            };
-            Ok(entries.into_iter().map(entry).collect())
-        };
-        list().map_err(self.failed("list a directory", path))
+        list(&self.tree, path).map_err(self.failed("list a directory", path))
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
@@ -104,7 +70,7 @@ impl Namespace for DirectoryNamespace {
             let (directory, name) = self.tree.own_place(path)?;
             OpenFile::create(&directory, name, self.direct)
         };
-        create().map(|file| self.files.add(file)).map_err(self.failed("create a file", path))
+        create().map(|file| self.files.open(file)).map_err(self.failed("create a file", path))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
@@ -112,11 +78,11 @@ impl Namespace for DirectoryNamespace {
             let (directory, name) = self.tree.place(path)?;
             OpenFile::open(&directory, name, self.direct)
         };
-        open().map(|file| self.files.add(file)).map_err(self.failed("open a file", path))
+        open().map(|file| self.files.open(file)).map_err(self.failed("open a file", path))
     }
 
     fn close(&mut self, file: FileId) {
-        self.files.remove(file);
+        self.files.close(file);
     }
 
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
@@ -160,4 +126,41 @@ impl Namespace for DirectoryNamespace {
     fn space(&mut self) -> Result<Space, Failure> {
         file_system::space(self.tree.root()).map_err(self.failed("ask for the space", ""))
     }
+}
+
+/// What is in a directory, without `.` and `..`.
+pub(super) fn list(tree: &Tree, path: &str) -> Result<Vec<Entry>, Trouble> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+    let held = tree.directory(path)?;
+    let mut directory = Dir::openat(&*held, ".", flags, Mode::empty())?;
+    let mut entries = Vec::new();
+    for entry in directory.iter() {
+        let entry = entry?;
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let kind = match entry.file_type() {
+            Some(Type::File) => EntryKind::File,
+            Some(Type::Directory) => EntryKind::Directory,
+            Some(_) => EntryKind::Other,
+            None => EntryKind::Other,
+        };
+        entries.push((name.to_owned(), entry.file_type().is_some(), kind));
+    }
+    // Some file systems do not tell the kind in the listing.
+    let ask = |name: &std::ffi::CStr| {
+        let mode = fstatat(&directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)
+            .map_or(SFlag::empty(), |s| SFlag::from_bits_truncate(s.st_mode));
+        match mode & SFlag::S_IFMT {
+            SFlag::S_IFREG => EntryKind::File,
+            SFlag::S_IFDIR => EntryKind::Directory,
+            _ => EntryKind::Other,
+        }
+    };
+    let entry = |(name, known, kind): (std::ffi::CString, bool, EntryKind)| Entry {
+        kind: if known { kind } else { ask(&name) },
+        name: name.to_string_lossy().into_owned(),
+    };
+    Ok(entries.into_iter().map(entry).collect())
 }

@@ -1,13 +1,15 @@
 //! pread and pwrite: in the worker's own thread at depth 1, in a thread a slot above.
 
-use super::LaneFiles;
-use super::file::{find, op_error, short};
+use super::file::{OpenFile, op_error, short};
+use super::names::{Names, not_open};
+use super::tree::Tree;
 use crate::aligned::AlignedBuffer;
 use crate::content::{Content, ContentWriter};
 use crate::cpu;
-use crate::op::{Done, Op, OpError, Tag, not_done_here};
+use crate::op::{Done, Found, Op, OpError, Tag};
+use crate::open_files::LaneFiles;
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use plimsoll_model::{Clock, ErrorKind, Nanos, Stability};
+use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Stability};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,7 +18,8 @@ use std::time::Duration;
 
 /// Does one operation at a time.
 struct Performer {
-    files: LaneFiles,
+    files: LaneFiles<OpenFile>,
+    names: Names,
     content: Arc<Content>,
     verify: bool,
     block: u32,
@@ -26,18 +29,20 @@ struct Performer {
 }
 
 impl Performer {
-    fn new(files: LaneFiles, request: &LaneRequest) -> Performer {
+    fn new(files: LaneFiles<OpenFile>, tree: &Arc<Tree>, request: &LaneRequest) -> Performer {
+        let names = Names::new(tree, request);
         let content = request.content.clone();
         let LaneRequest { verify, block, .. } = *request;
-        Performer { files, content, verify, block, buffer: None, writer: None }
+        Performer { files, names, content, verify, block, buffer: None, writer: None }
     }
 
-    /// Does `op`; how many bytes it moved.
+    /// Does `op`; how many bytes it moved, and what it found.
     #[inline]
-    fn perform(&mut self, op: &Op) -> Result<u32, OpError> {
+    fn perform(&mut self, op: &Op) -> Result<(u32, Option<Box<Found>>), OpError> {
         match op {
             Op::Read(span) => {
-                let file = find(&self.files, span.file)?.for_span(span, Stability::Unstable);
+                let file = self.files.get(span.file).ok_or_else(|| not_open(span.file))?;
+                let file = file.for_span(span, Stability::Unstable);
                 let block = self.block;
                 let buffer = self.buffer.get_or_insert_with(|| AlignedBuffer::new(block as usize));
                 let length = span.length.min(block) as usize;
@@ -54,10 +59,11 @@ impl Performer {
                         &buffer[..bytes],
                     )?;
                 }
-                Ok(bytes as u32)
+                Ok((bytes as u32, None))
             }
             Op::Write(span, stability) => {
-                let file = find(&self.files, span.file)?.for_span(span, *stability);
+                let open = self.files.get(span.file).ok_or_else(|| not_open(span.file))?;
+                let file = open.for_span(span, *stability);
                 let writer = self.writer.get_or_insert_with(|| self.content.writer(self.block));
                 let data = writer.fill(span);
                 let bytes = retry(|| file.write_at(data, span.offset))
@@ -65,14 +71,17 @@ impl Performer {
                 if bytes != span.length as usize {
                     return Err(short("pwrite", span, bytes));
                 }
-                Ok(bytes as u32)
+                if open.needs_flush(*stability) {
+                    file.sync_data().map_err(|e| op_error("fdatasync", &e))?;
+                }
+                Ok((bytes as u32, None))
             }
             Op::Flush(id) => {
-                let file = find(&self.files, *id)?.for_flush();
+                let file = self.files.get(*id).ok_or_else(|| not_open(*id))?.for_flush();
                 file.sync_data().map_err(|e| op_error("fdatasync", &e))?;
-                Ok(0)
+                Ok((0, None))
             }
-            other => Err(not_done_here(other)),
+            other => self.names.perform(other, &mut self.files),
         }
     }
 
@@ -81,7 +90,7 @@ impl Performer {
         let result = self.perform(op);
         let done = clock.now();
         let (bytes, result) = match result {
-            Ok(bytes) => (bytes, Ok(None)),
+            Ok((bytes, found)) => (bytes, Ok(found)),
             Err(error) => (0, Err(error)),
         };
         Done { tag, issued, sent: issued, done, bytes, result }
@@ -108,13 +117,21 @@ pub(super) struct InlineLane {
 }
 
 impl InlineLane {
-    pub(super) fn new(files: LaneFiles, request: &LaneRequest) -> InlineLane {
+    pub(super) fn new(
+        files: LaneFiles<OpenFile>,
+        tree: &Arc<Tree>,
+        request: &LaneRequest,
+    ) -> InlineLane {
         let clock = request.clock.clone();
-        InlineLane { performer: Performer::new(files, request), clock, waiting: None }
+        InlineLane { performer: Performer::new(files, tree, request), clock, waiting: None }
     }
 }
 
 impl Lane for InlineLane {
+    fn does(&self, _kind: OpKind) -> bool {
+        true
+    }
+
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         if self.waiting.is_some() {
             return Err(Full);
@@ -146,13 +163,17 @@ pub(super) struct PoolLane {
 }
 
 impl PoolLane {
-    pub(super) fn new(files: LaneFiles, request: &LaneRequest) -> std::io::Result<PoolLane> {
+    pub(super) fn new(
+        files: LaneFiles<OpenFile>,
+        tree: &Arc<Tree>,
+        request: &LaneRequest,
+    ) -> std::io::Result<PoolLane> {
         let (done_sender, done) = channel();
         let (id_sender, ids) = channel();
         let (mut jobs, mut threads) = (Vec::new(), Vec::new());
         for _ in 0..request.depth.get() {
             let (sender, receiver) = channel::<(Tag, Op, Nanos)>();
-            let mut performer = Performer::new(files.clone(), request);
+            let mut performer = Performer::new(files.again(), tree, request);
             let clock = request.clock.clone();
             let (done_sender, id_sender) = (done_sender.clone(), id_sender.clone());
             let thread = std::thread::Builder::new().name("psync".into()).spawn(move || {
@@ -175,6 +196,10 @@ impl PoolLane {
 }
 
 impl Lane for PoolLane {
+    fn does(&self, _kind: OpKind) -> bool {
+        true
+    }
+
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         let thread = self.jobs.get(usize::from(tag.0)).ok_or(Full)?;
         thread.send((tag, *op, issued)).map_err(|_| Full)?;

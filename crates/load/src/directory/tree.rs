@@ -21,6 +21,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const DIRECTORY: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_RDONLY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
+/// Most directories held open; a tree may have more than a process may have open files.
+const MOST_HELD: usize = 200;
+
 const SWAPPED: &str = "something else was put in its place";
 
 /// Why something below the target could not be done.
@@ -90,7 +93,17 @@ impl Tree {
         }
         let (parent, name) = self.place(path)?;
         let opened = Arc::new(open_directory(&parent, name)?);
-        Ok(self.held().entry(path.to_owned()).or_insert(opened).clone())
+        let mut held = self.held();
+        if held.len() >= MOST_HELD {
+            // Those below a directory of this user: nobody else can put anything in their place.
+            held.retain(|path, _| !path.contains('/'));
+        }
+        Ok(held.entry(path.to_owned()).or_insert(opened).clone())
+    }
+
+    /// A directory was removed.
+    pub(super) fn forget(&self, path: &str) {
+        self.held().remove(path);
     }
 
     /// The directory that a path lies in, and its last name.

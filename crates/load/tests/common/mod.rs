@@ -46,6 +46,7 @@ pub fn spec(job: PatternJob, clock: Arc<dyn Clock>, duration: Duration) -> RunSp
 pub fn means(clock: Arc<dyn Clock>) -> Means {
     Means {
         content: Arc::new(Content::new(1)),
+        paths: Arc::default(),
         deadline: Deadline::new(clock, Arc::default()),
         operation_timeout: Duration::from_secs(30),
     }

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use plimsoll_load::{
-    Content, Done, FileId, Lane, LaneRequest, Namespace, Op, Share, Span, SystemClock, Tag,
+    Content, Done, FileId, Lane, LaneRequest, Namespace, Op, Paths, Share, Span, SystemClock, Tag,
 };
 use plimsoll_model::{Clock, Nanos, Stability};
 use std::num::NonZeroU16;
@@ -21,20 +21,29 @@ pub struct Rig {
     pub lane: Box<dyn Lane>,
     /// What stamps completions.
     pub clock: Arc<SystemClock>,
+    /// What operations name.
+    pub paths: Arc<Paths>,
     depth: u16,
 }
 
 impl Rig {
     pub fn new(share: &dyn Share, depth: u16, block: u32) -> Rig {
+        Rig::sharing(share, depth, block, &Arc::default())
+    }
+
+    /// One that knows the paths of others.
+    pub fn sharing(share: &dyn Share, depth: u16, block: u32, paths: &Arc<Paths>) -> Rig {
+        let paths = paths.clone();
         let clock = Arc::new(SystemClock::new());
         let request = LaneRequest {
             depth: NonZeroU16::new(depth).unwrap(),
             block,
             content: Arc::new(Content::new(STUDY)),
+            paths: paths.clone(),
             verify: true,
             clock: clock.clone(),
         };
-        Rig { lane: share.lane(request).unwrap(), clock, depth }
+        Rig { lane: share.lane(request).unwrap(), clock, paths, depth }
     }
 
     pub fn until(&self) -> Nanos {

@@ -1,0 +1,198 @@
+//! Operations on names as lanes do them: each is done when it is handed over, by the system calls that
+//! it is made of and no more.
+//!
+//! They change names in directories of this user below the run's own alone, never in the target's
+//! directory itself: nobody else can put anything in the place of what lies there, so what was made
+//! needs no second look. Files are opened through the page cache, as programs that copy files do.
+
+use super::file::{OpenFile, op_error, short};
+use super::namespace;
+use super::tree::{Tree, Trouble};
+use crate::content::{Content, ContentWriter};
+use crate::op::{Attributes, FileId, Found, Op, OpError, PathId, Span, Whole};
+use crate::open_files::LaneFiles;
+use crate::paths::Paths;
+use crate::share::{EntryKind, LaneRequest};
+use nix::fcntl::AtFlags;
+use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use nix::unistd::{UnlinkatFlags, unlinkat};
+use plimsoll_model::ErrorKind;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::sync::Arc;
+
+/// What lanes need to do operations on names.
+pub(super) struct Names {
+    tree: Arc<Tree>,
+    paths: Arc<Paths>,
+    content: Arc<Content>,
+    verify: bool,
+    block: u32,
+    /// Made with the first small file: most lanes need none.
+    writer: Option<ContentWriter>,
+    buffer: Vec<u8>,
+}
+
+/// What an operation moved and found.
+type Outcome = (u32, Option<Box<Found>>);
+
+impl Names {
+    pub(super) fn new(tree: &Arc<Tree>, request: &LaneRequest) -> Names {
+        let LaneRequest { paths, content, verify, block, .. } = request.clone();
+        Names {
+            tree: tree.clone(),
+            paths,
+            content,
+            verify,
+            block,
+            writer: None,
+            buffer: Vec::new(),
+        }
+    }
+
+    /// Does an operation that is about a name or closes a file.
+    pub(super) fn perform(
+        &mut self,
+        op: &Op,
+        files: &mut LaneFiles<OpenFile>,
+    ) -> Result<Outcome, OpError> {
+        let path = match op {
+            Op::Close(file) if files.close(*file) => return Ok((0, None)),
+            Op::Close(file) => return Err(not_open(*file)),
+            Op::Create(path) | Op::Open(path) | Op::Remove(path) | Op::Lookup(path) => path,
+            Op::ReadDirectory(path) | Op::MakeDirectory(path) | Op::RemoveDirectory(path) => path,
+            Op::Put(whole) | Op::Get(whole) => &whole.path,
+            Op::Read(_) | Op::Write(..) | Op::Flush(_) => {
+                return Err(crate::op::not_done_here(op));
+            }
+        };
+        let path = self.path(*path)?;
+        let done = match op {
+            Op::Put(whole) => return self.put(&path, whole),
+            Op::Get(whole) => return self.get(&path, whole),
+            Op::Create(_) => self.create(&path).map(|f| Some(Found::File(files.open(f)))),
+            Op::Open(_) => self.open(&path).map(|f| Some(Found::File(files.open(f)))),
+            Op::Lookup(_) => self.look_up(&path).map(|a| Some(Found::Attributes(a))),
+            Op::ReadDirectory(_) => {
+                namespace::list(&self.tree, &path).map(|all| Some(Found::Entries(all.into())))
+            }
+            Op::MakeDirectory(_) => self.make_directory(&path).map(|()| None),
+            Op::RemoveDirectory(_) => self.remove_directory(&path).map(|()| None),
+            _ => self.remove(&path).map(|()| None),
+        };
+        match done {
+            Ok(found) => Ok((0, found.map(Box::new))),
+            Err(trouble) => Err(failed(op, &path, &trouble)),
+        }
+    }
+
+    fn path(&self, path: PathId) -> Result<Arc<str>, OpError> {
+        self.paths.get(path).ok_or_else(|| OpError {
+            kind: ErrorKind::Gone,
+            detail: format!("path {} is not known", path.0).into(),
+        })
+    }
+
+    /// The place of a name that is to be changed.
+    fn own_place<'p>(
+        &self,
+        path: &'p str,
+    ) -> Result<(Arc<std::os::fd::OwnedFd>, &'p str), Trouble> {
+        if !path.contains('/') {
+            return Err("lanes change nothing outside of the run's directory".into());
+        }
+        self.tree.own_place(path)
+    }
+
+    fn create(&self, path: &str) -> Result<OpenFile, Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        OpenFile::create_cached(&directory, name)
+    }
+
+    fn open(&self, path: &str) -> Result<OpenFile, Trouble> {
+        let (directory, name) = self.tree.place(path)?;
+        OpenFile::open_cached(&directory, name)
+    }
+
+    fn look_up(&self, path: &str) -> Result<Attributes, Trouble> {
+        let (directory, name) = self.tree.place(path)?;
+        let found = fstatat(&*directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
+        let kind = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
+            SFlag::S_IFREG => EntryKind::File,
+            SFlag::S_IFDIR => EntryKind::Directory,
+            _ => EntryKind::Other,
+        };
+        Ok(Attributes { kind, size: u64::try_from(found.st_size).unwrap_or(0) })
+    }
+
+    fn make_directory(&self, path: &str) -> Result<(), Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        Ok(mkdirat(&*directory, name, Mode::S_IRWXU)?)
+    }
+
+    fn remove(&self, path: &str) -> Result<(), Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        Ok(unlinkat(&*directory, name, UnlinkatFlags::NoRemoveDir)?)
+    }
+
+    fn remove_directory(&self, path: &str) -> Result<(), Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        unlinkat(&*directory, name, UnlinkatFlags::RemoveDir)?;
+        self.tree.forget(path);
+        Ok(())
+    }
+
+    fn put(&mut self, path: &str, whole: &Whole) -> Result<Outcome, OpError> {
+        let op = Op::Put(*whole);
+        let file = self.create(path).map_err(|trouble| failed(&op, path, &trouble))?;
+        let (content, block) = (&self.content, self.block);
+        let writer = self.writer.get_or_insert_with(|| content.writer(block));
+        let data = writer.fill(&span(whole));
+        if data.len() != whole.length as usize {
+            return Err(short("pwrite", &span(whole), data.len()));
+        }
+        let mut out: &File = file.for_flush();
+        let written = out.write_all(data).and_then(|()| out.sync_data());
+        written.map_err(|error| op_error("write a file whole", &error))?;
+        Ok((whole.length, None))
+    }
+
+    fn get(&mut self, path: &str, whole: &Whole) -> Result<Outcome, OpError> {
+        let op = Op::Get(*whole);
+        let file = self.open(path).map_err(|trouble| failed(&op, path, &trouble))?;
+        self.buffer.clear();
+        // One byte more than there should be: a file that has grown is not what was asked for.
+        let read = file.for_flush().take(u64::from(whole.length) + 1).read_to_end(&mut self.buffer);
+        let bytes = read.map_err(|error| op_error("read a file whole", &error))?;
+        if bytes != whole.length as usize {
+            return Err(short("pread", &span(whole), bytes));
+        }
+        if self.verify {
+            self.content.check(whole.content, whole.generation, 0, &self.buffer)?;
+        }
+        Ok((whole.length, None))
+    }
+}
+
+fn span(whole: &Whole) -> Span {
+    let Whole { content: file, length, generation, .. } = *whole;
+    Span { file, offset: 0, length, generation }
+}
+
+/// Why an operation on a name failed.
+#[cold]
+fn failed(op: &Op, path: &str, trouble: &Trouble) -> OpError {
+    let tried = format!("{} {path}", op.kind().name().replace('_', " "));
+    match trouble {
+        Trouble::System(errno) => op_error(&tried, &io::Error::from(*errno)),
+        Trouble::Wrong(what) => {
+            OpError { kind: ErrorKind::NotPermitted, detail: format!("{tried}: {what}").into() }
+        }
+    }
+}
+
+/// The error of an operation on a file that is not open.
+#[cold]
+pub(super) fn not_open(file: FileId) -> OpError {
+    OpError { kind: ErrorKind::Gone, detail: format!("file {} is not open", file.0).into() }
+}
