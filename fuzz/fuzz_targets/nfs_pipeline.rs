@@ -6,7 +6,7 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
-    Completion, Done, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability,
+    Completion, Done, Exchange, FileHandle, Nfs3, PipelineOptions, ReadArguments, Request, Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::Credential;
 use std::collections::BTreeMap;
@@ -37,7 +37,7 @@ struct User {
     ended: BTreeMap<u32, Result<Vec<u8>, Error>>,
 }
 
-impl Exchange for User {
+impl Exchange<Nfs3> for User {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -150,7 +150,7 @@ fuzz_target!(|data: &[u8]| {
     let mut peer = Peer { stream, calls: Vec::new() };
     let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
     let socket = Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
-    let mut pipeline = Pipeline::new(socket, &Credential::None, options);
+    let mut pipeline = Nfs3::pipeline(socket, &Credential::None, options);
     let mut user = User { begun: Instant::now(), ended: BTreeMap::new() };
     let file = FileHandle::new(&[3; 8]).expect("short");
 
@@ -165,17 +165,13 @@ fuzz_target!(|data: &[u8]| {
         match step % 8 {
             kind @ 0..3 => {
                 let count = tag % MOST;
-                let queued = match kind {
-                    0 => pipeline.read(tag, &file, 0, count),
-                    1 => {
-                        let payload = match step & 8 {
-                            0 => Payload::Later(count),
-                            _ => Payload::Now(&[7; MOST as usize][..count as usize]),
-                        };
-                        pipeline.write(tag, &file, 0, Stability::FileSync, payload)
-                    }
-                    _ => pipeline.commit(tag, &file),
+                let stability = Stability::FileSync;
+                let request = match kind {
+                    0 => Request::Read(ReadArguments { file, offset: 0, count }),
+                    1 => Request::Write(WriteArguments { file, offset: 0, count, stability }),
+                    _ => Request::commit(file),
                 };
+                let queued = pipeline.submit(tag, request);
                 if queued.is_ok() {
                     failed = pipeline.flush(&mut user).err();
                     if failed.is_none() {

@@ -11,15 +11,15 @@ fuzz_target!(|data: &[u8]| {
     let Some((size, mut stream)) = data.split_first() else { return };
     let mut buffer = RecordBuffer::new(LIMIT);
     while !stream.is_empty() {
-        let room = buffer.room();
-        assert!(!room.is_empty(), "no room, and no record");
-        let count = (usize::from(*size) + 1).min(room.len()).min(stream.len());
-        room[..count].copy_from_slice(&stream[..count]);
+        let remaining = buffer.remaining();
+        assert!(!remaining.is_empty(), "nothing remains, and no record");
+        let count = (usize::from(*size) + 1).min(remaining.len()).min(stream.len());
+        remaining[..count].copy_from_slice(&stream[..count]);
         buffer.filled(count);
         stream = &stream[count..];
         loop {
-            match buffer.next_record() {
-                Ok(Some(place)) => assert!(buffer.record(place).len() <= LIMIT),
+            match buffer.next_frame() {
+                Ok(Some(place)) => assert!(buffer.frame(place).len() <= LIMIT),
                 Ok(None) => break,
                 Err(_) => return,
             }

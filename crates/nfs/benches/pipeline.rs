@@ -6,7 +6,8 @@ mod support;
 
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_nfs::nfs3::{
-    Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability,
+    Completion, Exchange, FileHandle, Nfs3, PipelineOptions, ReadArguments, Request, Stability,
+    WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
 use plimsoll_transport::SourcePort;
@@ -20,7 +21,7 @@ struct Ended {
     count: u64,
 }
 
-impl Exchange for Ended {
+impl Exchange<Nfs3> for Ended {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -53,7 +54,7 @@ fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
     let credential = Credential::Sys(AuthSys::caller(None, None));
     let depth = NonZeroU16::new(depth).expect("not zero");
     let options = PipelineOptions { depth, read_most: block, write_most: block };
-    let mut pipeline = Pipeline::new(socket, &credential, options);
+    let mut pipeline = Nfs3::pipeline(socket, &credential, options);
     let file = FileHandle::new(&[1; 32]).expect("short enough");
     let payload = vec![1; block as usize];
     let mut with = Ended {
@@ -69,14 +70,13 @@ fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
             && let Some(tag) = with.free.pop()
         {
             let offset = submitted * u64::from(block);
-            let submit = if !write {
-                pipeline.read(tag, &file, offset, block)
-            } else if block <= 16384 {
-                pipeline.write(tag, &file, offset, Stability::Unstable, Payload::Now(&payload))
+            let request = if write {
+                let stability = Stability::Unstable;
+                Request::Write(WriteArguments { file, offset, count: block, stability })
             } else {
-                pipeline.write(tag, &file, offset, Stability::Unstable, Payload::Later(block))
+                Request::Read(ReadArguments { file, offset, count: block })
             };
-            submit.expect("a free tag is a free slot");
+            pipeline.submit(tag, request).expect("a free tag is a free slot");
             submitted += 1;
         }
         pipeline.reap(u64::MAX, &mut with).expect("the server is in this program");

@@ -4,7 +4,8 @@
 mod support;
 
 use plimsoll_nfs::nfs3::{
-    Completion, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Stability,
+    Completion, Exchange, FileHandle, Name, Nfs3, PipelineOptions, Place, ReadArguments, Request,
+    Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
 use plimsoll_transport::SourcePort;
@@ -39,16 +40,18 @@ static ALLOCATOR: Counting = Counting;
 struct Ended {
     begun: Instant,
     payload: Vec<u8>,
+    /// Bytes of each write.
+    lengths: [u32; 32],
     free: Vec<u32>,
     count: u64,
 }
 
-impl Exchange for Ended {
+impl Exchange<Nfs3> for Ended {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
-    fn payload(&mut self, _: u32) -> &[u8] {
-        &self.payload
+    fn payload(&mut self, tag: u32) -> &[u8] {
+        &self.payload[..self.lengths[tag as usize] as usize]
     }
     fn complete(&mut self, completion: Completion<'_>) {
         assert!(completion.result.is_ok());
@@ -73,12 +76,14 @@ fn no_operation_allocates() {
     let credential = Credential::Sys(AuthSys::new("test", 1, 2, &[3, 4]));
     let depth = NonZeroU16::new(32).unwrap();
     let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };
-    let mut pipeline = Pipeline::new(socket, &credential, options);
+    let mut pipeline = Nfs3::pipeline(socket, &credential, options);
     let file = FileHandle::new(&[1; 32]).unwrap();
-    let small = [7; 4096];
+    let directory = file;
+    let name = Name::new("a-name-of-some-length").unwrap();
     let mut with = Ended {
         begun: Instant::now(),
         payload: vec![1; BLOCK as usize],
+        lengths: [0; 32],
         free: (0..32).collect(),
         count: 0,
     };
@@ -89,13 +94,16 @@ fn no_operation_allocates() {
         }
         let tag = with.free.pop().unwrap();
         let offset = i * 4096;
-        match i % 4 {
-            0 => pipeline.read(tag, &file, offset, BLOCK),
-            1 => pipeline.write(tag, &file, offset, Stability::FileSync, Payload::Now(&small)),
-            2 => pipeline.write(tag, &file, offset, Stability::Unstable, Payload::Later(BLOCK)),
-            _ => pipeline.commit(tag, &file),
-        }
-        .unwrap();
+        let count = if i % 5 == 1 { 4096 } else { BLOCK };
+        with.lengths[tag as usize] = count;
+        let stability = if i % 5 == 1 { Stability::FileSync } else { Stability::Unstable };
+        let request = match i % 5 {
+            0 => Request::Read(ReadArguments { file, offset, count }),
+            1 | 2 => Request::Write(WriteArguments { file, offset, count, stability }),
+            3 => Request::Remove(Place { directory, name }),
+            _ => Request::commit(file),
+        };
+        pipeline.submit(tag, request).unwrap();
     }
     while pipeline.in_flight() > 0 {
         pipeline.reap(u64::MAX, &mut with).unwrap();

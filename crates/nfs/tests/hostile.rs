@@ -1,8 +1,8 @@
 //! Peers that break the protocol in every way: errors, no hang, no panic, bounded memory.
 
 use plimsoll_nfs::nfs3::{
-    Client, Completion, Done, Exchange, FileHandle, Payload, Pipeline, PipelineOptions, Procedure,
-    Stability, Status, Verifier,
+    Client, Completion, Done, Exchange, FileHandle, Nfs3, Pipeline, PipelineOptions, Procedure,
+    ReadArguments, Request, Stability, Status, Verifier, WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthError, AuthSys, Credential, Rejection};
 use plimsoll_nfs::{Error, mount, portmap};
@@ -218,10 +218,10 @@ fn bytes_beyond_the_end_of_a_reply_are_passed_over_and_told() {
         stream.write_all(&reply(xid, &[read_results(4, b"data"), vec![9; 12]].concat())).unwrap();
     });
     let (mut pipeline, mut log) = (pipeline(socket), Log::default());
-    pipeline.read(0, &file(), 0, 4096).unwrap();
+    pipeline.submit(0, read(4096)).unwrap();
     reap(&mut pipeline, &mut log, 1).unwrap();
     assert_eq!(log.ended[0].1, Ok(format!("{:?} true", b"data")));
-    assert_eq!(pipeline.take_surplus(), Some((Procedure::Read, 12)));
+    assert_eq!(pipeline.protocol_mut().take_surplus(), Some((Procedure::Read, 12)));
     thread.join().unwrap();
 }
 
@@ -301,7 +301,7 @@ struct Log {
     ended: Vec<(u32, Result<String, Error>)>,
 }
 
-impl Exchange for Log {
+impl Exchange<Nfs3> for Log {
     fn now(&mut self) -> u64 {
         self.begun.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64
     }
@@ -321,11 +321,20 @@ impl Exchange for Log {
 fn pipeline(socket: Socket) -> Pipeline {
     let depth = NonZeroU16::new(5).unwrap();
     let options = PipelineOptions { depth, read_most: 4096, write_most: 64 << 20 };
-    Pipeline::new(socket, &credential(), options)
+    Nfs3::pipeline(socket, &credential(), options)
 }
 
 fn file() -> FileHandle {
     FileHandle::new(&[3; 32]).unwrap()
+}
+
+fn read(count: u32) -> Request<'static> {
+    Request::Read(ReadArguments { file: file(), offset: 0, count })
+}
+
+fn write(count: u32) -> Request<'static> {
+    let stability = Stability::FileSync;
+    Request::Write(WriteArguments { file: file(), offset: 0, count, stability })
 }
 
 /// READ results: no attributes, `count`, end of file, data.
@@ -364,9 +373,9 @@ fn replies_come_in_any_order_and_one_bad_one_spoils_no_other() {
     });
     let (mut pipeline, mut log) = (pipeline(socket), Log::default());
     for tag in 0..5 {
-        pipeline.read(tag, &file(), 0, 4096).unwrap();
+        pipeline.submit(tag, read(4096)).unwrap();
     }
-    assert!(pipeline.read(9, &file(), 0, 1).is_err(), "full");
+    assert!(pipeline.submit(9, read(1)).is_err(), "full");
     reap(&mut pipeline, &mut log, 5).unwrap();
     log.ended.sort_by_key(|e| e.0);
     assert_eq!(log.ended[0].1, Ok("[97, 98, 99] true".into()));
@@ -375,7 +384,7 @@ fn replies_come_in_any_order_and_one_bad_one_spoils_no_other() {
     assert_eq!(log.ended[2].1, Err(Error::TooMuch { procedure, asked: 4096, got: 4097 }));
     assert_eq!(log.ended[3].1, Err(Error::Nfs { procedure, status: Status::Stale }));
     assert!(matches!(log.ended[4].1, Err(Error::Malformed(_))));
-    pipeline.commit(7, &file()).unwrap();
+    pipeline.submit(7, Request::commit(file())).unwrap();
     reap(&mut pipeline, &mut log, 6).unwrap();
     let verifier = Verifier(0x0505_0505_0505_0505);
     assert_eq!(log.ended[5], (7, Ok(format!("{:?}", Done::Commit { verifier }))));
@@ -391,9 +400,9 @@ fn a_reply_given_twice_ends_the_connection() {
         let _ = stream.read(&mut [0]);
     });
     let (mut pipeline, mut log) = (pipeline(socket), Log::default());
-    pipeline.read(0, &file(), 0, 4096).unwrap();
+    pipeline.submit(0, read(4096)).unwrap();
     let first = reap(&mut pipeline, &mut log, 1);
-    pipeline.read(1, &file(), 0, 4096).unwrap_or_default();
+    pipeline.submit(1, read(4096)).unwrap_or_default();
     let error = first.and_then(|()| reap(&mut pipeline, &mut log, 2)).unwrap_err();
     assert!(matches!(error, Error::UnknownTransaction(_)));
     drop(pipeline);
@@ -412,8 +421,7 @@ fn a_write_answered_before_it_was_sent_is_refused() {
     });
     let (mut pipeline, mut log) = (pipeline(socket), Log::default());
     log.payload = vec![1; 32 << 20];
-    let later = Payload::Later(32 << 20);
-    pipeline.write(0, &file(), 0, Stability::FileSync, later).unwrap();
+    pipeline.submit(0, write(32 << 20)).unwrap();
     assert!(matches!(reap(&mut pipeline, &mut log, 1), Err(Error::UnknownTransaction(_))));
     thread.join().unwrap();
 }
@@ -428,8 +436,9 @@ fn writes_less_stable_than_asked_for_are_told() {
         }
     });
     let (mut pipeline, mut log) = (pipeline(socket), Log::default());
+    log.payload = b"abc".to_vec();
     for tag in 0..2 {
-        pipeline.write(tag, &file(), 0, Stability::FileSync, Payload::Now(b"abc")).unwrap();
+        pipeline.submit(tag, write(3)).unwrap();
         reap(&mut pipeline, &mut log, tag as usize + 1).unwrap();
     }
     let (asked, got) = (Stability::FileSync, Stability::Unstable);
@@ -451,7 +460,7 @@ fn both_sides_sending_at_once_do_not_block_each_other() {
         stream.write_all(&reply(write, &ok)).unwrap();
     });
     struct Sizes(Vec<u8>, Instant, Vec<(u32, usize)>);
-    impl Exchange for Sizes {
+    impl Exchange<Nfs3> for Sizes {
         fn now(&mut self) -> u64 {
             self.1.elapsed().as_nanos() as u64
         }
@@ -462,7 +471,7 @@ fn both_sides_sending_at_once_do_not_block_each_other() {
             let size = match completion.result.unwrap() {
                 Done::Read { data, .. } => data.len(),
                 Done::Write { count, .. } => count as usize,
-                Done::Commit { .. } => 0,
+                _ => 0,
             };
             self.2.push((completion.tag, size));
         }
@@ -470,10 +479,10 @@ fn both_sides_sending_at_once_do_not_block_each_other() {
     let most = SIZE as u32;
     let depth = NonZeroU16::new(2).unwrap();
     let options = PipelineOptions { depth, read_most: most, write_most: most };
-    let mut pipeline = Pipeline::new(socket, &credential(), options);
+    let mut pipeline = Nfs3::pipeline(socket, &credential(), options);
     let mut with = Sizes(vec![4; SIZE], Instant::now(), Vec::new());
-    pipeline.read(0, &file(), 0, most).unwrap();
-    pipeline.write(1, &file(), 0, Stability::FileSync, Payload::Later(most)).unwrap();
+    pipeline.submit(0, read(most)).unwrap();
+    pipeline.submit(1, write(most)).unwrap();
     while with.2.len() < 2 {
         assert_ne!(pipeline.reap(60_000_000_000, &mut with).unwrap(), 0, "a halt");
     }
@@ -489,7 +498,7 @@ fn garbage_ends_a_pipeline_and_keeps_it_ended() {
             let _ = stream.write_all(&garbage);
         });
         let (mut pipeline, mut log) = (pipeline(socket), Log::default());
-        pipeline.read(0, &file(), 0, 4096).unwrap();
+        pipeline.submit(0, read(4096)).unwrap();
         let error = reap(&mut pipeline, &mut log, 1).unwrap_err();
         assert_eq!(pipeline.reap(0, &mut log), Err(error.clone()));
         assert_eq!(pipeline.flush(&mut log), Err(error));

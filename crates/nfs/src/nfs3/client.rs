@@ -9,7 +9,7 @@ use super::attributes::{Attributes, SetAttributes};
 use super::listing::PAGE_BYTES;
 use super::results::{
     AccessOk, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, ReadOk,
-    Reply, WriteOk,
+    Reply, WriteOk, check_written, checked_data,
 };
 use super::types::{Data, FileHandle, Name, Procedure, Stability, Verifier};
 use crate::Error;
@@ -192,27 +192,4 @@ impl Client {
     pub fn information(&mut self, root: FileHandle) -> Result<FileSystemInfo, Error> {
         self.call(Procedure::FileSystemInfo, &root)
     }
-}
-
-/// The bytes of a READ, checked against what was asked for.
-pub(super) fn checked_data<'a>(ok: &ReadOk<'a>, asked: u32) -> Result<&'a [u8], Error> {
-    if ok.count > asked {
-        let procedure = Procedure::Read;
-        return Err(Error::TooMuch { procedure, asked, got: ok.count });
-    }
-    if ok.data.0.len() != ok.count as usize {
-        return Err(crate::xdr::Error::Invalid("READ: count and data differ").into());
-    }
-    Ok(ok.data.0)
-}
-
-/// Checks what a WRITE did against what was asked for.
-pub(super) fn check_written(ok: &WriteOk, sent: u32, asked: Stability) -> Result<(), Error> {
-    if ok.count > sent {
-        return Err(Error::TooMuch { procedure: Procedure::Write, asked: sent, got: ok.count });
-    }
-    if ok.committed < asked {
-        return Err(Error::NotStable { asked, got: ok.committed });
-    }
-    Ok(())
 }

@@ -24,8 +24,10 @@ pub struct DirectoryEntry {
 }
 
 /// What both kinds of entries have.
-trait Listed {
+pub trait Listed {
+    /// Where to go on after it.
     fn cookie(&self) -> u64;
+    /// What is kept of it.
     fn entry(&self) -> DirectoryEntry;
 }
 
@@ -48,23 +50,38 @@ impl Listed for PagePlusEntry<'_> {
     }
 }
 
-/// Where a listing has come to.
-struct Progress {
+/// A directory's names, put together from pages: a server can give them without end, and any page
+/// twice.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
     entries: Vec<DirectoryEntry>,
     cookie: u64,
     verifier: Verifier,
+    pages: usize,
     end: bool,
 }
 
-impl Progress {
-    fn add<E: Listed>(&mut self, page: &Page<E>) -> Result<(), Error> {
-        for listed in &page.entries {
-            let entry = listed.entry();
-            if !matches!(&entry.name[..], b"." | b"..") {
-                self.entries.push(entry);
-            }
-        }
-        if self.entries.len() > MOST_ENTRIES {
+impl Listing {
+    /// What asks for the next page, with attributes.
+    pub fn next_page(&self, directory: FileHandle) -> ReadDirectoryPlusArguments {
+        let Listing { cookie, verifier, .. } = *self;
+        let (name_bytes, count) = (PAGE_NAME_BYTES, PAGE_BYTES);
+        ReadDirectoryPlusArguments { directory, cookie, verifier, name_bytes, count }
+    }
+
+    /// What asks for the next page of names alone. Cookies of one kind are nothing to the other.
+    pub fn next_names(&self, directory: FileHandle) -> ReadDirectoryArguments {
+        let Listing { cookie, verifier, .. } = *self;
+        ReadDirectoryArguments { directory, cookie, verifier, count: PAGE_BYTES }
+    }
+
+    /// Adds a page; whether it was the last. `.` and `..` are left out.
+    pub fn add<E: Listed>(&mut self, page: &Page<E>) -> Result<bool, Error> {
+        let entries = page.entries.iter().map(Listed::entry);
+        self.entries.extend(entries.filter(|entry| !matches!(&entry.name[..], b"." | b"..")));
+        // Pages of `.` and `..` alone add nothing that the limit on names would count.
+        self.pages += 1;
+        if self.entries.len() > MOST_ENTRIES || self.pages > MOST_ENTRIES {
             return Err(Error::DirectoryTooLong(MOST_ENTRIES));
         }
         let cookie = page.entries.last().map(Listed::cookie);
@@ -72,7 +89,12 @@ impl Progress {
         self.end = page.end || cookie.is_none_or(|c| c == self.cookie);
         self.cookie = cookie.unwrap_or(self.cookie);
         self.verifier = page.verifier;
-        Ok(())
+        Ok(self.end)
+    }
+
+    /// The names.
+    pub fn into_entries(self) -> Vec<DirectoryEntry> {
+        self.entries
     }
 }
 
@@ -80,58 +102,37 @@ impl Client {
     /// All names in a directory but `.` and `..`: READDIRPLUS, or READDIR where the server does
     /// not have it. Names may appear twice if the directory changes meanwhile.
     pub fn list(&mut self, directory: FileHandle) -> Result<Vec<DirectoryEntry>, Error> {
-        match self.list_with(directory, Client::page_plus) {
+        let listing = match self.list_with(directory, Client::page) {
             Err(Error::Nfs { status: Status::NotSupported, .. }) => {
-                let mut entries = self.list_with(directory, Client::page)?;
-                self.find_kinds(directory, &mut entries)?;
-                Ok(entries)
+                self.list_with(directory, Client::names_page)
             }
-            Ok(mut entries) => {
-                self.find_kinds(directory, &mut entries)?;
-                Ok(entries)
-            }
-            Err(error) => Err(error),
-        }
+            other => other,
+        };
+        let mut entries = listing?.into_entries();
+        self.find_kinds(directory, &mut entries)?;
+        Ok(entries)
     }
 
     fn list_with(
         &mut self,
         directory: FileHandle,
-        page: fn(&mut Client, FileHandle, &mut Progress) -> Result<(), Error>,
-    ) -> Result<Vec<DirectoryEntry>, Error> {
-        let mut progress =
-            Progress { entries: Vec::new(), cookie: 0, verifier: Verifier(0), end: false };
-        // Pages of `.` and `..` alone add nothing that the limit on names would count.
-        for _ in 0..MOST_ENTRIES {
-            page(self, directory, &mut progress)?;
-            if progress.end {
-                return Ok(progress.entries);
-            }
-        }
-        Err(Error::DirectoryTooLong(MOST_ENTRIES))
+        page: fn(&mut Client, FileHandle, &mut Listing) -> Result<bool, Error>,
+    ) -> Result<Listing, Error> {
+        let mut listing = Listing::default();
+        while !page(self, directory, &mut listing)? {}
+        Ok(listing)
     }
 
-    fn page_plus(&mut self, directory: FileHandle, progress: &mut Progress) -> Result<(), Error> {
-        let arguments = ReadDirectoryPlusArguments {
-            directory,
-            cookie: progress.cookie,
-            verifier: progress.verifier,
-            name_bytes: PAGE_NAME_BYTES,
-            count: PAGE_BYTES,
-        };
-        let page: Page<PagePlusEntry<'_>> = self.call(Procedure::ReadDirectoryPlus, &arguments)?;
-        progress.add(&page)
+    fn page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
+        let page: Page<PagePlusEntry<'_>> =
+            self.call(Procedure::ReadDirectoryPlus, &listing.next_page(directory))?;
+        listing.add(&page)
     }
 
-    fn page(&mut self, directory: FileHandle, progress: &mut Progress) -> Result<(), Error> {
-        let arguments = ReadDirectoryArguments {
-            directory,
-            cookie: progress.cookie,
-            verifier: progress.verifier,
-            count: PAGE_BYTES,
-        };
-        let page: Page<PageEntry<'_>> = self.call(Procedure::ReadDirectory, &arguments)?;
-        progress.add(&page)
+    fn names_page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
+        let page: Page<PageEntry<'_>> =
+            self.call(Procedure::ReadDirectory, &listing.next_names(directory))?;
+        listing.add(&page)
     }
 
     /// Asks for what the listing left out. A name that is gone meanwhile keeps no kind.
@@ -167,27 +168,23 @@ mod tests {
         Page { verifier: Verifier(5), entries, end }
     }
 
-    fn start() -> Progress {
-        Progress { entries: Vec::new(), cookie: 0, verifier: Verifier(0), end: false }
-    }
-
     #[test]
     fn dots_are_left_out_and_cookies_kept() {
-        let mut progress = start();
-        progress.add(&page(&[".", "..", "a", "b"], 7, false)).unwrap();
-        assert_eq!((progress.cookie, progress.verifier, progress.end), (7, Verifier(5), false));
-        let names: Vec<_> = progress.entries.iter().map(|e| &e.name[..]).collect();
+        let mut listing = Listing::default();
+        listing.add(&page(&[".", "..", "a", "b"], 7, false)).unwrap();
+        assert_eq!((listing.cookie, listing.verifier, listing.end), (7, Verifier(5), false));
+        let names: Vec<_> = listing.entries.iter().map(|e| &e.name[..]).collect();
         assert_eq!(names, [b"a", b"b"]);
     }
 
     #[test]
     fn a_server_that_repeats_itself_ends_the_listing() {
-        let mut progress = start();
-        progress.add(&page(&["a"], 7, false)).unwrap();
-        progress.add(&page(&["a"], 7, false)).unwrap();
-        assert!(progress.end);
-        let mut progress = start();
-        progress.add(&page(&[], 0, false)).unwrap();
-        assert!(progress.end);
+        let mut listing = Listing::default();
+        listing.add(&page(&["a"], 7, false)).unwrap();
+        listing.add(&page(&["a"], 7, false)).unwrap();
+        assert!(listing.end);
+        let mut listing = Listing::default();
+        listing.add(&page(&[], 0, false)).unwrap();
+        assert!(listing.end);
     }
 }

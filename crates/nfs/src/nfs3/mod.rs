@@ -1,15 +1,14 @@
-//! NFS version 3 (RFC 1813): types, arguments, results, a blocking client for names and
-//! attributes, and a pipeline for data.
+//! NFS version 3 (RFC 1813): types, arguments, results, a blocking client, and a
+//! pipeline.
 
 mod arguments;
 mod attributes;
 mod client;
-mod in_flight;
 mod listing;
 mod pipeline;
+mod request;
 mod results;
 mod status;
-mod transmit;
 mod types;
 mod unstable;
 mod wire;
@@ -21,8 +20,10 @@ pub use arguments::{
 };
 pub use attributes::{Attributes, SetAttributes, Time};
 pub use client::Client;
-pub use listing::{DirectoryEntry, MOST_ENTRIES};
-pub use pipeline::{Completion, Done, Exchange, Full, Payload, Pipeline, PipelineOptions};
+pub use listing::{DirectoryEntry, Listing, MOST_ENTRIES};
+pub use pipeline::{Call, Completion, Nfs3, Pipeline};
+pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
+pub use request::{Done, Request};
 pub use results::{
     AccessOk, Before, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, Page,
     PageEntry, PagePlus, PagePlusEntry, ReadOk, Reply, Skipped, WriteOk,

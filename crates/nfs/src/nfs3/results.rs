@@ -2,7 +2,7 @@
 
 use super::attributes::{Attributes, Time};
 use super::status::Status;
-use super::types::{Data, FileHandle, Stability, Verifier};
+use super::types::{Data, FileHandle, Procedure, Stability, Verifier};
 use super::wire::wire;
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
 
@@ -269,6 +269,33 @@ impl<'a, E: Decode<'a>> Decode<'a> for Page<E> {
         }
         Ok(Page { verifier, entries, end: from.bool()? })
     }
+}
+
+/// The bytes of a READ, checked against what was asked for.
+pub(super) fn checked_data<'a>(ok: &ReadOk<'a>, asked: u32) -> Result<&'a [u8], crate::Error> {
+    if ok.count > asked {
+        let procedure = Procedure::Read;
+        return Err(crate::Error::TooMuch { procedure, asked, got: ok.count });
+    }
+    if ok.data.0.len() != ok.count as usize {
+        return Err(Error::Invalid("READ: count and data differ").into());
+    }
+    Ok(ok.data.0)
+}
+
+/// Checks what a WRITE did against what was asked for.
+pub(super) fn check_written(ok: &WriteOk, sent: u32, asked: Stability) -> Result<(), crate::Error> {
+    if ok.count > sent {
+        return Err(crate::Error::TooMuch {
+            procedure: Procedure::Write,
+            asked: sent,
+            got: ok.count,
+        });
+    }
+    if ok.committed < asked {
+        return Err(crate::Error::NotStable { asked, got: ok.committed });
+    }
+    Ok(())
 }
 
 #[cfg(test)]

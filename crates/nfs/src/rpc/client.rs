@@ -87,7 +87,7 @@ impl Client {
                 return Err(error);
             }
         };
-        let (xid, outcome) = open_reply(self.replies.record(place))?;
+        let (xid, outcome) = open_reply(self.replies.frame(place))?;
         if xid != self.xid {
             self.dead = Some(Error::UnknownTransaction(xid));
             return Err(Error::UnknownTransaction(xid));
@@ -102,10 +102,10 @@ impl Client {
 
     fn receive(&mut self, end: &Deadline) -> Result<Range<usize>, Error> {
         loop {
-            if let Some(place) = self.replies.next_record()? {
+            if let Some(place) = self.replies.next_frame()? {
                 return Ok(place);
             }
-            let count = self.socket.receive_some(self.replies.room(), end)?;
+            let count = self.socket.receive_some(self.replies.remaining(), end)?;
             self.replies.filled(count);
         }
     }

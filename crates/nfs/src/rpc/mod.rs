@@ -13,4 +13,4 @@ pub use message::{
     AcceptError, AuthError, CallHeader, MARK_BYTES, Program, Rejection, begin_call, finish_call,
     open_reply, random_xid,
 };
-pub use record::RecordBuffer;
+pub use record::{RecordBuffer, RecordMark};

@@ -2,8 +2,8 @@
 //! depend on the answers. What came of each is kept, to be compared with what should have.
 
 use plimsoll_nfs::nfs3::{
-    self, Client, Completion, CreateHow, Done, Exchange, FileHandle, Name, Payload, Pipeline,
-    PipelineOptions, SetAttributes, Stability,
+    self, Client, Completion, CreateHow, Done, Exchange, FileHandle, Name, Nfs3, Pipeline,
+    PipelineOptions, ReadArguments, Request, SetAttributes, Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
 use plimsoll_nfs::{Error, mount, portmap};
@@ -136,7 +136,7 @@ struct User<'a> {
     content: Vec<u8>,
 }
 
-impl Exchange for User<'_> {
+impl Exchange<Nfs3> for User<'_> {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -172,7 +172,7 @@ fn transfer(
     let depth = NonZeroU16::new(4).expect("not 0");
     let most = 4096;
     let options = PipelineOptions { depth, read_most: most, write_most: most };
-    let mut pipeline = Pipeline::new(socket, credential, options);
+    let mut pipeline = Nfs3::pipeline(socket, credential, options);
     let mut user = User { account, begun: Instant::now(), content: content() };
     let mut tags = 0..2 * BLOCKS + 1;
     while !tags.is_empty() || pipeline.in_flight() > 0 {
@@ -180,14 +180,16 @@ fn transfer(
             && let Some(tag) = tags.next()
         {
             let at = |block: u32| u64::from(block) * BLOCK as u64;
-            let block = user.payload(tag % BLOCKS).to_vec();
-            let payload = if tag < 3 { Payload::Now(&block) } else { Payload::Later(BLOCK as u32) };
-            let queued = match tag {
-                ..BLOCKS => pipeline.write(tag, file, at(tag), stability(tag), payload),
-                BLOCKS => pipeline.commit(tag, file),
-                _ => pipeline.read(tag, file, at(tag - BLOCKS - 1), BLOCK as u32),
+            let (file, count) = (*file, BLOCK as u32);
+            let request = match tag {
+                ..BLOCKS => {
+                    let (offset, stability) = (at(tag), stability(tag));
+                    Request::Write(WriteArguments { file, offset, count, stability })
+                }
+                BLOCKS => Request::commit(file),
+                _ => Request::Read(ReadArguments { file, offset: at(tag - BLOCKS - 1), count }),
             };
-            queued.expect("there is room");
+            pipeline.submit(tag, request).expect("there is room");
         }
         let until = user.now() + limit.as_nanos() as u64;
         match pipeline.reap(until, &mut user) {

@@ -1,0 +1,225 @@
+//! Calls of a pipeline: what they ask for, and what their replies mean.
+
+use super::arguments::{
+    CommitArguments, CreateArguments, MakeDirectoryArguments, Place, ReadArguments,
+    ReadDirectoryArguments, ReadDirectoryPlusArguments, WriteArguments, encode_write,
+};
+use super::attributes::Attributes;
+use super::results::{
+    Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Reply, WriteOk,
+    check_written, checked_data,
+};
+use super::types::{FileHandle, Procedure, Stability, Verifier};
+use crate::Error;
+use crate::rpc::Rejection;
+use crate::xdr::{Decode, Decoder, Encode, Encoder};
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// READ.
+    Read(ReadArguments),
+    /// WRITE of as many bytes as [`Exchange::payload`](plimsoll_transport::Exchange::payload) gives.
+    Write(WriteArguments),
+    /// COMMIT.
+    Commit(CommitArguments),
+    /// GETATTR.
+    Attributes(FileHandle),
+    /// LOOKUP.
+    Lookup(Place<'a>),
+    /// CREATE.
+    Create(CreateArguments<'a>),
+    /// MKDIR.
+    MakeDirectory(MakeDirectoryArguments<'a>),
+    /// REMOVE.
+    Remove(Place<'a>),
+    /// RMDIR.
+    RemoveDirectory(Place<'a>),
+    /// READDIRPLUS: one page.
+    List(ReadDirectoryPlusArguments),
+    /// READDIR: one page.
+    ListNames(ReadDirectoryArguments),
+}
+
+impl Request<'_> {
+    /// COMMIT of the whole file.
+    pub fn commit(file: FileHandle) -> Self {
+        Request::Commit(CommitArguments { file, offset: 0, count: 0 })
+    }
+
+    /// Cuts what is longer than a pipeline has memory for.
+    pub(super) fn cut(&mut self, read_most: u32, write_most: u32, page_most: u32) {
+        match self {
+            Request::Read(read) => read.count = read.count.min(read_most),
+            Request::Write(write) => write.count = write.count.min(write_most),
+            Request::List(page) => page.count = page.count.min(page_most),
+            Request::ListNames(page) => page.count = page.count.min(page_most),
+            _ => {}
+        }
+    }
+
+    /// What its reply is checked against.
+    pub(super) fn asked(&self) -> Asked {
+        match self {
+            Request::Read(read) => Asked::Read { count: read.count },
+            Request::Write(write) => {
+                Asked::Write { count: write.count, stability: write.stability }
+            }
+            Request::Commit(_) => Asked::Commit,
+            Request::Attributes(_) => Asked::Attributes,
+            Request::Lookup(_) => Asked::Lookup,
+            Request::Create(_) => Asked::Make(Procedure::Create),
+            Request::MakeDirectory(_) => Asked::Make(Procedure::MakeDirectory),
+            Request::Remove(_) => Asked::Change(Procedure::Remove),
+            Request::RemoveDirectory(_) => Asked::Change(Procedure::RemoveDirectory),
+            Request::List(_) => Asked::List,
+            Request::ListNames(_) => Asked::ListNames,
+        }
+    }
+}
+
+/// The arguments, without the data of a WRITE.
+impl Encode for Request<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self {
+            Request::Read(read) => to.value(read),
+            Request::Write(write) => encode_write(write, to),
+            Request::Commit(commit) => to.value(commit),
+            Request::Attributes(file) => to.value(file),
+            Request::Create(create) => to.value(create),
+            Request::MakeDirectory(make) => to.value(make),
+            Request::Lookup(place) | Request::Remove(place) | Request::RemoveDirectory(place) => {
+                to.value(place);
+            }
+            Request::List(page) => to.value(page),
+            Request::ListNames(page) => to.value(page),
+        }
+    }
+}
+
+/// What a call did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done<'a> {
+    /// READ: never more than asked for, perhaps less.
+    Read {
+        /// The bytes, in the receive buffer.
+        data: &'a [u8],
+        /// Whether the file ends after them.
+        end_of_file: bool,
+    },
+    /// WRITE: never more than sent, perhaps less; never less safe than asked for.
+    Write {
+        /// Bytes written.
+        count: u32,
+        /// How safe they are.
+        committed: Stability,
+        /// Changes when the server restarts.
+        verifier: Verifier,
+    },
+    /// COMMIT.
+    Commit {
+        /// Changes when the server restarts.
+        verifier: Verifier,
+    },
+    /// GETATTR.
+    Attributes(Attributes),
+    /// LOOKUP.
+    Found {
+        /// The file.
+        file: FileHandle,
+        /// Its attributes, where the server gives them.
+        attributes: Option<Attributes>,
+    },
+    /// CREATE and MKDIR.
+    Made {
+        /// The new file, where the server gives it.
+        file: Option<FileHandle>,
+    },
+    /// REMOVE and RMDIR.
+    Removed,
+    /// READDIRPLUS.
+    Page(PagePlus<'a>),
+    /// READDIR.
+    NamesPage(Page<PageEntry<'a>>),
+}
+
+/// What a call in flight asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Asked {
+    #[default]
+    Nothing,
+    Read {
+        count: u32,
+    },
+    Write {
+        count: u32,
+        stability: Stability,
+    },
+    Commit,
+    Attributes,
+    Lookup,
+    Make(Procedure),
+    Change(Procedure),
+    List,
+    ListNames,
+}
+
+impl Asked {
+    pub fn procedure(self) -> Procedure {
+        match self {
+            Asked::Nothing => Procedure::Null,
+            Asked::Read { .. } => Procedure::Read,
+            Asked::Write { .. } => Procedure::Write,
+            Asked::Commit => Procedure::Commit,
+            Asked::Attributes => Procedure::GetAttributes,
+            Asked::Lookup => Procedure::Lookup,
+            Asked::Make(procedure) | Asked::Change(procedure) => procedure,
+            Asked::List => Procedure::ReadDirectoryPlus,
+            Asked::ListNames => Procedure::ReadDirectory,
+        }
+    }
+
+    /// Decodes the results of a call and checks them against what was asked for; `surplus` notes
+    /// bytes beyond their end.
+    pub fn results<'a>(
+        self,
+        outcome: Result<Decoder<'a>, Rejection>,
+        surplus: &mut Option<(Procedure, usize)>,
+    ) -> Result<Done<'a>, Error> {
+        let (procedure, mut from) = (self.procedure(), outcome?);
+        let done = match self {
+            Asked::Nothing => return Err(Error::UnknownTransaction(0)),
+            Asked::Read { count } => {
+                let ok: ReadOk<'_> = take(&mut from, procedure)?;
+                Done::Read { data: checked_data(&ok, count)?, end_of_file: ok.end_of_file }
+            }
+            Asked::Write { count, stability } => {
+                let ok: WriteOk = take(&mut from, procedure)?;
+                check_written(&ok, count, stability)?;
+                let WriteOk { count, committed, verifier, .. } = ok;
+                Done::Write { count, committed, verifier }
+            }
+            Asked::Commit => {
+                Done::Commit { verifier: take::<CommitOk>(&mut from, procedure)?.verifier }
+            }
+            Asked::Attributes => Done::Attributes(take(&mut from, procedure)?),
+            Asked::Lookup => {
+                let LookupOk { file, attributes, .. } = take(&mut from, procedure)?;
+                Done::Found { file, attributes }
+            }
+            Asked::Make(_) => Done::Made { file: take::<CreateOk>(&mut from, procedure)?.file },
+            Asked::Change(_) => take::<Changed>(&mut from, procedure).map(|_| Done::Removed)?,
+            Asked::List => Done::Page(take(&mut from, procedure)?),
+            Asked::ListNames => Done::NamesPage(take(&mut from, procedure)?),
+        };
+        if from.remaining() > 0 {
+            surplus.get_or_insert((procedure, from.remaining()));
+        }
+        Ok(done)
+    }
+}
+
+fn take<'a, T: Decode<'a>>(from: &mut Decoder<'a>, procedure: Procedure) -> Result<T, Error> {
+    let Reply(reply) = from.value::<Reply<T>>()?;
+    reply.map_err(|status| Error::Nfs { procedure, status })
+}

@@ -1,0 +1,214 @@
+//! Many calls in flight on one connection, for any protocol whose replies come in any order.
+//!
+//! Calls wait in their slots until they are encoded into a buffer, and are sent together. A large
+//! payload is not copied: it is asked for when the kernel can take it, and handed over by a vectored
+//! write. Replies are received into one buffer and looked at in place, in any order. Sending never
+//! waits for the socket without receiving too, so a server that answers before it reads on cannot
+//! bring both sides to a halt.
+//!
+//! Nothing is allocated per call.
+
+mod calls;
+mod exchange;
+mod frames;
+mod outgoing;
+
+pub use calls::{InFlight, Slot};
+pub use exchange::{Completion, Exchange, Full, PipelineOptions};
+pub use frames::{BadFrame, FrameBuffer, Mark};
+pub use outgoing::{COPY_MOST, Outgoing, payload};
+
+use crate::{Error, Ready, Socket};
+use std::time::Duration;
+
+/// What a pipeline needs to know of the protocol spoken on it.
+pub trait Protocol: Sized {
+    /// What is asked for.
+    type Request<'a>;
+    /// A call in flight: what it asks for, and what its replies have said so far.
+    type Call;
+    /// What a call did; it may borrow from the receive buffer.
+    type Done<'a>;
+    /// Why a call failed, or the connection.
+    type Error: Clone + From<Error> + From<BadFrame>;
+    /// How frames are marked.
+    type Mark: Mark<Error = Self::Error>;
+
+    /// Where replies are received.
+    fn replies(&mut self) -> &mut FrameBuffer<Self::Mark>;
+    /// Notes a request in a slot's call, which may have served another one before. What is too long
+    /// is cut here.
+    fn begin(&mut self, request: Self::Request<'_>, call: &mut Self::Call);
+    /// Encodes a call that waits. An error ends the connection.
+    fn encode(
+        &mut self,
+        index: u16,
+        slot: &mut Slot<Self::Call>,
+        to: &mut Outgoing,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<Encoded<Self::Error>, Self::Error>;
+    /// Looks at every frame in the buffer and ends the calls that are answered; how many. An error
+    /// ends the connection.
+    fn complete(
+        &mut self,
+        calls: &mut InFlight<Self::Call>,
+        done: u64,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<usize, Self::Error>;
+}
+
+/// What became of a call that was to be encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Encoded<E> {
+    /// It is on its way.
+    Queued,
+    /// It must wait for replies to those before it.
+    Waits,
+    /// It cannot be sent at all, and ends here.
+    Refused(E),
+}
+
+/// One connection with many calls in flight.
+pub struct Pipeline<P: Protocol> {
+    socket: Socket,
+    protocol: P,
+    outgoing: Outgoing,
+    calls: InFlight<P::Call>,
+    dead: Option<P::Error>,
+}
+
+impl<P: Protocol> Pipeline<P> {
+    /// A pipeline over a connection, with a slot for each of `calls`. `longest` is the longest frame
+    /// sent in bytes, without payloads that are not copied.
+    pub fn new(
+        socket: Socket,
+        protocol: P,
+        calls: impl ExactSizeIterator<Item = P::Call>,
+        longest: usize,
+    ) -> Self {
+        let (outgoing, calls) = (Outgoing::new(longest), InFlight::new(calls));
+        Pipeline { socket, protocol, outgoing, calls, dead: None }
+    }
+
+    /// The connection.
+    pub fn socket(&self) -> &Socket {
+        &self.socket
+    }
+
+    /// What is spoken on it.
+    pub fn protocol(&self) -> &P {
+        &self.protocol
+    }
+
+    /// What is spoken on it.
+    pub fn protocol_mut(&mut self) -> &mut P {
+        &mut self.protocol
+    }
+
+    /// Calls in flight, sent or not.
+    pub fn in_flight(&self) -> usize {
+        self.calls.count()
+    }
+
+    /// Queues a call under the caller's name for it.
+    pub fn submit(&mut self, tag: u32, request: P::Request<'_>) -> Result<(), Full> {
+        let slot = self.calls.begin(tag).ok_or(Full)?;
+        self.protocol.begin(request, &mut slot.call);
+        Ok(())
+    }
+
+    /// Hands queued calls to the kernel, as far as the protocol lets them go and it takes them at
+    /// once. Calls that cannot be sent at all end here.
+    pub fn flush(&mut self, with: &mut impl Exchange<P>) -> Result<(), P::Error> {
+        self.alive()?;
+        let result = self.send(with).map(drop);
+        self.note(result)
+    }
+
+    /// Sends what is queued, waits until at least one call has ended or the caller's clock shows
+    /// `until`, and completes every call whose reply is there; returns how many. With nothing in
+    /// flight it returns at once. After an error the connection is of no use and the calls in
+    /// flight are lost.
+    pub fn reap(&mut self, until: u64, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
+        self.alive()?;
+        let result = self.reap_inner(until, with);
+        self.note(result)
+    }
+
+    fn alive(&self) -> Result<(), P::Error> {
+        self.dead.clone().map_or(Ok(()), Err)
+    }
+
+    fn note<T>(&mut self, result: Result<T, P::Error>) -> Result<T, P::Error> {
+        if let Err(error) = &result {
+            self.dead = Some(error.clone());
+        }
+        result
+    }
+
+    fn reap_inner(&mut self, until: u64, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
+        loop {
+            let mut completed = self.send(with)?;
+            if self.in_flight() == 0 {
+                return Ok(completed);
+            }
+            let until = if completed > 0 { 0 } else { until };
+            let left = Duration::from_nanos(until.saturating_sub(with.now()));
+            if let Some(count) = self.receive(left)? {
+                let done = with.now();
+                self.protocol.replies().filled(count);
+                completed += self.protocol.complete(&mut self.calls, done, with)?;
+            }
+            if completed > 0 || left.is_zero() {
+                return Ok(completed);
+            }
+        }
+    }
+
+    /// Encodes and sends until nothing more can be; how many calls have ended by that.
+    fn send(&mut self, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
+        let mut ended = 0;
+        loop {
+            ended += self.encode(with)?;
+            if self.outgoing.is_empty() || !self.outgoing.send(&self.socket, with)? {
+                return Ok(ended);
+            }
+            self.calls.handed(self.outgoing.handed(), with.now());
+        }
+    }
+
+    /// Encodes calls as far as the protocol and the buffer allow.
+    fn encode(&mut self, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
+        let mut ended = 0;
+        while self.outgoing.has_room()
+            && let Some((index, slot)) = self.calls.waiting()
+        {
+            match self.protocol.encode(index, slot, &mut self.outgoing, with)? {
+                Encoded::Queued => self.calls.encoded(self.outgoing.queued()),
+                Encoded::Waits => break,
+                Encoded::Refused(error) => {
+                    let (tag, now) = (slot.tag, with.now());
+                    self.calls.refused();
+                    with.complete(Completion { tag, sent: now, done: now, result: Err(error) });
+                    ended += 1;
+                }
+            }
+        }
+        Ok(ended)
+    }
+
+    fn receive(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
+        let (socket, room) = (&self.socket, self.protocol.replies().remaining());
+        if limit.is_zero() {
+            socket.receive(room)
+        } else if self.outgoing.is_empty() {
+            socket.receive_within(room, limit)
+        } else {
+            socket.wait(Ready::Either, limit)?;
+            socket.receive(room)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,168 @@
+//! A pipeline for the smallest of protocols: a request is a number in a frame, and so is its reply.
+
+use super::*;
+use crate::SystemClock;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+
+/// Numbers in frames. An odd one is asked for twice, one after the other; 13 cannot be sent; at most
+/// two are under way.
+pub(super) struct Numbers {
+    replies: FrameBuffer<Length>,
+    under_way: u32,
+}
+
+/// A length, in front of every frame.
+pub(super) struct Length;
+
+impl Mark for Length {
+    type Error = BadFrame;
+    fn parse(mark: [u8; 4]) -> Result<(usize, bool), BadFrame> {
+        Ok((u32::from_be_bytes(mark) as usize, true))
+    }
+}
+
+impl From<Error> for BadFrame {
+    fn from(_: Error) -> Self {
+        BadFrame::EmptyFragments
+    }
+}
+
+/// What is asked for, and how often it still is.
+type Asked = (u32, u32);
+
+impl Protocol for Numbers {
+    type Request<'a> = u32;
+    type Call = Asked;
+    type Done<'a> = u32;
+    type Error = BadFrame;
+    type Mark = Length;
+
+    fn replies(&mut self) -> &mut FrameBuffer<Length> {
+        &mut self.replies
+    }
+
+    fn begin(&mut self, request: u32, call: &mut Asked) {
+        *call = (request, 1 + request % 2);
+    }
+
+    fn encode(
+        &mut self,
+        _: u16,
+        slot: &mut Slot<Asked>,
+        to: &mut Outgoing,
+        _: &mut impl Exchange<Self>,
+    ) -> Result<Encoded<BadFrame>, BadFrame> {
+        if slot.call.0 == 13 {
+            return Ok(Encoded::Refused(BadFrame::EmptyFragments));
+        }
+        if self.under_way == 2 {
+            return Ok(Encoded::Waits);
+        }
+        self.under_way += 1;
+        slot.call.1 -= 1;
+        to.append(|bytes| {
+            bytes.extend(4u32.to_be_bytes());
+            bytes.extend(slot.call.0.to_be_bytes());
+        });
+        Ok(Encoded::Queued)
+    }
+
+    fn complete(
+        &mut self,
+        calls: &mut InFlight<Asked>,
+        done: u64,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<usize, BadFrame> {
+        let mut completed = 0;
+        while let Some(place) = self.replies.next_frame()? {
+            let number = self.replies.frame(place).first_chunk().copied().map(u32::from_be_bytes);
+            let mut indices = calls.indices();
+            let index = indices
+                .find(|index| calls.sent(*index).is_some_and(|slot| Some(slot.call.0) == number))
+                .ok_or(BadFrame::EmptyFragments)?;
+            self.under_way -= 1;
+            let Some(slot) = calls.sent(index) else { continue };
+            if slot.call.1 > 0 {
+                calls.go_on(index);
+                continue;
+            }
+            let (tag, sent, result) = (slot.tag, slot.sent, Ok(slot.call.0));
+            with.complete(Completion { tag, sent, done, result });
+            calls.finish(index);
+            completed += 1;
+        }
+        Ok(completed)
+    }
+}
+
+#[derive(Default)]
+struct User {
+    time: u64,
+    ended: Vec<(u32, Result<u32, BadFrame>)>,
+}
+
+impl Exchange<Numbers> for User {
+    fn now(&mut self) -> u64 {
+        self.time += 1;
+        self.time
+    }
+    fn payload(&mut self, _: u32) -> &[u8] {
+        &[]
+    }
+    fn complete(&mut self, completion: Completion<u32, BadFrame>) {
+        assert!(completion.sent <= completion.done);
+        self.ended.push((completion.tag, completion.result));
+    }
+}
+
+fn pipeline(depth: usize) -> (Pipeline<Numbers>, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let tcp = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let socket = Socket::new(tcp, SystemClock::no_deadline()).unwrap();
+    let protocol = Numbers { replies: FrameBuffer::new(4), under_way: 0 };
+    let calls = vec![(0, 0); depth].into_iter();
+    (Pipeline::new(socket, protocol, calls, 8), listener.accept().unwrap().0)
+}
+
+#[test]
+fn calls_wait_go_on_and_end() {
+    let (mut pipeline, mut peer) = pipeline(5);
+    let echo = std::thread::spawn(move || {
+        let (mut frame, mut seen) = ([0; 8], Vec::new());
+        while peer.read_exact(&mut frame).is_ok() {
+            seen.push(frame[7]);
+            peer.write_all(&frame).unwrap();
+        }
+        seen
+    });
+    let mut user = User::default();
+    for (tag, number) in [2, 13, 7, 4, 6].into_iter().enumerate() {
+        pipeline.submit(tag as u32, number).unwrap();
+    }
+    assert_eq!(pipeline.submit(9, 8), Err(Full));
+    while pipeline.in_flight() > 0 {
+        pipeline.reap(u64::MAX, &mut user).unwrap();
+    }
+    user.ended.sort_by_key(|(tag, _)| *tag);
+    let refused = Err(BadFrame::EmptyFragments);
+    assert_eq!(user.ended, [(0, Ok(2)), (1, refused), (2, Ok(7)), (3, Ok(4)), (4, Ok(6))]);
+    drop(pipeline);
+    let mut seen = echo.join().unwrap();
+    assert_eq!(seen[..2], [2, 7]);
+    seen.sort();
+    assert_eq!(seen, [2, 4, 6, 7, 7], "13 is not sent, and 7 is sent twice");
+}
+
+#[test]
+fn an_error_of_the_connection_stays() {
+    let (mut pipeline, mut peer) = pipeline(1);
+    let mut user = User::default();
+    pipeline.submit(0, 2).unwrap();
+    peer.write_all(&[0, 0, 0, 5]).unwrap();
+    let refused = Err(BadFrame::TooLong { length: 5, limit: 4 });
+    assert_eq!(pipeline.reap(u64::MAX, &mut user), refused);
+    assert_eq!(pipeline.reap(u64::MAX, &mut user), refused);
+    assert_eq!(pipeline.flush(&mut user).map(|()| 0), refused);
+    assert!(user.ended.is_empty() && pipeline.in_flight() == 1);
+}
