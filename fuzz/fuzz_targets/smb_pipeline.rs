@@ -11,7 +11,7 @@ use libfuzzer_sys::fuzz_target;
 use peer::{EVERY_PROTECTION, How, Lie, Manners, Protection, content};
 use plimsoll_smb::{
     Access, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, Pipeline,
-    PipelineOptions,
+    PipelineOptions, Request, Smb2,
 };
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
@@ -33,7 +33,7 @@ fn place(tag: u32) -> (u64, u32) {
     (u64::from(tag) * 1000, tag * 37 % MOST)
 }
 
-impl Exchange for User {
+impl Exchange<Smb2> for User {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -59,6 +59,7 @@ impl Exchange for User {
                 assert!(done <= count, "more than sent");
                 assert!(!self.strict || done == count, "call {tag}");
             }
+            Ok(Done::Page { entries, .. }) => assert!(entries.len() <= 1, "names of nowhere"),
             Err(error) => assert!(!self.strict, "call {tag}: {error}"),
             Ok(_) => {}
         }
@@ -81,7 +82,8 @@ fuzz_target!(|data: &[u8]| {
 
     let depth = NonZeroU16::new(u16::from(manner / 4 % 4) + 1).expect("not 0");
     let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
-    let mut pipeline = Pipeline::new(link, options);
+    let mut pipeline = Smb2::pipeline(link, options);
+    pipeline.protocol_mut().use_compounds(manner & 16 == 0);
     let strict = !said && (protected || !between);
     let (begun, ended) = (Instant::now(), BTreeSet::new());
     let mut user = User { begun, strict, ended, payload: Vec::new() };
@@ -94,15 +96,29 @@ fuzz_target!(|data: &[u8]| {
         while pipeline.in_flight() >= usize::from(depth.get()) && failed.is_none() {
             failed = reap(&mut pipeline, &mut user);
         }
-        let queued = match call % 7 {
-            0 => pipeline.read(somewhere, file, offset, count),
-            1 => pipeline.write(somewhere, file, offset, count, call & 8 != 0),
-            2 => pipeline.flush(somewhere, file),
-            3 => pipeline.put(whole, "a/b", CreateHow::Replace, place(whole).1),
-            4 => pipeline.get(whole, "a/b", place(whole).1),
-            5 => pipeline.open(somewhere, "a", CreateHow::Open, Access::Read),
-            _ => pipeline.close(somewhere, file),
+        let (path, directory) = ("a/b", file);
+        let (tag, request) = match call % 13 {
+            0 => (somewhere, Request::Read { file, offset, count }),
+            1 => (somewhere, Request::Write { file, offset, count, through: call & 16 != 0 }),
+            2 => (somewhere, Request::Flush { file }),
+            3 => {
+                let (how, count) = (CreateHow::Replace, place(whole).1);
+                (whole, Request::Put { path, how, count })
+            }
+            4 => (whole, Request::Get { path, most: place(whole).1 }),
+            5 => {
+                let (how, access) = (CreateHow::Open, Access::Read);
+                (somewhere, Request::Open { path, how, access })
+            }
+            6 => (somewhere, Request::Close { file }),
+            7 => (somewhere, Request::Lookup { path }),
+            8 => (somewhere, Request::OpenDirectory { path }),
+            9 => (somewhere, Request::List { directory }),
+            10 => (somewhere, Request::MakeDirectory { path }),
+            11 => (somewhere, Request::Remove { path }),
+            _ => (somewhere, Request::RemoveDirectory { path }),
         };
+        let queued = pipeline.submit(tag, request);
         if queued.is_err() {
             break;
         }

@@ -1,8 +1,9 @@
 //! Every decoder of what servers send, by name, for fuzz targets. Not part of the interface.
 
 use crate::guard::{Cipher, Sealer};
-use crate::pipeline::FrameBuffer;
+use crate::pipeline::Prefix;
 use crate::{authenticate, connection, files, negotiate, session, shares, tree, validate};
+use plimsoll_transport::FrameBuffer;
 
 /// Replies to NEGOTIATE.
 pub fn negotiate(message: &[u8]) {
@@ -56,6 +57,7 @@ pub fn listing(output: &[u8]) {
 /// Replies to QUERY_INFO.
 pub fn query_info(message: &[u8]) {
     let _ = files::parse_output(message);
+    let _ = files::parse_network_open(message);
 }
 
 /// Replies to IOCTL.
@@ -77,17 +79,17 @@ pub fn pipe(said: &[u8], piece: usize) {
 /// A pipeline's buffer for frames of at most `limit` bytes: the frames in a stream that comes in
 /// pieces of this size. `None`: the stream was refused.
 pub fn frames(mut stream: &[u8], piece: usize, limit: usize) -> Option<Vec<Vec<u8>>> {
-    let mut buffer = FrameBuffer::new(limit);
+    let mut buffer = FrameBuffer::<Prefix>::new(limit);
     let mut frames = Vec::new();
     while !stream.is_empty() {
-        let room = buffer.room();
-        assert!(!room.is_empty(), "no room, and no frame");
-        let count = piece.max(1).min(room.len()).min(stream.len());
-        room[..count].copy_from_slice(&stream[..count]);
+        let remaining = buffer.remaining();
+        assert!(!remaining.is_empty(), "nothing remains, and no frame");
+        let count = piece.max(1).min(remaining.len()).min(stream.len());
+        remaining[..count].copy_from_slice(&stream[..count]);
         buffer.filled(count);
         stream = &stream[count..];
-        while let Some(frame) = buffer.next_frame().ok()? {
-            frames.push(frame.to_vec());
+        while let Some(place) = buffer.next_frame().ok()? {
+            frames.push(buffer.frame(place).to_vec());
         }
     }
     Some(frames)

@@ -52,6 +52,8 @@ pub struct Link {
     pub credits: u32,
     /// What was agreed with the server.
     pub facts: SessionFacts,
+    /// Whether requests about one name go as one compound. Some servers sign the replies wrongly.
+    pub compounds: bool,
 }
 
 /// An open file: valid on its own session alone.

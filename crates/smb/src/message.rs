@@ -34,6 +34,18 @@ impl Request {
         Request { command, message: cursor.into_inner(), payload: 0 }
     }
 
+    /// With a body that is appended by a function of [`requests`](crate::requests).
+    pub fn encoded(command: Command, body: impl FnOnce(&mut Vec<u8>)) -> Self {
+        let mut message = vec![0; HEADER_BYTES];
+        body(&mut message);
+        Request { command, message, payload: 0 }
+    }
+
+    /// Appends what follows the header to a buffer.
+    pub fn append_body(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(self.message.get(HEADER_BYTES..).unwrap_or(&[]));
+    }
+
     pub fn with_payload(mut self, bytes: usize) -> Self {
         self.payload = u32::try_from(bytes).unwrap_or(u32::MAX);
         self

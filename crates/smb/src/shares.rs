@@ -52,7 +52,7 @@ impl Session {
     }
 
     fn ask_for_shares(&mut self) -> Result<Vec<ShareInfo>, Error> {
-        let opened = self.connection.call(request_pipe("srvsvc")?)?;
+        let opened = self.connection.call(request_pipe("srvsvc"))?;
         let (pipe, _) = parse_create(&opened.message)?;
         let shares = self.ask_pipe(pipe);
         let _ = self.connection.call(close_request(pipe));

@@ -4,7 +4,7 @@ use crate::connection::Connection;
 use crate::link::{Link, SessionFacts};
 use crate::message::{Request, body};
 use crate::session::{self, Session, perhaps_unencrypted};
-use crate::{Error, Pipeline, PipelineOptions, Protection, names};
+use crate::{Error, Pipeline, PipelineOptions, Protection, Smb2, names};
 use plimsoll_transport::{Deadline, Socket};
 use smb2::msg::tree_connect::{TreeConnectRequest, TreeConnectRequestFlags};
 use smb2::types::flags::{FileAccessMask, ShareFlags};
@@ -172,14 +172,15 @@ impl Tree {
 
     /// Many requests in flight on this connection.
     pub fn into_pipeline(self, options: PipelineOptions) -> Pipeline {
-        Pipeline::new(self.into_link(), options)
+        Smb2::pipeline(self.into_link(), options)
     }
 
     /// What is needed to send requests about this share, for a pipeline.
     pub(crate) fn into_link(self) -> Link {
         let Connection { socket, guard, session_id, tree_id, next_message_id, credits, .. } =
             *self.connection;
-        Link { socket, guard, session_id, tree_id, next_message_id, credits, facts: self.facts }
+        let (facts, compounds) = (self.facts, guard.signing().is_none());
+        Link { socket, guard, session_id, tree_id, next_message_id, credits, facts, compounds }
     }
 }
 

@@ -5,7 +5,8 @@ mod peer;
 
 use peer::{EVERY_PROTECTION, Manners, content};
 use plimsoll_smb::{
-    Access, Completion, CreateHow, Dialect, Exchange, FileId, Pipeline, PipelineOptions,
+    Access, Completion, CreateHow, Dialect, Exchange, FileId, Pipeline, PipelineOptions, Request,
+    Smb2,
 };
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -46,7 +47,7 @@ struct Ended {
     count: u64,
 }
 
-impl Exchange for Ended {
+impl Exchange<Smb2> for Ended {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -70,14 +71,27 @@ fn drive(pipeline: &mut Pipeline, with: &mut Ended, calls: u64) {
         let tag = with.free.pop().unwrap();
         with.lengths[tag as usize] = if i % 8 == 2 { BLOCK } else { SMALL };
         match i % 8 {
-            0 => pipeline.read(tag, file, i * 4096, BLOCK),
-            1 => pipeline.write(tag, file, 0, SMALL, true),
-            2 => pipeline.write(tag, file, 0, BLOCK, false),
-            3 => pipeline.flush(tag, file),
-            4 => pipeline.put(tag, "a/directory/with a file.bin", CreateHow::New, SMALL),
-            5 => pipeline.get(tag, "a/directory/with a file.bin", SMALL),
-            6 => pipeline.open(tag, "short", CreateHow::Open, Access::Read),
-            _ => pipeline.close(tag, file),
+            0 => pipeline.submit(tag, Request::Read { file, offset: i * 4096, count: BLOCK }),
+            1 => pipeline
+                .submit(tag, Request::Write { file, offset: 0, count: SMALL, through: true }),
+            2 => pipeline
+                .submit(tag, Request::Write { file, offset: 0, count: BLOCK, through: false }),
+            3 => pipeline.submit(tag, Request::Flush { file }),
+            4 => pipeline.submit(
+                tag,
+                Request::Put {
+                    path: "a/directory/with a file.bin",
+                    how: CreateHow::New,
+                    count: SMALL,
+                },
+            ),
+            5 => pipeline
+                .submit(tag, Request::Get { path: "a/directory/with a file.bin", most: SMALL }),
+            6 => pipeline.submit(
+                tag,
+                Request::Open { path: "short", how: CreateHow::Open, access: Access::Read },
+            ),
+            _ => pipeline.submit(tag, Request::Close { file }),
         }
         .unwrap();
     }
@@ -93,7 +107,7 @@ fn no_operation_allocates() {
         let (link, _peer) = peer::connect(manners, 64, Dialect::Smb3_1_1);
         let depth = NonZeroU16::new(32).unwrap();
         let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };
-        let mut pipeline = Pipeline::new(link, options);
+        let mut pipeline = Smb2::pipeline(link, options);
         let mut with = Ended {
             begun: Instant::now(),
             payload: content(0, BLOCK as usize),

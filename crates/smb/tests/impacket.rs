@@ -7,13 +7,14 @@ mod support;
 
 use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Dialect, Error, Exchange, NtStatus, Options,
-    PipelineOptions, Protection, Session,
+    PipelineOptions, Protection, Request, Session, Smb2,
 };
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ImpacketServer;
 use std::fs;
 use std::num::NonZeroU16;
 use std::time::Duration;
+use support::flight::{Ended, User, finish};
 use support::{connect, open, pattern, smbclient, tree};
 
 const PORT: u16 = 20447;
@@ -110,14 +111,20 @@ fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
     assert!(tree.space().unwrap().total > 0);
     let size = PipelineOptions { depth: NonZeroU16::MIN, read_most: 4096, write_most: 4096 };
     let mut pipeline = tree.into_pipeline(size);
-    pipeline.get(0, "Datei", 10).unwrap();
+    let get = Request::Get { path: "Datei", most: 10 };
+    let mut user = User::new();
+    pipeline.submit(0, get).unwrap();
+    finish(&mut pipeline, &mut user);
+    assert_eq!(user.ok(0), Ended::Data(b"signed".to_vec()));
+    pipeline.protocol_mut().use_compounds(true);
+    pipeline.submit(0, get).unwrap();
     assert_eq!(pipeline.reap(u64::MAX, &mut Nothing), Err(Error::BadSignature));
 }
 
 /// A user of a pipeline to whom nothing is completed.
 struct Nothing;
 
-impl Exchange for Nothing {
+impl Exchange<Smb2> for Nothing {
     fn now(&mut self) -> u64 {
         0
     }

@@ -7,7 +7,7 @@ use peer::{
 };
 use plimsoll_smb::{
     Access, Completion, CreateHow, Dialect, Done, Error, Exchange, FileId, NtStatus, Pipeline,
-    PipelineOptions, SigningAlgorithm,
+    PipelineOptions, Request, SigningAlgorithm, Smb2,
 };
 use proptest::prelude::*;
 use smb2::types::Command;
@@ -53,7 +53,7 @@ impl User {
     }
 }
 
-impl Exchange for User {
+impl Exchange<Smb2> for User {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -70,10 +70,19 @@ impl Exchange for User {
             Ok(Done::Get { data, size }) => Outcome::Get(data.to_vec(), size),
             Ok(Done::Open { file, size }) => Outcome::Open(file, size),
             Ok(Done::Close) => Outcome::Close,
+            Ok(other) => panic!("{other:?} of what was not asked for"),
             Err(error) => Outcome::Failed(error),
         };
         self.ended.push((completion.tag, outcome));
     }
+}
+
+fn read(offset: u64, count: u32) -> Request<'static> {
+    Request::Read { file: FILE, offset, count }
+}
+
+fn write(count: u32, through: bool) -> Request<'static> {
+    Request::Write { file: FILE, offset: 0, count, through }
 }
 
 fn options(depth: u16) -> PipelineOptions {
@@ -83,7 +92,7 @@ fn options(depth: u16) -> PipelineOptions {
 
 fn pipeline(manners: Manners, depth: u16) -> (Pipeline, std::thread::JoinHandle<Seen>) {
     let (link, peer) = peer::connect(manners, 40, Dialect::Smb3_1_1);
-    (Pipeline::new(link, options(depth)), peer)
+    (Smb2::pipeline(link, options(depth)), peer)
 }
 
 fn finish(pipeline: &mut Pipeline, user: &mut User) -> Result<(), Error> {
@@ -99,16 +108,23 @@ fn one_of_each(pipeline: &mut Pipeline, user: &mut User) {
     user.lengths[2] = 1000;
     user.lengths[3] = 1 << 20;
     user.lengths[5] = 11_500;
-    pipeline.read(0, FILE, 4096, 4096).unwrap();
-    pipeline.read(1, FILE, 8192, 1 << 20).unwrap();
-    pipeline.write(2, FILE, 0, 1000, false).unwrap();
-    pipeline.write(3, FILE, 0, 1 << 20, true).unwrap();
-    pipeline.flush(4, FILE).unwrap();
-    pipeline.put(5, "a/b.txt", CreateHow::New, 11_500).unwrap();
-    pipeline.put(6, "empty", CreateHow::Replace, 0).unwrap();
-    pipeline.get(7, "a/b.txt", 70_000).unwrap();
-    pipeline.open(8, "c", CreateHow::OpenOrCreate, Access::ReadWrite).unwrap();
-    pipeline.close(9, FILE).unwrap();
+    pipeline.submit(0, read(4096, 4096)).unwrap();
+    pipeline.submit(1, read(8192, 1 << 20)).unwrap();
+    pipeline.submit(2, write(1000, false)).unwrap();
+    pipeline.submit(3, write(1 << 20, true)).unwrap();
+    pipeline.submit(4, Request::Flush { file: FILE }).unwrap();
+    pipeline
+        .submit(5, Request::Put { path: "a/b.txt", how: CreateHow::New, count: 11_500 })
+        .unwrap();
+    pipeline.submit(6, Request::Put { path: "empty", how: CreateHow::Replace, count: 0 }).unwrap();
+    pipeline.submit(7, Request::Get { path: "a/b.txt", most: 70_000 }).unwrap();
+    pipeline
+        .submit(
+            8,
+            Request::Open { path: "c", how: CreateHow::OpenOrCreate, access: Access::ReadWrite },
+        )
+        .unwrap();
+    pipeline.submit(9, Request::Close { file: FILE }).unwrap();
 }
 
 const REQUESTS: [u16; 15] = [
@@ -161,13 +177,14 @@ fn every_call_is_done_under_every_protection_and_with_any_manners() {
 fn a_small_message_dialect_charges_nothing_and_flushes_instead_of_writing_through() {
     let manners = Manners { large_transfers: false, gather: 2, ..Manners::default() };
     let (link, peer) = peer::connect(manners, 1, Dialect::Smb2_0_2);
-    let mut pipeline = Pipeline::new(link, options(4));
-    assert_eq!((pipeline.options().read_most, pipeline.options().write_most), (65536, 65536));
+    let mut pipeline = Smb2::pipeline(link, options(4));
+    let size = pipeline.protocol().options();
+    assert_eq!((size.read_most, size.write_most), (65536, 65536));
     let mut user = User::new();
-    pipeline.read(0, FILE, 0, 1 << 20).unwrap();
+    pipeline.submit(0, read(0, 1 << 20)).unwrap();
     finish(&mut pipeline, &mut user).unwrap();
     user.lengths[1] = 5000;
-    pipeline.write(1, FILE, 0, 5000, true).unwrap();
+    pipeline.submit(1, write(5000, true)).unwrap();
     finish(&mut pipeline, &mut user).unwrap();
     assert_eq!(*user.outcome(0), Outcome::Read(content(0, 65536)));
     assert_eq!(*user.outcome(1), Outcome::Write(5000));
@@ -180,7 +197,7 @@ fn a_small_message_dialect_charges_nothing_and_flushes_instead_of_writing_throug
 /// Submits reads of 1 MiB, which cost 16 credits each, as fast as the slots allow.
 fn many_reads(pipeline: &mut Pipeline, user: &mut User, count: u32) -> Result<(), Error> {
     for tag in 0..count {
-        while pipeline.read(tag, FILE, u64::from(tag) << 20, 1 << 20).is_err() {
+        while pipeline.submit(tag, read(u64::from(tag) << 20, 1 << 20)).is_err() {
             pipeline.reap(PATIENCE, user)?;
         }
     }
@@ -192,12 +209,12 @@ fn calls_wait_for_credits() {
     for pending in [false, true] {
         let manners = Manners { pending, ..Manners::default() };
         let (link, peer) = peer::connect(manners, 17, Dialect::Smb3_1_1);
-        let mut pipeline = Pipeline::new(link, options(8));
+        let mut pipeline = Smb2::pipeline(link, options(8));
         let mut user = User::new();
         for tag in 0..8 {
-            pipeline.read(tag, FILE, u64::from(tag) << 20, 1 << 20).unwrap();
+            pipeline.submit(tag, read(u64::from(tag) << 20, 1 << 20)).unwrap();
         }
-        pipeline.flush_out(&mut user).unwrap();
+        pipeline.flush(&mut user).unwrap();
         assert_eq!(pipeline.in_flight(), 8);
         finish(&mut pipeline, &mut user).unwrap();
         many_reads(&mut pipeline, &mut User::new(), 20).unwrap();
@@ -212,15 +229,15 @@ fn calls_wait_for_credits() {
 #[test]
 fn a_server_that_grants_too_little_is_an_error_and_not_a_wait() {
     let (link, _peer) = peer::connect(Manners::default(), 15, Dialect::Smb3_1_1);
-    let mut pipeline = Pipeline::new(link, options(2));
+    let mut pipeline = Smb2::pipeline(link, options(2));
     assert_eq!(many_reads(&mut pipeline, &mut User::new(), 1), Err(Error::NoCredits));
     let manners = Manners { grant_most: 0, ..Manners::default() };
     let (link, _peer) = peer::connect(manners, 33, Dialect::Smb3_1_1);
-    let mut pipeline = Pipeline::new(link, options(8));
+    let mut pipeline = Smb2::pipeline(link, options(8));
     let mut user = User::new();
     assert_eq!(many_reads(&mut pipeline, &mut user, 3), Err(Error::NoCredits));
     assert_eq!(user.ended.len(), 2);
-    assert_eq!(pipeline.flush_out(&mut user), Err(Error::NoCredits), "and it stays one");
+    assert_eq!(pipeline.flush(&mut user), Err(Error::NoCredits), "and it stays one");
 }
 
 #[test]
@@ -228,10 +245,10 @@ fn the_end_of_a_file_is_no_error() {
     let manners = Manners { file_size: 5000, ..Manners::default() };
     let (mut pipeline, _peer) = pipeline(manners, 4);
     let mut user = User::new();
-    pipeline.read(0, FILE, 4096, 4096).unwrap();
-    pipeline.read(1, FILE, 5000, 4096).unwrap();
-    pipeline.get(2, "f", 65536).unwrap();
-    pipeline.get(3, "f", 100).unwrap();
+    pipeline.submit(0, read(4096, 4096)).unwrap();
+    pipeline.submit(1, read(5000, 4096)).unwrap();
+    pipeline.submit(2, Request::Get { path: "f", most: 65536 }).unwrap();
+    pipeline.submit(3, Request::Get { path: "f", most: 100 }).unwrap();
     finish(&mut pipeline, &mut user).unwrap();
     assert_eq!(*user.outcome(0), Outcome::Read(content(4096, 904)));
     assert_eq!(*user.outcome(1), Outcome::Read(vec![]));
@@ -239,7 +256,7 @@ fn the_end_of_a_file_is_no_error() {
     assert_eq!(*user.outcome(3), Outcome::Get(content(0, 100), 5000));
     let (mut pipeline, _peer) = self::pipeline(Manners { file_size: 0, ..Manners::default() }, 1);
     let mut user = User::new();
-    pipeline.get(0, "f", 100).unwrap();
+    pipeline.submit(0, Request::Get { path: "f", most: 100 }).unwrap();
     finish(&mut pipeline, &mut user).unwrap();
     assert_eq!(*user.outcome(0), Outcome::Get(vec![], 0));
 }
@@ -252,10 +269,10 @@ fn refusals_end_one_call_and_the_first_of_a_compound_is_named() {
         let (mut pipeline, _peer) = pipeline(Manners { refuse, split, ..Manners::default() }, 4);
         let mut user = User::new();
         user.lengths[0] = 10;
-        pipeline.put(0, "a", CreateHow::New, 10).unwrap();
-        pipeline.get(1, "a", 10).unwrap();
-        pipeline.flush(2, FILE).unwrap();
-        pipeline.read(3, FILE, 0, 100).unwrap();
+        pipeline.submit(0, Request::Put { path: "a", how: CreateHow::New, count: 10 }).unwrap();
+        pipeline.submit(1, Request::Get { path: "a", most: 10 }).unwrap();
+        pipeline.submit(2, Request::Flush { file: FILE }).unwrap();
+        pipeline.submit(3, read(0, 100)).unwrap();
         finish(&mut pipeline, &mut user).unwrap();
         let refused = |command, status| Outcome::Failed(Error::Status { command, status });
         assert_eq!(*user.outcome(0), refused(Command::Create, denied));
@@ -269,14 +286,14 @@ fn refusals_end_one_call_and_the_first_of_a_compound_is_named() {
 fn names_that_smb_refuses_end_before_they_are_sent() {
     let (mut pipeline, peer) = pipeline(Manners::default(), 2);
     let mut user = User::new();
-    pipeline.put(0, "a:b", CreateHow::New, 10).unwrap();
-    pipeline.get(1, "../a", 10).unwrap();
-    assert!(pipeline.read(2, FILE, 0, 1).is_err(), "full");
+    pipeline.submit(0, Request::Put { path: "a:b", how: CreateHow::New, count: 10 }).unwrap();
+    pipeline.submit(1, Request::Get { path: "../a", most: 10 }).unwrap();
+    assert!(pipeline.submit(2, read(0, 1)).is_err(), "full");
     assert_eq!(pipeline.reap(PATIENCE, &mut user), Ok(2));
     assert_eq!(pipeline.in_flight(), 0);
     assert!(matches!(user.outcome(0), Outcome::Failed(Error::Name { .. })));
     assert!(matches!(user.outcome(1), Outcome::Failed(Error::Name { .. })));
-    pipeline.read(2, FILE, 0, 1).unwrap();
+    pipeline.submit(2, read(0, 1)).unwrap();
     finish(&mut pipeline, &mut user).unwrap();
     drop(pipeline);
     assert_eq!(peer.join().unwrap().requests, [READ]);
@@ -290,8 +307,8 @@ fn a_peer_that_answers_before_it_reads_on_halts_nobody() {
         user.lengths.fill(1 << 20);
         for tag in 0..64 {
             match tag % 2 {
-                0 => pipeline.read(tag, FILE, 0, 1 << 20).unwrap(),
-                _ => pipeline.write(tag, FILE, 0, 1 << 20, false).unwrap(),
+                0 => pipeline.submit(tag, read(0, 1 << 20)).unwrap(),
+                _ => pipeline.submit(tag, write(1 << 20, false)).unwrap(),
             }
         }
         finish(&mut pipeline, &mut user).unwrap();
@@ -333,15 +350,15 @@ fn a_payload_of_the_wrong_length_is_an_error() {
     let (mut pipeline, _peer) = pipeline(Manners::default(), 2);
     let mut user = User::new();
     user.lengths[0] = 99;
-    pipeline.write(0, FILE, 0, 100, false).unwrap();
-    assert!(matches!(pipeline.flush_out(&mut user), Err(Error::Malformed(_))));
+    pipeline.submit(0, write(100, false)).unwrap();
+    assert!(matches!(pipeline.flush(&mut user), Err(Error::Malformed(_))));
 }
 
 /// Reads once from a peer with bad manners; what comes of it.
 fn hostile(manners: Manners) -> Error {
     let (mut pipeline, _peer) = pipeline(manners, 2);
     let mut user = User::new();
-    pipeline.read(0, FILE, 0, 1000).unwrap();
+    pipeline.submit(0, read(0, 1000)).unwrap();
     let error = finish(&mut pipeline, &mut user).expect_err("the reply is wrong");
     assert!(user.ended.is_empty());
     assert_eq!(pipeline.reap(PATIENCE, &mut user), Err(error.clone()), "it stays dead");
@@ -417,8 +434,8 @@ fn a_reply_that_comes_twice_is_refused() {
     let manners = Manners { change_frame, ..Manners::default() };
     let (mut pipeline, _peer) = pipeline(manners, 2);
     let mut user = User::new();
-    pipeline.read(0, FILE, 0, 10).unwrap();
-    pipeline.read(1, FILE, 0, 1000).unwrap();
+    pipeline.submit(0, read(0, 10)).unwrap();
+    pipeline.submit(1, read(0, 1000)).unwrap();
     assert_eq!(finish(&mut pipeline, &mut user), Err(Error::UnknownMessage(100)));
 }
 
@@ -450,12 +467,60 @@ proptest! {
             server.write_all(&frame).unwrap();
         }
         server.shutdown(std::net::Shutdown::Write).unwrap();
-        let mut pipeline = Pipeline::new(link, options(8));
+        let mut pipeline = Smb2::pipeline(link, options(8));
         let mut user = User::new();
         user.lengths.fill(10);
-        pipeline.get(0, "a", 100).unwrap();
-        pipeline.put(1, "b", CreateHow::New, 10).unwrap();
+        pipeline.submit(0, Request::Get { path: "a", most: 100 }).unwrap();
+        pipeline.submit(1, Request::Put { path: "b", how: CreateHow::New, count: 10 }).unwrap();
         let result = finish(&mut pipeline, &mut user);
         prop_assert!(result.is_err() || user.ended.len() == 2);
+    }
+}
+
+#[test]
+fn requests_that_go_one_by_one_do_the_same() {
+    for protection in EVERY_PROTECTION {
+        let manners = Manners { protection, pending: true, ..Manners::default() };
+        let (mut pipeline, peer) = pipeline(manners, 16);
+        pipeline.protocol_mut().use_compounds(false);
+        let mut user = User::new();
+        one_of_each(&mut pipeline, &mut user);
+        finish(&mut pipeline, &mut user).unwrap();
+        check_one_of_each(&user);
+        drop(pipeline);
+        let seen = peer.join().unwrap();
+        let (mut requests, mut expected) = (seen.requests.clone(), REQUESTS);
+        requests.sort();
+        expected.sort();
+        assert_eq!((requests, seen.frames), (expected.to_vec(), 15));
+    }
+}
+
+/// Whoever opens closes: also where the server ends a compound at its first refusal, and before what
+/// it did not follow is done again one by one. The next call is not tried as a compound then.
+#[test]
+fn what_a_refused_compound_opened_is_closed() {
+    const INVALID_HANDLE: NtStatus = NtStatus(0xc000_0008);
+    let compound = [CREATE, WRITE, CLOSE];
+    for (status, requests, frames) in [
+        (NtStatus::DISK_FULL, [&compound[..], &[CLOSE], &compound, &[CLOSE]].concat(), 4),
+        (INVALID_HANDLE, [&compound[..], &[CLOSE], &compound, &compound].concat(), 8),
+    ] {
+        let refuse = vec![(WRITE, status.0)];
+        let manners = Manners { refuse, ends_compounds: true, ..Manners::default() };
+        let (mut pipeline, peer) = pipeline(manners, 1);
+        let mut user = User::new();
+        for tag in [0, 1] {
+            user.lengths[tag as usize] = 10;
+            pipeline
+                .submit(tag, Request::Put { path: "a", how: CreateHow::New, count: 10 })
+                .unwrap();
+            finish(&mut pipeline, &mut user).unwrap();
+            let refused = Error::Status { command: Command::Write, status };
+            assert_eq!(*user.outcome(tag), Outcome::Failed(refused));
+        }
+        drop(pipeline);
+        let seen = peer.join().unwrap();
+        assert_eq!((seen.requests, seen.frames), (requests, frames), "{status}");
     }
 }

@@ -3,7 +3,7 @@
 
 mod support;
 
-use plimsoll_smb::{Access, CreateHow, Dialect, SigningAlgorithm};
+use plimsoll_smb::{Access, CreateHow, Dialect, Request, SigningAlgorithm};
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::path::Path;
@@ -171,35 +171,54 @@ fn check_signatures(capture: &Path) {
 fn pipelined_traffic(way: Way) {
     let mut pipeline = pipeline(tree(PORT, "data", &way.options()), 16, 1 << 20);
     let mut user = User::new();
-    pipeline.open(9, "Datei", CreateHow::Replace, Access::ReadWrite).unwrap();
+    pipeline
+        .submit(
+            9,
+            Request::Open { path: "Datei", how: CreateHow::Replace, access: Access::ReadWrite },
+        )
+        .unwrap();
     finish(&mut pipeline, &mut user);
     let Ended::File(file, _) = user.ok(9) else { panic!("not a file") };
     // tshark takes a frame on another port than 445 for one of NetBIOS, below 128 KiB.
-    let length = if pipeline.options().write_most > 65_536 { 120_000 } else { 60_000 };
+    let length = if pipeline.protocol().options().write_most > 65_536 { 120_000 } else { 60_000 };
     for tag in 0..5 {
         user.payloads.insert(tag, pattern(length as usize));
-        pipeline.write(tag, file, u64::from(tag) * 200_000, length, tag == 1).unwrap();
+        pipeline
+            .submit(
+                tag,
+                Request::Write {
+                    file,
+                    offset: u64::from(tag) * 200_000,
+                    count: length,
+                    through: tag == 1,
+                },
+            )
+            .unwrap();
     }
     for tag in 10..15 {
         user.payloads.insert(tag, pattern(10 * tag as usize));
         let name = format!("klein {tag}");
-        pipeline.put(tag, &name, CreateHow::Replace, 10 * tag).unwrap();
+        pipeline
+            .submit(tag, Request::Put { path: &name, how: CreateHow::Replace, count: 10 * tag })
+            .unwrap();
     }
     finish(&mut pipeline, &mut user);
     for tag in 0..5 {
         assert_eq!(user.ok(tag), Ended::Count(length));
-        pipeline.read(tag, file, u64::from(tag) * 200_000, length).unwrap();
+        pipeline
+            .submit(tag, Request::Read { file, offset: u64::from(tag) * 200_000, count: length })
+            .unwrap();
     }
     for tag in 10..15 {
         assert_eq!(user.ok(tag), Ended::Count(10 * tag));
-        pipeline.get(tag, &format!("klein {tag}"), 1000).unwrap();
+        pipeline.submit(tag, Request::Get { path: &format!("klein {tag}"), most: 1000 }).unwrap();
     }
-    pipeline.flush(9, file).unwrap();
+    pipeline.submit(9, Request::Flush { file }).unwrap();
     finish(&mut pipeline, &mut user);
     for tag in 0..5 {
         assert!(user.ok(tag) == Ended::Data(pattern(length as usize)));
     }
-    pipeline.close(8, file).unwrap();
+    pipeline.submit(8, Request::Close { file }).unwrap();
     finish(&mut pipeline, &mut user);
 }
 

@@ -107,21 +107,24 @@ impl Protocol for Nfs3 {
             Asked::Write { count, .. } => count,
             _ => 0,
         };
-        let fill = padding(count as usize);
+        let fill = &[0; 3][..padding(count as usize)];
+        let copied = if count > COPY_MOST { 0 } else { count as usize };
         to.append(|bytes| {
             let procedure = asked.procedure() as u32;
             let at = begin_call(bytes, xid, PROGRAM, procedure, &self.identity);
             bytes.extend_from_slice(arguments);
-            let fits = finish_call(bytes, at, count as usize + fill);
+            let fits = finish_call(bytes, at, count as usize + fill.len());
             debug_assert!(fits, "lengths are limited well below a fragment's");
-        });
-        if count > COPY_MOST {
+            if copied > 0 {
+                bytes.extend_from_slice(payload::<Self>(with, slot.tag, copied)?);
+                bytes.extend_from_slice(fill);
+            }
+            Ok::<_, Error>(())
+        })?;
+        if copied < count as usize {
             to.append_later(slot.tag, count);
-        } else if count > 0 {
-            let data = payload::<Self>(with, slot.tag, count as usize)?;
-            to.append(|bytes| bytes.extend_from_slice(data));
+            to.append(|bytes| bytes.extend_from_slice(fill));
         }
-        to.append(|bytes| bytes.extend_from_slice(&[0; 3][..fill]));
         Ok(Encoded::Queued)
     }
 

@@ -121,20 +121,12 @@ pub enum Done<'a> {
         /// Changes when the server restarts.
         verifier: Verifier,
     },
-    /// GETATTR.
-    Attributes(Attributes),
-    /// LOOKUP.
-    Found {
-        /// The file.
-        file: FileHandle,
-        /// Its attributes, where the server gives them.
-        attributes: Option<Attributes>,
-    },
-    /// CREATE and MKDIR.
-    Made {
-        /// The new file, where the server gives it.
-        file: Option<FileHandle>,
-    },
+    /// GETATTR. What is large is boxed, so that reads and writes do not pay for it.
+    Attributes(Box<Attributes>),
+    /// LOOKUP: the file, and its attributes where the server gives them.
+    Found(Box<LookupOk>),
+    /// CREATE and MKDIR: the new file, where the server gives it.
+    Made(Box<CreateOk>),
     /// REMOVE and RMDIR.
     Removed,
     /// READDIRPLUS.
@@ -202,12 +194,9 @@ impl Asked {
             Asked::Commit => {
                 Done::Commit { verifier: take::<CommitOk>(&mut from, procedure)?.verifier }
             }
-            Asked::Attributes => Done::Attributes(take(&mut from, procedure)?),
-            Asked::Lookup => {
-                let LookupOk { file, attributes, .. } = take(&mut from, procedure)?;
-                Done::Found { file, attributes }
-            }
-            Asked::Make(_) => Done::Made { file: take::<CreateOk>(&mut from, procedure)?.file },
+            Asked::Attributes => Done::Attributes(Box::new(take(&mut from, procedure)?)),
+            Asked::Lookup => Done::Found(Box::new(take(&mut from, procedure)?)),
+            Asked::Make(_) => Done::Made(Box::new(take(&mut from, procedure)?)),
             Asked::Change(_) => take::<Changed>(&mut from, procedure).map(|_| Done::Removed)?,
             Asked::List => Done::Page(take(&mut from, procedure)?),
             Asked::ListNames => Done::NamesPage(take(&mut from, procedure)?),

@@ -187,9 +187,8 @@ pub fn begin_call(
     credential_and_verifier: &[u8],
 ) -> usize {
     let at = bytes.len();
-    for word in [0, xid, CALL, RPC_VERSION, program.number, program.version, procedure] {
-        bytes.extend_from_slice(&word.to_be_bytes());
-    }
+    let words = [0, xid, CALL, RPC_VERSION, program.number, program.version, procedure];
+    bytes.extend_from_slice(words.map(u32::to_be_bytes).as_flattened());
     bytes.extend_from_slice(credential_and_verifier);
     at
 }

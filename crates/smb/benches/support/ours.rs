@@ -3,7 +3,7 @@
 use super::{Outcome, PASSWORD, Protection, SHARE, USER};
 use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Done, Exchange, FileId, Options, Pipeline,
-    PipelineOptions, Session, Tree,
+    PipelineOptions, Request, Session, Smb2, Tree,
 };
 use plimsoll_transport::SourcePort;
 use std::net::{IpAddr, Ipv4Addr};
@@ -78,7 +78,7 @@ impl Counting {
     }
 }
 
-impl Exchange for Counting {
+impl Exchange<Smb2> for Counting {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -129,12 +129,14 @@ pub fn read(
     blocks: u64,
     random: Option<u64>,
 ) -> Outcome<u64> {
-    let most = pipeline.options().read_most;
-    let mut with = Counting::new(pipeline.options().depth.get(), 0);
+    let most = pipeline.protocol().options().read_most;
+    let mut with = Counting::new(pipeline.protocol().options().depth.get(), 0);
     drive(pipeline, &mut with, blocks, |pipeline, _, tag, number| {
         let number = random.map_or(number, |among| scattered(number, among));
         let offset = number * u64::from(most);
-        pipeline.read(tag, file, offset, most).map_err(|_| "a free tag is a free slot".into())
+        pipeline
+            .submit(tag, Request::Read { file, offset, count: most })
+            .map_err(|_| "a free tag is a free slot".into())
     })
 }
 
@@ -145,25 +147,29 @@ pub fn scattered(number: u64, among: u64) -> u64 {
 
 /// Writes blocks in order.
 pub fn write(pipeline: &mut Pipeline, file: FileId, blocks: u64) -> Outcome<u64> {
-    let most = pipeline.options().write_most;
-    let mut with = Counting::new(pipeline.options().depth.get(), most as usize);
+    let most = pipeline.protocol().options().write_most;
+    let mut with = Counting::new(pipeline.protocol().options().depth.get(), most as usize);
     drive(pipeline, &mut with, blocks, |pipeline, _, tag, number| {
         let offset = number * u64::from(most);
-        let result = pipeline.write(tag, file, offset, most, false);
+        let result =
+            pipeline.submit(tag, Request::Write { file, offset, count: most, through: false });
         result.map_err(|_| "a free tag is a free slot".into())
     })
 }
 
 /// Sends files of this machine into a directory of the share.
 pub fn put(pipeline: &mut Pipeline, files: &[PathBuf], into: &str) -> Outcome<u64> {
-    let mut with = Counting::new(pipeline.options().depth.get(), 0);
+    let mut with = Counting::new(pipeline.protocol().options().depth.get(), 0);
     drive(pipeline, &mut with, files.len() as u64, |pipeline, with, tag, number| {
         let from = &files[number as usize];
         let content = std::fs::read(from)?;
         let name = from.file_name().unwrap_or_default().to_string_lossy();
         let count = content.len() as u32;
         with.contents[tag as usize] = content;
-        let result = pipeline.put(tag, &format!("{into}/{name}"), CreateHow::Replace, count);
+        let result = pipeline.submit(
+            tag,
+            Request::Put { path: &format!("{into}/{name}"), how: CreateHow::Replace, count },
+        );
         result.map_err(|_| "a free tag is a free slot".into())
     })
 }

@@ -3,89 +3,34 @@
 use super::{Access, CreateHow, EntryKind, FileInfo};
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::requests::{self, Create, Kind, Rights};
 use crate::tree::Tree;
 use crate::{Error, names};
-use smb2::msg::close::CloseRequest;
-use smb2::msg::create::{CreateDisposition, CreateRequest, ImpersonationLevel, ShareAccess};
 use smb2::pack::FileTime;
-use smb2::types::flags::FileAccessMask as Mask;
-use smb2::types::{Command, OplockLevel};
-
-/// Options of MS-SMB2, section 2.2.13.
-const DIRECTORY_FILE: u32 = 0x1;
-const NON_DIRECTORY_FILE: u32 = 0x40;
-const OPEN_REPARSE_POINT: u32 = 0x0020_0000;
-
-/// What is to be opened: never through a link in the last name.
-#[derive(Clone, Copy)]
-pub(super) enum Kind {
-    File,
-    Directory,
-    /// A file or a directory.
-    Either,
-    Pipe,
-}
+use smb2::types::Command;
+use std::time::SystemTime;
 
 /// A request to open a path. Others may read, write and delete meanwhile; no oplock is asked for.
 pub(super) fn request(
     path: &str,
     how: CreateHow,
-    access: u32,
+    rights: Rights,
     kind: Kind,
 ) -> Result<Request, Error> {
-    request_for(names::path(path)?, how, access, kind)
+    names::check_path(path)?;
+    let create = Create { how, rights, kind };
+    Ok(Request::encoded(Command::Create, |to| requests::create(to, path, create)))
 }
 
-/// The same for a name that is no path.
-pub(crate) fn request_pipe(name: &str) -> Result<Request, Error> {
-    let access = Mask::FILE_READ_DATA | Mask::FILE_WRITE_DATA | Mask::SYNCHRONIZE;
-    request_for(name.to_owned(), CreateHow::Open, access, Kind::Pipe)
-}
-
-fn request_for(name: String, how: CreateHow, access: u32, kind: Kind) -> Result<Request, Error> {
-    let body = CreateRequest {
-        requested_oplock_level: OplockLevel::None,
-        impersonation_level: ImpersonationLevel::Impersonation,
-        desired_access: Mask::new(access),
-        file_attributes: 0,
-        share_access: ShareAccess(
-            ShareAccess::FILE_SHARE_READ
-                | ShareAccess::FILE_SHARE_WRITE
-                | ShareAccess::FILE_SHARE_DELETE,
-        ),
-        create_disposition: match how {
-            CreateHow::New => CreateDisposition::FileCreate,
-            CreateHow::OpenOrCreate => CreateDisposition::FileOpenIf,
-            CreateHow::Replace => CreateDisposition::FileOverwriteIf,
-            CreateHow::Open => CreateDisposition::FileOpen,
-        },
-        create_options: match kind {
-            Kind::File => NON_DIRECTORY_FILE | OPEN_REPARSE_POINT,
-            Kind::Directory => DIRECTORY_FILE | OPEN_REPARSE_POINT,
-            Kind::Either => OPEN_REPARSE_POINT,
-            Kind::Pipe => 0,
-        },
-        name,
-        create_contexts: Vec::new(),
-    };
-    Ok(Request::new(Command::Create, &body))
+/// The same for a pipe.
+pub(crate) fn request_pipe(name: &str) -> Request {
+    let create = Create { how: CreateHow::Open, rights: Rights::PIPE, kind: Kind::Pipe };
+    Request::encoded(Command::Create, |to| requests::create(to, name, create))
 }
 
 /// A request to close a file.
 pub(crate) fn close_request(file: FileId) -> Request {
-    Request::new(Command::Close, &CloseRequest { flags: 0, file_id: file.into() })
-}
-
-impl Access {
-    pub(super) fn mask(self) -> u32 {
-        let read = Mask::FILE_READ_DATA | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        match self {
-            Access::Read => read,
-            Access::ReadWrite => {
-                read | Mask::FILE_WRITE_DATA | Mask::FILE_APPEND_DATA | Mask::FILE_WRITE_ATTRIBUTES
-            }
-        }
-    }
+    Request::encoded(Command::Close, |to| requests::flush_or_close(to, file))
 }
 
 /// Decodes a reply to CREATE.
@@ -102,8 +47,12 @@ pub(crate) fn parse(message: &[u8]) -> Result<(FileId, FileInfo), Error> {
     if file == FileId::OF_THE_REQUEST_BEFORE {
         return Err(reader.malformed("its file has no identity"));
     }
-    let written = if written == 0 { None } else { FileTime(written).to_system_time() };
-    Ok((file, FileInfo { kind: EntryKind::of(attributes), size, written }))
+    Ok((file, FileInfo { kind: EntryKind::of(attributes), size, written: written_at(written) }))
+}
+
+/// A time of the last write, where the server knows it.
+pub(super) fn written_at(time: u64) -> Option<SystemTime> {
+    if time == 0 { None } else { FileTime(time).to_system_time() }
 }
 
 impl Tree {
@@ -114,7 +63,7 @@ impl Tree {
         how: CreateHow,
         access: Access,
     ) -> Result<(FileId, FileInfo), Error> {
-        let request = request(path, how, access.mask(), Kind::File)?;
+        let request = request(path, how, access.rights(), Kind::File)?;
         let (file, info) = parse(&self.connection.call(request)?.message)?;
         if info.kind != EntryKind::File {
             let _ = self.close(file);
@@ -131,8 +80,7 @@ impl Tree {
 
     /// Makes a directory, which must not exist.
     pub fn make_directory(&mut self, path: &str) -> Result<(), Error> {
-        let access = Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        let create = request(path, CreateHow::New, access, Kind::Directory)?;
+        let create = request(path, CreateHow::New, Rights::ATTRIBUTES, Kind::Directory)?;
         self.related(create, |_| Vec::new(), &[])?;
         Ok(())
     }
@@ -146,11 +94,11 @@ mod tests {
 
     #[test]
     fn requests_carry_the_path_in_utf16_and_never_follow_a_link() {
-        let request = request("a/ü", CreateHow::New, 1, Kind::File).unwrap();
+        let request = request("a/ü", CreateHow::New, Rights::READ, Kind::File).unwrap();
         let body = &request.message[HEADER_BYTES..];
         assert_eq!(body[..2], 57u16.to_le_bytes());
         assert_eq!(body[36..40], 2u32.to_le_bytes());
-        assert_eq!(body[40..44], (NON_DIRECTORY_FILE | OPEN_REPARSE_POINT).to_le_bytes());
+        assert_eq!(body[40..44], 0x0020_0040u32.to_le_bytes());
         assert_eq!(body[44..48], [120, 0, 6, 0]);
         assert_eq!(body[56..], [b'a', 0, b'\\', 0, 0xfc, 0]);
     }

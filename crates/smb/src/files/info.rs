@@ -1,10 +1,11 @@
 //! What is known of a file and may be changed, and of the share (MS-SMB2, sections 2.2.37 to
 //! 2.2.40; MS-FSCC, sections 2.4 and 2.5).
 
-use super::create::{self, Kind};
-use super::{CreateHow, Space};
+use super::create::{self, written_at};
+use super::{CreateHow, EntryKind, FileInfo, Space};
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::requests::{Kind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, part, utf16};
 use crate::{Error, names};
@@ -12,7 +13,6 @@ use smb2::msg::query_info::{InfoType, QueryInfoRequest};
 use smb2::msg::set_info::SetInfoRequest;
 use smb2::pack::FileTime;
 use smb2::types::Command;
-use smb2::types::flags::FileAccessMask as Mask;
 use std::time::SystemTime;
 
 /// Information classes (MS-FSCC, sections 2.4 and 2.5).
@@ -20,7 +20,10 @@ const BASIC: u8 = 4;
 const RENAME: u8 = 10;
 const DISPOSITION: u8 = 13;
 const END_OF_FILE: u8 = 20;
+const NETWORK_OPEN: u8 = 34;
 const SPACE: u8 = 3;
+/// Length of FileNetworkOpenInformation.
+const NETWORK_OPEN_BYTES: u32 = 56;
 /// Length of FileFsSizeInformation.
 const SPACE_BYTES: u32 = 24;
 /// What servers take for FileRenameInformation at least, its padding included.
@@ -35,6 +38,40 @@ fn set(file: FileId, class: u8, buffer: Vec<u8>) -> Request {
         buffer,
     };
     Request::new(Command::SetInfo, &body)
+}
+
+/// Marks a file for removal.
+pub(crate) fn disposition(file: FileId) -> Request {
+    set(file, DISPOSITION, vec![1])
+}
+
+fn query(file: FileId, info_type: InfoType, class: u8, most: u32) -> Request {
+    let body = QueryInfoRequest {
+        info_type,
+        file_info_class: class,
+        output_buffer_length: most,
+        additional_information: 0,
+        flags: 0,
+        file_id: file.into(),
+        input_buffer: Vec::new(),
+    };
+    Request::new(Command::QueryInfo, &body)
+}
+
+/// Asks for a file's attributes.
+pub(crate) fn network_open(file: FileId) -> Request {
+    query(file, InfoType::File, NETWORK_OPEN, NETWORK_OPEN_BYTES)
+}
+
+/// FileNetworkOpenInformation (MS-FSCC, section 2.4.34).
+pub(crate) fn parse_network_open(message: &[u8]) -> Result<FileInfo, Error> {
+    let mut reader = Reader::new(parse_output(message)?, "a file's attributes");
+    reader.skip(8 + 8)?;
+    let written = reader.u64()?;
+    reader.skip(8 + 8)?;
+    let size = reader.u64()?;
+    let kind = EntryKind::of(reader.u32()?);
+    Ok(FileInfo { kind, size, written: written_at(written) })
 }
 
 /// FileRenameInformation (MS-FSCC, section 2.4.42.2), not replacing what is there.
@@ -82,8 +119,7 @@ impl Tree {
     /// Gives a file or a directory another name on the same share, which must not exist.
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let to = names::path(to)?;
-        let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        let open = create::request(from, CreateHow::Open, access, Kind::Either)?;
+        let open = create::request(from, CreateHow::Open, Rights::REMOVE, Kind::Either)?;
         self.related(open, |file| vec![set(file, RENAME, renaming(&to))], &[])?;
         Ok(())
     }
@@ -101,28 +137,15 @@ impl Tree {
     /// Opens, marks for removal and closes. Marking, unlike an option of the opening, is refused
     /// by every server where the removal would be.
     fn remove(&mut self, path: &str, kind: Kind) -> Result<(), Error> {
-        let access = Mask::DELETE | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        let open = create::request(path, CreateHow::Open, access, kind)?;
-        self.related(open, |file| vec![set(file, DISPOSITION, vec![1])], &[])?;
+        let open = create::request(path, CreateHow::Open, Rights::REMOVE, kind)?;
+        self.related(open, |file| vec![disposition(file)], &[])?;
         Ok(())
     }
 
     /// Space on the share, for this user.
     pub fn space(&mut self) -> Result<Space, Error> {
-        let access = Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        let open = create::request("", CreateHow::Open, access, Kind::Directory)?;
-        let query = |file: FileId| {
-            let body = QueryInfoRequest {
-                info_type: InfoType::Filesystem,
-                file_info_class: SPACE,
-                output_buffer_length: SPACE_BYTES,
-                additional_information: 0,
-                flags: 0,
-                file_id: file.into(),
-                input_buffer: Vec::new(),
-            };
-            vec![Request::new(Command::QueryInfo, &body)]
-        };
+        let open = create::request("", CreateHow::Open, Rights::ATTRIBUTES, Kind::Directory)?;
+        let query = |file| vec![query(file, InfoType::Filesystem, SPACE, SPACE_BYTES)];
         let (_, replies) = self.related(open, query, &[])?;
         match replies.first() {
             Some(reply) => parse_space(parse_output(&reply.message)?),
@@ -149,6 +172,20 @@ mod tests {
         assert!(parse_space(&output[..23]).is_err());
         output[..8].fill(0xff);
         assert_eq!(parse_space(&output).unwrap().total, u64::MAX);
+    }
+
+    #[test]
+    fn attributes_are_decoded() {
+        let mut body = [&[9, 0, 72, 0, 56, 0, 0, 0][..], &[0; 56]].concat();
+        body[8 + 16..8 + 24].copy_from_slice(&116_444_736_000_000_000u64.to_le_bytes());
+        (body[8 + 40], body[8 + 48]) = (42, 0x10);
+        let message = reply(Command::QueryInfo, 1, 0, &body);
+        let written = Some(SystemTime::UNIX_EPOCH);
+        let info = FileInfo { kind: EntryKind::Directory, size: 42, written };
+        assert_eq!(parse_network_open(&message), Ok(info));
+        for length in 0..message.len() {
+            assert!(parse_network_open(&message[..length]).is_err(), "{length}");
+        }
     }
 
     #[test]

@@ -1,22 +1,23 @@
 //! What is in a directory (MS-SMB2, sections 2.2.33 and 2.2.34).
 
-use super::create::{self, Kind};
+use super::create;
 use super::{CreateHow, Entry, EntryKind, parse_output};
 use crate::Error;
 use crate::link::FileId;
 use crate::message::Request;
+use crate::requests::{Kind, Rights};
 use crate::tree::Tree;
 use crate::wire::{Reader, text};
 use smb2::msg::query_directory::{
     FileInformationClass, QueryDirectoryFlags, QueryDirectoryRequest,
 };
-use smb2::types::flags::FileAccessMask as Mask;
 use smb2::types::{Command, status::NtStatus};
 
 /// Bytes of names asked for at once: what one credit pays for.
 const BUFFER_BYTES: u32 = 64 << 10;
 
-fn request(directory: FileId, buffer: u32) -> Request {
+/// A request for the next names of an open directory, at most so many bytes of them.
+pub(crate) fn request(directory: FileId, buffer: u32) -> Request {
     let body = QueryDirectoryRequest {
         file_information_class: FileInformationClass::FileDirectoryInformation,
         flags: QueryDirectoryFlags(0),
@@ -72,8 +73,7 @@ impl Tree {
     /// What is in a directory, without `.` and `..`, in the server's order; at most `limit` names,
     /// or an error.
     pub fn list(&mut self, path: &str, limit: usize) -> Result<Vec<Entry>, Error> {
-        let access = Mask::FILE_READ_DATA | Mask::FILE_READ_ATTRIBUTES | Mask::SYNCHRONIZE;
-        let open = create::request(path, CreateHow::Open, access, Kind::Directory)?;
+        let open = create::request(path, CreateHow::Open, Rights::READ, Kind::Directory)?;
         let (directory, _) = create::parse(&self.connection.call(open)?.message)?;
         let entries = self.list_open(directory, path, limit);
         let closed = self.close(directory);
@@ -89,26 +89,46 @@ impl Tree {
         limit: usize,
     ) -> Result<Vec<Entry>, Error> {
         let buffer = BUFFER_BYTES.min(self.facts().transact_most);
-        let mut entries = Vec::new();
-        // `.` and `..` may come by themselves; what the limit does not count must not go on.
-        let mut barren = 0;
+        let mut listing = Listing::new(limit);
         loop {
             let reply = self.connection.exchange(request(directory, buffer))?;
             let reply = reply.success_or(&[NtStatus::NO_MORE_FILES])?;
             if reply.header.status == NtStatus::NO_MORE_FILES {
-                return Ok(entries);
+                return Ok(listing.entries);
             }
-            let more = parse(&reply.message)?;
-            if entries.len() + more.len() > limit {
-                let why = format!("'{path}': more than {limit} names in one directory");
-                return Err(Error::OverLimit(why));
-            }
-            barren += u32::from(more.is_empty());
-            if barren > 2 {
-                return Err(Error::OverLimit(format!("'{path}': its listing has no end")));
-            }
-            entries.extend(more);
+            listing.add(path, parse(&reply.message)?)?;
         }
+    }
+}
+
+/// A directory's names, put together from pages: a server can give them without end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listing {
+    /// The names so far, in the server's order.
+    pub entries: Vec<Entry>,
+    limit: usize,
+    barren: u32,
+}
+
+impl Listing {
+    /// Nothing yet, and no more than `limit` names.
+    pub fn new(limit: usize) -> Self {
+        Listing { entries: Vec::new(), limit, barren: 0 }
+    }
+
+    /// Adds a page of the directory at `path`.
+    pub fn add(&mut self, path: &str, more: Vec<Entry>) -> Result<(), Error> {
+        if self.entries.len() + more.len() > self.limit {
+            let why = format!("'{path}': more than {} names in one directory", self.limit);
+            return Err(Error::OverLimit(why));
+        }
+        // `.` and `..` may come by themselves; what the limit does not count must not go on.
+        self.barren += u32::from(more.is_empty());
+        if self.barren > 2 {
+            return Err(Error::OverLimit(format!("'{path}': its listing has no end")));
+        }
+        self.entries.extend(more);
+        Ok(())
     }
 }
 

@@ -7,11 +7,14 @@ mod small;
 mod transfer;
 
 pub(crate) use create::{close_request, parse as parse_create, request_pipe};
-pub(crate) use info::parse_output;
-pub(crate) use list::{parse as parse_listing, parse_entries};
-pub(crate) use transfer::{parse_read, parse_write, read_request, write_request};
+pub(crate) use info::{disposition, network_open, parse_network_open, parse_output};
+pub use list::Listing;
+pub(crate) use list::{parse as parse_listing, parse_entries, request as listing};
+pub(crate) use small::compound_not_followed;
+pub(crate) use transfer::{parse_read, parse_write, place_of_read, read_request, write_request};
 
 use crate::link::FileId;
+use crate::requests::Rights;
 use smb2::types::flags::FileAttributes;
 use std::time::SystemTime;
 
@@ -37,14 +40,24 @@ pub enum Access {
     ReadWrite,
 }
 
+impl Access {
+    pub(crate) fn rights(self) -> Rights {
+        match self {
+            Access::Read => Rights::READ,
+            Access::ReadWrite => Rights::READ_WRITE,
+        }
+    }
+}
+
 /// What kind of thing a name stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file.
     File,
     /// A directory.
     Directory,
     /// A link or another reparse point.
+    #[default]
     Other,
 }
 
@@ -60,8 +73,8 @@ impl EntryKind {
     }
 }
 
-/// What the server says of a file that it opened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What the server says of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FileInfo {
     /// What it is.
     pub kind: EntryKind,

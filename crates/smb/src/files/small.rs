@@ -2,12 +2,13 @@
 //! changes to what has a name. Unless they are signed, they go in one round trip (MS-SMB2, section
 //! 3.2.4.1.4).
 
-use super::create::{self, Kind, close_request};
+use super::create::{self, close_request};
 use super::transfer::{flush_request, parse_read, parse_write, read_request, write_request};
 use super::{Access, CreateHow, EntryKind, FileInfo};
 use crate::Error;
 use crate::link::FileId;
 use crate::message::{Reply, Request};
+use crate::requests::Kind;
 use crate::tree::Tree;
 use smb2::types::{Command, status::NtStatus};
 
@@ -76,7 +77,7 @@ impl Tree {
             let why = format!("'{path}': {length} bytes at once, where the server takes {most}");
             return Err(Error::OverLimit(why));
         }
-        let open = create::request(path, how, Access::ReadWrite.mask(), Kind::File)?;
+        let open = create::request(path, how, Access::ReadWrite.rights(), Kind::File)?;
         let act = |file| {
             let write = (!data.is_empty()).then(|| write_request(file, 0, data));
             write.into_iter().chain(flush.then(|| flush_request(file))).collect()
@@ -113,7 +114,7 @@ impl Tree {
 
     /// Reads a small file whole: at most `limit` bytes of it, and at most one request's worth.
     pub fn get_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Error> {
-        let open = create::request(path, CreateHow::Open, Access::Read.mask(), Kind::File)?;
+        let open = create::request(path, CreateHow::Open, Access::Read.rights(), Kind::File)?;
         let most = limit.min(self.facts().read_most as usize);
         if most == 0 {
             self.related(open, |_| Vec::new(), &[])?;
@@ -152,7 +153,7 @@ impl Tree {
 /// Whether a file was opened, and then a request did not find it or would have had to wait: some
 /// servers follow compounds for some commands only, and Windows ends one with an internal error
 /// where a request in its middle takes longer (MS-SMB2, section 3.3.5.2.7, note).
-fn compound_not_followed(error: &Error) -> bool {
+pub(crate) fn compound_not_followed(error: &Error) -> bool {
     const INVALID_HANDLE: NtStatus = NtStatus(0xc000_0008);
     matches!(
         error,

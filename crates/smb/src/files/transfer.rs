@@ -3,56 +3,39 @@
 use crate::Error;
 use crate::link::FileId;
 use crate::message::{Request, body};
+use crate::requests::{self, READ_DATA};
 use crate::tree::Tree;
 use crate::wire::part;
-use smb2::msg::flush::FlushRequest;
-use smb2::msg::read::ReadRequest;
-use smb2::msg::write::WriteRequest;
 use smb2::types::{Command, status::NtStatus};
-
-/// Where a reply's data should be put, from its header on: right behind its fixed part.
-const READ_DATA_OFFSET: u8 = 80;
-const WRITE_DATA_OFFSET: u16 = 112;
+use std::ops::Range;
 
 /// A request to read at most so many bytes.
 pub(crate) fn read_request(file: FileId, offset: u64, most: usize) -> Request {
-    let length = u32::try_from(most).unwrap_or(u32::MAX);
-    let body = ReadRequest {
-        padding: READ_DATA_OFFSET,
-        flags: 0,
-        length,
-        offset,
-        file_id: file.into(),
-        minimum_count: 0,
-        channel: 0,
-        remaining_bytes: 0,
-        read_channel_info: Vec::new(),
-    };
-    Request::new(Command::Read, &body).with_payload(most)
+    let count = u32::try_from(most).unwrap_or(u32::MAX);
+    Request::encoded(Command::Read, |to| requests::read(to, file, offset, count)).with_payload(most)
 }
 
 /// A request to write.
 pub(crate) fn write_request(file: FileId, offset: u64, data: &[u8]) -> Request {
-    let body = WriteRequest {
-        data_offset: WRITE_DATA_OFFSET,
-        offset,
-        file_id: file.into(),
-        channel: 0,
-        remaining_bytes: 0,
-        write_channel_info_offset: 0,
-        write_channel_info_length: 0,
-        flags: 0,
-        data: data.to_vec(),
+    let body = |to: &mut Vec<u8>| {
+        let count = u32::try_from(data.len()).unwrap_or(u32::MAX);
+        requests::write(to, file, offset, count, false);
+        to.extend_from_slice(data);
     };
-    Request::new(Command::Write, &body).with_payload(data.len())
+    Request::encoded(Command::Write, body).with_payload(data.len())
 }
 
 pub(super) fn flush_request(file: FileId) -> Request {
-    Request::new(Command::Flush, &FlushRequest { file_id: file.into() })
+    Request::encoded(Command::Flush, |to| requests::flush_or_close(to, file))
 }
 
 /// Decodes a reply to READ: its data, at most as many bytes as were asked for.
 pub(crate) fn parse_read(message: &[u8], most: usize) -> Result<&[u8], Error> {
+    place_of_read(message, most).map(|place| message.get(place).unwrap_or(&[]))
+}
+
+/// The same: where in the message the data lie.
+pub(crate) fn place_of_read(message: &[u8], most: usize) -> Result<Range<usize>, Error> {
     const WHAT: &str = "a reply to READ";
     let mut reader = body(message, 17, WHAT)?;
     let offset = reader.u8()?;
@@ -62,10 +45,12 @@ pub(crate) fn parse_read(message: &[u8], most: usize) -> Result<&[u8], Error> {
     if length > most {
         return Err(reader.malformed("more bytes than were asked for"));
     }
-    if length > 0 && offset < READ_DATA_OFFSET {
+    if length > 0 && offset < READ_DATA {
         return Err(reader.malformed("its data lies in its header"));
     }
-    part(message, offset.into(), length, WHAT)
+    part(message, offset.into(), length, WHAT)?;
+    let offset = usize::from(offset);
+    Ok(offset..offset + length)
 }
 
 /// Decodes a reply to WRITE: bytes written, at most as many as were sent.

@@ -1,77 +1,15 @@
-//! Calls in flight: what they ask for, and what their replies mean.
+//! Calls in flight, and what their replies mean.
 
-use super::{Completion, Done};
-use crate::message::{Expected, HEADER_BYTES, ReplyHeader, body};
-use crate::wire::part;
-use crate::{Access, CreateHow, EntryKind, Error, FileId, NtStatus};
+use super::Done;
+use super::request::{Asked, MOST_PARTS, Seen};
+use crate::files::{
+    EntryKind, compound_not_followed, parse_create, parse_listing, parse_network_open, parse_write,
+    place_of_read,
+};
+use crate::message::{Expected, ReplyHeader, body};
+use crate::{Error, FileId, NtStatus};
 use smb2::types::Command;
 use std::ops::Range;
-
-/// What a call asks for.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Asked {
-    Nothing,
-    Read { file: FileId, offset: u64, count: u32 },
-    Write { file: FileId, offset: u64, count: u32, through: Through },
-    Flush { file: FileId },
-    Put { how: CreateHow, count: u32 },
-    Get { most: u32 },
-    Open { how: CreateHow, access: Access },
-    Close { file: FileId },
-}
-
-/// How safe a WRITE is before it is answered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Through {
-    /// As the server likes.
-    No,
-    /// By the flag WRITE_THROUGH.
-    Flag,
-    /// By a FLUSH in the same compound: dialect 2.0.2 has no such flag (MS-SMB2, section 2.2.21).
-    Flush,
-}
-
-/// Most requests of one call.
-pub(super) const MOST_PARTS: usize = 3;
-
-impl Asked {
-    /// The requests that it takes, sent as one compound of related ones.
-    pub fn parts(self) -> &'static [Command] {
-        use Command::{Close, Create, Flush, Read, Write};
-        match self {
-            Asked::Nothing => &[],
-            Asked::Read { .. } => &[Read],
-            Asked::Write { through: Through::Flush, .. } => &[Write, Flush],
-            Asked::Write { .. } => &[Write],
-            Asked::Flush { .. } => &[Flush],
-            Asked::Put { count: 0, .. } => &[Create, Close],
-            Asked::Put { .. } => &[Create, Write, Close],
-            Asked::Get { .. } => &[Create, Read, Close],
-            Asked::Open { .. } => &[Create],
-            Asked::Close { .. } => &[Close],
-        }
-    }
-
-    /// Bytes of payload that a request of it moves: what is charged for.
-    pub fn payload(self, part: Command) -> u32 {
-        match (self, part) {
-            (Asked::Read { count, .. } | Asked::Get { most: count }, Command::Read) => count,
-            (Asked::Write { count, .. } | Asked::Put { count, .. }, Command::Write) => count,
-            _ => 0,
-        }
-    }
-
-    /// The file that its first request names; those after a CREATE mean the file made there.
-    pub fn file(self) -> FileId {
-        match self {
-            Asked::Read { file, .. }
-            | Asked::Write { file, .. }
-            | Asked::Flush { file }
-            | Asked::Close { file } => file,
-            _ => FileId::OF_THE_REQUEST_BEFORE,
-        }
-    }
-}
 
 /// Where the bytes that were read are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -79,85 +17,134 @@ enum Data {
     None,
     /// In the frame that is being looked at.
     InFrame(Range<usize>),
-    /// Kept, because the server answers the rest of the compound in another frame.
+    /// Kept, because the server answers the rest of the call in another frame.
     Held,
 }
 
-/// Room for a path in bytes that no call need allocate.
-const PATH_ROOM: usize = 256;
+/// Bytes of a path that no call need allocate.
+const PATH_BYTES: usize = 256;
 
-/// Room for one call.
-pub(super) struct Slot {
-    pub tag: u32,
-    pub asked: Asked,
+/// A call in flight. Its requests go as one compound of related ones, or one by one, each when the
+/// reply to the one before it has come.
+#[derive(Debug)]
+pub struct Call {
+    pub(super) asked: Asked,
     /// Of those calls that name one.
-    pub path: String,
-    /// The numbers of its requests.
-    pub ids: [u64; MOST_PARTS],
-    /// Credits that each of its requests asks for.
-    pub wanted: [u16; MOST_PARTS],
-    /// Credits that it costs.
-    pub charge: u32,
-    /// Position of the call's end in the stream.
-    pub end: u64,
-    pub sent: u64,
+    pub(super) path: String,
+    /// Whether its requests go one by one.
+    pub(super) one_by_one: bool,
+    /// Its requests in the frame that was sent last.
+    under_way: Range<usize>,
+    /// Their numbers.
+    ids: [u64; MOST_PARTS],
+    /// Credits that each of them asks for.
+    wanted: [u16; MOST_PARTS],
+    /// Credits that they cost together.
+    pub(super) charge: u32,
     /// A bit for each request that has been answered.
     answered: u8,
     /// A bit for each request that an interim reply has come to.
     postponed: u8,
     /// The failed request that comes first: those after it may fail because of it.
     failed: Option<(usize, Error)>,
-    file: FileId,
-    size: u64,
-    written: u32,
+    /// Whether it is to be done again one by one, once its file is closed.
+    again: bool,
+    /// Whether the server has not followed the compound that it was.
+    unfollowed: bool,
+    /// What it has opened, and whether it has closed that.
+    opened: Option<FileId>,
+    closed: bool,
+    seen: Seen,
     data: Data,
     held: Vec<u8>,
 }
 
-impl Slot {
-    pub fn new() -> Self {
-        Slot {
-            tag: 0,
+impl Call {
+    pub(super) fn new() -> Self {
+        Call {
             asked: Asked::Nothing,
-            path: String::with_capacity(PATH_ROOM),
+            path: String::with_capacity(PATH_BYTES),
+            one_by_one: false,
+            under_way: 0..0,
             ids: [0; MOST_PARTS],
             wanted: [0; MOST_PARTS],
             charge: 0,
-            // Nothing is expected before it is sent.
-            end: u64::MAX,
-            sent: 0,
             answered: 0,
             postponed: 0,
             failed: None,
-            file: FileId::OF_THE_REQUEST_BEFORE,
-            size: 0,
-            written: 0,
+            again: false,
+            unfollowed: false,
+            opened: None,
+            closed: false,
+            seen: Seen::default(),
             data: Data::None,
             held: Vec::new(),
         }
     }
 
     /// Begins a call.
-    pub fn begin(&mut self, tag: u32, asked: Asked, path: &str) {
-        (self.tag, self.asked, self.end) = (tag, asked, u64::MAX);
-        (self.answered, self.postponed, self.failed) = (0, 0, None);
-        (self.size, self.written, self.data) = (0, 0, Data::None);
+    pub(super) fn begin(&mut self, asked: Asked, path: &str, one_by_one: bool) {
+        (self.asked, self.one_by_one) = (asked, one_by_one);
+        (self.again, self.unfollowed) = (false, false);
         self.path.clear();
         self.path.push_str(path);
+        self.forget();
+    }
+
+    /// Nothing of it has been sent.
+    fn forget(&mut self) {
+        (self.failed, self.opened, self.closed) = (None, None, false);
+        (self.seen, self.data) = (Seen::default(), Data::None);
+        self.goes_on_with(0);
+    }
+
+    /// What is sent next: a request, and those after it unless they go one by one.
+    fn goes_on_with(&mut self, part: usize) {
+        let end = if self.one_by_one { part + 1 } else { self.asked.parts().len() };
+        self.under_way = part..end;
+        (self.answered, self.postponed) = (0, 0);
+    }
+
+    /// The requests to be sent, or that were sent last.
+    pub(super) fn under_way(&self) -> Range<usize> {
+        self.under_way.clone()
+    }
+
+    /// Whether its path is still to be opened.
+    pub(super) fn opens_a_path(&self) -> bool {
+        self.under_way.start == 0 && self.asked.parts().first() == Some(&Command::Create)
+    }
+
+    /// Whether nothing speaks against further compounds.
+    pub(super) fn compounds_are_followed(&self) -> bool {
+        !self.unfollowed
+    }
+
+    /// The file that one of its requests names.
+    pub(super) fn file(&self, part: usize) -> FileId {
+        if part > self.under_way.start {
+            return FileId::OF_THE_REQUEST_BEFORE;
+        }
+        self.opened.unwrap_or(self.asked.file())
+    }
+
+    /// Notes that a request is sent under this number and asks for so many credits.
+    pub(super) fn send(&mut self, part: usize, id: u64, wanted: u16) {
+        (self.ids[part], self.wanted[part]) = (id, wanted);
     }
 
     /// Which of its requests has this number.
-    pub fn part_of(&self, message_id: u64) -> Option<usize> {
-        self.ids.iter().take(self.asked.parts().len()).position(|id| *id == message_id)
+    pub(super) fn part_of(&self, message_id: u64) -> Option<usize> {
+        self.under_way().find(|part| self.ids[*part] == message_id)
     }
 
     /// Notes an interim reply to one of its requests.
-    pub fn postpone(&mut self, part: usize) {
+    pub(super) fn postpone(&mut self, part: usize) {
         self.postponed |= 1 << part;
     }
 
     /// What an interim reply to one of its requests may say without a signature.
-    pub fn expected(&self, part: usize, session_id: u64) -> Expected {
+    pub(super) fn expected(&self, part: usize, session_id: u64) -> Expected {
         Expected {
             command: self.asked.parts()[part],
             session_id,
@@ -166,14 +153,14 @@ impl Slot {
         }
     }
 
-    /// Whether all its requests are answered.
-    pub fn is_answered(&self) -> bool {
-        u32::from(self.answered).count_ones() as usize == self.asked.parts().len()
+    /// Whether all its requests under way are answered.
+    pub(super) fn is_answered(&self) -> bool {
+        self.under_way().all(|part| self.answered & 1 << part != 0)
     }
 
     /// Takes the final reply to one of its requests: the message at `place` of the frame. What
     /// breaks the format ends the connection; what the server refuses ends the call alone.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         part: usize,
         header: &ReplyHeader,
@@ -187,14 +174,17 @@ impl Slot {
         self.answered |= 1 << part;
         let message = &frame[place.clone()];
         match header.status {
-            NtStatus::SUCCESS => self.results(command, message, place.start),
-            NtStatus::END_OF_FILE if command == Command::Read => Ok(()),
-            status => {
-                if self.failed.as_ref().is_none_or(|(earlier, _)| part < *earlier) {
-                    self.failed = Some((part, Error::Status { command, status }));
-                }
-                Ok(())
-            }
+            NtStatus::SUCCESS => self.results(command, message, place.start)?,
+            NtStatus::END_OF_FILE if command == Command::Read => {}
+            NtStatus::NO_MORE_FILES if command == Command::QueryDirectory => self.seen.end = true,
+            status => self.fails(part, Error::Status { command, status }),
+        }
+        Ok(())
+    }
+
+    fn fails(&mut self, part: usize, error: Error) {
+        if self.failed.as_ref().is_none_or(|(earlier, _)| part < *earlier) {
+            self.failed = Some((part, error));
         }
     }
 
@@ -203,52 +193,64 @@ impl Slot {
         let most = self.asked.payload(command) as usize;
         match command {
             Command::Create => {
-                let mut from = body(message, 89, "a CREATE reply")?;
-                from.skip(46)?;
-                self.size = from.u64()?;
-                let kind = EntryKind::of(from.u32()?);
-                from.skip(4)?;
-                self.file = FileId { persistent: from.u64()?, volatile: from.u64()? };
-                if kind != EntryKind::File {
-                    self.failed = Some((0, Error::NotAFile(self.path.clone())));
+                let (file, info) = parse_create(message)?;
+                (self.opened, self.seen.info) = (Some(file), info);
+                if self.asked.wants_a_file() && self.seen.info.kind != EntryKind::File {
+                    self.fails(0, Error::NotAFile(self.path.clone()));
                 }
             }
             Command::Read => {
-                let mut from = body(message, 17, "a READ reply")?;
-                let offset = usize::from(from.u8()?);
-                from.skip(1)?;
-                let length = from.length()?;
-                if length > most {
-                    return Err(from.malformed("more data than asked for"));
-                }
-                // The offset leads behind the fixed part.
-                if length > 0 && offset < HEADER_BYTES + 16 {
-                    return Err(from.malformed("its data lies in its header"));
-                }
-                part(message, offset, length, "a READ reply")?;
-                self.data = Data::InFrame(start + offset..start + offset + length);
+                let place = place_of_read(message, most)?;
+                self.data = Data::InFrame(start + place.start..start + place.end);
             }
-            Command::Write => {
-                let mut from = body(message, 17, "a WRITE reply")?;
-                from.skip(2)?;
-                let count = from.u32()?;
-                if count as usize > most {
-                    return Err(from.malformed("more data than sent"));
-                }
-                self.written = count;
-            }
-            Command::Flush => {
-                body(message, 4, "a FLUSH reply")?;
-            }
-            _ => {
+            Command::Write => self.seen.written = parse_write(message, most)? as u32,
+            Command::QueryInfo => self.seen.info = parse_network_open(message)?,
+            Command::QueryDirectory => self.seen.entries = parse_listing(message)?,
+            Command::Flush => drop(body(message, 4, "a FLUSH reply")?),
+            Command::Close => {
                 body(message, 60, "a CLOSE reply")?;
+                self.closed = true;
             }
+            _ => {}
         }
         Ok(())
     }
 
+    /// Whether it goes on, once all its requests under way are answered: with the next of them, by
+    /// closing what would stay open, or all over again where the server does not follow compounds.
+    pub(super) fn goes_on(&mut self) -> bool {
+        let parts = self.asked.parts();
+        let (next, last) = (self.under_way.end, parts.len().saturating_sub(1));
+        if let (Asked::Open { .. }, Some(_), Some(file)) = (self.asked, &self.failed, self.opened) {
+            // It is open, and not what it should be.
+            (self.asked, self.opened) = (Asked::Close { file }, None);
+            self.goes_on_with(0);
+            return true;
+        }
+        let Some((_, error)) = &self.failed else {
+            self.goes_on_with(next);
+            return next <= last;
+        };
+        self.again |= !self.one_by_one && compound_not_followed(error);
+        self.unfollowed |= self.again;
+        let tried = self.one_by_one && self.under_way.start == last;
+        self.one_by_one = true;
+        let closes = last > 0 && parts[last] == Command::Close;
+        if closes && self.opened.is_some() && !self.closed && !tried {
+            // Some servers end a compound at its first refusal: the file would stay open.
+            self.goes_on_with(last);
+            return true;
+        }
+        if std::mem::take(&mut self.again) {
+            self.asked = self.asked.again();
+            self.forget();
+            return true;
+        }
+        false
+    }
+
     /// Keeps data that would be lost with the frame.
-    pub fn hold(&mut self, frame: &[u8]) {
+    pub(super) fn hold(&mut self, frame: &[u8]) {
         if let Data::InFrame(place) = &self.data {
             self.held.clear();
             self.held.extend_from_slice(frame.get(place.clone()).unwrap_or(&[]));
@@ -257,25 +259,16 @@ impl Slot {
     }
 
     /// Ends the call: what came of it.
-    pub fn completion<'a>(&'a mut self, frame: &'a [u8], done: u64) -> Completion<'a> {
+    pub(super) fn result<'a>(&'a mut self, frame: &'a [u8]) -> Result<Done<'a>, Error> {
         let asked = std::mem::replace(&mut self.asked, Asked::Nothing);
         let data = match &self.data {
             Data::None => &[],
             Data::InFrame(place) => frame.get(place.clone()).unwrap_or(&[]),
             Data::Held => &self.held[..],
         };
-        let result = match self.failed.take() {
+        match self.failed.take() {
             Some((_, error)) => Err(error),
-            None => Ok(match asked {
-                Asked::Read { .. } => Done::Read { data },
-                Asked::Write { .. } => Done::Write { count: self.written },
-                Asked::Flush { .. } => Done::Flush,
-                Asked::Put { .. } => Done::Put { count: self.written },
-                Asked::Get { .. } => Done::Get { data, size: self.size },
-                Asked::Open { .. } => Done::Open { file: self.file, size: self.size },
-                Asked::Close { .. } | Asked::Nothing => Done::Close,
-            }),
-        };
-        Completion { tag: self.tag, sent: self.sent, done, result }
+            None => Ok(asked.done(std::mem::take(&mut self.seen), self.opened, data)),
+        }
     }
 }

@@ -1,91 +1,119 @@
 //! Many requests in flight on one connection.
 //!
-//! Calls wait in their slots until the server's credits suffice, are encoded into a buffer, signed
-//! or encrypted there, and sent together. The payload of a large WRITE that needs no protection is
-//! not copied: it is asked for when the kernel can take it. Replies are received into one buffer,
-//! verified or decrypted in place, and looked at in any order. Sending never waits for the socket
-//! without receiving too, so a server that answers before it reads on cannot bring both sides to a
-//! halt.
-//!
-//! Nothing is allocated per call.
+//! Calls wait in their slots until the server's credits suffice, are encoded into a buffer and signed
+//! or encrypted there. The payload of a large WRITE that needs no protection is not copied. Replies
+//! are verified or decrypted in the buffer where they were received.
 
 mod call;
-mod encode;
-mod exchange;
-mod frames;
 mod ids;
-mod outgoing;
-mod requests;
+mod request;
 
-pub use exchange::{Completion, Done, Exchange, Full, PipelineOptions};
+pub use call::Call;
+pub use request::{Done, Request};
 
-use crate::link::Link;
-use crate::message::{UNASKED, next_message};
-use crate::{Access, CreateHow, Error, FileId};
-use call::{Asked, Slot, Through};
-pub(crate) use frames::FrameBuffer;
+use crate::guard::{Guard, TRANSFORM_HEADER};
+use crate::link::{Link, SessionFacts};
+use crate::message::{HEADER_BYTES, ReplyHeader, RequestHeader, UNASKED, next_message};
+use crate::requests::Kind;
+use crate::{Error, names};
 use ids::Guesses;
-use outgoing::Outgoing;
-use plimsoll_transport::{Ready, Socket};
+use plimsoll_transport::{
+    BadFrame, COPY_MOST, Encoded, Exchange, FrameBuffer, InFlight, Mark, Outgoing, PipelineOptions,
+    Protocol, Slot, payload,
+};
+use request::{Asked, Through};
 use smb2::types::{Command, Dialect};
-use std::collections::VecDeque;
-use std::time::Duration;
 
-/// Room in a frame for what stands around the data, in bytes.
+/// Bytes in a frame around the data.
 const OVERHEAD: usize = 2048;
 /// Longest payload in bytes: the most that servers allow, far below what a frame's length can name.
 const MOST: u32 = 8 << 20;
 /// Credits above which no more are asked for: what the usual servers grant at most.
 const CREDITS_MOST: u32 = 8192;
+/// Bytes of names asked for at once: what one credit pays for.
+const PAGE_BYTES: u32 = 64 << 10;
+/// Length in front of each frame in bytes (MS-SMB2, section 2.1).
+const PREFIX: usize = 4;
 
 /// One connection with many calls in flight.
-pub struct Pipeline {
-    link: Link,
+pub type Pipeline = plimsoll_transport::Pipeline<Smb2>;
+
+/// The end of one call.
+pub type Completion<'a> = plimsoll_transport::Completion<Done<'a>, Error>;
+
+/// A frame's prefix: a zero, and 24 bits of its length (MS-SMB2, section 2.1).
+#[derive(Clone, Copy, Debug)]
+pub struct Prefix;
+
+impl Mark for Prefix {
+    type Error = Error;
+
+    fn parse(mark: [u8; PREFIX]) -> Result<(usize, bool), Error> {
+        if mark[0] != 0 {
+            return Err(Error::Malformed("a frame does not begin with a zero".into()));
+        }
+        Ok((u32::from_be_bytes(mark) as usize, true))
+    }
+}
+
+impl From<BadFrame> for Error {
+    fn from(bad: BadFrame) -> Self {
+        match bad {
+            BadFrame::TooLong { length, limit } => Error::TooLong { length, limit },
+            BadFrame::EmptyFragments => Error::Malformed("a frame without an end".into()),
+            BadFrame::Payload { length, announced } => Error::Malformed(format!(
+                "a payload of {length} bytes where {announced} were announced"
+            )),
+        }
+    }
+}
+
+/// SMB as a pipeline speaks it.
+pub struct Smb2 {
+    guard: Guard,
+    session_id: u64,
+    tree_id: u32,
+    next_message_id: u64,
+    /// Credits that the server has granted and no request has used.
+    credits: u32,
+    facts: SessionFacts,
+    compounds: bool,
     options: PipelineOptions,
-    outgoing: Outgoing,
-    replies: FrameBuffer,
-    slots: Box<[Slot]>,
-    free: Vec<u16>,
-    /// Slots whose calls are not encoded yet, in order.
-    waiting: VecDeque<u16>,
-    /// Slots whose calls the kernel does not have in full, in order.
-    unsent: VecDeque<u16>,
+    replies: FrameBuffer<Prefix>,
     guesses: Guesses,
     /// Credits that keep the pipeline full, and credits that its calls in flight have cost.
     credits_wanted: u32,
     credits_spent: u32,
-    dead: Option<Error>,
 }
 
-impl Pipeline {
+impl Smb2 {
     /// A pipeline over a connection.
-    pub fn new(link: Link, mut options: PipelineOptions) -> Self {
-        options.read_most = options.read_most.min(link.facts.read_most).clamp(1, MOST);
-        options.write_most = options.write_most.min(link.facts.write_most).clamp(1, MOST);
+    pub fn pipeline(link: Link, mut options: PipelineOptions) -> Pipeline {
+        let Link { socket, guard, session_id, tree_id, next_message_id, credits, facts, compounds } =
+            link;
+        options.read_most = options.read_most.min(facts.read_most).clamp(1, MOST);
+        options.write_most = options.write_most.min(facts.write_most).clamp(1, MOST);
         let depth = u32::from(options.depth.get());
-        let largest = link.facts.charge(options.read_most.max(options.write_most));
-        // A call is at most one large request, one CREATE and one CLOSE.
+        let largest = facts.charge(options.read_most.max(options.write_most));
+        // A call is at most one large request and two small ones.
         let credits_wanted = (depth * (u32::from(largest) + 2)).min(CREDITS_MOST);
-        let entries = depth as usize;
-        Pipeline {
-            outgoing: Outgoing::new(options.write_most as usize + OVERHEAD),
-            replies: FrameBuffer::new(options.read_most as usize + OVERHEAD),
-            slots: (0..depth).map(|_| Slot::new()).collect(),
-            free: (0..options.depth.get()).rev().collect(),
-            waiting: VecDeque::with_capacity(entries),
-            unsent: VecDeque::with_capacity(entries),
+        let protocol = Smb2 {
+            replies: FrameBuffer::new(options.read_most.max(PAGE_BYTES) as usize + OVERHEAD),
             guesses: Guesses::new(credits_wanted),
             credits_wanted,
             credits_spent: 0,
-            dead: None,
-            link,
+            guard,
+            session_id,
+            tree_id,
+            next_message_id,
+            credits,
+            facts,
+            compounds,
             options,
-        }
-    }
-
-    /// The connection.
-    pub fn socket(&self) -> &Socket {
-        &self.link.socket
+        };
+        let calls = (0..options.depth.get()).map(|_| Call::new());
+        let longest = PREFIX + TRANSFORM_HEADER + OVERHEAD + options.write_most as usize;
+        Pipeline::new(socket, protocol, calls, longest)
     }
 
     /// Its size, as far as the server allows.
@@ -93,172 +121,178 @@ impl Pipeline {
         self.options
     }
 
-    /// Calls in flight, sent or not.
-    pub fn in_flight(&self) -> usize {
-        self.slots.len() - self.free.len()
+    /// Whether requests about one name go as one compound from now on. At first they do unless they
+    /// are signed, for some servers sign those replies wrongly; and they do no more once the server
+    /// has not followed one.
+    pub fn use_compounds(&mut self, compounds: bool) {
+        self.compounds = compounds;
     }
 
-    /// Queues a READ of `count` bytes.
-    pub fn read(&mut self, tag: u32, file: FileId, offset: u64, count: u32) -> Result<(), Full> {
-        let count = count.min(self.options.read_most);
-        self.submit(tag, Asked::Read { file, offset, count }, "")
-    }
-
-    /// Queues a WRITE of `count` bytes; with `write_through` it is stable when it is done.
-    pub fn write(
-        &mut self,
-        tag: u32,
-        file: FileId,
-        offset: u64,
-        count: u32,
-        write_through: bool,
-    ) -> Result<(), Full> {
-        let count = count.min(self.options.write_most);
-        let through = match (write_through, self.link.facts.dialect) {
-            (false, _) => Through::No,
-            (true, Dialect::Smb2_0_2) => Through::Flush,
-            (true, _) => Through::Flag,
-        };
-        self.submit(tag, Asked::Write { file, offset, count, through }, "")
-    }
-
-    /// Queues a FLUSH of the whole file.
-    pub fn flush(&mut self, tag: u32, file: FileId) -> Result<(), Full> {
-        self.submit(tag, Asked::Flush { file }, "")
-    }
-
-    /// Queues a small file of `count` bytes: CREATE, WRITE and CLOSE in one compound.
-    pub fn put(&mut self, tag: u32, path: &str, how: CreateHow, count: u32) -> Result<(), Full> {
-        let count = count.min(self.options.write_most);
-        self.submit(tag, Asked::Put { how, count }, path)
-    }
-
-    /// Queues the first `most` bytes of a file: CREATE, READ and CLOSE in one compound.
-    pub fn get(&mut self, tag: u32, path: &str, most: u32) -> Result<(), Full> {
-        let most = most.min(self.options.read_most);
-        self.submit(tag, Asked::Get { most }, path)
-    }
-
-    /// Queues the opening of a file.
-    pub fn open(
-        &mut self,
-        tag: u32,
-        path: &str,
-        how: CreateHow,
-        access: Access,
-    ) -> Result<(), Full> {
-        self.submit(tag, Asked::Open { how, access }, path)
-    }
-
-    /// Queues the closing of a file.
-    pub fn close(&mut self, tag: u32, file: FileId) -> Result<(), Full> {
-        self.submit(tag, Asked::Close { file }, "")
-    }
-
-    fn submit(&mut self, tag: u32, asked: Asked, path: &str) -> Result<(), Full> {
-        let index = self.free.pop().ok_or(Full)?;
-        let slot = &mut self.slots[usize::from(index)];
-        slot.begin(tag, asked, path);
-        let facts = &self.link.facts;
-        let charge = |part: &Command| u32::from(facts.charge(asked.payload(*part)));
-        slot.charge = asked.parts().iter().map(charge).sum();
-        self.waiting.push_back(index);
-        Ok(())
-    }
-
-    /// Hands queued calls to the kernel, as far as the credits last and it takes them at once.
-    /// Calls whose path SMB cannot carry end here.
-    pub fn flush_out(&mut self, with: &mut impl Exchange) -> Result<(), Error> {
-        self.alive()?;
-        let result = self.send(with).map(drop);
-        self.note(result)
-    }
-
-    /// Sends what is queued, waits until at least one call has ended or the caller's clock shows
-    /// `until`, and completes every call whose reply is there; returns how many. With nothing in
-    /// flight it returns at once. After an error the connection is of no use and the calls in
-    /// flight are lost.
-    pub fn reap(&mut self, until: u64, with: &mut impl Exchange) -> Result<usize, Error> {
-        self.alive()?;
-        let result = self.reap_inner(until, with);
-        self.note(result)
-    }
-
-    fn alive(&self) -> Result<(), Error> {
-        self.dead.clone().map_or(Ok(()), Err)
-    }
-
-    fn note<T>(&mut self, result: Result<T, Error>) -> Result<T, Error> {
-        if let Err(error) = &result {
-            self.dead = Some(error.clone());
-        }
-        result
-    }
-
-    fn reap_inner(&mut self, until: u64, with: &mut impl Exchange) -> Result<usize, Error> {
-        loop {
-            let mut completed = self.send(with)?;
-            if self.in_flight() == 0 {
-                return Ok(completed);
+    /// What is asked for, no longer than the server and the memory allow, and its path.
+    fn asked<'a>(&self, request: Request<'a>) -> (Asked, &'a str) {
+        let (read_most, write_most) = (self.options.read_most, self.options.write_most);
+        match request {
+            Request::Read { file, offset, count } => {
+                (Asked::Read { file, offset, count: count.min(read_most) }, "")
             }
-            let until = if completed > 0 { 0 } else { until };
-            let left = Duration::from_nanos(until.saturating_sub(with.now()));
-            if let Some(count) = self.receive(left)? {
-                let done = with.now();
-                self.replies.filled(count);
-                completed += self.complete(done, with)?;
+            Request::Write { file, offset, count, through } => {
+                let through = match (through, self.facts.dialect) {
+                    (false, _) => Through::No,
+                    (true, Dialect::Smb2_0_2) => Through::Flush,
+                    (true, _) => Through::Flag,
+                };
+                (Asked::Write { file, offset, count: count.min(write_most), through }, "")
             }
-            if completed > 0 || left.is_zero() {
-                return Ok(completed);
+            Request::Flush { file } => (Asked::Flush { file }, ""),
+            Request::Put { path, how, count } => {
+                (Asked::Put { how, count: count.min(write_most) }, path)
             }
+            Request::Get { path, most } => (Asked::Get { most: most.min(read_most) }, path),
+            Request::Open { path, how, access } => (Asked::Open { how, access }, path),
+            Request::Close { file } => (Asked::Close { file }, ""),
+            Request::Lookup { path } => (Asked::Lookup, path),
+            Request::OpenDirectory { path } => (Asked::OpenDirectory, path),
+            Request::List { directory } => {
+                let buffer = PAGE_BYTES.min(self.facts.transact_most);
+                (Asked::List { directory, buffer }, "")
+            }
+            Request::MakeDirectory { path } => (Asked::MakeDirectory, path),
+            Request::Remove { path } => (Asked::Remove(Kind::File), path),
+            Request::RemoveDirectory { path } => (Asked::Remove(Kind::Directory), path),
         }
     }
 
-    /// Encodes and sends until nothing more can be; how many calls have ended by that.
-    fn send(&mut self, with: &mut impl Exchange) -> Result<usize, Error> {
-        let mut ended = 0;
-        loop {
-            ended += self.encode(with)?;
-            if self.outgoing.is_empty() || !self.outgoing.send(&self.link.socket, with)? {
-                break;
-            }
-            let now = with.now();
-            while let Some(&index) = self.unsent.front() {
-                let slot = &mut self.slots[usize::from(index)];
-                if slot.end > self.outgoing.handed() {
-                    break;
+    /// Encodes the requests of a call that are to go now as one frame, and protects it.
+    fn encode_frame(
+        &mut self,
+        index: u16,
+        (tag, call): (u32, &mut Call),
+        bytes: &mut Vec<u8>,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<Option<u32>, Error> {
+        // Each call asks for what it cost; the first ones for what is missing as well.
+        let held = self.credits.saturating_add(self.credits_spent);
+        let mut missing = self.credits_wanted.saturating_sub(held);
+        let plain = !self.guard.seal && self.guard.signing().is_none();
+        let mut later = None;
+
+        let start = bytes.len();
+        let messages = start + PREFIX + if self.guard.seal { TRANSFORM_HEADER } else { 0 };
+        bytes.resize(messages, 0);
+        let parts = call.under_way();
+        for part in parts.clone() {
+            let command = call.asked.parts()[part];
+            let last = part + 1 == parts.end;
+            let begin = bytes.len();
+            bytes.resize(begin + HEADER_BYTES, 0);
+            call.asked.encode(part, &call.path, call.file(part), bytes);
+            let count = call.asked.payload(command);
+            if command == Command::Write {
+                if plain && last && count > COPY_MOST {
+                    later = Some(count);
+                } else {
+                    bytes.extend_from_slice(payload::<Self>(with, tag, count as usize)?);
                 }
-                slot.sent = now;
-                self.unsent.pop_front();
+            }
+            if !last {
+                let length = bytes.len() - messages;
+                bytes.resize(messages + length.next_multiple_of(8), 0);
+            }
+            let message = &mut bytes[begin..];
+            let charge = self.facts.charge(count);
+            let wanted = u32::from(charge) + std::mem::take(&mut missing);
+            let wanted = u16::try_from(wanted).unwrap_or(u16::MAX);
+            call.send(part, self.next_message_id, wanted);
+            self.guesses.note(self.next_message_id, index);
+            RequestHeader {
+                command,
+                // Connections without large transfers do not know the field.
+                credit_charge: if self.facts.large_transfers { charge } else { 0 },
+                credits_wanted: wanted,
+                related: part > parts.start,
+                next: if last { 0 } else { message.len() as u32 },
+                message_id: self.next_message_id,
+                tree_id: self.tree_id,
+                session_id: self.session_id,
+            }
+            .put(message);
+            self.next_message_id += u64::from(charge);
+            if let Some(signer) = self.guard.signing() {
+                signer.sign(message);
             }
         }
-        if !self.waiting.is_empty() && self.waiting.len() == self.in_flight() {
-            return Err(Error::NoCredits);
+        if let Some(sealer) = self.guard.sealing() {
+            sealer.seal(&mut bytes[start + PREFIX..]);
         }
-        Ok(ended)
+        // Both limits of a pipeline are far below the 16 MiB that 24 bits can name.
+        let length = (bytes.len() - start - PREFIX) as u32 + later.unwrap_or(0);
+        bytes[start..start + PREFIX].copy_from_slice(&length.to_be_bytes());
+        Ok(later)
+    }
+}
+
+impl Protocol for Smb2 {
+    type Request<'a> = Request<'a>;
+    type Call = Call;
+    type Done<'a> = Done<'a>;
+    type Error = Error;
+    type Mark = Prefix;
+
+    fn replies(&mut self) -> &mut FrameBuffer<Prefix> {
+        &mut self.replies
     }
 
-    fn receive(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
-        let (socket, room) = (&self.link.socket, self.replies.room());
-        Ok(if limit.is_zero() {
-            socket.receive(room)?
-        } else if self.outgoing.is_empty() {
-            socket.receive_within(room, limit)?
-        } else {
-            socket.wait(Ready::Either, limit)?;
-            socket.receive(room)?
-        })
+    fn begin(&mut self, request: Request<'_>, call: &mut Call) {
+        let (asked, path) = self.asked(request);
+        call.begin(asked, path, !self.compounds);
     }
 
-    /// Completes every call whose replies are all in the buffer.
-    fn complete(&mut self, done: u64, with: &mut impl Exchange) -> Result<usize, Error> {
+    fn encode(
+        &mut self,
+        index: u16,
+        slot: &mut Slot<Call>,
+        to: &mut Outgoing,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<Encoded<Error>, Error> {
+        let (tag, call) = (slot.tag, &mut slot.call);
+        if call.opens_a_path()
+            && let Err(error) = names::check_path(&call.path)
+        {
+            call.asked = Asked::Nothing;
+            return Ok(Encoded::Refused(error));
+        }
+        let charge = |part: usize| {
+            u32::from(self.facts.charge(call.asked.payload(call.asked.parts()[part])))
+        };
+        call.charge = call.under_way().map(charge).sum();
+        if call.charge > self.credits {
+            // With nothing under way nobody grants any more.
+            let waits = self.credits_spent > 0;
+            return if waits { Ok(Encoded::Waits) } else { Err(Error::NoCredits) };
+        }
+        self.credits -= call.charge;
+        self.credits_spent += call.charge;
+        let later = to.append(|bytes| self.encode_frame(index, (tag, call), bytes, with))?;
+        if let Some(count) = later {
+            to.append_later(tag, count);
+        }
+        Ok(Encoded::Queued)
+    }
+
+    fn complete(
+        &mut self,
+        calls: &mut InFlight<Call>,
+        done: u64,
+        with: &mut impl Exchange<Self>,
+    ) -> Result<usize, Error> {
         let mut completed = 0;
-        while let Some(frame) = self.replies.next_frame()? {
+        while let Some(place) = self.replies.next_frame()? {
+            let frame = self.replies.frame(place);
             let sealed = frame.starts_with(b"\xfdSMB");
-            let frame = match (&self.link.guard.sealer, sealed) {
+            let frame = match (&self.guard.sealer, sealed) {
                 (Some(sealer), true) => sealer.open(frame)?,
                 (None, true) => return Err(Error::NotDecrypted),
-                (_, false) if self.link.guard.seal => return Err(Error::NotEncrypted),
+                (_, false) if self.guard.seal => return Err(Error::NotEncrypted),
                 (_, false) => frame,
             };
             // A call of which a part has been answered in this frame.
@@ -266,54 +300,68 @@ impl Pipeline {
             let mut at = 0;
             while let Some((place, header)) = next_message(frame, at)? {
                 at = place.end;
-                if header.message_id == UNASKED && header.command == u16::from(Command::OplockBreak)
-                {
+                if is_oplock_break(&header) {
                     // No file is opened with an oplock, so nothing is to be done about it.
                     continue;
                 }
                 let id = header.message_id;
-                let found = find(&self.slots, &self.guesses, id, self.outgoing.handed());
-                let (index, part) = found.ok_or(Error::UnknownMessage(id))?;
-                let slot = &mut self.slots[usize::from(index)];
+                let (index, part) =
+                    find(calls, &self.guesses, id).ok_or(Error::UnknownMessage(id))?;
+                let slot = calls.sent(index).ok_or(Error::UnknownMessage(id))?;
+                let call = &mut slot.call;
                 let mut credits = header.credits.into();
                 if !sealed {
-                    self.link.guard.verify(&mut frame[place.clone()], &header)?;
-                    if self.link.guard.lacks_signature(&header) {
-                        let expected = slot.expected(part, self.link.session_id);
+                    self.guard.verify(&mut frame[place.clone()], &header)?;
+                    if self.guard.lacks_signature(&header) {
+                        let expected = call.expected(part, self.session_id);
                         credits = header.unsigned_interim(&expected)?;
                     }
                 }
-                self.link.credits = self.link.credits.saturating_add(credits);
+                self.credits = self.credits.saturating_add(credits);
                 if header.is_interim() {
-                    slot.postpone(part);
+                    call.postpone(part);
                     continue;
                 }
-                if let Some(other) = begun.replace(index).filter(|other| *other != index) {
-                    self.slots[usize::from(other)].hold(frame);
-                }
-                let slot = &mut self.slots[usize::from(index)];
-                slot.take(part, &header, frame, place)?;
-                if slot.is_answered() {
-                    self.credits_spent -= slot.charge;
-                    with.complete(slot.completion(frame, done));
-                    self.free.push(index);
-                    begun = None;
+                call.take(part, &header, frame, place)?;
+                let answered = call.is_answered();
+                let ended = answered && {
+                    self.credits_spent -= call.charge;
+                    !call.goes_on()
+                };
+                if ended {
+                    let (tag, sent, result) = (slot.tag, slot.sent, slot.call.result(frame));
+                    with.complete(Completion { tag, sent, done, result });
+                    calls.finish(index);
                     completed += 1;
+                } else if answered {
+                    // Compounds that are not followed once are not tried again.
+                    self.compounds &= call.compounds_are_followed();
+                    call.hold(frame);
+                    calls.go_on(index);
+                }
+                let begins = (!answered).then_some(index);
+                if let Some(other) = std::mem::replace(&mut begun, begins)
+                    && other != index
+                    && let Some(other) = calls.sent(other)
+                {
+                    other.call.hold(frame);
                 }
             }
-            if let Some(index) = begun {
-                self.slots[usize::from(index)].hold(frame);
+            if let Some(slot) = begun.and_then(|index| calls.sent(index)) {
+                slot.call.hold(frame);
             }
         }
         Ok(completed)
     }
 }
 
+fn is_oplock_break(header: &ReplyHeader) -> bool {
+    header.message_id == UNASKED && header.command == u16::from(Command::OplockBreak)
+}
+
 /// The call that a number belongs to, and which of its requests; only of calls that are sent.
-fn find(slots: &[Slot], guesses: &Guesses, id: u64, handed: u64) -> Option<(u16, usize)> {
-    let matches = |index: u16| {
-        let slot = slots.get(usize::from(index)).filter(|slot| slot.end <= handed)?;
-        Some((index, slot.part_of(id)?))
-    };
-    matches(guesses.guess(id)).or_else(|| (0..slots.len() as u16).find_map(matches))
+fn find(calls: &mut InFlight<Call>, guesses: &Guesses, id: u64) -> Option<(u16, usize)> {
+    let mut all = calls.indices();
+    let mut part_of = |index: u16| Some((index, calls.sent(index)?.call.part_of(id)?));
+    part_of(guesses.guess(id)).or_else(|| all.find_map(part_of))
 }

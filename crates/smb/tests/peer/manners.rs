@@ -39,6 +39,8 @@ pub struct Manners {
     pub grant_most: u16,
     /// Refused commands, with the status.
     pub refuse: Vec<(u16, u32)>,
+    /// Whether what comes after a refused request of a compound is refused as well.
+    pub ends_compounds: bool,
     /// Changes what an interim reply would be.
     pub change_interim: fn(&mut Vec<u8>),
     /// Changes each reply before it is protected, and each frame afterwards.
@@ -86,6 +88,7 @@ impl Default for Manners {
             breaks: false,
             grant_most: u16::MAX,
             refuse: Vec::new(),
+            ends_compounds: false,
             change_interim: |_| {},
             change_reply: |_| {},
             change_frame: |_| {},

@@ -23,6 +23,9 @@ const OTHER_KEY: [u8; 32] = [0xa5; 32];
 pub const CREATE: u16 = 5;
 pub const CLOSE: u16 = 6;
 pub const FLUSH: u16 = 7;
+pub const QUERY_DIRECTORY: u16 = 14;
+pub const QUERY_INFO: u16 = 16;
+pub const SET_INFO: u16 = 17;
 pub const READ: u16 = 8;
 pub const WRITE: u16 = 9;
 
@@ -97,6 +100,7 @@ pub fn connect(manners: Manners, credits: u32, dialect: Dialect) -> (Link, JoinH
         next_message_id: 100,
         credits,
         facts,
+        compounds: true,
     };
     (link, thread)
 }
@@ -311,7 +315,7 @@ impl Peer {
         let there = self.manners.file_size.saturating_sub(offset).min(length as u64) as usize;
         if request.command == READ && there == 0 && length > 0 && status.is_none() {
             status = Some(0xc000_0011);
-        } else if request.command == CREATE {
+        } else if request.command == CREATE || self.manners.ends_compounds {
             *refused = status;
         }
         let flags = if self.manners.pending { 3 } else { 1 };
@@ -341,6 +345,18 @@ impl Peer {
                 reply.resize(80, 0);
             }
             FLUSH => reply.extend_from_slice(&[4, 0, 0, 0]),
+            QUERY_INFO => {
+                reply.extend_from_slice(&[9, 0, 72, 0, 56, 0, 0, 0]);
+                reply.resize(72 + 40, 0);
+                reply.extend_from_slice(&self.manners.file_size.to_le_bytes());
+                reply.resize(72 + 56, 0);
+            }
+            QUERY_DIRECTORY => {
+                reply.extend_from_slice(&[9, 0, 72, 0, 66, 0, 0, 0]);
+                reply.resize(72 + 60, 0);
+                reply.extend_from_slice(&[2, 0, 0, 0, b'a', 0]);
+            }
+            SET_INFO => reply.extend_from_slice(&[2, 0]),
             CLOSE => {
                 reply.extend_from_slice(&[60, 0]);
                 reply.resize(64 + 60, 0);

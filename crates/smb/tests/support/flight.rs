@@ -1,6 +1,9 @@
 //! The user's side of a pipeline: what it sends, and what became of every call.
 
-use plimsoll_smb::{Completion, Done, Error, Exchange, FileId, Pipeline, PipelineOptions, Tree};
+use plimsoll_smb::{
+    Completion, Done, Entry, Error, Exchange, FileId, FileInfo, Pipeline, PipelineOptions, Smb2,
+    Tree,
+};
 use std::collections::HashMap;
 use std::num::NonZeroU16;
 use std::time::Instant;
@@ -18,6 +21,8 @@ pub enum Ended {
     Data(Vec<u8>),
     Count(u32),
     File(FileId, u64),
+    Found(FileInfo),
+    Page(Vec<Entry>, bool),
     Done,
 }
 
@@ -32,7 +37,7 @@ impl User {
     }
 }
 
-impl Exchange for User {
+impl Exchange<Smb2> for User {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -49,7 +54,9 @@ impl Exchange for User {
             }
             Done::Write { count } | Done::Put { count } => Ended::Count(count),
             Done::Open { file, size } => Ended::File(file, size),
-            Done::Flush | Done::Close => Ended::Done,
+            Done::Found(info) => Ended::Found(info),
+            Done::Page { entries, end } => Ended::Page(entries, end),
+            Done::Flush | Done::Close | Done::Made | Done::Removed => Ended::Done,
         });
         assert!(self.ended.insert(completion.tag, ended).is_none(), "it ended twice");
     }

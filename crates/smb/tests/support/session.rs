@@ -3,7 +3,7 @@
 
 use plimsoll_smb::{
     Access, Completion, CreateHow, Credentials, Done, Error, Exchange, FileId, Options, Pipeline,
-    PipelineOptions, Session, Tree,
+    PipelineOptions, Request, Session, Smb2, Tree,
 };
 use plimsoll_transport::{Socket, SourcePort, SystemClock};
 use std::net::SocketAddr;
@@ -115,7 +115,7 @@ struct User<'a> {
     file: FileId,
 }
 
-impl Exchange for User<'_> {
+impl Exchange<Smb2> for User<'_> {
     fn now(&mut self) -> u64 {
         self.begun.elapsed().as_nanos() as u64
     }
@@ -151,7 +151,12 @@ fn transfer(account: &mut Account, tree: Tree, limit: Duration) {
     let file = FileId { persistent: 1, volatile: 2 };
     let mut user = User { account, begun: Instant::now(), content: content(), file };
     const OPEN: u32 = 100;
-    pipeline.open(OPEN, "blocks", CreateHow::Replace, Access::ReadWrite).expect("there is room");
+    pipeline
+        .submit(
+            OPEN,
+            Request::Open { path: "blocks", how: CreateHow::Replace, access: Access::ReadWrite },
+        )
+        .expect("there is room");
     let calls = FIRST_READ + BLOCKS;
     let ends = [calls, calls + 1, calls + 2];
     for batch in [0..0, 0..calls, ends[0]..ends[0] + 1, ends[1]..ends[1] + 1, ends[2]..ends[2] + 1]
@@ -177,12 +182,28 @@ fn flight(
         {
             let at = |block: u32| u64::from(block) * BLOCK as u64;
             let queued = match tag {
-                ..BLOCKS => pipeline.write(tag, user.file, at(tag), length, tag % 2 == 0),
-                BLOCKS => pipeline.flush(tag, user.file),
-                FIRST_READ..CALLS => pipeline.read(tag, user.file, at(tag - FIRST_READ), length),
-                CALLS => pipeline.put(tag, "klein", CreateHow::Replace, length),
-                _ if tag == CALLS + 1 => pipeline.get(tag, "klein", length),
-                _ => pipeline.close(tag, user.file),
+                ..BLOCKS => pipeline.submit(
+                    tag,
+                    Request::Write {
+                        file: user.file,
+                        offset: at(tag),
+                        count: length,
+                        through: tag % 2 == 0,
+                    },
+                ),
+                BLOCKS => pipeline.submit(tag, Request::Flush { file: user.file }),
+                FIRST_READ..CALLS => pipeline.submit(
+                    tag,
+                    Request::Read { file: user.file, offset: at(tag - FIRST_READ), count: length },
+                ),
+                CALLS => pipeline.submit(
+                    tag,
+                    Request::Put { path: "klein", how: CreateHow::Replace, count: length },
+                ),
+                _ if tag == CALLS + 1 => {
+                    pipeline.submit(tag, Request::Get { path: "klein", most: length })
+                }
+                _ => pipeline.submit(tag, Request::Close { file: user.file }),
             };
             queued.expect("there is room");
         }

@@ -1,16 +1,18 @@
-//! The requests of the hot path, appended to a buffer without a detour.
+//! The requests about files, appended to a buffer without a detour: for the pipeline and for one call
+//! at a time.
 //!
 //! Each function writes what follows the header.
 
+use crate::files::CreateHow;
+use crate::link::FileId;
 use crate::message::HEADER_BYTES;
-use crate::{Access, CreateHow, FileId};
 
 /// Bytes of a WRITE in front of its payload, with its header.
-pub(super) const WRITE_BYTES: usize = HEADER_BYTES + 48;
+pub(crate) const WRITE_BYTES: usize = HEADER_BYTES + 48;
 /// Bytes of a CREATE in front of its name, with its header.
 const CREATE_BYTES: usize = HEADER_BYTES + 56;
 /// Where the server is to put the data of a READ: right behind the reply's fixed part.
-const READ_DATA: u8 = 80;
+pub(crate) const READ_DATA: u8 = 80;
 
 /// Little-endian fields at the end of a buffer.
 struct Fields<'a>(&'a mut Vec<u8>);
@@ -37,21 +39,58 @@ impl Fields<'_> {
     }
 }
 
-/// CREATE of a regular file (MS-SMB2, section 2.2.13): shared with everybody, without an oplock; a
-/// link in its last name is not followed. The path has been checked.
-pub(super) fn create(to: &mut Vec<u8>, path: &str, how: CreateHow, access: Access) {
+/// What is to be opened: never through a link in the last name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    File,
+    Directory,
+    /// A file or a directory.
+    Either,
+    Pipe,
+}
+
+/// What is wanted of what is opened: bits of MS-SMB2, section 2.2.13.1.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rights(pub u32);
+
+impl Rights {
+    /// FILE_READ_ATTRIBUTES, SYNCHRONIZE.
+    pub const ATTRIBUTES: Rights = Rights(0x0010_0080);
+    /// FILE_READ_DATA beside these: reading, and listing.
+    pub const READ: Rights = Rights(0x0010_0081);
+    /// FILE_WRITE_DATA, FILE_APPEND_DATA, FILE_WRITE_ATTRIBUTES beside these.
+    pub const READ_WRITE: Rights = Rights(0x0010_0187);
+    /// DELETE beside FILE_READ_ATTRIBUTES, SYNCHRONIZE.
+    pub const REMOVE: Rights = Rights(0x0011_0080);
+    /// FILE_READ_DATA, FILE_WRITE_DATA, SYNCHRONIZE.
+    pub const PIPE: Rights = Rights(0x0010_0003);
+}
+
+/// How a path is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Create {
+    pub how: CreateHow,
+    pub rights: Rights,
+    pub kind: Kind,
+}
+
+/// CREATE (MS-SMB2, section 2.2.13): shared with everybody, without an oplock; a link in its last
+/// name is not followed. The path, with `/` between its names, has been checked.
+pub(crate) fn create(to: &mut Vec<u8>, path: &str, create: Create) {
     let units = path.encode_utf16().count();
-    // FILE_READ_DATA, FILE_READ_ATTRIBUTES, SYNCHRONIZE; the second also WRITE_DATA, APPEND_DATA,
-    // WRITE_ATTRIBUTES (section 2.2.13.1.1).
-    let access = match access {
-        Access::Read => 0x0010_0081,
-        Access::ReadWrite => 0x0010_0187,
-    };
-    let disposition = match how {
+    let disposition = match create.how {
         CreateHow::Open => 1,
         CreateHow::New => 2,
         CreateHow::OpenOrCreate => 3,
         CreateHow::Replace => 5,
+    };
+    // FILE_ATTRIBUTE_NORMAL for a file. FILE_OPEN_REPARSE_POINT for anything, beside it
+    // FILE_NON_DIRECTORY_FILE or FILE_DIRECTORY_FILE.
+    let (attributes, options) = match create.kind {
+        Kind::File => (0x80, 0x0020_0040),
+        Kind::Directory => (0, 0x0020_0001),
+        Kind::Either => (0, 0x0020_0000),
+        Kind::Pipe => (0, 0),
     };
     Fields(to)
         .u16(57)
@@ -59,25 +98,29 @@ pub(super) fn create(to: &mut Vec<u8>, path: &str, how: CreateHow, access: Acces
         .u32(2) // impersonation
         .u64(0)
         .u64(0)
-        .u32(access)
-        .u32(0x80) // FILE_ATTRIBUTE_NORMAL
+        .u32(create.rights.0)
+        .u32(attributes)
         .u32(0x7) // share: read, write, delete
         .u32(disposition)
-        .u32(0x0020_0040) // FILE_OPEN_REPARSE_POINT, FILE_NON_DIRECTORY_FILE
+        .u32(options)
         .u16(CREATE_BYTES as u16)
         .u16((units * 2) as u16)
         .u64(0); // no contexts
+    if units == 0 {
+        // The variable part has one byte at least.
+        to.push(0);
+    }
     let separated = path.encode_utf16().map(|u| if u == u16::from(b'/') { 0x5c } else { u });
     to.extend(separated.flat_map(u16::to_le_bytes));
 }
 
 /// READ (section 2.2.19).
-pub(super) fn read(to: &mut Vec<u8>, file: FileId, offset: u64, count: u32) {
+pub(crate) fn read(to: &mut Vec<u8>, file: FileId, offset: u64, count: u32) {
     Fields(to).u16(49).u8(READ_DATA).u8(0).u32(count).u64(offset).file(file).u64(0).u64(0).u8(0); // the fixed part counts one byte of a variable part that is empty
 }
 
 /// WRITE up to its payload (section 2.2.21).
-pub(super) fn write(to: &mut Vec<u8>, file: FileId, offset: u64, count: u32, through: bool) {
+pub(crate) fn write(to: &mut Vec<u8>, file: FileId, offset: u64, count: u32, through: bool) {
     Fields(to)
         .u16(49)
         .u16(WRITE_BYTES as u16)
@@ -90,7 +133,7 @@ pub(super) fn write(to: &mut Vec<u8>, file: FileId, offset: u64, count: u32, thr
 }
 
 /// FLUSH and CLOSE, which look the same (sections 2.2.17 and 2.2.15).
-pub(super) fn flush_or_close(to: &mut Vec<u8>, file: FileId) {
+pub(crate) fn flush_or_close(to: &mut Vec<u8>, file: FileId) {
     Fields(to).u16(24).u16(0).u32(0).file(file);
 }
 
@@ -147,7 +190,13 @@ mod tests {
                 name: "ordner\\grüße".into(),
                 create_contexts: Vec::new(),
             };
-            let bytes = ours(|to| create(to, "ordner/grüße", how, Access::ReadWrite));
+            let bytes = ours(|to| {
+                create(
+                    to,
+                    "ordner/grüße",
+                    Create { how, rights: Rights::READ_WRITE, kind: Kind::File },
+                )
+            });
             assert_eq!(bytes, theirs(&request));
         }
         let request = ReadRequest {

@@ -1,0 +1,302 @@
+//! What may be asked of a pipeline, and which requests of SMB that takes.
+
+use crate::files::{Access, CreateHow, Entry, FileInfo, disposition, listing, network_open};
+use crate::link::FileId;
+use crate::requests::{self, Create, Kind, Rights};
+use smb2::types::Command;
+
+/// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
+/// name is never followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request<'a> {
+    /// The bytes from `offset` on.
+    Read {
+        /// The file.
+        file: FileId,
+        /// In bytes.
+        offset: u64,
+        /// Bytes wanted.
+        count: u32,
+    },
+    /// The bytes that [`Exchange::payload`](plimsoll_transport::Exchange::payload) gives.
+    Write {
+        /// The file.
+        file: FileId,
+        /// In bytes.
+        offset: u64,
+        /// How many.
+        count: u32,
+        /// Whether they are stable when it is done.
+        through: bool,
+    },
+    /// Makes the whole file stable.
+    Flush {
+        /// The file.
+        file: FileId,
+    },
+    /// A small file whole: opened or made, written and closed.
+    Put {
+        /// Its path.
+        path: &'a str,
+        /// What if it exists.
+        how: CreateHow,
+        /// Its length in bytes.
+        count: u32,
+    },
+    /// The first `most` bytes of a file: opened, read and closed.
+    Get {
+        /// Its path.
+        path: &'a str,
+        /// Bytes wanted.
+        most: u32,
+    },
+    /// A regular file is opened.
+    Open {
+        /// Its path.
+        path: &'a str,
+        /// What if it exists.
+        how: CreateHow,
+        /// What may be done with it.
+        access: Access,
+    },
+    /// A file or a directory is closed.
+    Close {
+        /// Which.
+        file: FileId,
+    },
+    /// What a name is: opened, asked and closed.
+    Lookup {
+        /// Its path.
+        path: &'a str,
+    },
+    /// A directory is opened, to be listed.
+    OpenDirectory {
+        /// Its path.
+        path: &'a str,
+    },
+    /// The next names of an open directory.
+    List {
+        /// The directory.
+        directory: FileId,
+    },
+    /// A directory is made, which must not exist.
+    MakeDirectory {
+        /// Its path.
+        path: &'a str,
+    },
+    /// A file, or a link itself, is opened, marked for removal and closed.
+    Remove {
+        /// Its path.
+        path: &'a str,
+    },
+    /// The same for an empty directory.
+    RemoveDirectory {
+        /// Its path.
+        path: &'a str,
+    },
+}
+
+/// What a call did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Done<'a> {
+    /// READ: never more than asked for; less, or nothing, at the end of the file.
+    Read {
+        /// The bytes, in the receive buffer.
+        data: &'a [u8],
+    },
+    /// WRITE: never more than sent, perhaps less.
+    Write {
+        /// Bytes written.
+        count: u32,
+    },
+    /// FLUSH.
+    Flush,
+    /// A small file was made, written and closed.
+    Put {
+        /// Bytes written: never more than sent, perhaps less.
+        count: u32,
+    },
+    /// A small file was opened, read and closed.
+    Get {
+        /// Its first bytes, never more than asked for.
+        data: &'a [u8],
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// A file or a directory was opened.
+    Open {
+        /// Valid on this connection alone.
+        file: FileId,
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// A file or a directory was closed.
+    Close,
+    /// What a name is.
+    Found(FileInfo),
+    /// Names of a directory, without `.` and `..`.
+    Page {
+        /// The names, in the server's order.
+        entries: Vec<Entry>,
+        /// Whether there are no more; then there are none.
+        end: bool,
+    },
+    /// A directory was made.
+    Made,
+    /// A file or a directory was removed.
+    Removed,
+}
+
+/// What a call asks for, without its path.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asked {
+    Nothing,
+    Read { file: FileId, offset: u64, count: u32 },
+    Write { file: FileId, offset: u64, count: u32, through: Through },
+    Flush { file: FileId },
+    Put { how: CreateHow, count: u32 },
+    Get { most: u32 },
+    Open { how: CreateHow, access: Access },
+    OpenDirectory,
+    Close { file: FileId },
+    Lookup,
+    List { directory: FileId, buffer: u32 },
+    MakeDirectory,
+    Remove(Kind),
+}
+
+/// How safe a WRITE is before it is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Through {
+    /// As the server likes.
+    No,
+    /// By the flag WRITE_THROUGH.
+    Flag,
+    /// By a FLUSH in the same compound: dialect 2.0.2 has no such flag (MS-SMB2, section 2.2.21).
+    Flush,
+}
+
+/// Most requests of one call.
+pub(super) const MOST_PARTS: usize = 3;
+
+impl Asked {
+    /// The requests that it takes, each but the first about the file of the first.
+    pub fn parts(self) -> &'static [Command] {
+        use Command::{Close, Create, Flush, QueryDirectory, QueryInfo, Read, SetInfo, Write};
+        match self {
+            Asked::Nothing => &[],
+            Asked::Read { .. } => &[Read],
+            Asked::Write { through: Through::Flush, .. } => &[Write, Flush],
+            Asked::Write { .. } => &[Write],
+            Asked::Flush { .. } => &[Flush],
+            Asked::Put { count: 0, .. } | Asked::MakeDirectory => &[Create, Close],
+            Asked::Put { .. } => &[Create, Write, Close],
+            Asked::Get { .. } => &[Create, Read, Close],
+            Asked::Open { .. } | Asked::OpenDirectory => &[Create],
+            Asked::Close { .. } => &[Close],
+            Asked::Lookup => &[Create, QueryInfo, Close],
+            Asked::List { .. } => &[QueryDirectory],
+            Asked::Remove(_) => &[Create, SetInfo, Close],
+        }
+    }
+
+    /// Bytes of payload that a request of it moves: what is charged for.
+    pub fn payload(self, part: Command) -> u32 {
+        match (self, part) {
+            (Asked::Read { count, .. } | Asked::Get { most: count }, Command::Read) => count,
+            (Asked::Write { count, .. } | Asked::Put { count, .. }, Command::Write) => count,
+            (Asked::List { buffer, .. }, _) => buffer,
+            _ => 0,
+        }
+    }
+
+    /// The file that it names, if it is one that is open.
+    pub fn file(self) -> FileId {
+        match self {
+            Asked::Read { file, .. }
+            | Asked::Write { file, .. }
+            | Asked::Flush { file }
+            | Asked::List { directory: file, .. }
+            | Asked::Close { file } => file,
+            _ => FileId::OF_THE_REQUEST_BEFORE,
+        }
+    }
+
+    /// How it opens its path.
+    fn create(self) -> Create {
+        let (how, rights, kind) = match self {
+            Asked::Put { how, .. } => (how, Access::ReadWrite.rights(), Kind::File),
+            Asked::Open { how, access } => (how, access.rights(), Kind::File),
+            Asked::OpenDirectory => (CreateHow::Open, Rights::READ, Kind::Directory),
+            Asked::Lookup => (CreateHow::Open, Rights::ATTRIBUTES, Kind::Either),
+            Asked::MakeDirectory => (CreateHow::New, Rights::ATTRIBUTES, Kind::Directory),
+            Asked::Remove(kind) => (CreateHow::Open, Rights::REMOVE, kind),
+            _ => (CreateHow::Open, Rights::READ, Kind::File),
+        };
+        Create { how, rights, kind }
+    }
+
+    /// Whether what it opens must be a regular file.
+    pub fn wants_a_file(self) -> bool {
+        matches!(self, Asked::Put { .. } | Asked::Get { .. } | Asked::Open { .. })
+    }
+
+    /// Appends what follows the header in one of its requests, without a payload.
+    pub fn encode(self, part: usize, path: &str, file: FileId, to: &mut Vec<u8>) {
+        match (self.parts()[part], self) {
+            (Command::Create, _) => requests::create(to, path, self.create()),
+            (Command::Read, Asked::Read { offset, count, .. }) => {
+                requests::read(to, file, offset, count);
+            }
+            (Command::Read, _) => requests::read(to, file, 0, self.payload(Command::Read)),
+            (Command::Write, Asked::Write { offset, count, through, .. }) => {
+                requests::write(to, file, offset, count, through == Through::Flag);
+            }
+            (Command::Write, _) => {
+                requests::write(to, file, 0, self.payload(Command::Write), false);
+            }
+            (Command::QueryInfo, _) => network_open(file).append_body(to),
+            (Command::SetInfo, _) => disposition(file).append_body(to),
+            (Command::QueryDirectory, _) => {
+                listing(file, self.payload(Command::QueryDirectory)).append_body(to);
+            }
+            _ => requests::flush_or_close(to, file),
+        }
+    }
+
+    /// After its path was opened once: the same, but it exists now.
+    pub fn again(self) -> Asked {
+        match self {
+            Asked::Put { count, .. } => Asked::Put { how: CreateHow::Open, count },
+            other => other,
+        }
+    }
+
+    /// What a call that failed nowhere did.
+    pub fn done<'a>(self, seen: Seen, opened: Option<FileId>, data: &'a [u8]) -> Done<'a> {
+        let Seen { info, written, entries, end } = seen;
+        let file = opened.unwrap_or(FileId::OF_THE_REQUEST_BEFORE);
+        match self {
+            Asked::Read { .. } => Done::Read { data },
+            Asked::Write { .. } => Done::Write { count: written },
+            Asked::Flush { .. } => Done::Flush,
+            Asked::Put { .. } => Done::Put { count: written },
+            Asked::Get { .. } => Done::Get { data, size: info.size },
+            Asked::Open { .. } | Asked::OpenDirectory => Done::Open { file, size: info.size },
+            Asked::Lookup => Done::Found(info),
+            Asked::List { .. } => Done::Page { entries, end },
+            Asked::MakeDirectory => Done::Made,
+            Asked::Remove(_) => Done::Removed,
+            Asked::Close { .. } | Asked::Nothing => Done::Close,
+        }
+    }
+}
+
+/// What replies have said.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub info: FileInfo,
+    pub written: u32,
+    pub entries: Vec<Entry>,
+    pub end: bool,
+}
