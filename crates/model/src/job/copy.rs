@@ -73,7 +73,7 @@ impl JobFacts for CopyJob {
 
     fn footprint(&self) -> Footprint {
         let of = |transfer| if self.transfer == transfer { self.bytes.0 } else { 0 };
-        let names = self.files + self.directories;
+        let names = self.files.saturating_add(self.directories);
         Footprint { read: of(Transfer::Down), written: of(Transfer::Up), names }
     }
 }
