@@ -1,44 +1,49 @@
 //! Two studies side by side.
 
 use crate::date::utc;
-use crate::figure::{BANDWIDTH, CPU_PER_100K, CPU_PER_GB, RATE, TIME, ends};
+use crate::device;
+use crate::figure::ends;
 use crate::labs;
+use crate::measure;
 use crate::names;
 use crate::page::Page;
-use crate::study::{head, imported as single_runs};
+use crate::study::{Shown, head, imported as single_runs};
 use crate::style::Style;
 use crate::table::Columns;
 use crate::text::{capital, printable};
 use crate::verdict::{Two, sentence};
-use plimsoll_explain::{Across, Counterpart, Findings, Level, Scale};
+use plimsoll_explain::{Across, Counterpart, Level, Scale};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Measure, Metric, Study, Workload};
+use plimsoll_model::{Cell, Measure, Metric, Stability, Study, Workload};
 
-const ROWS: [(Measure, &str, crate::figure::Kind); 7] = [
-    (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
-    (Measure::IOPS, "IOPS", RATE),
-    (Measure::LATENCY_MEAN, "mean latency", TIME),
-    (Measure::LATENCY_P50, "p50 latency", TIME),
-    (Measure::LATENCY_P99, "p99 latency", TIME),
-    (Measure::CLIENT_CPU_PER_BYTE, "client CPU", CPU_PER_GB),
-    (Measure::CLIENT_CPU_PER_OP, "client CPU", CPU_PER_100K),
+/// Rows in their order, and what they are called; others that both have follow.
+const ROWS: [(Measure, &str); 10] = [
+    (Measure::ENTRIES, "entries/s"),
+    (Measure::FILES, "files/s"),
+    (Measure::ELAPSED, "elapsed"),
+    (Measure::THROUGHPUT, "bandwidth"),
+    (Measure::IOPS, "IOPS"),
+    (Measure::LATENCY_MEAN, "mean latency"),
+    (Measure::LATENCY_P50, "p50 latency"),
+    (Measure::LATENCY_P99, "p99 latency"),
+    (Measure::CLIENT_CPU_PER_BYTE, "client CPU"),
+    (Measure::CLIENT_CPU_PER_OP, "client CPU"),
 ];
 
-/// One side: its study, what it says, and how its targets are called.
-struct Side<'a> {
-    study: &'a Study,
-    findings: Findings,
-    names: Vec<String>,
+/// One side of a comparison.
+struct Side<'a>(Shown<'a>);
+
+impl<'a> std::ops::Deref for Side<'a> {
+    type Target = Shown<'a>;
+    fn deref(&self) -> &Shown<'a> {
+        &self.0
+    }
 }
 
-impl<'a> Side<'a> {
-    fn new(study: &'a Study) -> Self {
-        Side { study, findings: plimsoll_explain::findings(study), names: names::targets(study) }
-    }
-
-    fn level(&self, target: usize, workload: &Workload, metric: Metric) -> Option<&Level> {
-        let found = self.findings.workloads.iter().find(|w| w.workload == *workload)?;
-        found.targets.iter().find(|t| t.target == target)?.levels.get(&metric)
+impl Side<'_> {
+    fn levels(&self, cell: Cell) -> Option<&plimsoll_explain::Levels> {
+        let found = self.findings.workloads.get(usize::from(cell.workload))?;
+        Some(&found.cells.iter().find(|c| c.cell == cell)?.levels)
     }
 
     fn line(&self) -> String {
@@ -49,8 +54,13 @@ impl<'a> Side<'a> {
 
 /// Study `b` against study `a`, cell by cell, as measured at different times.
 pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
+    if let (Some([a]), Some([b])) =
+        (device::measured_once(a).as_deref(), device::measured_once(b).as_deref())
+    {
+        return device::compare_devices(a, b, style);
+    }
     let Across { counterparts, only_a, only_b } = plimsoll_explain::across(a, b);
-    let (a, b) = (Side::new(a), Side::new(b));
+    let (a, b) = (Side(Shown::new(a)), Side(Shown::new(b)));
     let mut page = Page::new(style);
     page.heading(&format!("A: {}", a.line()));
     page.lines(&format!("B: {}\n", b.line()));
@@ -68,32 +78,35 @@ pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
         add(&mut page, &a, &b, counterpart);
     }
     if counterparts.is_empty() {
-        page.paragraph("They have no target and pattern in common: nothing is compared.");
+        page.paragraph("They have no subject and work in common: nothing is compared.");
     }
     for (side, name, only) in [(&a, "A", only_a), (&b, "B", only_b)] {
-        let cells = only.iter().map(|(target, workload)| {
-            format!("{} on {}", names::pattern(workload.pattern), names::of(&side.names, *target))
+        let cells = only.into_iter().map(|cell| {
+            format!("{} on {}", side.names.workload(cell.workload), side.names.setup(cell))
         });
         let cells: Vec<String> = cells.collect();
         if !cells.is_empty() {
             page.paragraph(&format!("Only in {name}: {}.", cells.join(", ")));
         }
     }
+    device::compare_hosts(&mut page, a.study, b.study);
     page.finish()
 }
 
 fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
-    let (name_a, name_b) =
-        (names::of(&a.names, found.target_a), names::of(&b.names, found.target_b));
-    let pattern = capital(&names::pattern(found.workload_a.pattern));
-    let targets = if name_a == name_b { name_a.clone() } else { format!("A {name_a}, B {name_b}") };
-    page.heading(&format!("{pattern}: {targets}"));
-    page.paragraph(&names::settings(&found.workload_a));
-    if found.workload_a != found.workload_b {
-        let other = names::settings(&found.workload_b);
+    let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));
+    let work = capital(&a.names.workload(found.a.workload));
+    let subjects =
+        if name_a == name_b { name_a.clone() } else { format!("A {name_a}, B {name_b}") };
+    page.heading(&format!("{work}: {subjects}"));
+    let (workload_a, workload_b) = (a.study.plan.workload(found.a), b.study.plan.workload(found.b));
+    let (Some(workload_a), Some(workload_b)) = (workload_a, workload_b) else { return };
+    page.paragraph(&names::settings(workload_a));
+    if workload_a.parts != workload_b.parts || workload_a.steps != workload_b.steps {
+        let other = names::settings(workload_b);
         page.warning("", &format!("B was measured with other settings: {other}."));
     }
-    if found.workload_a.pattern.writes() {
+    if writes(workload_a).is_some() {
         stability(page, a, b, found);
     }
     let mut table = Columns {
@@ -104,11 +117,20 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
     // each study has it.
     let imported = a.findings.imported || b.findings.imported;
     let is_cpu = |m| matches!(m, Measure::CLIENT_CPU_PER_BYTE | Measure::CLIENT_CPU_PER_OP);
-    for (measure, name, kind) in ROWS.into_iter().filter(|row| imported || !is_cpu(row.0)) {
+    let (levels_a, levels_b) = (a.levels(found.a), b.levels(found.b));
+    let known = ROWS.into_iter().filter(|row| imported || !is_cpu(row.0));
+    let known = known.map(|(measure, name)| (measure, name.to_owned()));
+    let both = levels_a.into_iter().chain(levels_b).flat_map(|levels| levels.keys());
+    let further = both.map(|metric| metric.measure).filter(|m| measure::is_further(*m));
+    let further: std::collections::BTreeSet<Measure> = further.collect();
+    let further = further.into_iter().map(|measure| (measure, shape(a, b, measure).name));
+    let headline = workload_a.main().map(|part| part.job.headline());
+    for (measure, name) in known.chain(further) {
         let metric = Metric::all(measure);
+        let kind = shape(a, b, measure).kind;
         let levels = [
-            a.level(found.target_a, &found.workload_a, metric),
-            b.level(found.target_b, &found.workload_b, metric),
+            levels_a.and_then(|levels| levels.get(&metric)),
+            levels_b.and_then(|levels| levels.get(&metric)),
         ];
         if levels.iter().all(Option::is_none) {
             continue;
@@ -121,7 +143,7 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
             None => "–".to_owned(),
         };
         // The verdict's own interval where there is one: the page has one figure for one thing.
-        let claimed = found.claim.map(|c| c.ratio).filter(|_| measure == Measure::THROUGHPUT);
+        let claimed = found.claim.map(|c| c.ratio).filter(|_| headline == Some(metric));
         let ratio = claimed.as_ref().or(found.ratios.get(&metric)).map_or_else(
             || "–".to_owned(),
             |r| match r.interval {
@@ -130,7 +152,7 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
                 None => three_digits(r.estimate),
             },
         );
-        table.rows.push(name.to_owned());
+        table.rows.push(name);
         for (column, cell) in
             table.columns.iter_mut().zip([level(levels[0]), level(levels[1]), ratio])
         {
@@ -142,14 +164,15 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
         return;
     }
     page.lines(&table.fitted(page.style.columns()));
-    match &found.claim {
-        Some(claim) if claim.verdict.is_some() => {
-            let two = Two { a: &format!("A ({name_a})"), b: &format!("B ({name_b})") };
+    let by = headline.map(|metric| shape(a, b, metric.measure).compared);
+    let (name_a, name_b) = (format!("A ({name_a})"), format!("B ({name_b})"));
+    let two = by.map(|by| Two { a: &name_a, b: &name_b, by });
+    match found.claim.as_ref().zip(two) {
+        Some((claim, two)) if claim.verdict.is_some() => {
             page.item("> ", &format!("{}.", sentence(claim, two, None)));
         }
-        Some(claim) if imported => {
-            let (a, b) = (format!("A ({name_a})"), format!("B ({name_b})"));
-            page.item("> ", &format!("{}.", single_runs::faster(&a, &b, &claim.ratio)));
+        Some((claim, two)) if imported => {
+            page.item("> ", &format!("{}.", single_runs::faster(two, &claim.ratio)));
         }
         _ => page.item(
             "> ",
@@ -161,13 +184,24 @@ fn add(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
     }
 }
 
+/// How a measure is shown that one of them knows.
+fn shape(a: &Side<'_>, b: &Side<'_>, measure: Measure) -> measure::Shape {
+    let of = if a.study.info(measure).is_some() { a } else { b };
+    of.shape(measure)
+}
+
+/// When what is written must be stable, of work that writes.
+fn writes(workload: &Workload) -> Option<Stability> {
+    workload.parts.iter().find_map(|part| part.job.stability())
+}
+
 /// Writes that are not equally safe are never compared silently.
 fn stability(page: &mut Page, a: &Side<'_>, b: &Side<'_>, found: &Counterpart) {
-    let of = |side: &Side<'_>, target: usize| {
-        side.study.targets.get(target).map(|facts| printable(&facts.stability))
+    let of = |side: &Side<'_>, cell: Cell| {
+        let facts = side.study.subjects.get(usize::from(cell.subject))?.storage()?;
+        Some(printable(&facts.stability))
     };
-    let (a, b) = (of(a, found.target_a), of(b, found.target_b));
-    if let (Some(a), Some(b)) = (a, b)
+    if let (Some(a), Some(b)) = (of(a, found.a), of(b, found.b))
         && a != b
     {
         page.warning("", &format!("Writes are not equally safe: A {a}; B {b}."));

@@ -33,6 +33,11 @@ pub const COUNT: Kind = Kind(&[(1.0, "")]);
 pub const SECONDS: Kind = Kind(&[(1.0, "s")]);
 
 impl Kind {
+    /// Whether its figures do not say of what they are: so many a second.
+    pub(crate) fn is_plain_rate(self) -> bool {
+        self.0.len() == RATE.0.len() && self.0.last().is_some_and(|unit| unit.1.is_empty())
+    }
+
     /// The unit for a value: its size in the recorded unit, and its name. `k` begins at its size,
     /// not at 1000: 7334 operations a second read better than 7.33 k.
     pub(crate) fn unit(self, value: f64) -> (f64, &'static str) {

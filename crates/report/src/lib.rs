@@ -17,6 +17,7 @@ mod html;
 mod labs;
 mod list;
 mod markdown;
+mod measure;
 mod names;
 mod page;
 mod paper;

@@ -1,27 +1,26 @@
-//! The studies and devices that are kept.
+//! The studies that are kept.
 
 use crate::date::utc;
 use crate::page::Page;
 use crate::style::Style;
 use crate::text::{counted, printable};
-use plimsoll_model::{Ended, Origin};
-use plimsoll_record::{DeviceSummary, StudySummary};
+use plimsoll_model::{Ended, Origin, SubjectKind};
+use plimsoll_record::{StudySummary, SubjectSummary};
 
-/// Everything kept, in the order begun: a study with when, how far, how it ended, and what was
-/// measured; a device with when, how it ended, and what it is.
-pub fn list(studies: &[StudySummary], devices: &[DeviceSummary], style: &Style) -> String {
+/// Every study kept, in the order begun: when, how far, how it ended, and what was measured of what.
+pub fn list(studies: &[StudySummary], style: &Style) -> String {
     let mut page = Page::new(style);
-    if studies.is_empty() && devices.is_empty() {
+    if studies.is_empty() {
         page.paragraph("No studies yet; plimsoll check makes one.");
     }
-    let mut devices = devices.iter().peekable();
     for study in studies {
-        let before = |d: &&DeviceSummary| d.started_unix_seconds < study.started_unix_seconds;
-        while let Some(device) = devices.next_if(before) {
-            add_device(&mut page, device);
-        }
+        let is_host = |subject: &SubjectSummary| subject.kind == Some(SubjectKind::Host);
+        let only_hosts = !study.subjects.is_empty() && study.subjects.iter().all(is_host);
+        // Measured once, part by part.
+        let once = only_hosts && study.blocks <= 1;
         let mut facts = vec![utc(study.started_unix_seconds)];
         match &study.origin {
+            Origin::Measured { .. } if once => facts.push("device".to_owned()),
             Origin::Measured { .. } => facts.extend([
                 counted(study.blocks.into(), "block"),
                 counted(study.complete.into(), "trial"),
@@ -31,37 +30,31 @@ pub fn list(studies: &[StudySummary], devices: &[DeviceSummary], style: &Style) 
                 counted(study.complete.into(), "run"),
             ]),
         }
-        if study.incomplete > 0 {
+        if study.incomplete > 0 && !once {
             facts.push(format!("{} failed or stopped", study.incomplete));
         }
         if matches!(study.origin, Origin::Measured { .. }) {
-            facts.push(ended(&study.ended).to_owned());
+            facts.push(match study.ended {
+                Ended::Done if once && study.incomplete > 0 => "partial".to_owned(),
+                _ => ended(&study.ended).to_owned(),
+            });
         }
         let id = printable(&study.id.0);
         page.item(&format!("{id}  "), &facts.join(", "));
-        let targets: Vec<String> = study.targets.iter().map(|t| printable(t)).collect();
-        let patterns: Vec<&str> = study.patterns.iter().map(|p| p.name()).collect();
+        let subjects: Vec<String> = study.subjects.iter().map(subject).collect();
         let indent = " ".repeat(id.chars().count() + 2);
-        page.item(&indent, &targets.join("  "));
-        page.item(&indent, &patterns.join(", "));
+        page.item(&indent, &subjects.join("  "));
+        page.item(&indent, &study.jobs.join(", "));
     }
-    devices.for_each(|device| add_device(&mut page, device));
     page.finish()
 }
 
-fn add_device(page: &mut Page, device: &DeviceSummary) {
-    let parts: Vec<&str> = device.parts.iter().map(|part| part.name()).collect();
-    let ended = match (&device.ended, device.complete) {
-        (Ended::Done, false) => "partial",
-        (other, _) => ended(other),
-    };
-    let facts = [utc(device.started_unix_seconds), "device".to_owned(), ended.to_owned()];
-    let id = printable(&device.id.0);
-    page.item(&format!("{id}  "), &facts.join(", "));
-    let indent = " ".repeat(id.chars().count() + 2);
-    let model = device.model.as_deref().map(|model| format!(": {}", printable(model)));
-    page.item(&indent, &format!("{}{}", printable(&device.host), model.unwrap_or_default()));
-    page.item(&indent, &parts.join(", "));
+/// "nfs://nas/volume1", "ssh://router: TP-Link TL-WR1043ND v1".
+fn subject(subject: &SubjectSummary) -> String {
+    match &subject.model {
+        Some(model) => format!("{}: {}", printable(&subject.given), printable(model)),
+        None => printable(&subject.given),
+    }
 }
 
 fn ended(ended: &Ended) -> &'static str {

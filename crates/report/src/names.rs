@@ -1,20 +1,119 @@
-//! What targets and workloads are called.
+//! What subjects, settings and workloads are called.
 
-use crate::text::{printable, shortened};
-use plimsoll_model::{Layout, Pattern, Stability, Study, Workload};
-use std::collections::HashSet;
+use crate::text::{listed, printable, shortened};
+use plimsoll_model::{Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, Workload, factor};
+use std::collections::{BTreeMap, HashSet};
 
-/// Longest name of a target in tables and sentences.
+/// Longest name of a subject or a factor in tables and sentences.
 const LONGEST: usize = 24;
 
-/// A short printable name for every target, each different from the others.
-pub(crate) fn targets(study: &Study) -> Vec<String> {
-    let count = study.targets.len().max(study.plan.targets.len());
+/// The names that a study's tables and sentences use.
+pub(crate) struct Names {
+    /// A short printable name for every subject, each different from the others.
+    pub(crate) subjects: Vec<String>,
+    /// A name for every workload.
+    workloads: Vec<String>,
+    /// Every subject under every setting that was measured, by setting and subject.
+    setups: Vec<(u16, u16)>,
+    factors: Vec<Factor>,
+}
+
+impl Names {
+    pub(crate) fn new(study: &Study) -> Names {
+        let subjects = subjects(study);
+        let mut setups: Vec<(u16, u16)> =
+            study.trials.iter().map(|t| (t.cell.setting, t.cell.subject)).collect();
+        if study.plan.factors.is_empty() {
+            // What was not measured stands beside the others, too.
+            setups.extend((0..).take(subjects.len()).map(|subject| (0, subject)));
+        }
+        setups.sort_unstable();
+        setups.dedup();
+        let factors = study.plan.factors.clone();
+        Names { subjects, workloads: workloads(&study.plan), setups, factors }
+    }
+
+    /// How many subjects, or subjects under some setting, stand beside each other.
+    pub(crate) fn setups(&self) -> usize {
+        self.setups.len()
+    }
+
+    /// Every subject under every setting, in the order of tables.
+    pub(crate) fn every_setup(&self) -> impl Iterator<Item = Cell> {
+        let cell = |(setting, subject): &(u16, u16)| Cell {
+            subject: *subject,
+            workload: 0,
+            setting: *setting,
+        };
+        self.setups.iter().map(cell)
+    }
+
+    /// The place of a subject under its setting among all: its style in charts.
+    pub(crate) fn place(&self, cell: Cell) -> usize {
+        self.setups.binary_search(&(cell.setting, cell.subject)).unwrap_or(self.setups.len())
+    }
+
+    /// Name of a subject that may not exist.
+    pub(crate) fn subject(&self, subject: u16) -> String {
+        let known = self.subjects.get(usize::from(subject)).cloned();
+        known.unwrap_or_else(|| format!("subject {}", usize::from(subject) + 1))
+    }
+
+    /// "nas", "nas, tcp_congestion_control=bbr".
+    pub(crate) fn setup(&self, cell: Cell) -> String {
+        let subject = self.subject(cell.subject);
+        match self.levels(cell.setting) {
+            levels if levels.is_empty() => subject,
+            levels => format!("{subject}, {levels}"),
+        }
+    }
+
+    /// The levels of a setting: "tcp_congestion_control=bbr"; empty without factors.
+    pub(crate) fn levels(&self, setting: u16) -> String {
+        let levels = factor::levels(&self.factors, setting);
+        let words = self.factors.iter().zip(levels).map(|(factor, level)| {
+            let level = factor.levels.get(level).map_or_else(String::new, ToString::to_string);
+            format!("{}={}", factor_name(factor), shortened(&printable(&level), LONGEST))
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    /// Name of a workload that may not exist: "sequential read".
+    pub(crate) fn workload(&self, workload: u16) -> String {
+        let known = self.workloads.get(usize::from(workload)).cloned();
+        known.unwrap_or_else(|| format!("workload {}", usize::from(workload) + 1))
+    }
+
+    /// What a contrast compares: the baseline, and what is held against it.
+    pub(crate) fn two(&self, plan: &Plan, contrast: &Contrast) -> (String, String) {
+        let Contrast { of, against, .. } = contrast;
+        let same_work = (of.cell.workload, of.part) == (against.cell.workload, against.part);
+        let headline = plan.workload(of.cell).map_or(0, Workload::headline_part);
+        let name = |measurand: &Measurand| {
+            let setup = self.setup(measurand.cell);
+            if same_work && measurand.part == headline {
+                return setup;
+            }
+            let workload = plan.workload(measurand.cell);
+            let part = workload.map_or_else(String::new, |w| part(plan, w, measurand.part));
+            let whole = self.workload(measurand.cell.workload);
+            match part == whole || part.is_empty() {
+                true => format!("{setup}, {whole}"),
+                false => format!("{setup}, {part} of {whole}"),
+            }
+        };
+        (name(against), name(of))
+    }
+}
+
+/// A short printable name for every subject, each different from the others.
+fn subjects(study: &Study) -> Vec<String> {
+    let count = study.subjects.len().max(study.plan.subjects.len());
     let mut used = HashSet::new();
     let name = |i: usize| {
-        let label = study.targets.get(i).map(|t| t.label.clone()).filter(|l| !l.is_empty());
-        let given = || study.plan.targets.get(i).map(ToString::to_string);
-        let name = printable(&label.or_else(given).unwrap_or_else(|| format!("target {}", i + 1)));
+        let label = study.subjects.get(i).map(|s| s.label().to_owned()).filter(|l| !l.is_empty());
+        let given = || study.plan.subjects.get(i).map(ToString::to_string);
+        let name = printable(&label.or_else(given).unwrap_or_else(|| format!("subject {}", i + 1)));
         let name = shortened(&name, LONGEST);
         let name = if used.contains(&name) { format!("{name} ({})", i + 1) } else { name };
         used.insert(name.clone());
@@ -23,38 +122,79 @@ pub(crate) fn targets(study: &Study) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-/// Name of a target that may not exist.
-pub(crate) fn of(names: &[String], target: usize) -> String {
-    names.get(target).cloned().unwrap_or_else(|| format!("target {}", target.saturating_add(1)))
+/// "tcp_congestion_control" of a kernel's setting, else the whole name.
+fn factor_name(factor: &Factor) -> String {
+    let kernels = factor.name.strip_prefix("sysctl:").and_then(|name| name.rsplit('.').next());
+    shortened(&printable(kernels.unwrap_or(&factor.name)), LONGEST)
 }
 
-/// "sequential read".
-pub(crate) fn pattern(pattern: Pattern) -> String {
-    match pattern {
-        Pattern::RandomMixed => "random mixed".to_owned(),
-        other => other.name().replace('-', " "),
+/// The names of all workloads: what each does and, where others do the same, how it differs.
+fn workloads(plan: &Plan) -> Vec<String> {
+    let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (number, workload) in plan.workloads.iter().enumerate() {
+        alike.entry(title(workload)).or_default().push(number);
+    }
+    let mut names = vec![String::new(); plan.workloads.len()];
+    for (title, numbers) in alike {
+        let settings = |number: &usize| -> Vec<String> {
+            settings(&plan.workloads[*number]).split(", ").map(str::to_owned).collect()
+        };
+        let all: Vec<Vec<String>> = numbers.iter().map(settings).collect();
+        for (number, own) in numbers.iter().zip(&all) {
+            let differs = |setting: &&String| all.iter().any(|other| !other.contains(setting));
+            let own: Vec<&str> = own.iter().filter(differs).map(String::as_str).collect();
+            names[*number] = match own.is_empty() {
+                true => title.clone(),
+                false => format!("{title} ({})", own.join(", ")),
+            };
+        }
+    }
+    names
+}
+
+/// What a workload does: "sequential read", "sequential read by 2 clients", "scan beside copy up".
+pub(crate) fn title(workload: &Workload) -> String {
+    let Some((first, others)) = workload.parts.split_first() else {
+        return "nothing".to_owned();
+    };
+    let first = first.job.title();
+    if workload.together().is_some() {
+        return format!("{first} by {} clients", workload.parts.len());
+    }
+    let others: Vec<String> = others.iter().map(|part| part.job.title()).collect();
+    match others.is_empty() {
+        true => first,
+        false => format!("{first} beside {}", listed(&others)),
     }
 }
 
-/// "1 MiB blocks, 4 workers, 1 in flight each, 1 GiB".
+/// "1 MiB blocks, 1 GiB, 4 workers, 1 in flight each", part by part.
 pub(crate) fn settings(workload: &Workload) -> String {
-    let Workload { block, size, workers, depth, layout, stability, verify, .. } = workload;
-    let mut text = format!(
-        "{block} blocks, {workers} worker{}, {depth} in flight each",
-        if workers.get() == 1 { "" } else { "s" }
-    );
-    match size.0 {
-        0 => text.push_str(", size unknown"),
-        _ => text.push_str(&format!(", {size}")),
+    let parts = match workload.together() {
+        Some(_) => &workload.parts[..1],
+        None => &workload.parts[..],
+    };
+    let parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
+    parts.join("; beside it ")
+}
+
+/// Name of a part's result: its job and, where there are several clients, who does it.
+pub(crate) fn part(plan: &Plan, workload: &Workload, part: u16) -> String {
+    let Some(what) = workload.parts.get(usize::from(part)) else {
+        return "all clients together".to_owned();
+    };
+    let several = workload.parts.iter().any(|other| other.client != what.client);
+    match plan.clients.get(usize::from(what.client)).filter(|_| several) {
+        Some(client) => format!("{}, {}", what.job.title(), printable(&client.to_string())),
+        None => what.job.title(),
     }
-    if *layout == Layout::Shared {
-        text.push_str(" shared by all");
+}
+
+/// Operations of a kind, several of them: "reads", "lookups", "directory reads".
+pub(crate) fn operations(kind: OpKind) -> String {
+    match kind {
+        OpKind::READ_DIRECTORY => "directory reads".to_owned(),
+        OpKind::FLUSH => "flushes".to_owned(),
+        kind => format!("{}s", kind.name().replace('_', " ").trim_end_matches('s')),
     }
-    if workload.pattern.writes() && *stability == Stability::FileSync {
-        text.push_str(", every write stable");
-    }
-    if *verify {
-        text.push_str(", content verified");
-    }
-    text
 }

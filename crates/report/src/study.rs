@@ -6,42 +6,93 @@ pub(crate) mod hosts;
 pub(crate) mod imported;
 pub(crate) mod method;
 pub(crate) mod mounts;
+pub(crate) mod steps;
 pub(crate) mod summary;
 pub(crate) mod warnings;
 pub(crate) mod workload;
 
-use crate::names;
+use crate::device;
+use crate::measure::{self, Shape};
+use crate::names::{self, Names};
 use crate::page::Page;
 use crate::style::Style;
 use plimsoll_explain::Findings;
-use plimsoll_model::Study;
+use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
 pub(crate) struct Shown<'a> {
     pub(crate) study: &'a Study,
     pub(crate) findings: Findings,
-    pub(crate) names: Vec<String>,
+    pub(crate) names: Names,
 }
 
 impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
-        Shown { study, findings: plimsoll_explain::findings(study), names: names::targets(study) }
+        Shown { study, findings: plimsoll_explain::findings(study), names: Names::new(study) }
     }
 
     /// Seconds that one more block of one workload takes.
     pub(crate) fn seconds_per_block(&self) -> f64 {
-        self.findings.seconds_per_trial * self.names.len() as f64
+        self.findings.seconds_per_trial * self.names.setups() as f64
+    }
+
+    /// How a measure is shown.
+    pub(crate) fn shape(&self, measure: Measure) -> Shape {
+        measure::shape(self.study, measure)
+    }
+
+    /// What a contrast compares: the baseline, and what is held against it.
+    pub(crate) fn two(&self, contrast: &Contrast) -> (String, String) {
+        self.names.two(&self.study.plan, contrast)
+    }
+
+    /// The name of what a contrast compares under: the workload, and the figure where it is not the
+    /// headline of that.
+    pub(crate) fn matter(&self, contrast: &Contrast) -> String {
+        let name = self.names.workload(contrast.of.cell.workload);
+        match self.figure(contrast) {
+            Some(figure) => format!("{name}, {figure}"),
+            None => name,
+        }
+    }
+
+    /// The figure that a contrast is about, where it is not the headline of its job.
+    pub(crate) fn figure(&self, contrast: &Contrast) -> Option<String> {
+        let metric = contrast.of.metric;
+        let workload = self.study.plan.workload(contrast.of.cell);
+        let part = workload.and_then(|w| w.parts.get(usize::from(contrast.of.part)).or(w.main()));
+        if part.is_some_and(|part| part.job.headline() == metric) {
+            return None;
+        }
+        Some(match metric.kind {
+            Some(kind) => {
+                format!("{} of {}", self.shape(metric.measure).name, names::operations(kind))
+            }
+            None => self.shape(metric.measure).name,
+        })
     }
 }
 
-/// Everything a study says, for the terminal. Works for any study: under way, failed, empty.
+/// What is shown as the speed of a workload; of one without parts the bandwidth.
+pub(crate) fn speed(workload: &Workload) -> Measure {
+    workload.main().map_or(Measure::THROUGHPUT, |part| part.job.speed())
+}
+
+/// Everything a study says, for the terminal; of hosts that were measured once, their records. Works
+/// for any study: under way, failed, empty.
 pub fn study(study: &Study, style: &Style) -> String {
+    if let Some(devices) = device::measured_once(study) {
+        let pages: Vec<String> =
+            devices.into_iter().map(|device| device::device(device, style)).collect();
+        return pages.join("\n");
+    }
     let shown = Shown::new(study);
     let mut page = Page::new(style);
     head::add(&mut page, &shown);
     for workload in &shown.findings.workloads {
         workload::add(&mut page, &shown, workload);
     }
+    device::add_hosts(&mut page, study);
     hosts::add(&mut page, &shown);
     summary::add(&mut page, &shown);
     warnings::add(&mut page, &shown);

@@ -1,32 +1,45 @@
 //! Verdicts in words. Percentages are always those of the faster one against the slower one.
 
 use crate::figure::ends;
+use crate::measure::Compared;
 use crate::text::{counted, duration};
 use plimsoll_explain::Claim;
 use plimsoll_model::units::three_digits;
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::verdict::{Lead, Side, Verdict};
 
-/// The names of the two that are compared.
+/// The names of the two that are compared, and by what.
 #[derive(Clone, Copy)]
 pub(crate) struct Two<'a> {
     pub(crate) a: &'a str,
     pub(crate) b: &'a str,
+    pub(crate) by: Compared,
 }
 
 impl<'a> Two<'a> {
-    fn faster(self, lead: &Lead) -> &'a str {
+    fn ahead(self, lead: &Lead) -> &'a str {
         match lead.faster {
             Side::A => self.a,
             Side::B => self.b,
         }
     }
 
-    fn slower(self, lead: &Lead) -> &'a str {
+    fn behind(self, lead: &Lead) -> &'a str {
         match lead.faster {
             Side::A => self.b,
             Side::B => self.a,
         }
+    }
+}
+
+/// What a verdict on a ratio B/A is about: who is ahead, and by how much. Of a time the one that has
+/// less of it is; by how much is the same.
+pub(crate) fn lead(verdict: &Verdict, by: Compared) -> Lead {
+    let lead = verdict.lead();
+    match (by, lead.faster) {
+        (Compared::Rate | Compared::Amount, _) => lead,
+        (Compared::Time, Side::A) => Lead { faster: Side::B, ..lead },
+        (Compared::Time, Side::B) => Lead { faster: Side::A, ..lead },
     }
 }
 
@@ -45,23 +58,25 @@ impl Longer {
 }
 
 /// "33% faster", "3.1 times as fast".
-pub(crate) fn by_how_much(lead: &Lead) -> String {
-    if lead.by.estimate >= 1.0 {
-        let Interval { low, estimate, high } = lead.by;
-        format!("{} times as fast {}", three_digits(1.0 + estimate), ends(1.0 + low, 1.0 + high))
+pub(crate) fn by_how_much(lead: &Lead, by: Compared) -> String {
+    let Interval { low, estimate, high } = lead.by;
+    if estimate >= 1.0 {
+        let ends = ends(1.0 + low, 1.0 + high);
+        format!("{} times {} {ends}", three_digits(1.0 + estimate), by.as_much())
     } else {
-        format!("{} faster {}", percent(lead.by.estimate), percents(lead.by))
+        format!("{} {} {}", percent(estimate), by.more(), percents(lead.by))
     }
 }
 
 /// "33% faster than old [25%–42%]", "3.10 times as fast as old [2.80–3.40]".
-fn than(slower: &str, lead: &Lead) -> String {
+fn than(slower: &str, lead: &Lead, by: Compared) -> String {
     let Interval { low, estimate, high } = lead.by;
     if estimate >= 1.0 {
         let ends = ends(1.0 + low, 1.0 + high);
-        format!("{} times as fast as {slower} {ends}", three_digits(1.0 + estimate))
+        let times = three_digits(1.0 + estimate);
+        format!("{times} times {} as {slower} {ends}", by.as_much())
     } else {
-        format!("{} faster than {slower} {}", percent(estimate), percents(lead.by))
+        format!("{} {} than {slower} {}", percent(estimate), by.more(), percents(lead.by))
     }
 }
 
@@ -82,12 +97,12 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
         let blocks = claim.ratio.blocks;
         return format!("{}: no interval, so no verdict", counted(blocks as u64, "block"));
     };
-    let lead = verdict.lead();
-    let (faster, slower) = (two.faster(&lead), two.slower(&lead));
+    let lead = lead(&verdict, two.by);
+    let (faster, slower) = (two.ahead(&lead), two.behind(&lead));
     match verdict {
-        Verdict::Faster(_) => format!("{faster} is {}", than(slower, &lead)),
+        Verdict::Faster(_) => format!("{faster} is {}", than(slower, &lead, two.by)),
         Verdict::PerhapsTooLittle(_) => {
-            format!("{faster} is {}, perhaps too little to matter", than(slower, &lead))
+            format!("{faster} is {}, perhaps too little to matter", than(slower, &lead, two.by))
         }
         Verdict::NoPracticalDifference(_) => {
             format!("no practical difference ({} at most)", percent(largest(&lead)))
@@ -95,8 +110,8 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
         Verdict::NotResolved(_) => {
             let either = format!(
                 "not resolved: {faster} may be up to {}, or {slower} up to {}",
-                at_most(lead.by.high, " faster"),
-                at_most(other_way(&lead), "")
+                at_most(lead.by.high, two.by, true),
+                at_most(other_way(&lead), two.by, false)
             );
             match (claim.more_blocks, longer) {
                 (Some(blocks), Some(longer)) => format!("{either}; {}", longer.more(blocks)),
@@ -106,12 +121,12 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
     }
 }
 
-/// "33%" and what is to follow a percentage, or "3.1 times as fast".
-fn at_most(fraction: f64, after_percent: &str) -> String {
-    if fraction >= 1.0 {
-        format!("{} times as fast", three_digits(1.0 + fraction))
-    } else {
-        format!("{}{after_percent}", percent(fraction))
+/// "33%", or "33% faster" as a whole, or "3.1 times as fast".
+fn at_most(fraction: f64, by: Compared, whole: bool) -> String {
+    match fraction {
+        many if many >= 1.0 => format!("{} times {}", three_digits(1.0 + many), by.as_much()),
+        few if whole => format!("{} {}", percent(few), by.more()),
+        few => percent(few),
     }
 }
 
@@ -141,31 +156,49 @@ mod tests {
         }
     }
 
-    fn said(low: f64, estimate: f64, high: f64) -> String {
+    fn words(low: f64, estimate: f64, high: f64) -> String {
+        by(Compared::Rate, low, estimate, high)
+    }
+
+    fn by(by: Compared, low: f64, estimate: f64, high: f64) -> String {
         let longer = Some(Longer { seconds_per_block: 11.0 });
-        sentence(&claim(low, estimate, high), Two { a: "old", b: "new" }, longer)
+        sentence(&claim(low, estimate, high), Two { a: "old", b: "new", by }, longer)
     }
 
     #[test]
     fn the_words_of_each_verdict() {
-        assert_eq!(said(1.25, 4.0 / 3.0, 1.42), "new is 33% faster than old [25%–42%]");
+        assert_eq!(words(1.25, 4.0 / 3.0, 1.42), "new is 33% faster than old [25%–42%]");
         // The same pair the other way round has the same percentage.
-        assert_eq!(said(1.0 / 1.42, 0.75, 0.8), "old is 33% faster than new [25%–42%]");
-        assert_eq!(said(2.8, 3.1, 3.4), "new is 3.10 times as fast as old [2.80–3.40]");
+        assert_eq!(words(1.0 / 1.42, 0.75, 0.8), "old is 33% faster than new [25%–42%]");
+        assert_eq!(words(2.8, 3.1, 3.4), "new is 3.10 times as fast as old [2.80–3.40]");
         assert_eq!(
-            said(1.01, 1.04, 1.07),
+            words(1.01, 1.04, 1.07),
             "new is 4% faster than old [1%–7%], perhaps too little to matter"
         );
-        assert_eq!(said(0.98, 1.0, 1.03), "no practical difference (3% at most)");
+        assert_eq!(words(0.98, 1.0, 1.03), "no practical difference (3% at most)");
         assert_eq!(
-            said(0.8, 0.96, 1.15),
+            words(0.8, 0.96, 1.15),
             "not resolved: old may be up to 25% faster, or new up to 15%; \
              about 14 blocks more (3 min) would resolve it"
         );
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
         assert_eq!(
-            sentence(&none, Two { a: "a", b: "b" }, None),
+            sentence(&none, Two { a: "a", b: "b", by: Compared::Rate }, None),
             "6 blocks: no interval, so no verdict"
+        );
+    }
+
+    #[test]
+    fn less_time_is_faster_and_more_of_anything_else_is_higher() {
+        let time = |low, estimate, high| by(Compared::Time, low, estimate, high);
+        assert_eq!(time(1.25, 4.0 / 3.0, 1.42), "old is 33% faster than new [25%–42%]");
+        assert_eq!(time(2.8, 3.1, 3.4), "old is 3.10 times as fast as new [2.80–3.40]");
+        assert!(time(0.8, 0.96, 1.15).starts_with("not resolved: new may be up to 25% faster"));
+        let loss = |low, estimate, high| by(Compared::Amount, low, estimate, high);
+        assert_eq!(loss(1.25, 4.0 / 3.0, 1.42), "new is 33% higher than old [25%–42%]");
+        assert_eq!(
+            loss(1.0 / 3.4, 1.0 / 3.1, 1.0 / 2.8),
+            "old is 3.10 times as high as new [2.80–3.40]"
         );
     }
 
@@ -173,7 +206,7 @@ mod tests {
         #[test]
         fn every_interval_has_exactly_one_wording(low in 0.3..2.0f64, width in 0.0..1.5f64) {
             let high = low + width;
-            let text = said(low, (low * high).sqrt(), high);
+            let text = words(low, (low * high).sqrt(), high);
             let wordings = [
                 text.starts_with("not resolved"),
                 text.starts_with("no practical difference"),

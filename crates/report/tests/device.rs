@@ -2,8 +2,8 @@
 //! the same, and nothing of a hostile host gets through.
 
 use plimsoll_model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
-use plimsoll_model::{Device, DeviceId};
-use plimsoll_record::{DeviceSummary, device_from_json};
+use plimsoll_model::{Device, Outcome, Study, StudyId, SubjectFacts, SubjectKind};
+use plimsoll_record::{StudySummary, SubjectSummary, from_json};
 use plimsoll_report::{Paper, Style, compare_devices, device, list, redact_device};
 
 const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
@@ -14,8 +14,13 @@ const SHELL: &str = include_str!("../../record/tests/golden/device-shell.json");
 const NARROW: Style = Style { width: 80, colour: false };
 const WIDE: Style = Style { width: 140, colour: false };
 
+/// A record of the first stage is a study of one host.
+fn study_of(text: &str) -> Study {
+    from_json(text).unwrap()
+}
+
 fn read(text: &str) -> Device {
-    device_from_json(text).unwrap()
+    study_of(text).subjects[0].host().unwrap().device.clone()
 }
 
 #[test]
@@ -51,11 +56,30 @@ fn a_router_against_a_nas() {
 #[test]
 fn devices_are_listed_in_their_order() {
     let at = |text: &str, id: &str, started_unix_seconds: u64| {
-        let id = DeviceId(id.to_owned());
-        DeviceSummary::from(Device { id, started_unix_seconds, ..read(text) })
+        let Study { subjects, plan, ended, origin, trials, .. } = study_of(text);
+        let complete = trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count();
+        let model = |facts: &SubjectFacts| {
+            facts.host()?.device.inventory.as_ref()?.system.as_ref()?.model.clone()
+        };
+        let subject = |facts: &SubjectFacts| SubjectSummary {
+            given: facts.given().to_owned(),
+            kind: Some(SubjectKind::Host),
+            model: model(facts),
+        };
+        StudySummary {
+            id: StudyId(id.to_owned()),
+            started_unix_seconds,
+            subjects: subjects.iter().map(subject).collect(),
+            jobs: plan.workloads.iter().map(|w| w.parts[0].job.kind()).collect(),
+            blocks: 1,
+            complete: complete as u32,
+            incomplete: (trials.len() - complete) as u32,
+            ended,
+            origin,
+        }
     };
     let devices = [at(ROUTER, "de000001", 5), at(SHELL, "de000002", 1_760_000_000)];
-    insta::assert_snapshot!(list(&[], &devices, &NARROW));
+    insta::assert_snapshot!(list(&devices, &NARROW));
 }
 
 /// The row of the table beside the published platforms, cell by cell, from the left.
@@ -234,7 +258,7 @@ fn redaction_leaves_the_hardware_and_takes_the_rest() {
     secret.host = "ssh://jane@attic.example.org:2222".parse().unwrap();
     secret.command = "plimsoll device ssh://jane@attic.example.org:2222".to_owned();
     let redacted = redact_device(&secret, &["jane".to_owned()]).unwrap();
-    let text = plimsoll_record::device_to_json(&redacted).unwrap();
+    let text = serde_json::to_string(&redacted).unwrap();
     for word in ["jane", "attic", "example.org", "volume1", "films"] {
         assert!(!text.contains(word), "{word} in {text}");
     }

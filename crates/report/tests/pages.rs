@@ -9,8 +9,9 @@ mod support;
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::{
     Ended, Failure, Flag, Measure, Metric, Pattern, Rule, Stability, StoredOn, Study, StudyId,
+    SubjectKind,
 };
-use plimsoll_record::StudySummary;
+use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_report::{Style, compare, list, study};
 use proptest::prelude::*;
 use support as plain;
@@ -45,16 +46,16 @@ fn cpu_that_may_be_nothing_is_said_in_words() {
     for trial in &mut study.trials {
         let noise = [3e-9, -2e-9, 0.0][trial.block.unwrap() as usize % 3];
         for measure in [Measure::SERVER_CPU_PER_BYTE, Measure::SERVER_CPU_PER_OP] {
-            let cost = if trial.cell.target == 0 { noise } else { 1e-9 + noise / 1e3 };
-            trial.result.quantities.insert(Metric::all(measure), cost);
+            let cost = if trial.cell.subject == 0 { noise } else { 1e-9 + noise / 1e3 };
+            trial.result.parts[0].quantities.insert(Metric::all(measure), cost);
         }
     }
     let text =
         plimsoll_report::study(&study, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("server CPU of nas not distinguishable from zero"), "{text}");
-    for trial in study.trials.iter_mut().filter(|trial| trial.cell.target == 0) {
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.subject == 0) {
         for measure in [Measure::SERVER_CPU_PER_BYTE, Measure::SERVER_CPU_PER_OP] {
-            trial.result.quantities.insert(Metric::all(measure), 2e-9);
+            trial.result.parts[0].quantities.insert(Metric::all(measure), 2e-9);
         }
     }
     let text =
@@ -66,9 +67,10 @@ fn two_targets() -> Study {
     let mut study = empty(&TWO, &Pattern::ALL);
     add_blocks(&mut study, 6, 0.015, rate);
     for trial in &mut study.trials {
-        if trial.cell.workload.pattern == Pattern::RandomWrite {
+        let workload = study.plan.workload(trial.cell).unwrap();
+        if plain::pattern_of(workload) == Pattern::RandomWrite {
             let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
-            for (metric, value) in &mut trial.result.quantities {
+            for (metric, value) in &mut trial.result.parts[0].quantities {
                 if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
                     *value *= noise;
                 }
@@ -101,12 +103,9 @@ fn two_targets_wide() {
 fn one_target_with_a_fixed_number_of_repeats() {
     let mut one = empty(&TWO[..1], &[Pattern::SequentialRead, Pattern::RandomMixed]);
     one.plan.design.rule = Rule::Fixed { blocks: 5 };
-    one.plan.workloads.iter_mut().for_each(|w| w.stability = Stability::FileSync);
+    one.plan.workloads.iter_mut().for_each(|w| plain::job(w).stability = Stability::FileSync);
     add_blocks(&mut one, 5, 0.05, rate);
-    for trial in &mut one.trials {
-        trial.cell.workload.stability = Stability::FileSync;
-    }
-    one.targets[0].reads_from = Some(StoredOn::Unknown);
+    plain::storage(&mut one.subjects[0]).reads_from = Some(StoredOn::Unknown);
     insta::assert_snapshot!(study(&one, &NARROW));
 }
 
@@ -115,7 +114,7 @@ fn failed_stopped_and_one_block() {
     let mut partial = empty(&TWO, &[Pattern::SequentialRead, Pattern::RandomRead]);
     add_blocks(&mut partial, 2, 0.05, rate);
     // Block 1: the NAS is gone.
-    partial.trials.iter_mut().filter(|t| t.block == Some(1) && t.cell.target == 0).for_each(fail);
+    partial.trials.iter_mut().filter(|t| t.block == Some(1) && t.cell.subject == 0).for_each(fail);
     partial.trials[7].result.outcome = plimsoll_model::Outcome::Stopped;
     partial.ended = Ended::Interrupted;
     insta::assert_snapshot!(study(&partial, &NARROW));
@@ -124,7 +123,7 @@ fn failed_stopped_and_one_block() {
 #[test]
 fn nothing_measured() {
     let mut nothing = empty(&TWO, &[Pattern::SequentialRead]);
-    nothing.targets.clear();
+    nothing.subjects.clear();
     nothing.ended = Ended::Failed {
         failure: Failure::new(
             plimsoll_model::Cause::Unreachable,
@@ -147,14 +146,9 @@ fn two_studies_compared() {
     );
     after.id = StudyId("5eed0002".into());
     after.started_unix_seconds += 86_400;
-    after.targets[0].stability = "FILE_SYNC".into();
+    plain::storage(&mut after.subjects[0]).stability = "FILE_SYNC".into();
     add_blocks(&mut after, 8, 0.015, |_, pattern| rate(1, pattern));
-    after.plan.workloads[1].stability = Stability::FileSync;
-    for trial in &mut after.trials {
-        if trial.cell.workload.pattern == Pattern::SequentialWrite {
-            trial.cell.workload.stability = Stability::FileSync;
-        }
-    }
+    plain::job(&mut after.plan.workloads[1]).stability = Stability::FileSync;
     insta::assert_snapshot!(compare(&before, &after, &NARROW));
 }
 
@@ -173,8 +167,14 @@ fn studies_listed() {
     let summary = |id: &str, ended| StudySummary {
         id: StudyId(id.into()),
         started_unix_seconds: 1_760_000_000,
-        targets: TWO.map(str::to_owned).into(),
-        patterns: Pattern::ALL.into(),
+        subjects: TWO
+            .map(|given| SubjectSummary {
+                given: given.to_owned(),
+                kind: Some(SubjectKind::Storage),
+                model: None,
+            })
+            .into(),
+        jobs: Pattern::ALL.map(Pattern::name).into(),
         blocks: 6,
         complete: 58,
         incomplete: 2,
@@ -182,8 +182,8 @@ fn studies_listed() {
         origin: plimsoll_model::Origin::Measured { version: "0.1.0".into() },
     };
     let studies = [summary("5eed0001", Ended::Done), summary("5eed0002", Ended::Open)];
-    insta::assert_snapshot!(list(&studies, &[], &NARROW));
-    assert!(list(&[], &[], &NARROW).contains("plimsoll check"));
+    insta::assert_snapshot!(list(&studies, &NARROW));
+    assert!(list(&[], &NARROW).contains("plimsoll check"));
 }
 
 #[test]
@@ -199,10 +199,11 @@ fn colours_change_no_text() {
 fn hostile_names_and_messages_do_not_reach_the_terminal() {
     let mut hostile = two_targets();
     let evil = "\u{1b}]0;owned\u{7}\u{202e}\r\nevil";
-    hostile.targets[0].label = evil.into();
-    hostile.targets[0].given = evil.into();
-    hostile.targets[0].notes = vec![evil.into()];
-    hostile.targets[0].stability = evil.into();
+    let facts = plain::storage(&mut hostile.subjects[0]);
+    facts.label = evil.into();
+    facts.given = evil.into();
+    facts.notes = vec![evil.into()];
+    facts.stability = evil.into();
     hostile.plan.command = evil.into();
     hostile.flags.push(Flag::StabilityDiffers { detail: evil.into() });
     fail(&mut hostile.trials[0]);
@@ -229,13 +230,15 @@ proptest! {
     ) {
         let mut a = a;
         for (i, trial) in a.trials.iter_mut().enumerate() {
-            if let Some(workload) = a.plan.workloads.get(i % 2) {
-                trial.cell.workload = workload.clone();
+            if i % 2 < a.plan.workloads.len() {
+                trial.cell.workload = (i % 2) as u16;
             }
             if bad >> i & 1 == 1 {
                 trial.started_seconds = f64::NAN;
                 let odd = [f64::NAN, f64::INFINITY, -1.0, 1e300];
-                trial.result.quantities.insert(Metric::all(Measure::THROUGHPUT), odd[i % 4]);
+                for part in &mut trial.result.parts {
+                    part.quantities.insert(Metric::all(Measure::THROUGHPUT), odd[i % 4]);
+                }
             }
         }
         let style = Style { width, colour: false };

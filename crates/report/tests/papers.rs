@@ -8,11 +8,11 @@ mod support;
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Ended, Flag, Measure, Metric, NfsTarget, Outcome, Pattern, Study, StudyId, Target,
+    Ended, Flag, Length, Measure, Metric, OpKind, Outcome, Pattern, Study, StudyId, Subject, Target,
 };
 use plimsoll_report::{Paper, redact};
 use proptest::prelude::*;
-use support::{TWO, furnish, measured, plain, rate};
+use support::{TWO, enrich, measured, plain, rate};
 
 /// Two studies of two targets, five patterns: what `check` makes.
 const CHECK_LIMIT: usize = 300_000;
@@ -72,11 +72,11 @@ fn a_check_of_two_targets() {
 #[test]
 fn a_mounted_target_has_the_kernels_account() {
     let mut study = measured(&TWO, 2);
-    for trial in study.trials.iter_mut().filter(|t| t.cell.target == 1) {
+    for trial in study.trials.iter_mut().filter(|t| t.cell.subject == 1) {
         trial.mount = Some(any_study::mount(0.007, 7));
     }
-    for target in &mut study.targets {
-        target.mount_options = Some("rw,wsize=16384".into());
+    for facts in &mut study.subjects {
+        plain::storage(facts).mount_options = Some("rw,wsize=16384".into());
     }
     let said = "The kernel's client on /srv/data: 14 READ of 2.00 B (1.00 ms from request to reply, \
                 1.00 ms queued before), 4 failed and 14 Writes, 4 failed.";
@@ -100,7 +100,7 @@ fn which_watched_and_what_was_not_watched_is_said() {
     ];
     for page in pages {
         for said in [
-            "Watching it by a shell over there took",
+            "Watching it by a shell on the host took",
             "could not watch it: there is no probe for mips here.",
             "ssh://other was not watched: Connection refused",
         ] {
@@ -135,7 +135,7 @@ fn a_check_with_a_watched_server() {
 #[test]
 fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
     let mut study = measured(&TWO, 6);
-    furnish(&mut study, 0.1);
+    enrich(&mut study, 0.1);
     support::watch(&mut study, "ssh://root@nas");
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let told = words(plimsoll_report::study(&study, &WIDE));
@@ -145,7 +145,7 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
     // The same with a baseline as busy as the trials, one class of it far busier.
     for trial in &mut study.trials {
         let sign = if trial.block.unwrap_or(0) % 2 == 0 { 1.0 } else { -1.0 };
-        let count = trial.result.series.totals();
+        let count = trial.result.moved();
         for load in &mut trial.loads {
             let mut idle = load.cpu * (1.0 / load.seconds);
             (idle.system, idle.user) = (2.0 * idle.system, idle.user - 0.9 * idle.system);
@@ -156,10 +156,10 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
                 "local" => (Measure::MACHINE_CPU_PER_OP, Measure::MACHINE_CPU_PER_BYTE),
                 _ => (Measure::SERVER_CPU_PER_OP, Measure::SERVER_CPU_PER_BYTE),
             };
-            for (measure, count) in [(operation, count.0), (byte, count.1)] {
+            for (measure, count) in [(operation, count.operations), (byte, count.bytes)] {
                 let metric = Metric::all(measure);
-                if trial.result.quantities.contains_key(&metric) {
-                    trial.result.quantities.insert(metric, caused / count as f64);
+                if let Some(value) = trial.result.parts[0].quantities.get_mut(&metric) {
+                    *value = caused / count as f64;
                 }
             }
         }
@@ -235,11 +235,11 @@ fn little_and_nothing() {
     assert!(page.contains("No trial ran to its end") && count(&page, "<svg") == 0);
 
     let nothing = plain::empty(&[], &[]);
-    assert!(html(&nothing).contains("A study without a target"));
+    assert!(html(&nothing).contains("A study without a subject"));
 
     let mut one = plain::empty(&TWO[..1], &[Pattern::RandomRead]);
     plain::add(&mut one, 0, 0, Pattern::RandomRead, 30e6);
-    furnish(&mut one, 0.1);
+    enrich(&mut one, 0.1);
     assert!(html(&one).contains("one block: no interval"));
     assert!(charts_are_sound(&[one]) >= 3);
 
@@ -260,7 +260,7 @@ fn names_with_markup_in_them_are_text() {
     study.hosts[0].cpu_model = evil.into();
     study.flags.push(Flag::PageCache { target: evil.into() });
     study.id = StudyId(evil.into());
-    for facts in &mut study.targets {
+    for facts in study.subjects.iter_mut().map(plain::storage) {
         facts.label = evil.into();
         facts.given = evil.into();
         facts.stability = evil.into();
@@ -319,13 +319,14 @@ fn a_thousand_trials() {
 #[test]
 fn a_week_of_samples() {
     let mut study = plain::empty(&TWO, &[Pattern::SequentialWrite]);
-    study.plan.trial_seconds = 7.0 * 86_400.0;
+    study.plan.workloads[0].length = Length::For { seconds: 7.0 * 86_400.0, warm_up_seconds: 1.0 };
     plain::add_blocks(&mut study, 1, 0.02, rate);
-    furnish(&mut study, 1.0);
+    enrich(&mut study, 1.0);
     // A dip that lasts a second of the week is still to be seen.
-    let windows = &mut study.trials[1].result.series.windows;
-    assert!(windows.len() > 600_000);
-    (windows[400_000].write_bytes, windows[400_000].write_ops) = (0, 0);
+    let series = &mut study.trials[1].result.parts[0].series;
+    assert!(series.len() > 600_000);
+    let writes = series.kinds.get_mut(&OpKind::WRITE).unwrap();
+    (writes.bytes[400_000], writes.operations[400_000]) = (0, 0);
     let page = html(&study);
     assert!(page.len() <= LIMIT, "{}", page.len());
     assert!(page.contains("<td>0\n"), "the dip is in the table");
@@ -339,12 +340,7 @@ fn several_studies_are_a_trend() {
         study.started_unix_seconds += 86_400 * i as u64;
     }
     // One is of another size: another workload, which is not mixed with the others.
-    studies[3].plan.workloads[0].size = Bytes(1 << 20);
-    for trial in &mut studies[3].trials {
-        if trial.cell.workload.pattern == Pattern::SequentialRead {
-            trial.cell.workload.size = Bytes(1 << 20);
-        }
-    }
+    plain::job(&mut studies[3].plan.workloads[0]).size = Bytes(1 << 20);
     studies.reverse();
     assert_eq!(charts_are_sound(&studies), 6);
     let page = Paper::new(&studies).html();
@@ -387,14 +383,11 @@ fn single_runs_of_another_tool_are_told_without_intervals() {
 #[test]
 fn nothing_of_the_user_is_left_after_redaction() {
     let mut study = measured(&["nfs://secretnas.example.org/export/private films", "/srv/mine"], 3);
-    study.plan.targets[0] = Target::Nfs(NfsTarget {
-        uid: Some(3_999_482_137),
-        ..match &study.plan.targets[0] {
-            Target::Nfs(nfs) => nfs.clone(),
-            Target::Directory(_) | Target::Smb(_) => unreachable!(),
-        }
-    });
-    study.targets[0].notes = vec![
+    match &mut study.plan.subjects[0] {
+        Subject::Storage { target: Target::Nfs(nfs) } => nfs.uid = Some(3_999_482_137),
+        other => panic!("{other:?}"),
+    }
+    plain::storage(&mut study.subjects[0]).notes = vec![
         "mounted from secretnas.example.org:/export/private films on /mnt/mine by jane".into(),
         "addr=192.168.7.9, disk WD-WCC4E1234567, 00:1b:44:11:3a:b7".into(),
     ];
@@ -471,15 +464,15 @@ proptest! {
     fn any_study_makes_a_page(a in any_study::any::study(), b in any_study::any::study(), bad in any::<u64>()) {
         let mut a = a;
         for (i, trial) in a.trials.iter_mut().enumerate() {
-            if let Some(workload) = a.plan.workloads.get(i % 2) {
-                trial.cell.workload = workload.clone();
+            if i % 2 < a.plan.workloads.len() {
+                trial.cell.workload = (i % 2) as u16;
             }
             if bad >> i & 1 == 1 {
                 trial.started_seconds = f64::NAN;
-                trial.result.series.window_seconds = [f64::NAN, 0.1, 0.0, -1.0][i % 4];
                 let odd = [f64::NAN, f64::INFINITY, -1.0, 1e300];
-                for value in trial.result.quantities.values_mut() {
-                    *value = odd[i % 4];
+                for part in &mut trial.result.parts {
+                    part.series.window_seconds = [f64::NAN, 0.1, 0.0, -1.0][i % 4];
+                    part.quantities.values_mut().for_each(|value| *value = odd[i % 4]);
                 }
             }
         }

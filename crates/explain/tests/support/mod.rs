@@ -22,6 +22,22 @@ pub fn pattern_of(workload: &Workload) -> Pattern {
     }
 }
 
+/// The pattern of a workload, to be changed.
+pub fn job(workload: &mut Workload) -> &mut PatternJob {
+    match &mut workload.parts[0].job {
+        Job::Pattern(job) => job,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Facts of storage, to be changed.
+pub fn storage(facts: &mut SubjectFacts) -> &mut TargetFacts {
+    match facts {
+        SubjectFacts::Storage(facts) => facts,
+        other => panic!("{other:?}"),
+    }
+}
+
 /// A study of `targets` (as a user writes them) without trials, six blocks by Stein's rule.
 pub fn empty(targets: &[&str], patterns: &[Pattern]) -> Study {
     let targets: Vec<Target> = targets.iter().map(|t| t.parse().unwrap()).collect();

@@ -4,10 +4,9 @@ use super::over_time::{complete, phase};
 use super::resources;
 use super::shape::{Figure, Part, only_some};
 use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
-use crate::names;
 use crate::study::{Shown, hosts};
 use crate::text::capital;
-use plimsoll_explain::{HostFindings, WorkloadFindings};
+use plimsoll_explain::{CellFindings, HostFindings, WorkloadFindings};
 use plimsoll_model::{CpuTimes, HostLoad, LoadStretch, Trial};
 
 /// One class out of all.
@@ -34,9 +33,9 @@ pub(super) fn parts(shown: &Shown<'_>) -> Vec<Part> {
 }
 
 fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
-    // Of a server the trials of other targets show nothing but its rest.
+    // Of a server the trials of other subjects show nothing but its rest.
     let takes_part = |t: &&Trial| {
-        host.work.is_empty() || host.work.iter().any(|work| work.target == t.cell.target)
+        host.work.is_empty() || host.work.iter().any(|work| work.cell.subject == t.cell.subject)
     };
     let trials = shown.study.trials.iter().filter(takes_part);
     let loads: Vec<(u32, &HostLoad)> = trials
@@ -103,12 +102,12 @@ fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
     Figure { id, chart: Box::new(chart), caption }
 }
 
-/// Targets up to which each has a chart of every host under every workload.
+/// Subjects up to which each has a chart of every host under every workload.
 const WITHIN: usize = 4;
 /// Shorter stretches, such as a rest at the end, hold too few ticks to tell classes apart.
 const SHORTEST_SECONDS: f64 = 0.1;
 
-/// CPU by class over the time of a trial, for every target and every host that was looked at
+/// CPU by class over the time of a trial, for every subject and every host that was looked at
 /// meanwhile.
 pub(super) fn within(
     shown: &Shown<'_>,
@@ -117,23 +116,19 @@ pub(super) fn within(
     name: &str,
 ) -> Vec<Figure> {
     let mut figures = Vec::new();
-    let measured = || found.targets.iter().filter(|t| t.complete > 0);
+    let measured = || found.cells.iter().filter(|c| c.complete > 0);
     let only = only_some(WITHIN, measured().count());
-    for target in measured().take(WITHIN) {
-        let trials = complete(shown, target.target, &found.workload);
-        let takes_part = |host: &&HostFindings| {
-            let here = |w: &plimsoll_explain::HostWork| {
-                w.target == target.target && w.workload == found.workload
-            };
-            host.work.iter().any(here)
-        };
+    for CellFindings { cell, .. } in measured().take(WITHIN) {
+        let trials = complete(shown, *cell);
+        let takes_part = |host: &&HostFindings| host.work.iter().any(|w| w.cell == *cell);
         let hosts = shown.findings.hosts.iter().filter(takes_part);
         for (number, host) in hosts.map(|host| host.host.as_str()).enumerate() {
-            let id = format!("{part}-cpu-{}-{}", target.target + 1, number + 1);
-            let subject = names::of(&shown.names, target.target);
+            let place = shown.names.place(*cell) + 1;
+            let id = format!("{part}-cpu-{place}-{}", number + 1);
+            let setup = shown.names.setup(*cell);
             let title =
-                format!("{}, {subject}: CPU of {} over time", capital(name), hosts::name(host));
-            figures.extend(over_trial(&trials, host, (id, title), &subject, &only));
+                format!("{}, {setup}: CPU of {} over time", capital(name), hosts::name(host));
+            figures.extend(over_trial(&trials, host, (id, title), &setup, &only));
         }
     }
     figures
@@ -143,7 +138,7 @@ fn over_trial(
     trials: &[&Trial],
     host: &str,
     (id, title): (String, String),
-    subject: &str,
+    setup: &str,
     only: &str,
 ) -> Option<Figure> {
     let loads = || trials.iter().flat_map(|t| &t.loads).filter(|l| l.host == host);
@@ -175,7 +170,7 @@ fn over_trial(
         whole: Some(1.0),
         edges,
         layers: worth_showing(layers),
-        phases: phase(trials, subject).into_iter().collect(),
+        phases: phase(trials, setup).into_iter().collect(),
     };
     (sums.len() > 1).then(|| Figure { id, chart: Box::new(chart), caption })
 }

@@ -10,6 +10,7 @@ mod quantiles;
 mod resources;
 mod settings;
 mod shape;
+mod stepped;
 mod study;
 mod trend;
 

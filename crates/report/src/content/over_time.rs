@@ -1,74 +1,77 @@
 //! What happened inside the trials, over their time.
 
-use super::shape::{Figure, lined, series, speed};
+use super::shape::{Figure, MOST_LINES, lined};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, SECONDS};
 use crate::names;
-use crate::study::Shown;
+use crate::study::{Shown, speed};
 use crate::text::capital;
 use crate::verdict::percent;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::units::{bytes_per_second, seconds};
-use plimsoll_model::{Flag, Outcome, Trial, Window, Workload};
+use plimsoll_model::{Cell, Flag, Length, Measure, OpKind, Outcome, Series, Trial, Window};
+use std::collections::BTreeSet;
 
 /// The complete trials of a cell.
-pub(super) fn complete<'a>(
-    shown: &Shown<'a>,
-    target: usize,
-    workload: &Workload,
-) -> Vec<&'a Trial> {
+pub(super) fn complete<'a>(shown: &Shown<'a>, cell: Cell) -> Vec<&'a Trial> {
     let trials = shown.study.trials.iter();
-    trials
-        .filter(|t| matches!(t.result.outcome, Outcome::Complete))
-        .filter(|t| t.cell.target == target && t.cell.workload == *workload)
-        .collect()
+    trials.filter(|t| matches!(t.result.outcome, Outcome::Complete) && t.cell == cell).collect()
 }
 
-/// The rate of every target over the time of a trial.
+/// The rate of every subject over the time of a trial: of each kind of operation that moves bytes;
+/// of all kinds where none does.
 pub(super) fn throughput(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
     id: String,
     name: &str,
 ) -> Option<Figure> {
-    let (_, title, kind) = speed(found.workload.pattern);
-    let bytes = found.workload.pattern.is_sequential();
-    let amount = |window: &Window, seconds: f64| {
-        let operations = window.read_ops.saturating_add(window.write_ops);
-        let amount = if bytes { window.bytes() } else { operations };
+    let bytes = speed(&found.workload) == Measure::THROUGHPUT;
+    let shape = shown.shape(if bytes { Measure::THROUGHPUT } else { Measure::IOPS });
+    let amount = |kind: Option<OpKind>, window: &Window, seconds: f64| {
+        let count = kind.map_or_else(|| window.total(), |kind| window.count(kind));
+        let amount = if bytes { count.bytes } else { count.operations };
         Some(amount as f64 / seconds)
     };
-    over_windows(
-        shown,
-        found,
-        id,
-        &amount,
-        &Words {
-            title: format!("{}: {title} over time", capital(name)),
-            axis: Axis::new(title, kind),
-        },
-    )
+    let words = Words {
+        title: format!("{}: {} over time", capital(name), shape.name),
+        axis: Axis::new(&shape.name, shape.kind),
+    };
+    over_windows(shown, found, id, &kinds(shown, found), &amount, &words)
 }
 
-/// The operations in flight of every target over the time of a trial, where that was kept.
+/// The kinds of operation with lines of their own: those that move bytes, or all where none does. A
+/// single one needs no name.
+fn kinds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Option<OpKind>> {
+    let part = found.workload.headline_part();
+    let trials = shown.study.trials.iter().filter(|t| t.cell.workload == found.number);
+    let (mut all, mut with_bytes) = (BTreeSet::new(), BTreeSet::new());
+    for (kind, column) in
+        trials.filter_map(|t| t.result.part(part)).flat_map(|part| &part.series.kinds)
+    {
+        all.insert(Some(*kind));
+        if column.bytes.iter().any(|bytes| *bytes > 0) {
+            with_bytes.insert(Some(*kind));
+        }
+    }
+    let kinds = if with_bytes.is_empty() { all } else { with_bytes };
+    if kinds.len() > 1 { kinds.into_iter().collect() } else { vec![None] }
+}
+
+/// The operations in flight of every subject over the time of a trial, where that was kept.
 pub(super) fn in_flight(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
     id: String,
     name: &str,
 ) -> Option<Figure> {
-    let amount = |window: &Window, seconds: f64| {
+    let amount = |_: Option<OpKind>, window: &Window, seconds: f64| {
         (window.in_flight_ns > 0).then(|| window.in_flight_ns as f64 / (1e9 * seconds))
     };
-    over_windows(
-        shown,
-        found,
-        id,
-        &amount,
-        &Words {
-            title: format!("{}: operations in flight over time", capital(name)),
-            axis: Axis::new("operations in flight", COUNT),
-        },
-    )
+    let words = Words {
+        title: format!("{}: operations in flight over time", capital(name)),
+        axis: Axis::new("operations in flight", COUNT),
+    };
+    over_windows(shown, found, id, &[None], &amount, &words)
 }
 
 /// What a chart over the windows of the trials is called.
@@ -77,36 +80,52 @@ struct Words {
     axis: Axis,
 }
 
-/// A window's value, from what it holds and its length in seconds.
-type Value<'a> = &'a dyn Fn(&Window, f64) -> Option<f64>;
+/// A window's value of one kind of operation or of all, from what it holds and its length in seconds.
+type Value<'a> = &'a dyn Fn(Option<OpKind>, &Window, f64) -> Option<f64>;
 
 fn over_windows(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
     id: String,
+    kinds: &[Option<OpKind>],
     value: Value<'_>,
     words: &Words,
 ) -> Option<Figure> {
-    let (targets, only) = lined(found);
+    let (cells, only) = lined(found);
     let (mut lines, mut phases) = (Vec::new(), Vec::new());
-    for target in targets {
-        let trials = complete(shown, target.target, &found.workload);
-        let label = names::of(&shown.names, target.target);
-        let points = points(&trials, value, together(shown));
-        if points.len() < 2 {
-            continue;
+    let part = found.workload.headline_part();
+    for cell in cells.map(|c| c.cell) {
+        let trials = complete(shown, cell);
+        let name = shown.names.setup(cell);
+        for (number, kind) in kinds.iter().enumerate() {
+            let value = |window: &Window, seconds| value(*kind, window, seconds);
+            // As many points as one line has, so that the page does not become larger.
+            let points = points(&trials, part, &value, together(shown) * kinds.len());
+            if points.len() < 2 {
+                continue;
+            }
+            let label = match kind {
+                Some(kind) => format!("{name}, {}", names::operations(*kind)),
+                None => name.clone(),
+            };
+            let series = kinds.len() * shown.names.place(cell) + number;
+            lines.push(Line { label, series, points });
         }
-        phases.extend(phase(&trials, &label));
-        lines.push(Line { label, series: series(target.target), points });
+        phases.extend(phase(&trials, &name).filter(|_| !lines.is_empty()));
     }
+    lines.truncate(2 * MOST_LINES);
     if lines.is_empty() {
         return None;
     }
-    let warm_up = shown.study.plan.warm_up_seconds;
+    let warm_up = match found.workload.length {
+        Length::For { warm_up_seconds, .. } => {
+            format!(" Warm-up ({} at most) is shown too.", seconds(warm_up_seconds))
+        }
+        Length::UntilDone { .. } => String::new(),
+    };
     let caption = format!(
-        "Line: median of the trials in each window; band: from the lowest to the highest trial. \
-         Warm-up ({} at most) is shown too.{only}",
-        seconds(warm_up)
+        "Line: median of the trials in each window; band: from the lowest to the highest trial.\
+         {warm_up}{only}"
     );
     let chart = Lines {
         title: words.title.clone(),
@@ -128,24 +147,31 @@ fn together(shown: &Shown<'_>) -> usize {
 
 /// A point for so many windows `together`: the median of the trials, and from their lowest to their
 /// highest.
-fn points(trials: &[&Trial], value: Value<'_>, together: usize) -> Vec<Point> {
-    let lengths = trials.iter().map(|t| t.result.series.window_seconds);
+fn points(
+    trials: &[&Trial],
+    part: u16,
+    value: &dyn Fn(&Window, f64) -> Option<f64>,
+    together: usize,
+) -> Vec<Point> {
+    let all: Vec<&Series> =
+        trials.iter().filter_map(|t| Some(&t.result.part(part)?.series)).collect();
+    let lengths = all.iter().map(|series| series.window_seconds);
     let Some(seconds) = lengths.clone().find(|s| s.is_finite() && *s > 0.0) else {
         return Vec::new();
     };
     // The last window may have been cut short by the end of the trial.
-    let whole = |trial: &&Trial| trial.result.series.windows.len().saturating_sub(1);
-    let longest = trials.iter().map(whole).max().unwrap_or(0);
+    let whole = |series: &&Series| series.len().saturating_sub(1);
+    let longest = all.iter().map(whole).max().unwrap_or(0);
     let mut values = Vec::new();
     let mut points = Vec::new();
     for first in (0..longest).step_by(together) {
         values.clear();
-        values.extend(trials.iter().filter_map(|trial| {
-            let series = &trial.result.series;
-            let windows = series.windows.get(first..whole(trial).min(first + together))?;
-            let mut sum = *windows.first()?;
-            windows[1..].iter().for_each(|window| sum.add(window));
-            let seconds = series.window_seconds * windows.len() as f64;
+        values.extend(all.iter().filter_map(|series| {
+            let last = whole(series).min(first + together);
+            let mut sum = Window::default();
+            (first..last).for_each(|number| sum.add(&series.window(number)));
+            let windows = last.checked_sub(first).filter(|n| *n > 0)?;
+            let seconds = series.window_seconds * windows as f64;
             value(&sum, seconds).filter(|v| v.is_finite())
         }));
         values.sort_by(f64::total_cmp);

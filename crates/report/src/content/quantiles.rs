@@ -1,14 +1,14 @@
 //! Latency as a quantile curve, as far as the data reach.
 
 use super::over_time::complete;
-use super::shape::{Figure, lined, series};
+use super::shape::{Figure, MOST_LINES, lined};
 use crate::chart::{Axis, Curve, Quantiles, TIME};
 use crate::names;
 use crate::study::Shown;
 use crate::text::capital;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{OpKind, Pattern, Trial};
-use std::collections::BTreeMap;
+use plimsoll_model::{OpKind, Trial};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A quantile q is shown only if n(1-q) is at least this in every block (method, section 5).
 const TAIL_SUPPORT: f64 = 20.0;
@@ -21,27 +21,32 @@ pub(super) fn figure(
     id: String,
     name: &str,
 ) -> Option<Figure> {
-    let mixed = found.workload.pattern == Pattern::RandomMixed;
-    let (targets, only) = lined(found);
+    let part = found.workload.headline_part();
+    let (cells, only) = lined(found);
+    let cells: Vec<_> = cells.map(|c| (c.cell, complete(shown, c.cell))).collect();
+    let every = cells.iter().flat_map(|(_, trials)| trials).filter_map(|t| t.result.part(part));
+    let kinds: BTreeSet<OpKind> = every.flat_map(|p| p.ops.keys().copied()).collect();
+    let mut kinds: Vec<(OpKind, Vec<_>)> = kinds
+        .into_iter()
+        .map(|kind| (kind, cells.iter().map(|(_, trials)| curve(trials, part, kind)).collect()))
+        .collect();
+    kinds.retain(|(_, curves): &(OpKind, Vec<Vec<_>>)| curves.iter().any(|c| !c.is_empty()));
+    let (count, several) = (kinds.len(), kinds.len() > 1);
     let mut curves = Vec::new();
-    for target in targets {
-        let trials = complete(shown, target.target, &found.workload);
-        let name = names::of(&shown.names, target.target);
-        for (kind, half) in [(OpKind::READ, "reads"), (OpKind::WRITE, "writes")] {
-            let points = curve(&trials, kind);
-            if points.is_empty() {
-                continue;
+    for (row, (cell, _)) in cells.iter().enumerate() {
+        let (name, place) = (shown.names.setup(*cell), shown.names.place(*cell));
+        for (number, (kind, of_kind)) in kinds.iter_mut().enumerate() {
+            let points = std::mem::take(&mut of_kind[row]);
+            if !points.is_empty() {
+                let label = match several {
+                    true => format!("{name}, {}", names::operations(*kind)),
+                    false => name.clone(),
+                };
+                curves.push(Curve { label, series: count * place + number, points });
             }
-            let (label, series) = match mixed {
-                true => {
-                    let half_series = usize::from(kind == OpKind::WRITE);
-                    (format!("{name}, {half}"), 2 * series(target.target) + half_series)
-                }
-                false => (name.clone(), series(target.target)),
-            };
-            curves.push(Curve { label, series, points });
         }
     }
+    curves.truncate(2 * MOST_LINES);
     let caption = format!(
         "Of all blocks together, from submission to completion; marked at the end is the largest \
          quantile that every block supports by itself.{only}"
@@ -56,9 +61,9 @@ pub(super) fn figure(
 }
 
 /// Quantiles of the pooled histograms, up to what the trial with the fewest operations supports.
-fn curve(trials: &[&Trial], kind: OpKind) -> Vec<(f64, f64)> {
+fn curve(trials: &[&Trial], part: u16, kind: OpKind) -> Vec<(f64, f64)> {
     let histograms = || {
-        let stats = trials.iter().filter_map(|trial| trial.result.ops.get(&kind));
+        let stats = trials.iter().filter_map(|t| t.result.part(part)?.ops.get(&kind));
         stats.filter_map(|stats| stats.client_latency.histogram.as_ref())
     };
     let fewest = histograms().map(|h| h.count()).filter(|n| *n > 0).min().unwrap_or(0);

@@ -1,11 +1,13 @@
-//! What everything was: targets, machines, program.
+//! What everything was: subjects, machines, program.
 
 use crate::chart::Table;
-use crate::names;
+use crate::device;
 use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::units::{Bytes, GIB, three_digits};
-use plimsoll_model::{HostFacts, Origin, TargetFacts, WatchedBy};
+use plimsoll_model::{
+    BoxFacts, HostFacts, Origin, PathFacts, SubjectFacts, TargetFacts, WatchedBy,
+};
 
 /// Targets up to which each is a column.
 const COLUMNS: usize = 4;
@@ -13,14 +15,18 @@ const COLUMNS: usize = 4;
 pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
     let study = shown.study;
     let mut tables = Vec::new();
-    if !study.targets.is_empty() {
-        let names = (0..study.targets.len()).map(|i| names::of(&shown.names, i)).collect();
-        tables.push(("Targets".to_owned(), facts(names, &study.targets, &TARGET)));
-    }
-    if !study.hosts.is_empty() {
-        let names = study.hosts.iter().map(|host| printable(&host.name)).collect();
-        tables.push(("Machines".to_owned(), facts(names, &study.hosts, &HOST)));
-    }
+    let named = || shown.names.subjects.iter().cloned().zip(&study.subjects);
+    let storage = named().filter_map(|(name, facts)| Some((name, facts.storage()?)));
+    tables.extend(table("Targets", storage, &TARGET));
+    let paths = named().filter_map(|(name, facts)| match facts {
+        SubjectFacts::Path(facts) => Some((name, facts)),
+        _ => None,
+    });
+    tables.extend(table("Paths", paths, &PATH));
+    let hosts = named().filter_map(|(name, facts)| Some((name, facts.host()?)));
+    tables.extend(table("Hosts", hosts, &BY_ITSELF));
+    let machines = study.hosts.iter().map(|host| (printable(&host.name), host));
+    tables.extend(table("Machines", machines, &HOST));
     let mut program = Table::new(vec![String::new(), String::new()]);
     let origin = match &study.origin {
         Origin::Measured { version } => ("plimsoll", printable(version)),
@@ -54,6 +60,12 @@ const TARGET: [Fact<TargetFacts>; 11] = [
     ("notes", |t| known(&t.notes.join("; "))),
 ];
 
+const PATH: [Fact<PathFacts>; 2] =
+    [("as given", |p| known(&p.given)), ("notes", |p| known(&p.notes.join("; ")))];
+
+const BY_ITSELF: [Fact<BoxFacts>; 2] =
+    [("as given", |b| known(&b.given)), ("what it is", |b| known(&device::subtitle(&b.device)))];
+
 const HOST: [Fact<HostFacts>; 7] = [
     ("kernel", |h| known(&h.kernel)),
     ("CPU", |h| known(&h.cpu_model)),
@@ -61,14 +73,14 @@ const HOST: [Fact<HostFacts>; 7] = [
     ("memory", |h| Some(amount(h.memory_bytes))),
     ("CPU accounting", |h| known(&h.cpu_accounting)),
     ("watched by", |h| h.watched_by.map(watcher)),
-    ("no probe there", |h| h.without_probe.as_deref().and_then(known)),
+    ("no probe on it", |h| h.without_probe.as_deref().and_then(known)),
 ];
 
 fn watcher(by: WatchedBy) -> String {
     match by {
         WatchedBy::Proc => "plimsoll itself",
-        WatchedBy::Shell => "a shell over there",
-        WatchedBy::Probe => "the probe over there",
+        WatchedBy::Shell => "a shell on the host",
+        WatchedBy::Probe => "the probe on the host",
     }
     .to_owned()
 }
@@ -86,11 +98,20 @@ fn amount(bytes: u64) -> String {
     format!("{} GiB", three_digits(bytes as f64 / GIB as f64))
 }
 
-/// A table with a column a thing where there are few, else with a row a thing.
-fn facts<T>(names: Vec<String>, things: &[T], facts: &[Fact<T>]) -> Table {
+/// A table with a column a thing where there are few, else with a row a thing; `None` without things.
+fn table<'a, T: 'a>(
+    title: &str,
+    named: impl Iterator<Item = (String, &'a T)>,
+    facts: &[Fact<T>],
+) -> Option<(String, Table)> {
+    let (names, things): (Vec<String>, Vec<&T>) = named.unzip();
+    (!things.is_empty()).then(|| (title.to_owned(), of_facts(names, &things, facts)))
+}
+
+fn of_facts<T>(names: Vec<String>, things: &[&T], facts: &[Fact<T>]) -> Table {
     let known: Vec<(&str, Vec<String>)> = facts
         .iter()
-        .map(|(what, of)| (*what, things.iter().map(of).collect::<Vec<_>>()))
+        .map(|(what, of)| (*what, things.iter().map(|thing| of(thing)).collect::<Vec<_>>()))
         .filter(|(_, values)| values.iter().any(Option::is_some))
         .map(|(what, values)| {
             (what, values.into_iter().map(|v| v.unwrap_or_else(|| "–".to_owned())).collect())

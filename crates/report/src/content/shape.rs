@@ -1,8 +1,9 @@
 //! What a page is made of, and what its charts have in common.
 
-use crate::chart::{BANDWIDTH, Chart, Kind, RATE, Table};
-use plimsoll_explain::{TargetFindings, WorkloadFindings};
-use plimsoll_model::{Measure, Pattern};
+use crate::chart::{Chart, Table};
+use crate::study::warnings;
+use plimsoll_explain::{CellFindings, WorkloadFindings};
+use plimsoll_model::Workload;
 
 /// Everything a page says.
 pub(crate) struct Content {
@@ -57,6 +58,12 @@ pub(crate) struct Warning {
     pub(crate) advice: Option<String>,
 }
 
+impl From<warnings::Warning> for Warning {
+    fn from(warnings::Warning { text, advice }: warnings::Warning) -> Warning {
+        Warning { text, advice }
+    }
+}
+
 impl Content {
     /// Every figure of the page, in its order.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
@@ -69,11 +76,6 @@ pub(super) const MOST_LINES: usize = 8;
 /// Most rows that a chart of rows has; the tables have all.
 pub(super) const MOST_ROWS: usize = 40;
 
-/// Which of the distinguishable styles a target has.
-pub(super) fn series(target: usize) -> usize {
-    target
-}
-
 /// Says so where not all of the targets are in a chart.
 pub(super) fn only_some(shown: usize, all: usize) -> String {
     match all > shown {
@@ -82,16 +84,13 @@ pub(super) fn only_some(shown: usize, all: usize) -> String {
     }
 }
 
-/// What the speed of a pattern is told in: bytes where bytes are moved, operations where those are.
-pub(super) fn speed(pattern: Pattern) -> (Measure, &'static str, Kind) {
-    match pattern.is_sequential() {
-        true => (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
-        false => (Measure::IOPS, "operations per second", RATE),
-    }
+/// The kind of the first job of a workload: for links.
+pub(super) fn kind(workload: &Workload) -> &'static str {
+    workload.main().map_or("nothing", |part| part.job.kind())
 }
 
-/// The targets that have a line in charts of lines, and a remark where those are not all.
-pub(super) fn lined(found: &WorkloadFindings) -> (impl Iterator<Item = &TargetFindings>, String) {
-    let with = || found.targets.iter().filter(|t| t.complete > 0);
+/// The cells that have a line in charts of lines, and a remark where those are not all.
+pub(super) fn lined(found: &WorkloadFindings) -> (impl Iterator<Item = &CellFindings>, String) {
+    let with = || found.cells.iter().filter(|c| c.complete > 0);
     (with().take(MOST_LINES), only_some(MOST_LINES, with().count()))
 }

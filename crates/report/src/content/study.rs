@@ -2,22 +2,23 @@
 
 use super::shape::{Content, Method, Warning};
 use super::{answer, machines, part, settings};
+use crate::device;
 use crate::study::{Shown, head, method, warnings};
 use crate::text::{listed, printable};
-use plimsoll_model::Study;
+use plimsoll_model::{Study, SubjectFacts};
 
 /// The page of one study. Works for any study: under way, failed, empty.
 pub(super) fn study(study: &Study) -> Content {
+    if let Some([one]) = device::measured_once(study).as_deref() {
+        return device::content(one);
+    }
     let shown = Shown::new(study);
     let answer::Answer { answer, further } = answer::answer(&shown);
     let mut parts = vec![answer::verdicts(&shown)];
     let workloads = &shown.findings.workloads;
     parts.extend(workloads.iter().enumerate().map(|(i, found)| part::part(&shown, i, found)));
     parts.extend(machines::parts(&shown));
-    let told = |warning: warnings::Warning| {
-        let warnings::Warning { text, advice } = warning;
-        Warning { text, advice }
-    };
+    parts.extend(device::host_parts(study));
     Content {
         title: title(&shown),
         subtitle: head::title(study),
@@ -33,13 +34,17 @@ pub(super) fn study(study: &Study) -> Content {
             tables: settings::tables(&shown),
             commands: vec![printable(&study.plan.command)],
         },
-        warnings: warnings::all(&shown).into_iter().map(told).collect(),
+        warnings: warnings::all(&shown).into_iter().map(Warning::from).collect(),
     }
 }
 
 fn title(shown: &Shown<'_>) -> String {
-    match &shown.names[..] {
-        [] => "A study without a target".to_owned(),
+    let is_host = |facts: &SubjectFacts| matches!(facts, SubjectFacts::Host(_));
+    let only_hosts = !shown.study.subjects.is_empty() && shown.study.subjects.iter().all(is_host);
+    match &shown.names.subjects[..] {
+        [] => "A study without a subject".to_owned(),
+        [one] if shown.names.setups() > 1 => format!("{one} under several settings"),
+        [one] if only_hosts => format!("What is {one}?"),
         [one] => format!("How fast is {one}?"),
         few if few.len() <= 4 => format!("{} compared", listed(few)),
         [first, others @ ..] => format!("{first} and {} others compared", others.len()),

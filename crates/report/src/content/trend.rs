@@ -1,17 +1,18 @@
-//! Several studies: how the throughput of each target has gone from one to the next.
+//! Several studies: how the speed of each subject has gone from one to the next.
 
-use super::shape::{Content, Figure, MOST_LINES, Method, Part, Warning, only_some, speed};
+use super::shape::{Content, Figure, MOST_LINES, Method, Part, Warning, kind, only_some};
 use super::study::study;
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
 use crate::figure::ends;
+use crate::measure::Compared;
 use crate::names;
-use crate::study::{Shown, imported, warnings};
+use crate::study::{Shown, imported, speed, warnings};
 use crate::text::{capital, counted, listed, printable};
-use crate::verdict::{Two, sentence};
+use crate::verdict::{Two, lead, sentence};
 use plimsoll_explain::Claim;
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Metric, Study, Workload};
+use plimsoll_model::{Cell, Metric, Study, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// The page of several studies, oldest first. Of one study: its own page.
@@ -51,10 +52,10 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return vec!["There is nothing to report.".to_owned()];
     };
-    let claims: Vec<Claim> = plimsoll_explain::across(first.study, last.study)
+    let claims: Vec<(Claim, Compared)> = plimsoll_explain::across(first.study, last.study)
         .counterparts
         .into_iter()
-        .filter_map(|found| found.claim)
+        .filter_map(|found| Some((found.claim?, compared(first, found.a))))
         .collect();
     if claims.is_empty() {
         return vec!["The first and the last study have nothing in common to compare.".to_owned()];
@@ -65,20 +66,29 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
             imported::CAUTION.to_owned(),
         ];
     }
-    let verdicts: Vec<Verdict> = claims.iter().filter_map(|claim| claim.verdict).collect();
+    let verdict = |(claim, by): &(Claim, Compared)| Some((claim.verdict?, *by));
+    let verdicts: Vec<(Verdict, Compared)> = claims.iter().filter_map(verdict).collect();
     if verdicts.is_empty() {
         return vec!["Too few trials of the first and the last study to compare them.".to_owned()];
     }
-    let count = |is: &dyn Fn(&Verdict) -> bool| verdicts.iter().filter(|v| is(v)).count();
-    let towards = |side: Side| count(&|v| v.faster() == Some(side));
+    let count = |is: &dyn Fn(&Verdict, Compared) -> bool| {
+        verdicts.iter().filter(|(verdict, by)| is(verdict, *by)).count()
+    };
+    let towards = |side: Side, word: Compared| {
+        count(&|v, by| {
+            by.more() == word.more() && v.faster().is_some() && lead(v, by).faster == side
+        })
+    };
     let counts = [
-        (towards(Side::B), "faster"),
-        (towards(Side::A), "slower"),
+        (towards(Side::B, Compared::Rate), Compared::Rate.more()),
+        (towards(Side::A, Compared::Rate), Compared::Rate.less()),
+        (towards(Side::B, Compared::Amount), Compared::Amount.more()),
+        (towards(Side::A, Compared::Amount), Compared::Amount.less()),
         (
-            count(&|v| matches!(v, Verdict::NoPracticalDifference(_))),
+            count(&|v, _| matches!(v, Verdict::NoPracticalDifference(_))),
             "the same for practical purposes",
         ),
-        (count(&|v| matches!(v, Verdict::NotResolved(_))), "not resolved"),
+        (count(&|v, _| matches!(v, Verdict::NotResolved(_))), "not resolved"),
     ];
     let counts = counts.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}"));
     let compared = counted(verdicts.len() as u64, "comparison");
@@ -100,9 +110,18 @@ fn single_runs(first: &Shown<'_>, last: &Shown<'_>) -> bool {
     first.findings.imported || last.findings.imported
 }
 
+/// What a ratio of the headline of this workload means.
+fn compared(shown: &Shown<'_>, cell: Cell) -> Compared {
+    let workload = shown.study.plan.workload(cell);
+    let headline = workload.and_then(Workload::main).map(|part| part.job.headline());
+    headline.map_or(Compared::Amount, |metric| shown.shape(metric.measure).compared)
+}
+
 /// "of 5 ratios, 3 faster and 2 slower".
-fn ratios_of_runs(claims: &[Claim]) -> String {
-    let count = |is: fn(f64) -> bool| claims.iter().filter(|c| is(c.ratio.estimate)).count();
+fn ratios_of_runs(claims: &[(Claim, Compared)]) -> String {
+    let count = |is: fn(f64) -> bool| {
+        claims.iter().filter(|(claim, by)| is(imported::of(&claim.ratio, *by))).count()
+    };
     let counts = [
         (count(|r| r >= imported::ALIKE), "faster"),
         (count(|r| r <= 1.0 / imported::ALIKE), "slower"),
@@ -122,16 +141,17 @@ fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
     for found in plimsoll_explain::across(first.study, last.study).counterparts {
         let runs = single_runs(first, last);
         let Some(claim) = found.claim.filter(|c| runs || c.verdict.is_some()) else { continue };
-        let said = match runs {
-            true => imported::faster(&a, &b, &claim.ratio),
-            false => sentence(&claim, Two { a: &a, b: &b }, None),
+        let two = Two { a: &a, b: &b, by: compared(first, found.a) };
+        let verdict = match runs {
+            true => imported::faster(two, &claim.ratio),
+            false => sentence(&claim, two, None),
         };
         let interval = claim.ratio.interval.map(|i| format!(" {}", ends(i.low, i.high)));
         table.rows.push(vec![
-            capital(&names::pattern(found.workload_a.pattern)),
-            names::of(&first.names, found.target_a),
+            capital(&first.names.workload(found.a.workload)),
+            first.names.setup(found.a),
             three_digits(claim.ratio.estimate) + &interval.unwrap_or_default(),
-            said,
+            verdict,
         ]);
     }
     (!table.rows.is_empty()).then(|| Part {
@@ -151,9 +171,9 @@ fn list(all: &[Shown<'_>]) -> Part {
     let mut table = Table::new(header.map(str::to_owned).into());
     table.rows.extend(all.iter().map(|shown| {
         let complete: usize =
-            shown.findings.workloads.iter().flat_map(|w| &w.targets).map(|t| t.complete).sum();
-        let targets = match shown.names.len() {
-            0..=4 => listed(&shown.names),
+            shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
+        let targets = match shown.names.subjects.len() {
+            0..=4 => listed(&shown.names.subjects),
             n => format!("{n} targets"),
         };
         let command = printable(&shown.study.plan.command);
@@ -168,51 +188,61 @@ fn list(all: &[Shown<'_>]) -> Part {
     }
 }
 
-/// Every workload of any of the studies, once.
-fn workloads(all: &[Shown<'_>]) -> Vec<Workload> {
-    let mut found: Vec<Workload> = Vec::new();
-    for workload in all.iter().flat_map(|s| &s.findings.workloads).map(|w| &w.workload) {
-        if !found.contains(workload) {
-            found.push(workload.clone());
+/// Every workload of any of the studies, once, with its name.
+fn workloads(all: &[Shown<'_>]) -> Vec<(Workload, String)> {
+    let mut found: Vec<(Workload, String)> = Vec::new();
+    for shown in all {
+        for w in &shown.findings.workloads {
+            if !found.iter().any(|(other, _)| same(other, &w.workload)) {
+                found.push((w.workload.clone(), shown.names.workload(w.number)));
+            }
         }
     }
     found
 }
 
-/// What a target was given as: the same words are the same target.
-fn given(shown: &Shown<'_>, target: usize) -> String {
-    match shown.study.targets.get(target) {
-        Some(facts) if !facts.given.is_empty() => facts.given.clone(),
-        _ => shown.study.plan.targets.get(target).map(ToString::to_string).unwrap_or_default(),
-    }
+/// Whether the same is done, for however long.
+fn same(a: &Workload, b: &Workload) -> bool {
+    (&a.parts, &a.steps) == (&b.parts, &b.steps)
 }
 
-fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
-    let (measure, title, kind) = speed(workload.pattern);
-    let mut lines: Vec<(String, Line)> = Vec::new();
+/// What a subject was given as, and its setting: the same words are the same.
+fn given(shown: &Shown<'_>, cell: Cell) -> (String, String) {
+    let subject = usize::from(cell.subject);
+    let given = match shown.study.subjects.get(subject) {
+        Some(facts) if !facts.given().is_empty() => facts.given().to_owned(),
+        _ => shown.study.plan.subjects.get(subject).map(ToString::to_string).unwrap_or_default(),
+    };
+    (given, shown.names.levels(cell.setting))
+}
+
+fn part(all: &[Shown<'_>], number: usize, (workload, name): &(Workload, String)) -> Option<Part> {
+    let measure = speed(workload);
+    let mut lines: Vec<((String, String), Line)> = Vec::new();
     for (place, shown) in all.iter().enumerate() {
-        let found = shown.findings.workloads.iter().find(|w| w.workload == *workload);
-        for target in found.iter().flat_map(|w| &w.targets) {
-            let Some(level) = target.levels.get(&Metric::all(measure)) else { continue };
+        let found = shown.findings.workloads.iter().find(|w| same(&w.workload, workload));
+        for cell in found.iter().flat_map(|w| &w.cells) {
+            let Some(level) = cell.levels.get(&Metric::all(measure)) else { continue };
             let point = Point {
                 x: place as f64,
                 y: level.estimate,
                 band: level.interval.map(|i| (i.low, i.high)),
             };
-            let key = given(shown, target.target);
+            let key = given(shown, cell.cell);
             match lines.iter_mut().find(|(given, _)| *given == key) {
                 Some((_, line)) => line.points.push(point),
                 None => {
-                    let label = names::of(&shown.names, target.target);
+                    let label = shown.names.setup(cell.cell);
                     let line = Line { label, series: lines.len(), points: vec![point] };
                     lines.push((key, line));
                 }
             }
         }
     }
+    let shape = all.first()?.shape(measure);
     let count = lines.len();
     let lines: Vec<Line> = lines.into_iter().take(MOST_LINES).map(|(_, line)| line).collect();
-    let name = capital(&names::pattern(workload.pattern));
+    let name = capital(name);
     let points = match all.iter().all(|shown| shown.findings.imported) {
         true => "Geometric mean of each study's runs, which has no interval.",
         false => "Geometric mean of each study's blocks with its interval.",
@@ -222,15 +252,15 @@ fn part(all: &[Shown<'_>], number: usize, workload: &Workload) -> Option<Part> {
         only_some(MOST_LINES, count)
     );
     let chart = Lines {
-        title: format!("{name}: {title}"),
+        title: format!("{name}: {}", shape.name),
         description: caption.clone(),
         x: Axis::new("study", COUNT),
-        y: Axis::new(title, kind),
+        y: Axis::new(&shape.name, shape.kind),
         lines,
         phases: Vec::new(),
         names: all.iter().map(self::name).collect(),
     };
-    let id = format!("{}-{}", workload.pattern.name(), number + 1);
+    let id = format!("{}-{}", kind(workload), number + 1);
     let figure = Figure { id: format!("{id}-trend"), chart: Box::new(chart), caption };
     (count > 0).then(|| Part {
         id,
@@ -264,7 +294,7 @@ fn method(all: &[Shown<'_>]) -> Method {
 
 fn warned(shown: &Shown<'_>) -> Vec<Warning> {
     let study = name(shown);
-    let told =
+    let of_study =
         |w: warnings::Warning| Warning { text: format!("{study}: {}", w.text), advice: w.advice };
-    warnings::all(shown).into_iter().map(told).collect()
+    warnings::all(shown).into_iter().map(of_study).collect()
 }

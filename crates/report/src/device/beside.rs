@@ -3,7 +3,7 @@
 
 use super::amount::{binary, clock, link};
 use super::published::{Platform, SOURCE, platforms};
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, COUNT, RATE};
 use crate::table::Columns;
 use crate::text::printable;

@@ -20,6 +20,12 @@ pub fn compare_devices(a: &Device, b: &Device, style: &Style) -> String {
     }
     page.lines("\n");
     page.paragraph("Each was measured once: the ratios have no intervals, and no verdict follows.");
+    figures(&mut page, a, b);
+    page.finish()
+}
+
+/// Figure by figure, what measured the same; and what did not.
+pub(super) fn figures(page: &mut Page, a: &Device, b: &Device) {
     let (of_a, of_b) = (a.measured(), b.measured());
     let mut apart = Vec::new();
     for part in Part::ALL {
@@ -66,7 +72,6 @@ pub fn compare_devices(a: &Device, b: &Device, style: &Style) -> String {
             apart.join("; ")
         ));
     }
-    page.finish()
 }
 
 /// Whether the same was measured by the same means. Rounds of different versions are different work.

@@ -3,7 +3,7 @@
 use super::amount::clock;
 use super::beside::clock_hertz;
 use super::heading;
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use crate::figure::RATE;
 use crate::text::printable;
 use plimsoll_model::Device;

@@ -2,7 +2,7 @@
 
 use super::disturbed::is_disturbed;
 use super::heading;
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use crate::figure::BANDWIDTH;
 use crate::text::printable;
 use plimsoll_model::Device;

@@ -2,7 +2,7 @@
 
 use super::amount::binary;
 use super::heading;
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, RATE, TIME};
 use crate::text::{capital, printable};
 use plimsoll_model::Device;

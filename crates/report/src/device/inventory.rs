@@ -2,7 +2,7 @@
 
 use super::amount::{binary, clock, decimal, link};
 use super::heading;
-use super::told::{Section, joined};
+use super::section::{Section, joined};
 use super::{network, servers};
 use crate::text::{counted, printable, shortened};
 use plimsoll_model::Device;

@@ -2,7 +2,7 @@
 
 use super::amount::binary;
 use super::heading;
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, TIME};
 use plimsoll_model::Device;
 use plimsoll_model::device::{LatencyFigure, MemoryFigures, Part};

@@ -8,23 +8,26 @@ mod cpu;
 mod crypto;
 mod disk;
 mod disturbed;
+mod hosts;
 mod inventory;
 mod memory;
 mod network;
 mod paper;
 mod published;
+mod section;
 mod servers;
 mod terminal;
-mod told;
 
 pub use compare::compare_devices;
 pub use terminal::device;
 
 use crate::date::utc;
 use crate::text::printable;
+pub(crate) use hosts::{add_hosts, compare_hosts, figure, host_parts, measured_once};
+pub(crate) use paper::content;
 use plimsoll_model::device::Part;
 use plimsoll_model::{Device, Ended, Failure};
-use told::Section;
+use section::Section;
 
 /// "Device 1a2b3c4d of 2026-11-21 12:00 UTC (plimsoll 0.1.0)".
 fn title(device: &Device) -> String {
@@ -33,13 +36,13 @@ fn title(device: &Device) -> String {
 }
 
 /// What it is in a line: "ssh://root@router: TP-Link TL-WR1043ND v1, MIPS 24Kc V7.4 at 400 MHz".
-fn subtitle(device: &Device) -> String {
+pub(crate) fn subtitle(device: &Device) -> String {
     let inventory = device.inventory.as_ref();
     let model = inventory.and_then(|i| i.system.as_ref()?.model.clone());
     let processor = inventory.and_then(|i| i.cpu.as_ref()?.model.clone());
     let memory = inventory.and_then(|i| i.memory.as_ref()?.total_bytes);
     let system = inventory.and_then(|i| i.distribution.as_ref()?.name.clone());
-    let known = told::joined([
+    let known = section::joined([
         model.map(|m| printable(&m)),
         processor.map(|p| printable(&p)),
         memory.map(|bytes| format!("{} of memory", amount::binary(bytes))),
@@ -99,6 +102,6 @@ fn heading(part: Part) -> &'static str {
 /// A failure in a sentence.
 fn failure(failure: &Failure) -> String {
     let Failure { tried, on, happened, next, .. } = failure;
-    let told = format!("Could not {tried} on {on}: {happened}. {next}");
-    printable(told.trim_end())
+    let text = format!("Could not {tried} on {on}: {happened}. {next}");
+    printable(text.trim_end())
 }

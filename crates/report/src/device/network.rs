@@ -2,7 +2,7 @@
 
 use super::amount::link;
 use super::inventory::{each, known, text};
-use super::told::{Section, joined};
+use super::section::{Section, joined};
 use crate::text::counted;
 use plimsoll_model::device::{Inventory, Netfilter, Nic, Nics};
 

@@ -1,6 +1,6 @@
 //! The record as a page: the same sections, with the bars as charts.
 
-use super::told::{BarGroup, Section, Whose};
+use super::section::{BarGroup, Section, Whose};
 use super::{ending, sections, subtitle, title};
 use crate::chart::{Axis, Bar, Bars, Table};
 use crate::content::{Content, Figure, Method, Part, Warning};
@@ -20,7 +20,7 @@ impl Paper {
 }
 
 /// Everything a page says of a device.
-fn content(device: &Device) -> Content {
+pub(crate) fn content(device: &Device) -> Content {
     let sections = sections(device);
     let warnings = sections.iter().flat_map(|section| &section.warnings);
     let warnings = warnings.map(|text| Warning { text: text.clone(), advice: None }).collect();
@@ -47,7 +47,7 @@ fn is_empty(part: &Part) -> bool {
         && part.figures.is_empty()
 }
 
-fn part(section: &Section) -> Part {
+pub(super) fn part(section: &Section) -> Part {
     Part {
         id: section.id.to_owned(),
         heading: section.heading.to_owned(),

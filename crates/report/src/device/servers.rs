@@ -2,7 +2,7 @@
 
 use super::amount::binary;
 use super::inventory::{each, known, text};
-use super::told::{Section, joined};
+use super::section::{Section, joined};
 use plimsoll_model::device::{Inventory, NfsServer, SmbServer};
 
 /// Most lines of a configuration that are told.

@@ -1,6 +1,6 @@
 //! The record for the terminal.
 
-use super::told::{BarGroup, Section};
+use super::section::{BarGroup, Section};
 use super::{ending, sections, subtitle, title};
 use crate::page::Page;
 use crate::style::Style;
@@ -26,13 +26,14 @@ pub fn device(device: &Device, style: &Style) -> String {
         page.warning("", ending);
     }
     for section in sections(device) {
-        add(&mut page, &section);
+        add(&mut page, &section, section.heading);
     }
     page.finish()
 }
 
-fn add(page: &mut Page, section: &Section) {
-    page.heading(section.heading);
+/// A section under this heading.
+pub(super) fn add(page: &mut Page, section: &Section, heading: &str) {
+    page.heading(heading);
     for remark in &section.remarks {
         page.paragraph(remark);
     }

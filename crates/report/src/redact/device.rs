@@ -46,7 +46,15 @@ pub fn redact_device(device: &Device, also: &[String]) -> Result<Device, Failure
     };
     let mut value = serde_json::to_value(device).map_err(trouble)?;
     let mut pseudonyms = Pseudonyms::default();
-    let inventory = &value["inventory"];
+    learn(&value, &mut pseudonyms);
+    also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
+    walk_record(&mut value, &mut pseudonyms);
+    serde_json::from_value(value).map_err(trouble)
+}
+
+/// Learns what the record of a device names.
+pub(super) fn learn(device: &Value, pseudonyms: &mut Pseudonyms) {
+    let inventory = &device["inventory"];
     pseudonyms.learn(Kind::Host, inventory["kernel"]["host_name"].as_str().unwrap_or_default());
     for path in inventory["paths"].as_array().into_iter().flatten() {
         for key in ["path", "real_path", "mount_point"] {
@@ -61,16 +69,18 @@ pub fn redact_device(device: &Device, also: &[String]) -> Result<Device, Failure
             pseudonyms.learn(Kind::Share, share);
         }
     }
-    also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
-    // A host's name stays one that can be read again.
-    let host = words::redacted(value["host"].as_str().unwrap_or_default(), &mut pseudonyms);
-    if let Some((_, name)) = device.host.to_string().rsplit_once('@') {
+}
+
+/// Redacts the record of a device. A host's name stays one that can be read again.
+pub(super) fn walk_record(value: &mut Value, pseudonyms: &mut Pseudonyms) {
+    let name = value["host"].as_str().unwrap_or_default().to_owned();
+    let host = words::redacted(&name, pseudonyms);
+    if let Some((_, name)) = name.rsplit_once('@') {
         pseudonyms.learn(Kind::Host, name.split(':').next().unwrap_or_default());
     }
     value["host"] = Value::Null;
-    walk_device(&mut value, "", &mut pseudonyms);
+    walk_device(value, "", pseudonyms);
     value["host"] = Value::String(host);
-    serde_json::from_value(value).map_err(trouble)
 }
 
 fn walk_device(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {

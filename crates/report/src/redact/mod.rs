@@ -13,7 +13,7 @@ mod words;
 
 pub use device::redact_device;
 
-use plimsoll_model::{Cause, Failure, HostName, Study};
+use plimsoll_model::{Cause, Failure, HostName, Study, Subject, SubjectFacts};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
 
@@ -26,24 +26,58 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
     };
     let mut value = serde_json::to_value(study).map_err(trouble)?;
     let mut pseudonyms = Pseudonyms::default();
-    for target in value["plan"]["targets"].as_array().into_iter().flatten() {
+    for subject in value["plan"]["subjects"].as_array().into_iter().flatten() {
         for (key, kind) in NAMES {
-            pseudonyms.learn(kind, target[key].as_str().unwrap_or_default());
+            pseudonyms.learn(kind, subject["target"][key].as_str().unwrap_or_default());
         }
     }
-    for read in study.targets.iter().filter_map(|target| target.in_place.as_ref()) {
+    for subject in value["plan"]["subjects"].as_array_mut().into_iter().flatten() {
+        for end in ["from", "to"] {
+            // No made-up name is an address.
+            let Some(address) = subject.get_mut(end).and_then(|end| end.get_mut("address")) else {
+                continue;
+            };
+            pseudonyms.learn(Kind::Host, address.as_str().unwrap_or_default());
+            *address = Value::Null;
+        }
+    }
+    for part in value["plan"]["workloads"].as_array().into_iter().flatten() {
+        for part in part["parts"].as_array().into_iter().flatten() {
+            pseudonyms.learn(Kind::Path, part["data"].as_str().unwrap_or_default());
+        }
+    }
+    for read in study.subjects.iter().filter_map(|s| s.storage()?.in_place.as_ref()) {
         pseudonyms.learn(Kind::Path, &read.file);
     }
-    let servers = study.plan.hosts.iter().map(|server| server.host.to_string());
-    let client = study.plan.on.iter().map(ToString::to_string);
-    let watched = study.hosts.iter().map(|host| host.name.clone());
-    for name in servers.chain(client).chain(watched) {
+    for name in hosts(study) {
         learn_host(&name, &mut pseudonyms);
+    }
+    for facts in study.subjects.iter().filter_map(SubjectFacts::host) {
+        device::learn(&serde_json::to_value(&facts.device).map_err(trouble)?, &mut pseudonyms);
     }
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
     relabel(&mut value);
     walk(&mut value, "", &mut pseudonyms);
     serde_json::from_value(value).map_err(trouble)
+}
+
+/// Every host that the study names.
+fn hosts(study: &Study) -> Vec<String> {
+    let plan = &study.plan;
+    let mut hosts: Vec<&HostName> = plan.clients.iter().collect();
+    hosts.extend(plan.hosts.iter().map(|server| &server.host));
+    hosts.extend(plan.factors.iter().map(|factor| &factor.host));
+    for subject in &plan.subjects {
+        match subject {
+            Subject::Storage { .. } => {}
+            Subject::Path { from, to, via } => {
+                hosts.extend([&from.host, &to.host].into_iter().chain(via));
+            }
+            Subject::Host { host } => hosts.push(host),
+        }
+    }
+    let watched = study.hosts.iter().map(|host| host.name.clone());
+    hosts.into_iter().map(ToString::to_string).chain(watched).collect()
 }
 
 /// Learns the name of a host, and what it is made of.
@@ -74,8 +108,23 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 17] = [
+const OWN: [&str; 32] = [
     "kind",
+    "subject",
+    "job",
+    "transfer",
+    "arrival",
+    "length",
+    "steps",
+    "over",
+    "rule",
+    "level",
+    "switch",
+    "metric",
+    "measure",
+    "unit",
+    "per",
+    "direction",
     "flag",
     "cause",
     "pattern",
@@ -97,15 +146,15 @@ const OWN: [&str; 17] = [
 /// Words of the schema in fields that hold a user's words elsewhere.
 const OWN_WORDS: [&str; 4] = ["unstable", "file_sync", "io_uring", "psync"];
 
-/// Names of targets come from hosts and paths. They are replaced by what the target is.
+/// Names of subjects come from hosts and paths. They are replaced by what the subject is.
 fn relabel(study: &mut Value) {
-    let kinds: Vec<String> = study["plan"]["targets"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|target| target["kind"].as_str().unwrap_or("target").to_owned())
-        .collect();
-    let facts = study["targets"].as_array_mut().into_iter().flatten();
+    let kind = |subject: &Value| {
+        let kind = subject["target"]["kind"].as_str().or(subject["subject"].as_str());
+        kind.unwrap_or("target").to_owned()
+    };
+    let planned = study["plan"]["subjects"].as_array().into_iter().flatten();
+    let kinds: Vec<String> = planned.map(kind).collect();
+    let facts = study["subjects"].as_array_mut().into_iter().flatten();
     for (i, facts) in facts.enumerate() {
         if facts["label"].as_str().is_some_and(|label| !label.is_empty()) {
             let kind = kinds.get(i).map_or("target", String::as_str);
@@ -120,7 +169,8 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
             *text = match key {
                 "label" => std::mem::take(text),
                 "kernel" => pseudonyms.replace(text),
-                "path" | "file" | "directory" | "directories" => pseudonyms.path(text),
+                "path" | "file" | "directory" | "directories" | "data" => pseudonyms.path(text),
+                "name" if text.starts_with("sysctl:") => std::mem::take(text),
                 "host" | "name" if text == "local" => std::mem::take(text),
                 "host" => pseudonyms.replace_all(Kind::Host, text),
                 "user" => pseudonyms.replace_all(Kind::User, text),
@@ -131,6 +181,8 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
         }
         Value::Number(_) if key == "uid" || key == "gid" => *value = Value::Null,
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, key, pseudonyms)),
+        // Of hosts hardware and software are named, as in records of devices.
+        Value::Object(_) if key == "device" => device::walk_record(value, pseudonyms),
         Value::Object(fields) => {
             fields.iter_mut().for_each(|(key, field)| walk(field, key, pseudonyms));
         }

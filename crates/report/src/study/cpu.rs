@@ -1,31 +1,28 @@
 //! Whose CPU time is compared, and who needs less of it.
 
-use super::Shown;
+use super::{Shown, speed};
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
-use crate::names;
 use crate::text::listed;
 use crate::verdict::{percent, percents};
-use plimsoll_explain::{Ratio, TargetFindings, WorkloadFindings};
+use plimsoll_explain::{CellFindings, Levels, Pair, Ratio, WorkloadFindings};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Measure, Metric, Target};
+use plimsoll_model::{Cell, Measure, Metric, Target, Workload};
 use plimsoll_stats::interval::Interval;
 
 /// CPU per byte where bytes are what is moved, per operation where operations are.
-pub(super) fn unit(found: &WorkloadFindings) -> Kind {
-    match found.workload.pattern.is_sequential() {
-        true => CPU_PER_GB,
-        false => CPU_PER_100K,
+pub(super) fn unit(workload: &Workload) -> Kind {
+    match speed(workload) {
+        Measure::THROUGHPUT => CPU_PER_GB,
+        _ => CPU_PER_100K,
     }
 }
 
 /// plimsoll's own client is all that an NFS or SMB target costs here beyond the kernel's TCP; what
 /// a mounted file system costs is nobody's process and only seen machine-wide (method, section 5).
-pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize) -> Measure {
+pub(super) fn measure(shown: &Shown<'_>, cell: Cell) -> Measure {
+    let bytes = shown.study.plan.workload(cell).is_none_or(|w| speed(w) == Measure::THROUGHPUT);
     // What another tool says of itself is the CPU of its own processes.
-    match (
-        shown.findings.imported || is_own_client(shown, target),
-        found.workload.pattern.is_sequential(),
-    ) {
+    match (shown.findings.imported || is_own_client(shown, cell), bytes) {
         (true, true) => Measure::CLIENT_CPU_PER_BYTE,
         (true, false) => Measure::CLIENT_CPU_PER_OP,
         (false, true) => Measure::MACHINE_CPU_PER_BYTE,
@@ -33,64 +30,56 @@ pub(super) fn measure(shown: &Shown<'_>, found: &WorkloadFindings, target: usize
     }
 }
 
-/// The same of the target's own hosts, where they were watched.
-pub(super) fn server_measure(found: &WorkloadFindings) -> Measure {
-    match found.workload.pattern.is_sequential() {
-        true => Measure::SERVER_CPU_PER_BYTE,
-        false => Measure::SERVER_CPU_PER_OP,
+/// The same of the subject's own hosts, where they were watched.
+pub(super) fn server_measure(workload: &Workload) -> Measure {
+    match speed(workload) {
+        Measure::THROUGHPUT => Measure::SERVER_CPU_PER_BYTE,
+        _ => Measure::SERVER_CPU_PER_OP,
     }
 }
 
 /// Whether a host's CPU for this work, busy minus idle, may as well be none. plimsoll's own client
 /// is measured by itself: it is never.
-pub(super) fn is_as_idle(
-    shown: &Shown<'_>,
-    found: &WorkloadFindings,
-    target: &TargetFindings,
-    metric: Metric,
-) -> bool {
+pub(super) fn is_as_idle(shown: &Shown<'_>, cell: Cell, levels: &Levels, metric: Metric) -> bool {
     let of_server = match metric.measure {
         Measure::MACHINE_CPU_PER_BYTE | Measure::MACHINE_CPU_PER_OP => false,
         Measure::SERVER_CPU_PER_BYTE | Measure::SERVER_CPU_PER_OP => true,
         _ => return false,
     };
-    let Some(level) = target.levels.get(&metric) else { return false };
+    let Some(level) = levels.get(&metric) else { return false };
     if level.estimate <= 0.0 || level.interval.is_some_and(|interval| interval.low <= 0.0) {
         return true;
     }
     let client = shown.study.plan.client().to_string();
     let concerns = |host: &str| match of_server {
         false => host == client,
-        true => shown.study.plan.hosts.iter().any(|s| s.is(host) && s.serves(target.target)),
+        true => {
+            let mut servers = shown.study.plan.hosts.iter();
+            servers.any(|s| s.is(host) && s.serves(usize::from(cell.subject)))
+        }
     };
     let hosts = shown.findings.hosts.iter().filter(|host| concerns(&host.host));
-    let mut work = hosts
-        .flat_map(|host| &host.work)
-        .filter(|work| work.target == target.target && work.workload == found.workload)
-        .peekable();
+    let mut work = hosts.flat_map(|host| &host.work).filter(|work| work.cell == cell).peekable();
     // One trial has no interval: its host's baseline tells. Of several hosts one is enough.
     level.interval.is_none() && work.peek().is_some() && work.all(|work| !work.above_idle)
 }
 
-fn is_own_client(shown: &Shown<'_>, target: usize) -> bool {
-    !matches!(shown.study.plan.targets.get(target), None | Some(Target::Directory(_)))
+fn is_own_client(shown: &Shown<'_>, cell: Cell) -> bool {
+    let target = shown.study.plan.target(usize::from(cell.subject));
+    !matches!(target, None | Some(Target::Directory(_)))
 }
 
 /// Whose CPU time the column holds.
 pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<String> {
+    let measured = |c: &&CellFindings| c.levels.contains_key(&Metric::all(measure(shown, c.cell)));
     if shown.findings.imported {
-        let measured = |t: &TargetFindings| {
-            t.levels.contains_key(&Metric::all(measure(shown, found, t.target)))
-        };
-        let any = found.targets.iter().any(measured);
+        let any = found.cells.iter().any(|cell| measured(&cell));
         return any.then(|| "CPU: fio's own jobs, user and system.".to_owned());
     }
     let with_cpu = |own: bool| -> Vec<String> {
-        let targets = found.targets.iter().filter(|t| {
-            let metric = Metric::all(measure(shown, found, t.target));
-            is_own_client(shown, t.target) == own && t.levels.contains_key(&metric)
-        });
-        targets.map(|t| names::of(&shown.names, t.target)).collect()
+        let of_owner = |c: &&CellFindings| is_own_client(shown, c.cell) == own;
+        let cells = found.cells.iter().filter(of_owner).filter(measured);
+        cells.map(|c| shown.names.setup(c.cell)).collect()
     };
     let (own, machine) = (with_cpu(true), with_cpu(false));
     let mut parts = Vec::new();
@@ -101,15 +90,14 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         let client = super::hosts::name(&shown.study.plan.client().to_string());
         parts.push(format!("{client}, busy minus idle ({})", listed(&machine)));
     }
-    let server = Metric::all(server_measure(found));
-    if found.targets.iter().any(|t| t.levels.contains_key(&server)) {
+    let server = Metric::all(server_measure(&found.workload));
+    if found.cells.iter().any(|c| c.levels.contains_key(&server)) {
         parts.push("server CPU: its own hosts, busy minus idle".to_owned());
     }
-    let as_idle = found
-        .targets
-        .iter()
-        .any(|t| t.levels.keys().any(|metric| is_as_idle(shown, found, t, *metric)));
-    let note = match as_idle {
+    let as_idle = |c: &CellFindings| {
+        c.levels.keys().any(|metric| is_as_idle(shown, c.cell, &c.levels, *metric))
+    };
+    let note = match found.cells.iter().any(as_idle) {
         true => format!(" {}", super::hosts::LESS_THAN),
         false => String::new(),
     };
@@ -118,25 +106,25 @@ pub(crate) fn owners(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
 
 /// The ratio B/A of the CPU that the same work needs, where it is the same kind of CPU:
 /// plimsoll's client against a whole machine would compare two different things.
-pub(super) fn ratio<'a>(
-    shown: &Shown<'_>,
-    found: &'a WorkloadFindings,
-    pair: &'a plimsoll_explain::Pair,
-) -> Option<&'a Ratio> {
-    let of_b = measure(shown, found, pair.b);
-    (of_b == measure(shown, found, pair.a)).then(|| pair.ratios.get(&Metric::all(of_b)))?
+pub(super) fn ratio<'a>(shown: &Shown<'_>, pair: &'a Pair) -> Option<&'a Ratio> {
+    let of_b = measure(shown, pair.contrast.of.cell);
+    let same = of_b == measure(shown, pair.contrast.against.cell);
+    same.then(|| pair.ratios.get(&Metric::all(of_b)))?
 }
 
-/// Target B against the first: who needs more CPU for the same work, by the interval of each
-/// pattern by itself. No verdict: verdicts are on throughput (method, section 5).
-pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
-    let (a, b) = (&shown.names[0], &shown.names[target]);
+/// B against A: who needs more CPU for the same work, by the interval of each workload by itself. No
+/// verdict: verdicts are on what the contrasts say (method, section 5).
+pub(super) fn summary(
+    out: &mut Vec<String>,
+    shown: &Shown<'_>,
+    (a, b): (&str, &str),
+    pairs: &[&Pair],
+) {
     let (mut more_b, mut more_a, mut open) = (Vec::new(), Vec::new(), Vec::new());
     let mut zero: Vec<(String, Vec<String>)> = Vec::new();
-    for found in &shown.findings.workloads {
-        let Some(pair) = found.pairs.iter().find(|pair| pair.b == target) else { continue };
-        let Some(ratio) = ratio(shown, found, pair) else { continue };
-        let name = names::pattern(found.workload.pattern);
+    for pair in pairs {
+        let Some(ratio) = ratio(shown, pair) else { continue };
+        let name = shown.names.workload(pair.contrast.of.cell.workload);
         if let Some(who) = near_zero(ratio, (a, b)) {
             match zero.iter_mut().find(|(known, _)| *known == who) {
                 Some((_, at)) => at.push(name),
@@ -145,12 +133,11 @@ pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
             continue;
         }
         let Some(interval) = ratio.interval else { continue };
-        let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
-        let said = |ratio: Interval| format!("{name} ({} {per})", more(ratio));
+        let more = |ratio: Interval| format!("{name} ({} {})", more(ratio), per(shown, pair));
         if interval.low > 1.0 {
-            more_b.push(said(interval));
+            more_b.push(more(interval));
         } else if interval.high < 1.0 {
-            more_a.push(said(inverse(interval)));
+            more_a.push(more(inverse(interval)));
         } else {
             open.push(name);
         }
@@ -168,6 +155,14 @@ pub(super) fn summary(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
     for (who, at) in zero {
         let at = listed(&at);
         out.push(format!("CPU of {who} is not distinguishable from zero at {at}."));
+    }
+}
+
+/// What CPU is compared by: "per GB", "per operation".
+pub(super) fn per(shown: &Shown<'_>, pair: &Pair) -> &'static str {
+    match measure(shown, pair.contrast.of.cell) {
+        Measure::CLIENT_CPU_PER_BYTE | Measure::MACHINE_CPU_PER_BYTE => "per GB",
+        _ => "per operation",
     }
 }
 
@@ -202,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_is_always_told_of_the_dearer_one() {
+    fn more_is_always_of_the_dearer_one() {
         let ratio = Interval { low: 1.25, estimate: 4.0 / 3.0, high: 1.42 };
         assert_eq!(more(ratio), "33% more [25%–42%]");
         assert_eq!(more(inverse(inverse(ratio))), "33% more [25%–42%]");

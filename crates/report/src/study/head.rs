@@ -4,8 +4,8 @@ use super::Shown;
 use crate::date::utc;
 use crate::device::amount::binary;
 use crate::page::Page;
-use crate::text::printable;
-use plimsoll_model::{Ended, InPlace, Origin, StoredOn, Study, TargetFacts};
+use crate::text::{listed, printable};
+use plimsoll_model::{Ended, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
 
 /// "Study 5eed0001 of 2025-10-09 08:53 UTC (plimsoll 0.1.0)".
 pub(crate) fn title(study: &Study) -> String {
@@ -19,8 +19,12 @@ pub(crate) fn title(study: &Study) -> String {
 
 /// ", driven from ssh://me@client"; empty where it was this machine.
 pub(crate) fn driven_from(study: &Study) -> String {
-    let on = study.plan.on.as_ref();
-    on.map_or_else(String::new, |host| format!(", driven from {}", printable(&host.to_string())))
+    let clients: Vec<String> =
+        study.plan.clients.iter().map(|host| printable(&host.to_string())).collect();
+    match clients.is_empty() {
+        true => String::new(),
+        false => format!(", driven from {}", listed(&clients)),
+    }
 }
 
 /// What is wrong with how it ended, and why, if anything is.
@@ -30,7 +34,7 @@ pub(crate) fn ending(study: &Study) -> Option<(&'static str, Option<String>)> {
         Ended::Open => Some(("It did not end: it is under way, or was killed.", None)),
         Ended::Interrupted => Some(("It was interrupted; the results are partial.", None)),
         Ended::Failed { failure } => {
-            Some(("It was given up:", Some(super::warnings::told(failure))))
+            Some(("It was given up:", Some(super::warnings::failure(failure))))
         }
     }
 }
@@ -38,8 +42,8 @@ pub(crate) fn ending(study: &Study) -> Option<(&'static str, Option<String>)> {
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     let study = shown.study;
     page.heading(&title(study));
-    for (i, name) in shown.names.iter().enumerate() {
-        match study.targets.get(i) {
+    for (i, name) in shown.names.subjects.iter().enumerate() {
+        match study.subjects.get(i) {
             Some(facts) => page.item(&format!("  {name}: "), &described(facts)),
             None => page.item(&format!("  {name}: "), "was not reached"),
         }
@@ -50,7 +54,21 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     }
 }
 
-pub(crate) fn described(facts: &TargetFacts) -> String {
+/// What a subject turned out to be.
+fn described(facts: &SubjectFacts) -> String {
+    match facts {
+        SubjectFacts::Storage(facts) => storage(facts),
+        SubjectFacts::Path(facts) => {
+            let mut text = vec![printable(&facts.given)];
+            text.extend(facts.notes.iter().map(|note| printable(note)));
+            text.retain(|part| !part.is_empty());
+            text.join("; ")
+        }
+        SubjectFacts::Host(facts) => crate::device::subtitle(&facts.device),
+    }
+}
+
+fn storage(facts: &TargetFacts) -> String {
     let mut parts = vec![&facts.given, &facts.protocol, &facts.engine];
     parts.retain(|part| !part.is_empty());
     let mut text: Vec<String> = parts.into_iter().map(|part| printable(part)).collect();

@@ -1,15 +1,14 @@
 //! Where the CPU time of each watched host went: operation by class, and what an operation cost.
 
-use super::Shown;
+use super::{Shown, speed};
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
-use crate::names;
 use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{HostFindings, HostWork};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{CpuTimes, HostFacts, WatchedBy};
+use plimsoll_model::{CpuTimes, HostFacts, Measure, WatchedBy};
 use plimsoll_stats::interval::Interval;
 
 /// Tables of every host where servers were watched: the client's stands beside them.
@@ -56,7 +55,7 @@ const CLASSES: [(&str, Class); 8] = [
 const STEAL: f64 = 0.0005;
 /// A class that is worth a word, as a share.
 const WORTH_SAYING: f64 = 0.01;
-/// Classes that a cost is told in.
+/// Classes that a cost is split into.
 const MOST_CLASSES: usize = 3;
 /// What "<" means in a column of costs.
 pub(super) const LESS_THAN: &str =
@@ -67,16 +66,16 @@ const NOTHING: &str = "–";
 /// What work cost the host, and the interval of that.
 type Cost = fn(&HostWork) -> (Option<CpuTimes>, Option<Interval>);
 
-/// Said of a cost that may as well be none.
+/// In place of a cost that may as well be none.
 const AS_IDLE: &str = "not distinguishable from idle";
 
 /// A row for each workload and target.
 fn rows(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
     let row = |work: &HostWork| {
-        let pattern = capital(&names::pattern(work.workload.pattern));
-        match shown.names.len() {
-            1 => pattern,
-            _ => format!("{pattern}, {}", names::of(&shown.names, work.target)),
+        let name = capital(&shown.names.workload(work.cell.workload));
+        match shown.names.setups() {
+            1 => name,
+            _ => format!("{name}, {}", shown.names.setup(work.cell)),
         }
     };
     host.work.iter().map(row).collect()
@@ -111,7 +110,8 @@ pub(crate) fn costs(shown: &Shown<'_>, host: &HostFindings) -> Columns {
         });
         columns.push((heading.to_owned(), cells.collect()));
     }
-    columns.push(("of it".to_owned(), host.work.iter().map(by_class).collect()));
+    columns
+        .push(("of it".to_owned(), host.work.iter().map(|work| by_class(shown, work)).collect()));
     columns.retain(|(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NOTHING));
     Columns { rows: rows(shown, host), columns }
 }
@@ -124,9 +124,11 @@ pub(super) fn at_most(kind: Kind, interval: Option<Interval>) -> String {
     }
 }
 
-/// What the cost is made of, in the unit that the pattern is told in: "sys 3.27, usr 1.31".
-fn by_class(work: &HostWork) -> String {
-    let (cost, kind) = match work.workload.pattern.is_sequential() {
+/// What the cost is made of, in the unit of the workload's speed: "sys 3.27, usr 1.31".
+fn by_class(shown: &Shown<'_>, work: &HostWork) -> String {
+    let bytes =
+        shown.study.plan.workload(work.cell).is_none_or(|w| speed(w) == Measure::THROUGHPUT);
+    let (cost, kind) = match bytes {
         true => (work.per_byte, CPU_PER_GB),
         false => (work.per_operation, CPU_PER_100K),
     };
@@ -142,12 +144,12 @@ fn by_class(work: &HostWork) -> String {
     let noise = classes.iter().map(|(_, seconds)| -seconds).fold(WORTH_SAYING * all, f64::max);
     classes.retain(|(_, seconds)| *seconds > noise);
     classes.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let said: Vec<String> = classes
+    let classes: Vec<String> = classes
         .iter()
         .take(MOST_CLASSES)
         .map(|(name, seconds)| format!("{name} {}", three_digits(seconds / unit)))
         .collect();
-    if said.is_empty() { NOTHING.to_owned() } else { said.join(", ") }
+    if classes.is_empty() { NOTHING.to_owned() } else { classes.join(", ") }
 }
 
 /// At which work each server was busiest, and with what.
@@ -158,9 +160,9 @@ pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
         let Some(work) = host.work.iter().max_by(|a, b| busy(a).total_cmp(&busy(b))) else {
             continue;
         };
-        let on = match shown.names.len() {
+        let on = match shown.names.setups() {
             1 => String::new(),
-            _ => format!(" on {}", names::of(&shown.names, work.target)),
+            _ => format!(" on {}", shown.names.setup(work.cell)),
         };
         let mut classes: Vec<(&str, f64)> = CLASSES
             .iter()
@@ -178,7 +180,7 @@ pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
         out.push(format!(
             "{} was busiest at {}{on}: {} of all its cores{of_them}, its busiest core {}.",
             if host.host == "local" { capital(&name(&host.host)) } else { name(&host.host) },
-            names::pattern(work.workload.pattern),
+            shown.names.workload(work.cell.workload),
             percent(busy(work)),
             percent(work.busiest_core),
         ));
@@ -187,29 +189,30 @@ pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
 
 /// How to read the table, what watching cost, and what the kernel's accounting cannot see.
 pub(crate) fn remarks(shown: &Shown<'_>, host: &HostFindings) -> Vec<String> {
-    let mut said = vec![
+    let mut remarks = vec![
         "Classes in percent of all cores; CPU an operation and a GB: busy minus idle, all classes, \
          warm-up and final flush included."
             .to_owned(),
     ];
     if host.work.iter().any(|work| !work.above_idle) {
-        said.push(LESS_THAN.to_owned());
+        remarks.push(LESS_THAN.to_owned());
     }
     let facts = shown.study.hosts.iter().find(|facts| facts.name == host.host);
-    let Some(facts) = facts else { return said };
+    let Some(facts) = facts else { return remarks };
     if let (Some(watching), Some(by)) = (host.watching, facts.watched_by) {
         let how = match by {
             WatchedBy::Proc => "Watching it by its own files",
-            WatchedBy::Shell => "Watching it by a shell over there",
-            WatchedBy::Probe => "Watching it by the probe over there",
+            WatchedBy::Shell => "Watching it by a shell on the host",
+            WatchedBy::Probe => "Watching it by the probe on the host",
         };
-        said.push(format!("{how} took {} of a core.", share(watching)));
+        remarks.push(format!("{how} took {} of a core.", share(watching)));
     }
     if let Some(why) = &facts.without_probe {
-        said.push(format!("The probe, which takes less, could not watch it: {}.", printable(why)));
+        remarks
+            .push(format!("The probe, which takes less, could not watch it: {}.", printable(why)));
     }
-    said.extend(accounting(facts, host));
-    said
+    remarks.extend(accounting(facts, host));
+    remarks
 }
 
 /// What tick accounting cannot see, and whether the scheduler's own clock says so.
@@ -225,7 +228,7 @@ fn accounting(facts: &HostFacts, host: &HostFindings) -> Option<String> {
             three_digits(ran),
             three_digits(seen)
         ),
-        None => "no clock of its scheduler can be read there to check that".to_owned(),
+        None => "no clock of its scheduler can be read to check that".to_owned(),
     };
     Some(format!("{counted} work that sleeps whenever one falls is not seen. {}.", capital(&check)))
 }

@@ -3,33 +3,31 @@
 
 use super::{Shown, cpu};
 use crate::figure::RATE;
-use crate::names;
+use crate::measure::Compared;
 use crate::text::{counted, listed, printable};
-use crate::verdict::percent;
-use plimsoll_explain::{Ratio, WorkloadFindings};
+use crate::verdict::{Two, percent};
+use plimsoll_explain::{Pair, Ratio, WorkloadFindings};
 use plimsoll_model::units::{seconds, three_digits};
 use plimsoll_model::{ImportedRun, LatencySummary, OpKind, OpStats, Outcome, Trial};
 
-/// What the tool said of each run of a workload, beside the table. At most a page of it.
+/// What the tool reported of each run of a workload, beside the table. At most a page of it.
 pub(crate) fn runs(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
     const MOST: usize = 24;
-    let trials = shown
-        .study
-        .trials
-        .iter()
-        .filter(|t| t.cell.workload == found.workload && t.result.outcome == Outcome::Complete);
-    let told = trials.filter_map(|trial| Some((trial, trial.imported.as_ref()?)));
-    let mut said: Vec<String> =
-        told.clone().take(MOST).map(|(trial, run)| told_of(shown, trial, run)).collect();
-    let more = told.count().saturating_sub(MOST);
+    let complete =
+        |t: &&Trial| t.cell.workload == found.number && t.result.outcome == Outcome::Complete;
+    let trials = shown.study.trials.iter().filter(complete);
+    let runs = trials.filter_map(|trial| Some((trial, trial.imported.as_ref()?)));
+    let mut reported: Vec<String> =
+        runs.clone().take(MOST).map(|(trial, imported)| run(shown, trial, imported)).collect();
+    let more = runs.count().saturating_sub(MOST);
     if more > 0 {
-        said.push(format!("and {} more.", counted(more as u64, "run")));
+        reported.push(format!("and {} more.", counted(more as u64, "run")));
     }
-    said
+    reported
 }
 
-fn told_of(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> String {
-    let name = names::of(&shown.names, trial.cell.target);
+fn run(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> String {
+    let name = shown.names.setup(trial.cell);
     let mut parts = vec![format!("{name}: {}", printable(&run.name))];
     match run.engine.is_empty() {
         true => parts.push(printable(&run.tool)),
@@ -50,7 +48,7 @@ fn told_of(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> String {
         parts.push(format!("{} context switches", RATE.value(cpu.context_switches as f64)));
     }
     parts.extend(deviation(trial));
-    parts.extend(in_flight(trial, run));
+    parts.extend(in_flight(shown, trial, run));
     parts.extend(run.notes.iter().map(|note| printable(note)));
     format!("{}.", parts.join("; "))
 }
@@ -60,6 +58,7 @@ fn deviation(trial: &Trial) -> Option<String> {
     let of = |stats: &OpStats| stats.client_latency.standard_deviation_seconds;
     let spreads: Vec<String> = trial
         .result
+        .main()?
         .ops
         .iter()
         .filter_map(|(kind, stats)| Some(format!("{} ({kind}s)", seconds(of(stats)?))))
@@ -69,33 +68,42 @@ fn deviation(trial: &Trial) -> Option<String> {
 
 /// Little's law as a check of the figures: rate times response time is the number in flight, at
 /// most jobs times depth.
-fn in_flight(trial: &Trial, run: &ImportedRun) -> Option<String> {
+fn in_flight(shown: &Shown<'_>, trial: &Trial, run: &ImportedRun) -> Option<String> {
     let total = |kind: &OpKind, stats: &OpStats| {
         let latency: &LatencySummary = run.total_latency.get(kind).unwrap_or(&stats.client_latency);
         stats.count as f64 * latency.mean_seconds / run.runtime_seconds
     };
-    let by_law: f64 = trial.result.ops.iter().map(|(kind, stats)| total(kind, stats)).sum();
-    let asked = f64::from(run.jobs?) * f64::from(trial.cell.workload.depth.get());
+    let by_law: f64 = trial.result.main()?.ops.iter().map(|(kind, stats)| total(kind, stats)).sum();
+    let depth = shown.study.plan.workload(trial.cell)?.main()?.depth();
+    let asked = f64::from(run.jobs?) * f64::from(depth.get());
     (by_law.is_finite() && by_law > 0.0).then(|| {
         let by_law = three_digits(by_law);
         format!("rate x response time {by_law} of {asked} asked to be in flight")
     })
 }
 
-/// B against A: who is faster, always told of the faster one, and from what.
-pub(crate) fn faster(a: &str, b: &str, ratio: &Ratio) -> String {
+/// B against A: who is faster, always of the faster one, and from what.
+pub(crate) fn faster(Two { a, b, by: what }: Two<'_>, ratio: &Ratio) -> String {
     let runs = match ratio.blocks {
         0..=2 => "single runs".to_owned(),
         n => format!("{n} runs"),
     };
-    let (fast, slow, factor) = match ratio.estimate >= 1.0 {
-        true => (b, a, ratio.estimate),
-        false => (a, b, 1.0 / ratio.estimate),
+    let estimate = of(ratio, what);
+    let (ahead, behind, factor) = match estimate >= 1.0 {
+        true => (b, a, estimate),
+        false => (a, b, 1.0 / estimate),
     };
     if factor < ALIKE {
-        return format!("{b} and {a} are equally fast (ratio of {runs}, no interval)");
+        let alike = if what == Compared::Amount { "alike" } else { "equally fast" };
+        return format!("{b} and {a} are {alike} (ratio of {runs}, no interval)");
     }
-    format!("{fast} is {} than {slow} (ratio of {runs}, no interval)", by(factor, "faster"))
+    let by = by(factor, what.more());
+    format!("{ahead} is {by} than {behind} (ratio of {runs}, no interval)")
+}
+
+/// The ratio so that more than 1 means that B is ahead.
+pub(crate) fn of(ratio: &Ratio, by: Compared) -> f64 {
+    if by == Compared::Time { 1.0 / ratio.estimate } else { ratio.estimate }
 }
 
 /// "33% faster"; from twice on "3.1 times as fast", with what a following "than" needs.
@@ -106,27 +114,47 @@ fn by(factor: f64, word: &str) -> String {
     }
 }
 
-/// Target `target` against the first, pattern by pattern: throughput, then CPU for the same work.
-pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
-    let (a, b) = (&shown.names[0], &shown.names[target]);
-    let (mut b_faster, mut a_faster, mut equal) = (Vec::new(), Vec::new(), Vec::new());
+/// B against A, workload by workload: what their contrasts are about, then CPU for the same work.
+pub(crate) fn against(
+    out: &mut Vec<String>,
+    shown: &Shown<'_>,
+    (a, b): (&str, &str),
+    pairs: &[&Pair],
+) {
     let (mut b_dearer, mut a_dearer) = (Vec::new(), Vec::new());
-    for found in &shown.findings.workloads {
-        let Some(pair) = found.pairs.iter().find(|pair| pair.b == target) else { continue };
-        let name = names::pattern(found.workload.pattern);
-        if let Some(claim) = &pair.claim {
-            let ratio = claim.ratio.estimate;
-            match ratio {
-                r if r >= ALIKE => b_faster.push(format!("{name} ({})", by(r, "faster"))),
+    for by_what in [Compared::Rate, Compared::Amount] {
+        let (mut b_ahead, mut a_ahead, mut equal) = (Vec::new(), Vec::new(), Vec::new());
+        for pair in pairs {
+            let what = shown.shape(pair.contrast.of.metric.measure).compared;
+            if what.more() != by_what.more() {
+                continue;
+            }
+            let Some(claim) = &pair.claim else { continue };
+            let name = shown.matter(&pair.contrast);
+            match of(&claim.ratio, what) {
+                r if r >= ALIKE => b_ahead.push(format!("{name} ({})", by(r, what.more()))),
                 r if r <= 1.0 / ALIKE => {
-                    a_faster.push(format!("{name} ({})", by(1.0 / r, "faster")));
+                    a_ahead.push(format!("{name} ({})", by(1.0 / r, what.more())));
                 }
-                _ => equal.push(name.clone()),
+                _ => equal.push(name),
             }
         }
-        let ratio = cpu::ratio(shown, found, pair).filter(|ratio| ratio.zero == (false, false));
+        for (ahead, behind, at) in [(b, a, b_ahead), (a, b, a_ahead)] {
+            if !at.is_empty() {
+                let more = by_what.more();
+                out.push(format!("{ahead} was {more} than {behind} at {}.", listed(&at)));
+            }
+        }
+        if !equal.is_empty() {
+            let alike = if by_what == Compared::Amount { "alike" } else { "equally fast" };
+            out.push(format!("{b} and {a} were {alike} at {}.", listed(&equal)));
+        }
+    }
+    for pair in pairs {
+        let ratio = cpu::ratio(shown, pair).filter(|ratio| ratio.zero == (false, false));
         let Some(ratio) = ratio else { continue };
-        let per = if found.workload.pattern.is_sequential() { "per GB" } else { "per operation" };
+        let name = shown.names.workload(pair.contrast.of.cell.workload);
+        let per = cpu::per(shown, pair);
         match ratio.estimate {
             r if r >= ALIKE => b_dearer.push(format!("{name} ({} {per})", by(r, "more"))),
             r if r <= 1.0 / ALIKE => {
@@ -135,14 +163,6 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
             _ => {}
         }
     }
-    for (fast, slow, at) in [(b, a, b_faster), (a, b, a_faster)] {
-        if !at.is_empty() {
-            out.push(format!("{fast} was faster than {slow} at {}.", listed(&at)));
-        }
-    }
-    if !equal.is_empty() {
-        out.push(format!("{b} and {a} were equally fast at {}.", listed(&equal)));
-    }
     for (dear, cheap, at) in [(b, a, b_dearer), (a, b, a_dearer)] {
         if !at.is_empty() {
             out.push(format!("{dear} needed more CPU than {cheap} at {}.", listed(&at)));
@@ -150,7 +170,7 @@ pub(crate) fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: us
     }
 }
 
-/// Ratios below this are told as equal: they would be told as "0%".
+/// Ratios below this are equal in words: they would be "0%".
 pub(crate) const ALIKE: f64 = 1.0005;
 
 /// How far the figures reach.
@@ -159,8 +179,8 @@ pub(crate) const CAUTION: &str = "These are ratios of single runs, so nothing sa
 
 /// How the figures were made, as far as it is known.
 pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
-    let mut said = vec![
-        "Figures of another tool, as it told them; several runs of one kind are averaged \
+    let mut sentences = vec![
+        "Figures of another tool, as it reported them; several runs of one kind are averaged \
          (geometric mean). Their order and what else went on are unknown: no intervals, no \
          verdicts."
             .to_owned(),
@@ -177,9 +197,9 @@ pub(crate) fn method(shown: &Shown<'_>) -> Vec<String> {
         }
     }
     if !files.is_empty() {
-        said.push(format!("Read from {}.", listed(&files)));
+        sentences.push(format!("Read from {}.", listed(&files)));
     }
-    said
+    sentences
 }
 
 #[cfg(test)]
@@ -187,17 +207,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ratios_are_told_of_the_faster_one() {
-        let said = |estimate, runs| {
+    fn ratios_are_those_of_the_faster_one() {
+        let of = |by, estimate, runs| {
             let ratio = Ratio { blocks: runs, estimate, interval: None, zero: (false, false) };
-            faster("NFS", "SMB", &ratio)
+            faster(Two { a: "NFS", b: "SMB", by }, &ratio)
         };
+        let words = |estimate, runs| of(Compared::Rate, estimate, runs);
         // Random reads of jonfk2024: 7334 and 5513 a second. Not "25% slower".
         assert_eq!(
-            said(5513.0 / 7334.0, 2),
+            words(5513.0 / 7334.0, 2),
             "NFS is 33% faster than SMB (ratio of single runs, no interval)"
         );
-        assert_eq!(said(3.1, 5), "SMB is 210% faster than NFS (ratio of 5 runs, no interval)");
-        assert!(said(1.0001, 2).contains("equally fast"));
+        assert_eq!(words(3.1, 5), "SMB is 210% faster than NFS (ratio of 5 runs, no interval)");
+        assert!(words(1.0001, 2).contains("equally fast"));
+        // Less of a time is faster.
+        assert!(of(Compared::Time, 0.75, 2).starts_with("SMB is 33% faster than NFS"));
+        assert!(of(Compared::Amount, 0.75, 2).starts_with("NFS is 33% higher than SMB"));
     }
 }

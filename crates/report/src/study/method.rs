@@ -2,10 +2,10 @@
 
 use super::{Shown, imported};
 use crate::page::Page;
-use crate::text::{counted, duration, printable};
+use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::Rule;
 use plimsoll_model::units::three_digits;
+use plimsoll_model::{Ended, Factor, Length, Plan, Rule, Switch};
 use std::collections::BTreeSet;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
@@ -15,59 +15,115 @@ pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     page.lines(&format!("- Repeat: {}\n", printable(&shown.study.plan.command)));
 }
 
-/// How it was measured and reckoned.
+/// How it was measured and computed.
 pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
     if shown.findings.imported {
         return imported::method(shown);
     }
     let study = shown.study;
-    let plan = &study.plan;
-    let mut said = Vec::new();
+    let design = &study.plan.design;
+    let mut sentences = Vec::new();
     let blocks: BTreeSet<u32> = study.trials.iter().filter_map(|trial| trial.block).collect();
-    said.push(format!(
-        "Seed {}; {} in random order; trials of {} s, the first {} s of them warm-up at most; \
-             idle baseline {} s.",
-        plan.design.seed,
+    sentences.push(format!(
+        "Seed {}; {} in random order; {}; idle baseline {} s.",
+        design.seed,
         counted(blocks.len() as u64, "block"),
-        three_digits(plan.trial_seconds),
-        three_digits(plan.warm_up_seconds),
-        three_digits(plan.design.baseline_seconds),
+        lengths(&study.plan),
+        three_digits(design.baseline_seconds),
     ));
-    let rule = match plan.design.rule {
+    let rule = match design.rule {
         Rule::Stein { pilot, half_width } => format!(
             "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
             counted(pilot.into(), "block"),
             percent(half_width.exp_m1()),
-            duration(plan.design.cap_seconds)
+            duration(design.cap_seconds)
         ),
         Rule::Fixed { blocks } => format!("{} fixed beforehand", counted(blocks.into(), "block")),
     };
-    let family = match shown.names.len() {
-        0 | 1 => "",
-        _ => {
-            " Verdicts are on bandwidth and hold together (Bonferroni); latency and CPU have \
-              intervals and no verdict."
-        }
-    };
-    said.push(format!(
-        "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.\
-             {family}",
-        percent(plan.design.confidence),
-        percent(plan.design.margin)
+    sentences.push(format!(
+        "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.{}",
+        percent(design.confidence),
+        percent(design.margin),
+        family(shown),
     ));
-    let client = super::hosts::name(&plan.client().to_string());
-    for (i, (facts, name)) in study.targets.iter().zip(&shown.names).enumerate() {
+    sentences.extend(study.plan.factors.iter().map(|factor| changed(shown, factor)));
+    let client = super::hosts::name(&study.plan.client().to_string());
+    for (i, (facts, name)) in study.subjects.iter().zip(&shown.names.subjects).enumerate() {
+        let Some(facts) = facts.storage() else { continue };
         let known = |text: &str| match text.is_empty() {
             true => "unknown".to_owned(),
             false => printable(text),
         };
         let mounted = super::mounts::options(shown, i)
             .map_or_else(String::new, |options| format!("; mounted with {}", printable(options)));
-        said.push(format!(
+        sentences.push(format!(
             "{name}: cache on {client}: {}; writes: {}{mounted}.",
             known(&facts.client_cache),
             known(&facts.stability)
         ));
     }
-    said
+    sentences
+}
+
+/// "trials of 5 s, the first 1 s of them warm-up at most", each length once.
+fn lengths(plan: &Plan) -> String {
+    let mut lengths: Vec<String> = Vec::new();
+    for workload in &plan.workloads {
+        let length = match workload.length {
+            Length::For { seconds, warm_up_seconds } => format!(
+                "trials of {} s, the first {} s of them warm-up at most",
+                three_digits(seconds),
+                three_digits(warm_up_seconds)
+            ),
+            Length::UntilDone { at_most_seconds } => {
+                format!("trials until the work is done, {} at most", duration(at_most_seconds))
+            }
+        };
+        if !lengths.contains(&length) {
+            lengths.push(length);
+        }
+    }
+    match lengths.is_empty() {
+        true => "no trials planned".to_owned(),
+        false => lengths.join(" or "),
+    }
+}
+
+/// What verdicts are about, where there are any.
+fn family(shown: &Shown<'_>) -> String {
+    let mut about: Vec<String> = Vec::new();
+    for contrast in shown.study.plan.contrasts.iter().filter(|contrast| contrast.claim) {
+        let name = shown.shape(contrast.of.metric.measure).name;
+        if !about.contains(&name) {
+            about.push(name);
+        }
+    }
+    match about.is_empty() {
+        true => String::new(),
+        false => format!(
+            " Verdicts are on {} and hold together (Bonferroni); latency and CPU have \
+             intervals and no verdict.",
+            listed(&about)
+        ),
+    }
+}
+
+/// What a factor changed, and that it was put back.
+fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
+    let levels: Vec<String> =
+        factor.levels.iter().map(|level| printable(&level.to_string())).collect();
+    let order = match factor.switch {
+        Switch::Live => "changed between trials, in random order within each block",
+        Switch::Restart => "changed a few times in each block, as something restarts each time",
+    };
+    let after = match shown.study.ended {
+        Ended::Open => "It is put back at the end; where it was not, plimsoll restore does.",
+        _ => "It was put back at the end.",
+    };
+    format!(
+        "Changed on {}: {} ({}), {order}. {after}",
+        super::hosts::name(&factor.host.to_string()),
+        printable(&factor.name),
+        listed(&levels)
+    )
 }

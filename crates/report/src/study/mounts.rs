@@ -2,10 +2,9 @@
 
 use super::Shown;
 use crate::figure::{BYTES, TIME};
-use crate::names;
 use crate::text::{counted, listed, printable};
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{MountOperation, Outcome};
+use plimsoll_model::{MountOperation, Outcome, Trial};
 use std::collections::BTreeMap;
 
 /// Operations that are worth a word, the most frequent ones.
@@ -14,12 +13,10 @@ const MOST: usize = 3;
 /// "The kernel's client on nas: 12000 READ of 16.1 KiB (1.02 ms from request to reply, 100 µs queued
 /// before)." The size is that of request and reply together, with their heads.
 pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
-    let of_target = |target: &plimsoll_explain::TargetFindings| {
+    let of_cell = |cell: &plimsoll_explain::CellFindings| {
         let mut sums: BTreeMap<&str, MountOperation> = BTreeMap::new();
         let trials = shown.study.trials.iter().filter(|trial| {
-            trial.cell.target == target.target
-                && trial.cell.workload == found.workload
-                && matches!(trial.result.outcome, Outcome::Complete)
+            trial.cell == cell.cell && matches!(trial.result.outcome, Outcome::Complete)
         });
         for (name, operation) in trials.flat_map(|t| &t.mount).flat_map(|m| &m.operations) {
             add(sums.entry(name).or_default(), operation);
@@ -27,18 +24,20 @@ pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Strin
         let mut sums: Vec<(&str, MountOperation)> = sums.into_iter().collect();
         sums.sort_by_key(|(_, operation)| std::cmp::Reverse(operation.count));
         sums.truncate(MOST);
-        let said: Vec<String> = sums.iter().map(|(name, sum)| told(name, sum)).collect();
-        let name = names::of(&shown.names, target.target);
-        (!said.is_empty()).then(|| format!("The kernel's client on {name}: {}.", listed(&said)))
+        let operations: Vec<String> = sums.iter().map(|(name, sum)| account(name, sum)).collect();
+        let name = shown.names.setup(cell.cell);
+        (!operations.is_empty())
+            .then(|| format!("The kernel's client on {name}: {}.", listed(&operations)))
     };
-    found.targets.iter().filter_map(of_target).collect()
+    found.cells.iter().filter_map(of_cell).collect()
 }
 
 /// What a target is mounted with, where the kernel gave an account of it.
-pub(super) fn options<'a>(shown: &Shown<'a>, target: usize) -> Option<&'a str> {
-    let mut trials = shown.study.trials.iter().filter(|trial| trial.cell.target == target);
+pub(super) fn options<'a>(shown: &Shown<'a>, subject: usize) -> Option<&'a str> {
+    let of_subject = |trial: &&Trial| usize::from(trial.cell.subject) == subject;
+    let mut trials = shown.study.trials.iter().filter(of_subject);
     trials.any(|trial| trial.mount.is_some()).then_some(())?;
-    shown.study.targets.get(target)?.mount_options.as_deref()
+    shown.study.subjects.get(subject)?.storage()?.mount_options.as_deref()
 }
 
 fn add(sum: &mut MountOperation, more: &MountOperation) {
@@ -53,12 +52,12 @@ fn add(sum: &mut MountOperation, more: &MountOperation) {
     wire.round_trip_seconds += more.round_trip_seconds;
 }
 
-fn told(name: &str, sum: &MountOperation) -> String {
-    let mut said = format!("{} {}", sum.count, printable(name));
+fn account(name: &str, sum: &MountOperation) -> String {
+    let mut text = format!("{} {}", sum.count, printable(name));
     if let (Some(wire), true) = (sum.wire, sum.count > 0) {
         let each = |seconds: f64| TIME.value(seconds / sum.count as f64);
         let bytes = wire.sent_bytes.saturating_add(wire.received_bytes) as f64 / sum.count as f64;
-        said.push_str(&format!(
+        text.push_str(&format!(
             " of {} ({} from request to reply, {} queued before",
             BYTES.value(bytes),
             each(wire.round_trip_seconds),
@@ -66,12 +65,12 @@ fn told(name: &str, sum: &MountOperation) -> String {
         ));
         let again = wire.transmissions.saturating_sub(sum.count);
         if again > 0 {
-            said.push_str(&format!(", {} again", counted(again, "request")));
+            text.push_str(&format!(", {} again", counted(again, "request")));
         }
-        said.push(')');
+        text.push(')');
     }
     if sum.errors > 0 {
-        said.push_str(&format!(", {} failed", sum.errors));
+        text.push_str(&format!(", {} failed", sum.errors));
     }
-    said
+    text
 }

@@ -1,136 +1,151 @@
 //! The study in plain sentences.
 
-use super::{Shown, cpu, head, hosts, imported, workload};
-use crate::names;
+use super::{Shown, cpu, head, hosts, imported};
+use crate::measure::Compared;
 use crate::page::Page;
 use crate::text::{counted, duration, listed};
-use crate::verdict::{by_how_much, percent};
-use plimsoll_explain::{Claim, TargetFindings, WorkloadFindings};
-use plimsoll_model::{Flag, Measure, Metric, StoredOn};
+use crate::verdict::{by_how_much, lead, percent};
+use plimsoll_explain::{CellFindings, Claim, Pair, WorkloadFindings};
+use plimsoll_model::{Flag, Metric, StoredOn, SubjectFacts};
 use plimsoll_stats::verdict::{Side, Verdict};
+use std::collections::HashMap;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
     page.heading("Summary");
     match sentences(shown) {
-        said if said.is_empty() => page.paragraph(NOTHING),
-        said => said.iter().for_each(|sentence| page.item("- ", sentence)),
+        none if none.is_empty() => page.paragraph(NOTHING),
+        some => some.iter().for_each(|sentence| page.item("- ", sentence)),
     }
 }
 
 /// What there is to say of a study without a complete trial.
 pub(crate) const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
 
-/// The study in sentences, what matters most first: throughput, then CPU, target by target; then
-/// where reads came from. None where no trial ran to its end.
+/// The study in sentences, what matters most first: what contrasts say, then CPU, subject by subject;
+/// then where reads came from. None where no trial ran to its end.
 pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let workloads = &shown.findings.workloads;
-    let complete: usize = workloads.iter().flat_map(|w| &w.targets).map(|t| t.complete).sum();
+    let complete: usize = workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     if complete == 0 {
-        return said;
+        return sentences;
     }
-    if shown.names.len() == 1 {
-        levels(&mut said, shown);
+    if shown.names.setups() == 1 {
+        levels(&mut sentences, shown);
     }
-    if shown.findings.imported && shown.names.len() > 1 {
-        (1..shown.names.len()).for_each(|target| imported::against_first(&mut said, shown, target));
-        said.push(imported::CAUTION.to_owned());
-        return said;
+    let compared = compared(shown);
+    if shown.findings.imported && !compared.is_empty() {
+        for ((a, b), pairs) in &compared {
+            imported::against(&mut sentences, shown, (a, b), pairs);
+        }
+        sentences.push(imported::CAUTION.to_owned());
+        return sentences;
     }
-    for target in 1..shown.names.len() {
-        against_first(&mut said, shown, target);
-        cpu::summary(&mut said, shown, target);
+    for ((a, b), pairs) in &compared {
+        for by in [Compared::Rate, Compared::Amount] {
+            against(&mut sentences, shown, (a, b), pairs, by);
+        }
+        cpu::summary(&mut sentences, shown, (a, b), pairs);
     }
-    hosts::busiest(&mut said, shown);
-    reads(&mut said, shown);
-    said
+    hosts::busiest(&mut sentences, shown);
+    reads(&mut sentences, shown);
+    sentences
 }
 
-/// One target: what it carries.
+/// Two that are compared, by name, and how, workload by workload.
+type Two<'a> = ((String, String), Vec<&'a Pair>);
+
+/// What is compared with what, in the order of the contrasts.
+fn compared<'a>(shown: &'a Shown<'_>) -> Vec<Two<'a>> {
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    let mut compared: Vec<Two<'a>> = Vec::new();
+    for pair in shown.findings.workloads.iter().flat_map(|w| &w.pairs) {
+        let two = shown.two(&pair.contrast);
+        let place = *places.entry(two.clone()).or_insert(compared.len());
+        match compared.get_mut(place) {
+            Some((_, pairs)) => pairs.push(pair),
+            None => compared.push((two, vec![pair])),
+        }
+    }
+    compared
+}
+
+/// One subject: what it carries.
 fn levels(out: &mut Vec<String>, shown: &Shown<'_>) {
     let carried = |w: &WorkloadFindings| {
-        let target: &TargetFindings = w.targets.first()?;
-        let level = |measure| target.levels.get(&Metric::all(measure));
-        let figure = match w.workload.pattern.is_sequential() {
-            true => workload::bandwidth(level(Measure::THROUGHPUT)?),
-            false => workload::rate(level(Measure::IOPS)?),
-        };
-        Some(format!("{} {figure}", names::pattern(w.workload.pattern)))
+        let cell: &CellFindings = w.cells.first()?;
+        let measure = super::speed(&w.workload);
+        let figure = shown.shape(measure).level(cell.levels.get(&Metric::all(measure))?);
+        Some(format!("{} {figure}", shown.names.workload(w.number)))
     };
     let carried: Vec<String> = shown.findings.workloads.iter().filter_map(carried).collect();
-    if !carried.is_empty() {
-        out.push(format!("{} carries {}.", shown.names[0], listed(&carried)));
-    }
+    let Some(setup) = shown.names.every_setup().next().filter(|_| !carried.is_empty()) else {
+        return;
+    };
+    let is_host =
+        matches!(shown.study.subjects.get(usize::from(setup.subject)), Some(SubjectFacts::Host(_)));
+    let verb = if is_host { "does" } else { "carries" };
+    out.push(format!("{} {verb} {}.", shown.names.setup(setup), listed(&carried)));
 }
 
-/// One target against the first: what may be claimed, kind by kind.
-fn against_first(out: &mut Vec<String>, shown: &Shown<'_>, target: usize) {
-    let (a, b) = (&shown.names[0], &shown.names[target]);
-    let claims: Vec<(String, Claim)> = shown
-        .findings
-        .workloads
-        .iter()
-        .filter_map(|w| {
-            let pair = w.pairs.iter().find(|pair| pair.b == target)?;
-            Some((names::pattern(w.workload.pattern), pair.claim?))
-        })
-        .collect();
-    let said = |pick: &dyn Fn(&str, &Claim) -> Option<String>| -> Option<String> {
-        let items: Vec<String> = claims.iter().filter_map(|(name, c)| pick(name, c)).collect();
+/// B against A: what may be claimed, kind by kind.
+fn against(
+    out: &mut Vec<String>,
+    shown: &Shown<'_>,
+    (a, b): (&str, &str),
+    pairs: &[&Pair],
+    by: Compared,
+) {
+    let claim = |pair: &&Pair| {
+        let what = shown.shape(pair.contrast.of.metric.measure).compared;
+        let claim = pair.claim.filter(|_| what.more() == by.more())?;
+        Some((shown.matter(&pair.contrast), claim, what))
+    };
+    let claims: Vec<Matter> = pairs.iter().filter_map(claim).collect();
+    let picked = |pick: &dyn Fn(&Matter) -> Option<String>| -> Option<String> {
+        let items: Vec<String> = claims.iter().filter_map(pick).collect();
         (!items.is_empty()).then(|| listed(&items))
     };
-    for (side, faster, slower) in [(Side::B, b, a), (Side::A, a, b)] {
-        let ahead = said(&|name, claim| match claim.verdict? {
-            Verdict::Faster(lead) if lead.faster == side => {
-                Some(format!("{name} ({})", by_how_much(&lead)))
-            }
-            _ => None,
-        });
-        if let Some(ahead) = ahead {
-            out.push(format!("{faster} is faster than {slower} at {ahead}."));
+    let more = by.more();
+    for (side, ahead, behind) in [(Side::B, b, a), (Side::A, a, b)] {
+        let led = |(name, claim, what): &Matter, is: fn(&Verdict) -> bool| {
+            let verdict = claim.verdict.filter(is)?;
+            let lead = lead(&verdict, *what);
+            (lead.faster == side).then(|| format!("{name} ({})", by_how_much(&lead, *what)))
+        };
+        if let Some(at) = picked(&|claim| led(claim, |v| matches!(v, Verdict::Faster(_)))) {
+            out.push(format!("{ahead} is {more} than {behind} at {at}."));
         }
-        let little = said(&|name, claim| match claim.verdict? {
-            Verdict::PerhapsTooLittle(lead) if lead.faster == side => {
-                Some(format!("{name} ({})", by_how_much(&lead)))
-            }
-            _ => None,
-        });
-        if let Some(little) = little {
+        let little = picked(&|claim| led(claim, |v| matches!(v, Verdict::PerhapsTooLittle(_))));
+        if let Some(at) = little {
             out.push(format!(
-                "{faster} is faster than {slower}, perhaps too little to matter, at {little}."
+                "{ahead} is {more} than {behind}, perhaps too little to matter, at {at}."
             ));
         }
     }
-    let same = said(&|name, claim| {
-        matches!(claim.verdict?, Verdict::NoPracticalDifference(_)).then(|| name.to_owned())
+    let same = picked(&|(name, claim, _)| {
+        matches!(claim.verdict?, Verdict::NoPracticalDifference(_)).then(|| name.clone())
     });
     if let Some(same) = same {
         let margin = percent(shown.study.plan.design.margin);
         out.push(format!("{b} and {a}: no practical difference (margin {margin}) at {same}."));
     }
-    unresolved(out, shown, a, b, &claims, &said);
-    let single = said(&|name, claim| claim.verdict.is_none().then(|| name.to_owned()));
+    let open = picked(&|(name, claim, _)| {
+        matches!(claim.verdict?, Verdict::NotResolved(_)).then(|| name.clone())
+    });
+    out.extend(open.map(|open| unresolved(shown, (a, b), &claims, &open)));
+    let single = picked(&|(name, claim, _)| claim.verdict.is_none().then(|| name.clone()));
     if let Some(single) = single {
         out.push(format!("{b} and {a}: too few blocks for a verdict at {single}."));
     }
 }
 
-type Said<'a> = dyn Fn(&dyn Fn(&str, &Claim) -> Option<String>) -> Option<String> + 'a;
+/// What a claim is about in words, the claim, and what its ratio means.
+type Matter = (String, Claim, Compared);
 
-fn unresolved(
-    out: &mut Vec<String>,
-    shown: &Shown<'_>,
-    a: &str,
-    b: &str,
-    claims: &[(String, Claim)],
-    said: &Said<'_>,
-) {
-    let open = said(&|name, claim| {
-        matches!(claim.verdict?, Verdict::NotResolved(_)).then(|| name.to_owned())
-    });
-    let Some(open) = open else { return };
+fn unresolved(shown: &Shown<'_>, (a, b): (&str, &str), claims: &[Matter], open: &str) -> String {
     let mut text = format!("{b} and {a}: not resolved at {open}.");
-    let more = claims.iter().filter_map(|(_, claim)| claim.more_blocks);
+    let more = claims.iter().filter_map(|(_, claim, _)| claim.more_blocks);
     if let Some(most) = more.clone().max() {
         let seconds = shown.seconds_per_block() * more.map(|m| m as f64).sum::<f64>();
         text.push_str(&format!(
@@ -139,15 +154,17 @@ fn unresolved(
             duration(seconds)
         ));
     }
-    out.push(text);
+    text
 }
 
 /// Where reads came from, and which size would settle it.
 fn reads(out: &mut Vec<String>, shown: &Shown<'_>) {
-    if !shown.study.plan.workloads.iter().any(|w| w.pattern.reads()) {
+    let mut parts = shown.study.plan.workloads.iter().flat_map(|w| &w.parts);
+    if !parts.any(|part| part.job.footprint().read > 0) {
         return;
     }
-    for (facts, name) in shown.study.targets.iter().zip(&shown.names) {
+    for (facts, name) in shown.study.subjects.iter().zip(&shown.names.subjects) {
+        let Some(facts) = facts.storage() else { continue };
         let Some(from) = facts.reads_from else { continue };
         // A warning of the study gives the size, where it can be told.
         let warned =

@@ -1,10 +1,9 @@
 //! Every warning, each kind once, with what to do about it.
 
 use super::Shown;
-use crate::names;
 use crate::page::Page;
 use crate::text::{counted, printable};
-use plimsoll_model::{Failure, Flag, Outcome, Trial};
+use plimsoll_model::{Cell, Failure, Flag, Outcome, Trial};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.
@@ -64,10 +63,10 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
     }
     let mut warnings = Vec::new();
-    for (failure, phase, trials) in failures(shown) {
+    for (cause, phase, trials) in failures(shown) {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
-        let reason = told(failure);
+        let reason = failure(cause);
         let text = format!("{count} failed at '{phase}' ({places}): {reason}");
         warnings.push(Warning { text, advice: None });
     }
@@ -102,18 +101,20 @@ fn failures<'a>(shown: &Shown<'a>) -> Vec<(&'a Failure, &'a str, Vec<&'a Trial>)
 /// "3 of 12 trials", and where: "sequential read on nas", "sequential read, random read".
 fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
     let mut places: Vec<_> =
-        trials.iter().map(|t| (t.cell.workload.pattern, t.cell.target)).collect();
+        trials.iter().map(|t| (t.cell.workload, t.cell.setting, t.cell.subject)).collect();
     places.sort_unstable();
     places.dedup();
     let place = match places[..] {
-        [(pattern, target)] => {
-            format!("{} on {}", names::pattern(pattern), names::of(&shown.names, target))
+        [(workload, setting, subject)] => {
+            let setup = shown.names.setup(Cell { subject, workload, setting });
+            format!("{} on {setup}", shown.names.workload(workload))
         }
         _ => {
-            let mut patterns: Vec<_> = places.iter().map(|p| p.0).collect();
-            patterns.dedup();
-            let patterns: Vec<_> = patterns.into_iter().map(names::pattern).collect();
-            patterns.join(", ")
+            let mut workloads: Vec<_> = places.iter().map(|place| place.0).collect();
+            workloads.dedup();
+            let workloads: Vec<_> =
+                workloads.into_iter().map(|workload| shown.names.workload(workload)).collect();
+            workloads.join(", ")
         }
     };
     let all = counted(shown.study.trials.len() as u64, "trial");
@@ -121,7 +122,7 @@ fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
 }
 
 /// A failure in one line: what was tried, what happened, what to do next.
-pub(super) fn told(failure: &Failure) -> String {
+pub(super) fn failure(failure: &Failure) -> String {
     let Failure { tried, on, happened, next, .. } = failure;
     printable(&format!("could not {tried} ({on}): {happened}. {next}"))
 }

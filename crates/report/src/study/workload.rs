@@ -1,107 +1,159 @@
-//! One workload: a table of levels, and each further target against the first.
+//! One workload: a table of levels, and what its contrasts say.
 
 use super::hosts::at_most;
-use super::{Shown, cpu, imported, mounts};
-use crate::figure::{self, BANDWIDTH, Kind, RATE, TIME, ends};
+use super::{Shown, cpu, imported, mounts, steps};
+use crate::figure::{Kind, ends};
+use crate::measure::{self, COLUMNS, Shape};
 use crate::names;
 use crate::page::Page;
 use crate::table::Columns;
 use crate::text::{capital, counted, listed};
 use crate::verdict::{Longer, Two, sentence};
-use plimsoll_explain::{Claim, Level, Pair, TargetFindings, WorkloadFindings};
-use plimsoll_model::{Measure, Metric, Pattern, Side};
-
-/// What the table shows, as far as it was measured, except CPU.
-const COLUMNS: [(Measure, &str, Kind); 8] = [
-    (Measure::IOPS, "IOPS", RATE),
-    (Measure::THROUGHPUT, "bandwidth", BANDWIDTH),
-    (Measure::FLUSH_TIME, "final\nflush", TIME),
-    (Measure::LATENCY_MEAN, "latency\nmean", TIME),
-    (Measure::LATENCY_P50, "latency\np50", TIME),
-    (Measure::LATENCY_P99, "latency\np99", TIME),
-    (Measure::LATENCY_MAX, "latency\nmax", TIME),
-    (Measure::RPC_LATENCY_P50, "RPC\np50", TIME),
-];
+use plimsoll_explain::{CellFindings, Level, Levels, Pair, Ratio, WorkloadFindings};
+use plimsoll_model::{Measure, Metric, OpKind, SubjectKind};
+use std::collections::BTreeSet;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
-    let name = capital(&names::pattern(found.workload.pattern));
-    page.heading(&name);
+    page.heading(&capital(&shown.names.workload(found.number)));
     page.paragraph(&names::settings(&found.workload));
-    if found.targets.iter().all(|t| t.complete + t.failed + t.stopped == 0) {
+    if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
         page.paragraph("No trials.");
         return;
     }
     let rows = rows(shown, found);
     if !rows.is_empty() {
         page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
-        single_blocks(shown, found).iter().for_each(|said| page.paragraph(said));
+        single_blocks(shown, found).iter().for_each(|remark| page.paragraph(remark));
+        legend(shown, &rows).iter().for_each(|legend| page.paragraph(legend));
         cpu::owners(shown, found).iter().for_each(|owners| page.paragraph(owners));
         mounts::accounts(shown, found).iter().for_each(|account| page.paragraph(account));
         imported::runs(shown, found).iter().for_each(|run| page.item("- ", run));
     }
+    if let Some(steps) = steps::table(shown, found) {
+        page.lines(&format!("\n{}", steps.fitted(page.style.columns())));
+    }
     if shown.findings.fixed_repeats {
         arithmetic_means(page, shown, found);
     }
-    incomplete(shown, found).iter().for_each(|said| page.warning("", said));
+    incomplete(shown, found).iter().for_each(|remark| page.warning("", remark));
     for pair in &found.pairs {
-        add_pair(page, shown, found, pair);
+        add_pair(page, shown, pair);
     }
 }
 
-/// A target, and which half of its operations.
-pub(crate) type Line<'a> = (&'a TargetFindings, Side);
+/// A row of a table of levels: of a cell, or of one part of its work; of all its operations, or of
+/// one kind.
+pub(crate) struct Line<'a> {
+    cell: &'a CellFindings,
+    levels: &'a Levels,
+    kind: Option<OpKind>,
+}
 
+/// What verdicts are about first, then the other parts; each with its kinds of operation below it.
 pub(crate) fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(String, Line<'a>)> {
     let mut rows = Vec::new();
-    for target in found.targets.iter().filter(|t| t.complete > 0) {
-        rows.push((names::of(&shown.names, target.target), (target, Side::All)));
-        if found.workload.pattern == Pattern::RandomMixed {
-            rows.push(("  reads".to_owned(), (target, Side::Read)));
-            rows.push(("  writes".to_owned(), (target, Side::Write)));
+    let workload = &found.workload;
+    let headline = workload.headline_part();
+    let part = |number| names::part(&shown.study.plan, workload, number);
+    for cell in found.cells.iter().filter(|c| c.complete > 0) {
+        let name = shown.names.setup(cell.cell);
+        let name = match workload.parts.len() {
+            0 | 1 => name,
+            _ => format!("{name}: {}", part(headline)),
+        };
+        add_rows(&mut rows, name, "  ", cell, &cell.levels);
+        for (number, levels) in (0..).zip(&cell.parts).filter(|(n, _)| *n != headline) {
+            add_rows(&mut rows, format!("  {}", part(number)), "    ", cell, levels);
         }
     }
     rows
 }
 
+fn add_rows<'a>(
+    rows: &mut Vec<(String, Line<'a>)>,
+    name: String,
+    indent: &str,
+    cell: &'a CellFindings,
+    levels: &'a Levels,
+) {
+    rows.push((name, Line { cell, levels, kind: None }));
+    let kinds: BTreeSet<OpKind> = levels.keys().filter_map(|metric| metric.kind).collect();
+    for kind in kinds {
+        let name = format!("{indent}{}", names::operations(kind));
+        rows.push((name, Line { cell, levels, kind: Some(kind) }));
+    }
+}
+
+/// The measures of these rows that have no column of their own in [`COLUMNS`].
+fn further(rows: &[(String, Line<'_>)]) -> BTreeSet<Measure> {
+    let all = rows.iter().flat_map(|(_, line)| line.levels.keys());
+    all.map(|metric| metric.measure).filter(|m| measure::is_further(*m)).collect()
+}
+
+/// A row for each line and a column for each measure; of hosts, whose jobs have many measures of
+/// their own, the other way round.
 pub(crate) fn table(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
     rows: &[(String, Line<'_>)],
 ) -> Columns {
+    let columns = by_line(shown, found, rows);
+    if found.workload.subject() != Some(SubjectKind::Host) {
+        return columns;
+    }
+    let one_line = |text: &str| text.replace('\n', " ");
+    let cells = |row: usize| columns.columns.iter().map(move |(_, cells)| one_line(&cells[row]));
+    Columns {
+        columns: columns
+            .rows
+            .iter()
+            .enumerate()
+            .map(|(row, name)| (name.trim().to_owned(), cells(row).collect()))
+            .collect(),
+        rows: columns.columns.iter().map(|(heading, _)| one_line(heading)).collect(),
+    }
+}
+
+fn by_line(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_>)]) -> Columns {
     let mut columns =
         Columns { rows: rows.iter().map(|(name, _)| name.clone()).collect(), columns: Vec::new() };
-    let mut add = |heading: String, kind: Kind, metric: &dyn Fn(&Line<'_>) -> Metric| {
-        let levels: Vec<_> =
-            rows.iter().map(|(_, line)| line.0.levels.get(&metric(line))).collect();
+    let mut add = |heading: &str, kind: Kind, measure: &dyn Fn(&Line<'_>) -> Measure| {
+        let metric = |line: &Line<'_>| Metric { kind: line.kind, measure: measure(line) };
+        let levels: Vec<_> = rows.iter().map(|(_, line)| line.levels.get(&metric(line))).collect();
         if levels.iter().any(Option::is_some) {
             let cells = rows.iter().zip(&levels).map(|((_, line), level)| match level {
-                Some(level) if cpu::is_as_idle(shown, found, line.0, metric(line)) => {
+                Some(level)
+                    if cpu::is_as_idle(shown, line.cell.cell, line.levels, metric(line)) =>
+                {
                     at_most(kind, level.interval)
                 }
                 level => cell(kind, *level),
             });
-            columns.columns.push((heading, cells.collect()));
+            columns.columns.push((heading.to_owned(), cells.collect()));
         }
     };
-    for (measure, heading, kind) in COLUMNS {
-        add(heading.to_owned(), kind, &|line| Metric::of(line.1, measure));
+    for measure in COLUMNS.into_iter().chain(further(rows)) {
+        let Shape { heading, kind, .. } = shown.shape(measure);
+        add(&heading, kind, &|_| measure);
         if measure == Measure::THROUGHPUT {
-            add("CPU".to_owned(), cpu::unit(found), &|line| {
-                Metric::of(line.1, cpu::measure(shown, found, line.0.target))
-            });
-            let server = Metric::all(cpu::server_measure(found));
-            add("server\nCPU".to_owned(), cpu::unit(found), &|line| match line.1 {
-                Side::All => server,
-                // Which half cost what cannot be told.
-                half => Metric::of(half, server.measure),
-            });
+            let unit = cpu::unit(&found.workload);
+            add("CPU", unit, &|line| cpu::measure(shown, line.cell.cell));
+            add("server\nCPU", unit, &|_| cpu::server_measure(&found.workload));
         }
     }
     columns
 }
 
+/// What to know of the columns that not every workload has: "Also measured: loss (less is better)."
+pub(crate) fn legend(shown: &Shown<'_>, rows: &[(String, Line<'_>)]) -> Option<String> {
+    let further = further(rows);
+    let legends = further.iter().filter_map(|measure| shown.shape(*measure).legend);
+    let legends: Vec<String> = legends.collect();
+    (!legends.is_empty()).then(|| format!("Also measured: {}.", listed(&legends)))
+}
+
 /// The figure, and its interval below it.
-fn cell(kind: Kind, level: Option<&Level>) -> String {
+pub(super) fn cell(kind: Kind, level: Option<&Level>) -> String {
     let Some(level) = level else { return "–".to_owned() };
     let value = kind.value(level.estimate);
     match level.interval {
@@ -111,101 +163,138 @@ fn cell(kind: Kind, level: Option<&Level>) -> String {
 }
 
 pub(crate) fn single_blocks(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<String> {
-    let single: Vec<String> = found
-        .targets
-        .iter()
-        .filter(|t| t.complete == 1)
-        .map(|t| names::of(&shown.names, t.target))
-        .collect();
-    let said = !single.is_empty() && !shown.findings.imported;
-    said.then(|| format!("{}: one block: no interval.", listed(&single)))
+    let single = found.cells.iter().filter(|c| c.complete == 1);
+    let single: Vec<String> = single.map(|c| shown.names.setup(c.cell)).collect();
+    let any = !single.is_empty() && !shown.findings.imported;
+    any.then(|| format!("{}: one block: no interval.", listed(&single)))
 }
 
 /// What published designs with a fixed number of repeats report.
 fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
-    for target in found.targets.iter().filter(|t| t.complete > 1) {
-        let mean = |measure, kind: Kind, unit: &str| {
-            let level = target.levels.get(&Metric::all(measure))?;
-            Some(format!("{}{unit}", kind.value(level.arithmetic_mean)))
+    const OF: [Measure; 6] = [
+        Measure::ENTRIES,
+        Measure::FILES,
+        Measure::ELAPSED,
+        Measure::IOPS,
+        Measure::THROUGHPUT,
+        Measure::LATENCY_MEAN,
+    ];
+    for cell in found.cells.iter().filter(|c| c.complete > 1) {
+        let mean = |measure: Measure| {
+            let level = cell.levels.get(&Metric::all(measure))?;
+            let shape = shown.shape(measure);
+            let mean = Level { estimate: level.arithmetic_mean, interval: None, ..*level };
+            Some(match measure {
+                Measure::LATENCY_MEAN | Measure::ELAPSED => {
+                    format!("{} {}", shape.level(&mean), shape.name)
+                }
+                _ => shape.level(&mean),
+            })
         };
-        let parts: Vec<String> = [
-            mean(Measure::IOPS, RATE, " IOPS"),
-            mean(Measure::THROUGHPUT, BANDWIDTH, ""),
-            mean(Measure::LATENCY_MEAN, TIME, " mean latency"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        let name = names::of(&shown.names, target.target);
-        let repeats = counted(target.complete as u64, "repeat");
+        let parts: Vec<String> = OF.into_iter().filter_map(mean).collect();
+        let name = shown.names.setup(cell.cell);
+        let repeats = counted(cell.complete as u64, "repeat");
         page.paragraph(&format!("Arithmetic means of {repeats}, {name}: {}.", parts.join(", ")));
     }
 }
 
 /// "nas: 2 of 6 trials failed."
 pub(crate) fn incomplete(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
-    let mut said = Vec::new();
-    for target in &found.targets {
-        let all = target.complete + target.failed + target.stopped;
-        let name = names::of(&shown.names, target.target);
-        if target.failed > 0 {
-            said.push(format!("{name}: {} of {all} trials failed.", target.failed));
+    let mut remarks = Vec::new();
+    for cell in &found.cells {
+        let all = cell.complete + cell.failed + cell.stopped;
+        let name = shown.names.setup(cell.cell);
+        if cell.failed > 0 {
+            remarks.push(format!("{name}: {} of {all} trials failed.", cell.failed));
         }
-        if target.stopped > 0 {
-            said.push(format!("{name}: {} of {all} trials were stopped.", target.stopped));
+        if cell.stopped > 0 {
+            remarks.push(format!("{name}: {} of {all} trials were stopped.", cell.stopped));
         }
     }
-    said
+    remarks
 }
 
-fn add_pair(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) {
-    let claims = claims(shown, found, pair);
+fn add_pair(page: &mut Page, shown: &Shown<'_>, pair: &Pair) {
+    let claims = claims(shown, pair);
     for (i, claim) in claims.iter().enumerate() {
         page.item(if i == 0 { "> " } else { "  " }, claim);
     }
     doubt(shown, pair).iter().for_each(|doubt| page.warning("  ", doubt));
 }
 
-/// The verdict on a pair, and the ratios behind it.
-pub(crate) fn claims(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair) -> Vec<String> {
-    let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
-    let Some(claim) = &pair.claim else {
-        let both = if shown.findings.imported {
-            "there are not runs of both"
-        } else {
-            "no block has both"
-        };
-        return vec![format!("{b} against {a}: {both}, so nothing is compared.")];
+/// What a claim says, without its full stop; the figure is named where it is not the headline.
+pub(crate) fn verdict(shown: &Shown<'_>, pair: &Pair, claim: &plimsoll_explain::Claim) -> String {
+    let (a, b) = shown.two(&pair.contrast);
+    let by = shown.shape(pair.contrast.of.metric.measure).compared;
+    let text = match shown.findings.imported {
+        true => imported::faster(Two { a: &a, b: &b, by }, &claim.ratio),
+        false => {
+            let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
+            sentence(claim, Two { a: &a, b: &b, by }, longer)
+        }
     };
-    if shown.findings.imported {
-        let said = imported::faster(&a, &b, &claim.ratio);
-        return vec![format!("{said}."), ratios(shown, found, pair, claim)];
+    match shown.figure(&pair.contrast) {
+        Some(figure) => format!("{figure}: {text}"),
+        None => text,
     }
-    let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
-    let verdict = format!("{}.", sentence(claim, Two { a: &a, b: &b }, longer));
-    vec![verdict, ratios(shown, found, pair, claim)]
+}
+
+/// The verdict on a pair, and the ratios behind it.
+pub(crate) fn claims(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
+    let (a, b) = shown.two(&pair.contrast);
+    match &pair.claim {
+        Some(claim) => {
+            let verdict = format!("{}.", verdict(shown, pair, claim));
+            vec![verdict, ratios(shown, pair, Some(&claim.ratio))]
+        }
+        // Only asked for, not claimed.
+        None if !pair.contrast.claim && !pair.ratios.is_empty() => {
+            vec![ratios(shown, pair, pair.ratios.get(&pair.contrast.of.metric))]
+        }
+        None => {
+            let both = match shown.findings.imported {
+                true => "there are not runs of both",
+                false => "no block has both",
+            };
+            vec![format!("{b} against {a}: {both}, so nothing is compared.")]
+        }
+    }
 }
 
 /// "Ratios, b to a: bandwidth 1.33 [1.30–1.36], ..".
-fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, pair: &Pair, claim: &Claim) -> String {
-    let (a, b) = (names::of(&shown.names, pair.a), names::of(&shown.names, pair.b));
-    let ratio = |name: &str, found: &plimsoll_explain::Ratio| ratio(name, found, (&a, &b));
-    let mut ratios = vec![ratio("bandwidth", &claim.ratio)];
+fn ratios(shown: &Shown<'_>, pair: &Pair, first: Option<&Ratio>) -> String {
+    let (a, b) = shown.two(&pair.contrast);
+    let metric = pair.contrast.of.metric;
+    let ratio = |name: &str, found: &Ratio| ratio(name, found, (&a, &b));
+    let of = |measure| pair.ratios.get(&Metric::all(measure));
+    let name = shown.figure(&pair.contrast);
+    let name = name.unwrap_or_else(|| shown.shape(metric.measure).name);
+    let mut ratios: Vec<String> = first.map(|first| ratio(&name, first)).into_iter().collect();
     let named = [
+        (Measure::FILES, "files per second"),
+        (Measure::ELAPSED, "elapsed time"),
         (Measure::LATENCY_MEAN, "mean latency"),
         (Measure::LATENCY_P50, "p50"),
         (Measure::LATENCY_P99, "p99"),
     ];
-    for (measure, name) in named {
-        ratios.extend(pair.ratios.get(&Metric::all(measure)).map(|r| ratio(name, r)));
+    for (measure, name) in named.into_iter().filter(|named| Metric::all(named.0) != metric) {
+        ratios.extend(of(measure).map(|r| ratio(name, r)));
     }
-    ratios.extend(cpu::ratio(shown, found, pair).map(|r| ratio("CPU", r)));
-    let server = pair.ratios.get(&Metric::all(cpu::server_measure(found)));
+    ratios.extend(cpu::ratio(shown, pair).map(|r| ratio("CPU", r)));
+    let workload = shown.study.plan.workload(pair.contrast.of.cell);
+    let server = workload.and_then(|workload| of(cpu::server_measure(workload)));
     ratios.extend(server.map(|r| ratio("server CPU", r)));
-    if found.workload.pattern == Pattern::RandomMixed {
-        for (side, name) in [(Side::Read, "reads' bandwidth"), (Side::Write, "writes' bandwidth")] {
-            let metric = Metric::of(side, Measure::THROUGHPUT);
-            ratios.extend(pair.ratios.get(&metric).map(|r| ratio(name, r)));
+    for (other, found) in pair.ratios.iter().filter(|(other, _)| **other != metric) {
+        let shape = || shown.shape(other.measure);
+        match other.kind {
+            Some(kind) if other.measure == metric.measure => {
+                let whose = names::operations(kind);
+                ratios.push(ratio(&format!("{whose}' {}", shape().name), found));
+            }
+            None if measure::is_further(other.measure) => {
+                ratios.push(ratio(&shape().name, found));
+            }
+            _ => {}
         }
     }
     format!("Ratios, {b} to {a}: {}.", ratios.join(", "))
@@ -227,7 +316,7 @@ fn could_confirm(blocks: usize, confidence: f64) -> bool {
 }
 
 /// "p99 0.75 [0.70–0.81]", "CPU of nas not distinguishable from zero".
-fn ratio(name: &str, ratio: &plimsoll_explain::Ratio, names: (&str, &str)) -> String {
+fn ratio(name: &str, ratio: &Ratio, names: (&str, &str)) -> String {
     if let Some(who) = cpu::near_zero(ratio, names) {
         return format!("{name} of {who} not distinguishable from zero");
     }
@@ -236,14 +325,4 @@ fn ratio(name: &str, ratio: &plimsoll_explain::Ratio, names: (&str, &str)) -> St
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
         None => format!("{name} {value}"),
     }
-}
-
-/// Bandwidth of a level in words, for the summary.
-pub(super) fn bandwidth(level: &Level) -> String {
-    figure::BANDWIDTH.with_ends(level.estimate, level.interval)
-}
-
-/// Operations per second of a level in words, for the summary.
-pub(super) fn rate(level: &Level) -> String {
-    format!("{} IOPS", figure::RATE.with_ends(level.estimate, level.interval))
 }

@@ -3,8 +3,8 @@
 
 use crate::support::{self, TWO, measured, plain};
 use crate::{any_study, imports};
-use plimsoll_model::{Device, Study, StudyId};
-use plimsoll_record::StudySummary;
+use plimsoll_model::{Study, StudyId};
+use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_report::{Paper, Style};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -82,6 +82,14 @@ fn csv_is_harmless(what: &str, text: &str) {
     }
 }
 
+/// The export is the study, and what is known of its measures.
+fn means_the_same(json: &str, study: &Study) {
+    let mut read = serde_json::from_str::<Study>(json).unwrap();
+    let noted = std::mem::replace(&mut read.measures, study.measures.clone());
+    assert_eq!(&read, study, "and it means the same");
+    assert!(noted.iter().all(|info| study.info(info.measure).is_none_or(|known| known == *info)));
+}
+
 /// Whatever the field, whatever the form.
 #[test]
 fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
@@ -123,23 +131,24 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
         let json = plimsoll_record::to_json(&bad).unwrap();
         assert_harmless("JSON", &json);
-        assert_eq!(serde_json::from_str::<Study>(&json).unwrap(), bad, "and it means the same");
+        means_the_same(&json, &bad);
         let name = || HOSTILE.to_owned();
         let summary = StudySummary {
             id: StudyId(name()),
             started_unix_seconds: 1,
-            targets: vec![name()],
-            patterns: Vec::new(),
+            subjects: vec![SubjectSummary { given: name(), kind: None, model: Some(name()) }],
+            jobs: Vec::new(),
             blocks: 1,
             complete: 1,
             incomplete: 1,
             ended: bad.ended.clone(),
             origin: plimsoll_model::Origin::Imported { tool: name() },
         };
-        assert_harmless("the list", &plimsoll_report::list(&[summary], &[], &NARROW));
+        assert_harmless("the list", &plimsoll_report::list(&[summary], &NARROW));
     }
     for text in [DEVICE, SHELL] {
-        let device = plimsoll_record::device_from_json(text).unwrap();
+        let study = plimsoll_record::from_json(text).unwrap();
+        let device = study.subjects[0].host().unwrap().device.clone();
         let (bad, taken) = poisoned(&device);
         assert!(taken >= 20, "only {taken} kinds of field were replaced");
         assert_harmless("the terminal", &plimsoll_report::device(&bad, &NARROW));
@@ -154,9 +163,12 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             "CSV",
             &plimsoll_record::devices_to_csv(std::slice::from_ref(&bad)).unwrap(),
         );
-        let json = plimsoll_record::device_to_json(&bad).unwrap();
+        // The same as what a study found.
+        let (bad, _) = poisoned(&study);
+        assert_harmless("the terminal", &plimsoll_report::study(&bad, &NARROW));
+        assert_harmless("two studies", &plimsoll_report::compare(&bad, &study, &NARROW));
+        let json = plimsoll_record::to_json(&bad).unwrap();
         assert_harmless("JSON", &json);
-        assert_eq!(serde_json::from_str::<Device>(&json).unwrap(), bad, "and it means the same");
-        assert_harmless("the list", &plimsoll_report::list(&[], &[bad.into()], &NARROW));
+        means_the_same(&json, &bad);
     }
 }

@@ -17,7 +17,7 @@ pub fn study(targets: &[&str], rates: &[(Pattern, f64, f64)]) -> Study {
     let mut import = plain::empty(targets, &patterns);
     import.origin = Origin::Imported { tool: "fio-3.36".into() };
     import.plan.design.rule = Rule::Fixed { blocks: 1 };
-    import.plan.targets.clear();
+    import.plan.subjects.clear();
     import.plan.command = "plimsoll import fio_output.txt".into();
     for (pattern, first, second) in rates {
         plain::add(&mut import, 0, 0, *pattern, *first);
@@ -25,10 +25,13 @@ pub fn study(targets: &[&str], rates: &[(Pattern, f64, f64)]) -> Study {
     }
     for trial in &mut import.trials {
         trial.block = None;
-        trial.cell.workload.size = Bytes(0);
         trial.imported = Some(any_study::imported(60.0, 4));
     }
-    import.plan.workloads.iter_mut().for_each(|w| w.size = Bytes(0));
-    import.targets.iter_mut().for_each(|t| t.reads_from = None);
+    for workload in &mut import.plan.workloads {
+        plain::job(workload).size = Bytes(0);
+    }
+    for facts in &mut import.subjects {
+        plain::storage(facts).reads_from = None;
+    }
     import
 }

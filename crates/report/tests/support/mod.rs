@@ -4,6 +4,7 @@
 #[path = "../../../explain/tests/support/mod.rs"]
 pub mod plain;
 
+use plain::pattern_of;
 use plimsoll_model::{
     CpuTimes, Flag, Histogram, HostFacts, HostLoad, LatencySummary, LoadStretch, Measure,
     MemoryNow, Metric, Moved, OpKind, OpStats, Pattern, Series, ServerHost, Study, Trial,
@@ -41,33 +42,39 @@ pub fn rate(target: usize, pattern: Pattern) -> f64 {
     if target.is_multiple_of(2) { base } else { base * factor }
 }
 
-/// A study of these targets with all patterns, furnished.
+/// A study of these targets with all patterns, with windows, latencies and loads.
 pub fn measured(targets: &[&str], blocks: u32) -> Study {
     let mut study = plain::empty(targets, &Pattern::ALL);
     plain::add_blocks(&mut study, blocks, 0.02, rate);
-    furnish(&mut study, 0.1);
+    enrich(&mut study, 0.1);
     study
 }
 
 /// Adds windows of this length, latencies and loads to every trial.
-pub fn furnish(study: &mut Study, window_seconds: f64) {
+pub fn enrich(study: &mut Study, window_seconds: f64) {
     let mut chance = Chance(7);
-    let seconds = study.plan.trial_seconds;
+    let seconds = study.plan.longest_trial_seconds();
     for trial in &mut study.trials {
-        windows(trial, seconds, window_seconds, &mut chance);
-        latencies(trial, &mut chance);
+        let pattern = pattern_of(study.plan.workload(trial.cell).unwrap());
+        windows(trial, pattern, seconds, window_seconds, &mut chance);
+        latencies(trial, pattern, &mut chance);
         trial.loads = vec![load(&mut chance, seconds)];
     }
 }
 
 /// A quarter of the way through sequential writes a cache is full.
-fn windows(trial: &mut Trial, seconds: f64, window_seconds: f64, chance: &mut Chance) {
-    let workload = &trial.cell.workload;
-    let Some(rate) = trial.result.quantities.get(&Metric::all(Measure::THROUGHPUT)).copied() else {
+fn windows(
+    trial: &mut Trial,
+    pattern: Pattern,
+    seconds: f64,
+    window_seconds: f64,
+    chance: &mut Chance,
+) {
+    let Some(rate) = trial.result.value(0, Metric::all(Measure::THROUGHPUT)) else {
         return;
     };
-    let block = workload.block.0;
-    let drops = workload.pattern == Pattern::SequentialWrite && trial.cell.target == 0;
+    let block = pattern.default_block().0;
+    let drops = pattern == Pattern::SequentialWrite && trial.cell.subject == 0;
     let count = (seconds / window_seconds) as usize + 1;
     let window = |i: usize| {
         let early = (i as f64) < count as f64 / 4.0;
@@ -80,20 +87,22 @@ fn windows(trial: &mut Trial, seconds: f64, window_seconds: f64, chance: &mut Ch
         };
         let bytes = rate * level * window_seconds * (0.85 + 0.3 * chance.next());
         let ops = (bytes / block as f64) as u64;
-        let (reads, writes) = match workload.pattern {
+        let (reads, writes) = match pattern {
             Pattern::RandomMixed => (ops / 2, ops - ops / 2),
             pattern if pattern.reads() => (ops, 0),
             _ => (0, ops),
         };
-        Window {
-            read_ops: reads,
-            read_bytes: reads * block,
-            write_ops: writes,
-            write_bytes: writes * block,
-            in_flight_ns: (3.9e9 * window_seconds * (0.97 + 0.03 * chance.next())) as u64,
+        let in_flight_ns = (3.9e9 * window_seconds * (0.97 + 0.03 * chance.next())) as u64;
+        let mut window = Window { in_flight_ns, ..Window::default() };
+        for (kind, operations) in [(OpKind::READ, reads), (OpKind::WRITE, writes)] {
+            if operations > 0 {
+                window.add(&Window::of(kind, operations, operations * block));
+            }
         }
+        window
     };
-    trial.result.series = Series { window_seconds, windows: (0..count).map(window).collect() };
+    let windows: Vec<Window> = (0..count).map(window).collect();
+    trial.result.parts[0].series = Series::new(window_seconds, &windows);
     if drops {
         trial.result.flags.push(Flag::TwoPhases {
             at_seconds: seconds / 4.0,
@@ -104,10 +113,8 @@ fn windows(trial: &mut Trial, seconds: f64, window_seconds: f64, chance: &mut Ch
 }
 
 /// Around the mean, with a long tail.
-fn latencies(trial: &mut Trial, chance: &mut Chance) {
-    let pattern = trial.cell.workload.pattern;
-    let Some(mean) = trial.result.quantities.get(&Metric::all(Measure::LATENCY_MEAN)).copied()
-    else {
+fn latencies(trial: &mut Trial, pattern: Pattern, chance: &mut Chance) {
+    let Some(mean) = trial.result.value(0, Metric::all(Measure::LATENCY_MEAN)) else {
         return;
     };
     let mut of = |kind| {
@@ -128,7 +135,7 @@ fn latencies(trial: &mut Trial, chance: &mut Chance) {
         };
         let count = latency.histogram.as_ref().unwrap().count();
         let stats = OpStats { count, client_latency: latency, ..OpStats::default() };
-        trial.result.ops.insert(kind, stats);
+        trial.result.parts[0].ops.insert(kind, stats);
     };
     if pattern.reads() {
         of(OpKind::READ);
@@ -162,7 +169,7 @@ fn load(chance: &mut Chance, seconds: f64) -> HostLoad {
 pub fn watch(study: &mut Study, host: &str) {
     let mut chance = Chance(11);
     study.plan.hosts =
-        vec![ServerHost { host: host.parse().unwrap(), target: Some(0), guessed: false }];
+        vec![ServerHost { host: host.parse().unwrap(), subject: Some(0), guessed: false }];
     study.hosts.push(HostFacts {
         name: host.to_owned(),
         cpu_model: "MIPS 74Kc V4.12".into(),
@@ -171,7 +178,7 @@ pub fn watch(study: &mut Study, host: &str) {
         ..study.hosts[0].clone()
     });
     for trial in &mut study.trials {
-        let mut load = load(&mut chance, study.plan.trial_seconds);
+        let mut load = load(&mut chance, study.plan.longest_trial_seconds());
         for (i, stretch) in load.stretches.iter_mut().enumerate() {
             stretch.cpu = stretch.cpu * 0.5;
             let dirty_bytes = (i as u64) << 20;
@@ -194,15 +201,15 @@ pub fn watch(study: &mut Study, host: &str) {
         load.cores_busy.truncate(1);
         load.idle = Some(CpuTimes { system: 0.05, ..CpuTimes::default() });
         load.watcher_cpu_seconds = Some(0.02 * load.seconds);
-        if trial.cell.target == 0 {
-            let (operations, bytes) = trial.result.series.totals();
-            let quantities = &mut trial.result.quantities;
+        if trial.cell.subject == 0 {
+            let moved = trial.result.moved();
+            let quantities = &mut trial.result.parts[0].quantities;
             let caused = load.caused().0;
             let mut set = |measure, count: u64| {
                 quantities.insert(Metric::all(measure), caused / count as f64);
             };
-            set(Measure::SERVER_CPU_PER_OP, operations);
-            set(Measure::SERVER_CPU_PER_BYTE, bytes);
+            set(Measure::SERVER_CPU_PER_OP, moved.operations);
+            set(Measure::SERVER_CPU_PER_BYTE, moved.bytes);
         }
         trial.loads.push(load);
     }

@@ -1,4 +1,4 @@
-//! What is said of a device, whatever it is written as: sections of facts, tables, bars and
+//! What a report has of a device, whatever it is written as: sections of facts, tables, bars and
 //! sentences. The terminal and the pages are made from these.
 
 use crate::figure::Kind;

@@ -1,0 +1,173 @@
+//! How each measure is shown: what it is called, in which unit, and what a ratio of it means.
+
+use crate::device;
+use crate::figure::{BANDWIDTH, BYTES, COUNT, CPU_PER_100K, CPU_PER_GB, Kind, RATE, SHARE, TIME};
+use crate::text::{printable, shortened};
+use plimsoll_explain::Level;
+use plimsoll_model::{Aggregation, Direction, Measure, MeasureInfo, Study};
+
+/// Longest name of a unit that is not known here.
+const LONGEST: usize = 16;
+
+/// Heading in tables, name in sentences, unit.
+type Row = (Measure, &'static str, &'static str, Kind);
+
+/// What tables of levels show of every workload, as far as it was measured, in this order. CPU time
+/// stands after the bandwidth (see [`crate::study::cpu`]).
+pub(crate) const COLUMNS: [Measure; 11] = [
+    Measure::ENTRIES,
+    Measure::FILES,
+    Measure::ELAPSED,
+    Measure::IOPS,
+    Measure::THROUGHPUT,
+    Measure::FLUSH_TIME,
+    Measure::LATENCY_MEAN,
+    Measure::LATENCY_P50,
+    Measure::LATENCY_P99,
+    Measure::LATENCY_MAX,
+    Measure::RPC_LATENCY_P50,
+];
+
+/// What has a name here.
+const NAMED: [Row; 21] = [
+    (Measure::ENTRIES, "entries/s", "entries per second", RATE),
+    (Measure::FILES, "files/s", "files per second", RATE),
+    (Measure::ELAPSED, "elapsed", "elapsed time", TIME),
+    (Measure::IOPS, "IOPS", "operations per second", RATE),
+    (Measure::THROUGHPUT, "bandwidth", "bandwidth", BANDWIDTH),
+    (Measure::FLUSH_TIME, "final\nflush", "final flush", TIME),
+    (Measure::LATENCY_MEAN, "latency\nmean", "mean latency", TIME),
+    (Measure::LATENCY_P50, "latency\np50", "median latency", TIME),
+    (Measure::LATENCY_P99, "latency\np99", "99% latency", TIME),
+    (Measure::LATENCY_MAX, "latency\nmax", "largest latency", TIME),
+    (Measure::RPC_LATENCY_P50, "RPC\np50", "median RPC latency", TIME),
+    (Measure::BURST_THROUGHPUT, "bandwidth\nat first", "bandwidth at first", BANDWIDTH),
+    (Measure::SUSTAINED_THROUGHPUT, "bandwidth\nsustained", "sustained bandwidth", BANDWIDTH),
+    (Measure::LONGEST_GAP, "longest\ngap", "longest gap", TIME),
+    (Measure::IN_FLIGHT, "in\nflight", "operations in flight", COUNT),
+    (Measure::CLIENT_CPU_PER_OP, "client\nCPU", "client CPU per operation", CPU_PER_100K),
+    (Measure::CLIENT_CPU_PER_BYTE, "client\nCPU", "client CPU per byte", CPU_PER_GB),
+    (Measure::MACHINE_CPU_PER_OP, "machine\nCPU", "machine CPU per operation", CPU_PER_100K),
+    (Measure::MACHINE_CPU_PER_BYTE, "machine\nCPU", "machine CPU per byte", CPU_PER_GB),
+    (Measure::SERVER_CPU_PER_OP, "server\nCPU", "server CPU per operation", CPU_PER_100K),
+    (Measure::SERVER_CPU_PER_BYTE, "server\nCPU", "server CPU per byte", CPU_PER_GB),
+];
+
+/// How a measure is shown.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    /// Above a column; of several lines.
+    pub(crate) heading: String,
+    /// In a sentence, and along an axis.
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+    /// What a ratio of it means.
+    pub(crate) compared: Compared,
+    /// What a reader must know of one without a name of its own.
+    pub(crate) legend: Option<String>,
+}
+
+/// What a ratio of a measure means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Compared {
+    /// More of it is faster: a rate.
+    Rate,
+    /// Less of it is faster: a time.
+    Time,
+    /// More of it is more of it.
+    Amount,
+}
+
+impl Compared {
+    fn of(info: Option<&MeasureInfo>) -> Compared {
+        let Some(info) = info else { return Compared::Amount };
+        match (info.unit.as_str(), info.direction, info.aggregation) {
+            ("1/s" | "B/s", Direction::More, _) => Compared::Rate,
+            ("s", Direction::Less, Aggregation::Geometric) => Compared::Time,
+            _ => Compared::Amount,
+        }
+    }
+
+    /// "faster", "higher".
+    pub(crate) fn more(self) -> &'static str {
+        if self == Compared::Amount { "higher" } else { "faster" }
+    }
+
+    /// "slower", "lower".
+    pub(crate) fn less(self) -> &'static str {
+        if self == Compared::Amount { "lower" } else { "slower" }
+    }
+
+    /// "as fast", "as high".
+    pub(crate) fn as_much(self) -> &'static str {
+        if self == Compared::Amount { "as high" } else { "as fast" }
+    }
+}
+
+/// Whether tables show it beside [`COLUMNS`], CPU time and the marks of phases: a job's own, or one
+/// of another version.
+pub(crate) fn is_further(measure: Measure) -> bool {
+    !NAMED.iter().any(|row| row.0 == measure)
+}
+
+/// How a measure of this study is shown.
+pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
+    let info = study.info(measure);
+    let compared = Compared::of(info.as_ref());
+    if let Some((_, heading, name, kind)) = NAMED.iter().find(|row| row.0 == measure) {
+        let (heading, name) = ((*heading).to_owned(), (*name).to_owned());
+        return Shape { heading, name, kind: *kind, compared, legend: None };
+    }
+    let (unit, per, direction) = match &info {
+        Some(info) => (info.unit.as_str(), info.per.as_str(), info.direction),
+        None => ("", "", Direction::Neither),
+    };
+    let (suffix, kind) = match unit {
+        "s" => ("_seconds", Some(TIME)),
+        "B" => ("_bytes", Some(BYTES)),
+        "B/s" => ("_bytes_per_second", Some(BANDWIDTH)),
+        "1/s" => ("_per_second", Some(RATE)),
+        "1" if measure.name().ends_with("_ratio") => ("_ratio", Some(SHARE)),
+        "1" | "" => ("", Some(COUNT)),
+        _ => ("", None),
+    };
+    let bare = measure.name().strip_suffix(suffix).unwrap_or(measure.name());
+    let known = device::figure(study, measure);
+    let is_known = known.is_some();
+    let bare = known.unwrap_or_else(|| bare.replace('_', " "));
+    let mut name = bare.clone();
+    let mut heading = name.replacen(' ', "\n", 1);
+    let mut legend: Vec<String> = Vec::new();
+    if kind.is_none() {
+        let unit = shortened(&printable(unit), LONGEST);
+        heading.push_str(&format!("\n({unit})"));
+        legend.push(format!("in {unit}"));
+    }
+    if !per.is_empty() {
+        let per = shortened(&printable(per), LONGEST);
+        legend.push(format!("per {per}"));
+        name.push_str(&format!(" per {per}"));
+    }
+    match direction {
+        Direction::More => legend.push("more is better".to_owned()),
+        Direction::Less => legend.push("less is better".to_owned()),
+        Direction::Neither => {}
+    }
+    let legend = match legend.is_empty() {
+        true => bare,
+        false => format!("{bare} ({})", legend.join(", ")),
+    };
+    let legend = (!is_known).then_some(legend);
+    Shape { heading, name, kind: kind.unwrap_or(COUNT), compared, legend }
+}
+
+impl Shape {
+    /// A level in a sentence: "112 MB/s [108–116]", "7334 IOPS".
+    pub(crate) fn level(&self, level: &Level) -> String {
+        let figure = self.kind.with_ends(level.estimate, level.interval);
+        match self.kind.is_plain_rate() {
+            true => format!("{figure} {}", self.heading.replace('\n', " ")),
+            false => figure,
+        }
+    }
+}
