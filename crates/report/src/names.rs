@@ -1,5 +1,6 @@
 //! What subjects, settings and workloads are called.
 
+use crate::study::steps;
 use crate::text::{listed, printable, shortened};
 use plimsoll_model::{Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, Workload, factor};
 use std::collections::{BTreeMap, HashSet};
@@ -175,7 +176,8 @@ pub(crate) fn settings(workload: &Workload) -> String {
         None => &workload.parts[..],
     };
     let parts: Vec<String> = parts.iter().map(|part| printable(&part.settings())).collect();
-    parts.join("; beside it ")
+    let steps = workload.steps.as_ref().map(|steps| format!("; {}", steps::words(steps)));
+    parts.join("; beside it ") + &steps.unwrap_or_default()
 }
 
 /// Name of a part's result: its job and, where there are several clients, who does it.

@@ -3,6 +3,7 @@
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
 mod imports;
+mod jobs;
 #[path = "../../explain/tests/support/mod.rs"]
 mod support;
 

@@ -4,16 +4,44 @@ use super::{Shown, speed, workload};
 use crate::figure::{BANDWIDTH, COUNT, Kind};
 use crate::table::Columns;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{Measure, Metric, Parameter, Workload};
+use plimsoll_model::{Measure, Metric, Parameter, Steps, Workload};
 use std::collections::BTreeMap;
 
-/// What the trials of a workload step through: its name, and the unit of its values.
-pub(crate) fn parameter(workload: &Workload) -> Option<(&'static str, Kind)> {
-    Some(match workload.steps.as_ref()?.over() {
+/// Name of a parameter, and the unit of its values.
+fn named(parameter: Parameter) -> (&'static str, Kind) {
+    match parameter {
         Parameter::Depth => ("in flight per worker", COUNT),
         Parameter::Workers => ("workers", COUNT),
         Parameter::Rate => ("offered rate", BANDWIDTH),
-    })
+    }
+}
+
+/// What the trials of a workload step through: its name, and the unit of its values.
+pub(crate) fn parameter(workload: &Workload) -> Option<(&'static str, Kind)> {
+    workload.steps.as_ref().map(|steps| named(steps.over()))
+}
+
+/// A value of a parameter: "16", "80.0 MB/s".
+fn value(parameter: Parameter, value: f64) -> String {
+    match parameter {
+        Parameter::Depth | Parameter::Workers => format!("{value}"),
+        Parameter::Rate => BANDWIDTH.value(value),
+    }
+}
+
+/// The steps in words: "workers swept through 1, 4, 16".
+pub(crate) fn words(steps: &Steps) -> String {
+    let over = steps.over();
+    let (name, value) = (named(over).0, |at: &f64| value(over, *at));
+    match steps {
+        Steps::Sweep { values, .. } => {
+            let values: Vec<String> = values.iter().map(value).collect();
+            format!("{name} swept through {}", values.join(", "))
+        }
+        Steps::Search { from, to, .. } => {
+            format!("largest {name} searched from {} to {}", value(from), value(to))
+        }
+    }
 }
 
 /// What is shown of each value: the headline, and the speed where that is another figure.
@@ -26,7 +54,8 @@ fn measures(workload: &Workload) -> Vec<Measure> {
 
 /// A row for each value, columns for each subject under each setting; `None` without steps.
 pub(crate) fn table(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Columns> {
-    let (name, kind) = parameter(&found.workload)?;
+    let over = found.workload.steps.as_ref()?.over();
+    let (name, _) = named(over);
     // Finite values that are not negative are in the order of their bits.
     let values: BTreeMap<u64, f64> = found
         .cells
@@ -35,8 +64,8 @@ pub(crate) fn table(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Colum
         .map(|(at, _)| (at.to_bits(), *at))
         .collect();
     let mut columns = Columns::default();
-    for value in values.values() {
-        columns.rows.push(format!("{name} {}", kind.value(*value)));
+    for at in values.values() {
+        columns.rows.push(format!("{name} {}", value(over, *at)));
     }
     for cell in found.cells.iter().filter(|cell| !cell.points.is_empty()) {
         for measure in measures(&found.workload) {

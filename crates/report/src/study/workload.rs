@@ -1,7 +1,7 @@
 //! One workload: a table of levels, and what its contrasts say.
 
 use super::hosts::at_most;
-use super::{Shown, cpu, imported, mounts, steps};
+use super::{Shown, cpu, imported, mounts, speed, steps};
 use crate::figure::{Kind, ends};
 use crate::measure::{self, COLUMNS, Shape};
 use crate::names;
@@ -117,10 +117,15 @@ pub(crate) fn table(
 fn by_line(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_>)]) -> Columns {
     let mut columns =
         Columns { rows: rows.iter().map(|(name, _)| name.clone()).collect(), columns: Vec::new() };
+    let moves = speed(&found.workload) == Measure::THROUGHPUT;
+    let bandwidth = shown.shape(Measure::THROUGHPUT).heading;
     let mut add = |heading: &str, kind: Kind, measure: &dyn Fn(&Line<'_>) -> Measure| {
         let metric = |line: &Line<'_>| Metric { kind: line.kind, measure: measure(line) };
         let levels: Vec<_> = rows.iter().map(|(_, line)| line.levels.get(&metric(line))).collect();
-        if levels.iter().any(Option::is_some) {
+        // Work that moves no bytes has no bandwidth.
+        let no_bytes = |level: &Level| heading == bandwidth && level.largest == 0.0;
+        let none = |level: &Option<&Level>| level.is_none_or(|level| !moves && no_bytes(level));
+        if !levels.iter().all(none) {
             let cells = rows.iter().zip(&levels).map(|((_, line), level)| match level {
                 Some(level)
                     if cpu::is_as_idle(shown, line.cell.cell, line.levels, metric(line)) =>

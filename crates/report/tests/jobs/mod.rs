@@ -1,0 +1,366 @@
+//! Studies of other jobs than the patterns of a check, on other subjects than storage, in several
+//! parts, in steps, and under several settings: every one of them can be shown in every form.
+
+use crate::{NARROW, any_study, plain};
+use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::*;
+use plimsoll_report::{Paper, Style, compare, redact, study};
+use std::num::NonZeroU16;
+
+const DEVICE: &str = include_str!("../../../record/tests/golden/device-nas.json");
+
+fn part(job: Job) -> Part {
+    Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN)
+}
+
+fn scan() -> Job {
+    Job::Scan(ScanJob::default())
+}
+
+fn copy(transfer: Transfer) -> Job {
+    Job::Copy(CopyJob {
+        data: "/home/jane/films".into(),
+        transfer,
+        block: Bytes(MIB),
+        files: 40,
+        directories: 3,
+        bytes: Bytes(700 * MIB),
+    })
+}
+
+/// A study of these subjects doing this, without trials.
+fn of(subjects: &[Subject], workloads: Vec<Workload>) -> Study {
+    let mut study = plain::empty(&[], &[]);
+    study.subjects = subjects.iter().map(facts).collect();
+    study.plan.subjects = subjects.to_vec();
+    study.plan.workloads = workloads;
+    study.plan.command = "plimsoll run plan.toml".into();
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    study
+}
+
+fn facts(subject: &Subject) -> SubjectFacts {
+    let given = subject.to_string();
+    match subject {
+        Subject::Storage { .. } => SubjectFacts::Storage(TargetFacts {
+            label: given.rsplit('/').next().unwrap().to_owned(),
+            given,
+            protocol: "NFSv3 over TCP".into(),
+            ..TargetFacts::default()
+        }),
+        Subject::Path { from, to, .. } => SubjectFacts::Path(PathFacts {
+            label: format!("{}-{}", from.host, to.host),
+            given,
+            notes: vec!["1500 bytes at most in a packet".into()],
+        }),
+        Subject::Host { host } => {
+            let record = plimsoll_record::from_json(DEVICE).unwrap();
+            let device = record.subjects[0].host().unwrap().device.clone();
+            let device = Device { host: host.clone(), ..device };
+            SubjectFacts::Host(Box::new(BoxFacts { label: host.to_string(), given, device }))
+        }
+    }
+}
+
+fn storage(targets: &[&str]) -> Vec<Subject> {
+    targets.iter().map(|target| Subject::from(target.parse::<Target>().unwrap())).collect()
+}
+
+fn path(from: &str, to: &str) -> Subject {
+    let end = |host: &str| Endpoint { host: host.parse().unwrap(), address: None };
+    Subject::Path { from: end(from), to: end(to), via: None }
+}
+
+const SHORT: Length = Length::For { seconds: 5.0, warm_up_seconds: 1.0 };
+
+/// Figures of one part.
+fn result(figures: &[(Metric, f64)]) -> PartResult {
+    PartResult { quantities: figures.iter().copied().collect(), ..PartResult::default() }
+}
+
+/// `blocks` trials of every cell, with what `parts` has for it; each block a little off.
+fn measure(study: &mut Study, blocks: u32, parts: impl Fn(Cell, f64) -> Vec<PartResult>) {
+    for block in 0..blocks {
+        for cell in study.plan.cells() {
+            let number = study.trials.len() as u32;
+            let off = 1.0 + 0.002 * (f64::from(block % 3) - 1.0) * f64::from(1 + cell.subject);
+            let mut parts = parts(cell, off);
+            let all = study.plan.workload(cell).unwrap().parts.len();
+            let together = (parts.len() > all).then(|| parts.pop().unwrap());
+            study.trials.push(Trial {
+                number,
+                block: Some(block),
+                cell,
+                started_seconds: 5.5 * f64::from(number),
+                result: PointResult { parts, together, ..PointResult::empty(Outcome::Complete) },
+                points: Vec::new(),
+                loads: vec![any_study::load("local")],
+                mount: None,
+                imported: None,
+            });
+        }
+    }
+}
+
+/// Shows a study in every form, and gives its text for the terminal.
+fn shown(study_of: &Study) -> String {
+    let one = std::slice::from_ref(study_of);
+    let mut later = study_of.clone();
+    later.id.0 = "5eed0002".into();
+    later.started_unix_seconds += 86_400;
+    for paper in [Paper::new(one), Paper::new(&[study_of.clone(), later.clone()])] {
+        assert!(paper.html().ends_with("</html>") && !paper.markdown(Some("x")).is_empty());
+        let mut names = Vec::new();
+        for (name, svg) in paper.charts() {
+            assert!(!names.contains(&name), "{name} twice");
+            roxmltree::Document::parse(&svg).unwrap_or_else(|e| panic!("{name}: {e}"));
+            names.push(name);
+        }
+    }
+    for text in
+        [study(study_of, &Style { width: 60, ..NARROW }), compare(study_of, &later, &NARROW)]
+    {
+        assert!(!text.contains("NaN") && !text.contains("nothing is compared"), "{text}");
+    }
+    let redacted = redact(study_of, &[]).unwrap();
+    assert_eq!(redacted.trials, study_of.trials);
+    assert_eq!(redacted.plan.workloads.len(), study_of.plan.workloads.len());
+    plimsoll_record::to_csv(study_of).unwrap();
+    study(study_of, &Style { width: 100, colour: false })
+}
+
+/// Every entry is looked up, every directory read; the second target is slower.
+#[test]
+fn a_scan_of_two_targets() {
+    let mut scans = of(
+        &storage(&["nfs://old/x", "nfs://new/y"]),
+        vec![Workload::of(part(scan()), Length::UntilDone { at_most_seconds: 600.0 })],
+    );
+    measure(&mut scans, 6, |cell, off| {
+        let entries = off * if cell.subject == 0 { 21_500.0 } else { 9_800.0 };
+        let mut of_scan = result(&[
+            (Metric::all(Measure::ENTRIES), entries),
+            (Metric::all(Measure::ELAPSED), 2040.0 / entries),
+            (Metric::all(Measure::IOPS), 1.02 * entries),
+            (Metric::all(Measure::THROUGHPUT), 0.0),
+            (Metric::of(OpKind::LOOKUP, Measure::IOPS), entries),
+            (Metric::of(OpKind::LOOKUP, Measure::LATENCY_MEAN), 1.0 / entries),
+            (Metric::of(OpKind::READ_DIRECTORY, Measure::IOPS), 0.02 * entries),
+        ]);
+        let mut window = Window::of(OpKind::LOOKUP, (entries / 10.0) as u64, 0);
+        window.add(&Window::of(OpKind::READ_DIRECTORY, (entries / 500.0) as u64, 0));
+        of_scan.series = Series::new(0.1, &vec![window; 10]);
+        vec![of_scan]
+    });
+    let page = Paper::new(std::slice::from_ref(&scans)).html();
+    for line in ["x, lookups", "y, directory reads", "Scan: operations per second over time"] {
+        assert!(page.contains(line), "{line}");
+    }
+    let text = shown(&scans);
+    assert!(!text.contains("bandwidth"), "nothing is moved: {text}");
+    assert!(text.contains("x is 2.19 times as fast as y"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// Copies up while another client scans, and each by itself: what the copy loses beside the scan is
+/// a contrast between parts of two workloads.
+#[test]
+fn a_copy_beside_a_scan() {
+    let clients = ["ssh://desk", "ssh://laptop"];
+    let beside = |first: Part| Workload {
+        parts: vec![first, Part { client: 1, ..part(scan()) }],
+        steps: None,
+        length: Length::UntilDone { at_most_seconds: 600.0 },
+    };
+    let alone = Workload::of(part(copy(Transfer::Up)), Length::UntilDone { at_most_seconds: 60.0 });
+    let mut study = of(&storage(&["nfs://nas/x"]), vec![alone, beside(part(copy(Transfer::Up)))]);
+    study.plan.clients = clients.map(|client| client.parse().unwrap()).into();
+    let elapsed = |workload, part| Measurand {
+        cell: Cell { workload, ..Cell::default() },
+        part,
+        metric: Metric::all(Measure::ELAPSED),
+    };
+    study.plan.contrasts =
+        vec![Contrast { of: elapsed(1, 0), against: elapsed(0, 0), claim: true }];
+    measure(&mut study, 6, |cell, off| {
+        let rate = off * if cell.workload == 0 { 110e6 } else { 80e6 };
+        let copied = result(&[
+            (Metric::all(Measure::THROUGHPUT), rate),
+            (Metric::all(Measure::ELAPSED), 700.0 * 1_048_576.0 / rate),
+            (Metric::all(Measure::FILES), 40.0 * rate / 700e6),
+        ]);
+        let scanned = result(&[(Metric::all(Measure::ENTRIES), off * 4000.0)]);
+        [vec![copied], if cell.workload == 1 { vec![scanned] } else { Vec::new() }].concat()
+    });
+    let text = shown(&study);
+    // 80 against 110 MB/s: more time, so the lone copy is the faster one.
+    assert!(text.contains("elapsed time: x, copy up is 37% faster than x,"), "{text}");
+    assert!(text.contains("scan, ssh://laptop"), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn two_clients_that_do_the_same_stand_together_and_apart() {
+    let mut stream = part(copy(Transfer::Down));
+    let first = stream.clone();
+    stream.client = 1;
+    let both = Workload { parts: vec![first, stream], steps: None, length: SHORT };
+    let mut study = of(&storage(&["nfs://nas/x", "nfs://nas/y"]), vec![both]);
+    study.plan.clients = vec!["ssh://desk".parse().unwrap(), "ssh://laptop".parse().unwrap()];
+    measure(&mut study, 6, |cell, off| {
+        let rate = |share: f64| {
+            let rate = share * off * (100e6 + 40e6 * f64::from(cell.subject));
+            result(&[(Metric::all(Measure::THROUGHPUT), rate)])
+        };
+        vec![rate(0.6), rate(0.4), rate(1.0)]
+    });
+    let text = shown(&study);
+    for words in [
+        "Copy down by 2 clients",
+        "x: all clients together",
+        "  copy down, ssh://laptop",
+        "y is 40% faster than x",
+        "56.2 MB/s",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+}
+
+/// A measure of another version is shown with what that noted of it.
+#[test]
+fn a_stream_over_two_paths_with_a_measure_of_another_version() {
+    let stream = StreamJob { connections: 4, rate: None };
+    let paths = [path("local", "ssh://router"), path("local", "ssh://nas")];
+    let mut study = of(&paths, vec![Workload::of(part(Job::Stream(stream)), SHORT)]);
+    let (sharpness, oddity) = ("sharpness".parse().unwrap(), "oddity_seconds".parse().unwrap());
+    let info = |measure, unit: &str, per: &str, direction| MeasureInfo {
+        measure,
+        unit: unit.into(),
+        per: per.into(),
+        direction,
+        aggregation: Aggregation::Geometric,
+    };
+    study.measures = vec![
+        info(sharpness, "pixel\u{1b}[2J", "frame", Direction::More),
+        info(oddity, "s", "", Direction::Less),
+    ];
+    let mut third = study.plan.contrasts[0];
+    third.of.metric = Metric::all(sharpness);
+    third.against.metric = Metric::all(sharpness);
+    study.plan.contrasts.push(third);
+    measure(&mut study, 6, |cell, off| {
+        let factor = off * if cell.subject == 0 { 1.0 } else { 1.5 };
+        vec![result(&[
+            (Metric::all(Measure::THROUGHPUT), 80e6 * factor),
+            (Metric::all(StreamJob::LOSS), 0.012 * factor),
+            (Metric::all(sharpness), 42.0 * factor),
+            (Metric::all(oddity), 0.0123 * factor),
+        ])]
+    });
+    let text = shown(&study);
+    assert!(text.contains("sharpness per frame: ") && text.contains("% higher than "), "{text}");
+    insta::assert_snapshot!(text);
+}
+
+/// The settings of one target stand beside each other; what was changed is in the method.
+#[test]
+fn a_factor_of_two_levels() {
+    let factors = vec![Factor {
+        name: "sysctl:net.ipv4.tcp_congestion_control".into(),
+        host: "ssh://root@nas".parse().unwrap(),
+        levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "bbr".into() }],
+        switch: Switch::Live,
+    }];
+    let mut study = of(&storage(&["nfs://nas/x"]), vec![plain::workload(Pattern::SequentialRead)]);
+    study.plan.factors = factors;
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    measure(&mut study, 6, |cell, off| {
+        let rate = off * (90e6 + 30e6 * f64::from(cell.setting));
+        vec![result(&[(Metric::all(Measure::THROUGHPUT), rate)])]
+    });
+    let text = shown(&study);
+    assert!(text.contains("x, tcp_congestion_control=bbr is 33% faster than x,"), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains(
+            "Changed on ssh://root@nas: sysctl:net.ipv4.tcp_congestion_control (as found and bbr), \
+             changed between trials, in random order within each block. It was put back at the end."
+        ),
+        "{text}"
+    );
+    let redacted = redact(&study, &[]).unwrap();
+    assert_eq!(redacted.plan.factors[0].name, study.plan.factors[0].name);
+    assert!(!redacted.plan.factors[0].host.to_string().contains("nas"));
+}
+
+#[test]
+fn a_sweep_has_a_table_and_a_line() {
+    let depths = [1.0, 4.0, 16.0];
+    let mut swept = plain::workload(Pattern::RandomRead);
+    swept.steps = Some(Steps::Sweep { over: Parameter::Depth, values: depths.into() });
+    let mut study = of(&storage(&["nfs://nas/x"]), vec![swept]);
+    let rate = |depth: f64, off: f64| {
+        let iops = off * 8000.0 * depth / (1.0 + 0.2 * depth);
+        result(&[
+            (Metric::all(Measure::IOPS), iops),
+            (Metric::all(Measure::THROUGHPUT), 4096.0 * iops),
+        ])
+    };
+    measure(&mut study, 3, |_, off| vec![rate(16.0, off)]);
+    for trial in &mut study.trials {
+        // In an order of its own.
+        let points = [16.0, 1.0, 4.0].map(|at| Point {
+            at,
+            accepted: None,
+            parts: vec![rate(at, 1.0 + 0.001 * f64::from(trial.number))],
+            loads: Vec::new(),
+        });
+        trial.points = points.into();
+    }
+    let text = shown(&study);
+    assert!(text.contains("in flight per worker swept through 1, 4, 16"), "{text}");
+    let rows: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("in flight per worker ") && line.contains("MB/s"))
+        .collect();
+    assert_eq!(rows.len(), 3, "{text}");
+    assert!(rows[0].contains("worker 1 ") && rows[0].contains("6673"), "{text}");
+    assert!(rows[2].contains("worker 16 ") && rows[2].contains("30.5 k"), "{text}");
+    let page = Paper::new(std::slice::from_ref(&study)).html();
+    assert!(page.contains("Random read: operations per second by in flight per worker"));
+}
+
+/// Hosts by themselves, in blocks: figures with intervals, and what is in their records.
+#[test]
+fn two_hosts_in_blocks() {
+    let hosts =
+        ["ssh://old", "ssh://new"].map(|host| Subject::Host { host: host.parse().unwrap() });
+    let record = plimsoll_record::from_json(DEVICE).unwrap();
+    let mut study = of(&hosts, record.plan.workloads.clone());
+    study.measures = record.measures.clone();
+    measure(&mut study, 6, |cell, off| {
+        let trial = record.trials.iter().find(|t| t.cell.workload == cell.workload).unwrap();
+        let mut part = trial.result.parts[0].clone();
+        let factor = off * (1.0 + 0.5 * f64::from(cell.subject));
+        part.quantities.values_mut().for_each(|value| *value *= factor);
+        vec![part]
+    });
+    let text = shown(&study);
+    for words in [
+        "integer rounds, one core",
+        "Cryptography: ssh://new",
+        "ssh://new is 50% faster than ssh://old",
+        "Synology DS218play",
+    ] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    let page = Paper::new(std::slice::from_ref(&study)).html();
+    assert!(
+        page.contains("id=\"host-cpu-2\"") && page.contains("ssh://old and ssh://new compared")
+    );
+    // One block of one host is its record.
+    assert_eq!(
+        plimsoll_report::study(&record, &NARROW),
+        plimsoll_report::device(&record.subjects[0].host().unwrap().device, &NARROW)
+    );
+}
