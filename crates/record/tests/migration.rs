@@ -299,3 +299,21 @@ fn numbers_that_a_cell_cannot_hold_are_refused() {
     let failure = from_json(&old.to_string()).unwrap_err();
     assert!(failure.happened.contains("more than 65536 different workloads"), "{failure}");
 }
+
+/// All of them find the old tables, and one of them changes these.
+#[test]
+fn programs_that_find_an_old_store_at_once_can_all_write_to_it() {
+    for _ in 0..3 {
+        let (_directory, path) = old_store(2, &[GOLDEN]);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                let path = &path;
+                scope.spawn(move || {
+                    let store = Store::open(path).unwrap();
+                    store.expect_room().unwrap();
+                    assert_eq!(store.load("0123").unwrap(), full());
+                });
+            }
+        });
+    }
+}

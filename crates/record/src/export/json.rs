@@ -1,6 +1,6 @@
 //! JSON in the schema `plimsoll/2`, documented in docs/schema.md, and what is read of older ones.
 
-use super::layout::ObjectLines;
+use super::layout::{ObjectLines, small_objects_in_lines};
 use crate::schema::Schema;
 use crate::{document, first_stage};
 use plimsoll_model::{Cause, Failure, Study, printable_json};
@@ -19,9 +19,8 @@ pub fn to_json(study: &Study) -> Result<String, Failure> {
     study
         .serialize(&mut Serializer::with_formatter(&mut bytes, ObjectLines::default()))
         .map_err(|e| document::refused(&what, e))?;
-    bytes.push(b'\n');
     let text = String::from_utf8(bytes).map_err(|e| document::refused(&what, e))?;
-    Ok(printable_json(&text))
+    Ok(printable_json(&small_objects_in_lines(&text)))
 }
 
 /// A study from JSON in the schema `plimsoll/2`, or of the first stage: `plimsoll/1` or

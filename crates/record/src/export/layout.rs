@@ -1,5 +1,5 @@
-//! How exported JSON is laid out: a field a line, but arrays of numbers in one line, because a
-//! histogram over two thousand lines helps nobody.
+//! How exported JSON is laid out: a field a line, but arrays of numbers and small objects in one line,
+//! because a histogram over two thousand lines helps nobody.
 
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
@@ -51,5 +51,107 @@ impl Formatter for ObjectLines {
     fn end_object_value<W: ?Sized + Write>(&mut self, _: &mut W) -> Result<()> {
         self.filled = true;
         Ok(())
+    }
+}
+
+/// Longest object that is put into one line, in bytes.
+const LONGEST: usize = 120;
+
+/// What [`ObjectLines`] wrote, with small objects in one line each.
+pub(crate) fn small_objects_in_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    // What is left of the last line: an array's next object begins in it.
+    let mut begun = String::new();
+    while let Some(line) = lines.get(at) {
+        let first = if begun.is_empty() { line } else { begun.as_str() };
+        let Some(fields) = small_object(first, &lines[at + 1..]) else {
+            out.extend([first, "\n"]);
+            begun.clear();
+            at += 1;
+            continue;
+        };
+        let fields_end = at + 1 + fields;
+        let joined = lines[at + 1..fields_end].iter().map(|field| field.trim_start());
+        out.extend([first, &joined.collect::<Vec<_>>().join(" ")]);
+        let end = lines[fields_end];
+        let rest = end.trim_start();
+        match rest.strip_suffix(" {") {
+            Some(rest) => {
+                out.extend([rest, "\n"]);
+                begun = format!("{}{{", &end[..end.len() - end.trim_start().len()]);
+                at = fields_end;
+            }
+            None => {
+                out.extend([rest, "\n"]);
+                begun.clear();
+                at = fields_end + 1;
+            }
+        }
+    }
+    out
+}
+
+/// How many fields the object has that `line` begins, where it is a small one and holds no other. No
+/// line ends in a brace within a text, because that has a quotation mark after it.
+fn small_object(line: &str, following: &[&str]) -> Option<usize> {
+    let mut length = 0;
+    for (number, field) in following.iter().enumerate().take_while(|_| line.ends_with('{')) {
+        let field = field.trim_start();
+        length += field.len() + 1;
+        if field.starts_with('}') {
+            return Some(number);
+        }
+        if field.ends_with('{') || length > LONGEST {
+            return None;
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Serialize;
+    use serde_json::{Serializer, Value, json};
+
+    fn laid_out(value: &Value) -> String {
+        let mut bytes = Vec::new();
+        value
+            .serialize(&mut Serializer::with_formatter(&mut bytes, ObjectLines::default()))
+            .unwrap();
+        small_objects_in_lines(&String::from_utf8(bytes).unwrap())
+    }
+
+    #[test]
+    fn small_objects_are_lines_and_large_ones_have_a_line_for_each_field() {
+        let long = "x".repeat(LONGEST);
+        let value = json!({
+            "a": {"p": 1, "q": [1, 2], "r": "{"},
+            "b": {"long": long, "in": {"s": 1}},
+            "c": [{"t": 1}, {"t": {}}, {"t": {"u": [{"v": "}, {"}]}}],
+        });
+        let text = laid_out(&value);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|l| !l.contains(&long)).collect();
+        assert_eq!(
+            lines,
+            [
+                "{",
+                r#""a": {"p": 1, "q": [1, 2], "r": "{"},"#,
+                r#""b": {"#,
+                r#""in": {"s": 1},"#,
+                "},",
+                r#""c": [{"t": 1},"#,
+                r#"{"t": {}},"#,
+                "{",
+                r#""t": {"#,
+                r#""u": [{"v": "}, {"}]"#,
+                "}",
+                "}]",
+                "}"
+            ]
+        );
     }
 }
