@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod child;
+pub mod clock;
 pub mod deploy;
 pub mod device;
 pub mod mounts;

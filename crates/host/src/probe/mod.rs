@@ -7,7 +7,6 @@
 //! are freed of control characters, and what contradicts the protocol ends the session with a
 //! [`plimsoll_model::Failure`].
 
-mod clock;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -18,8 +17,8 @@ mod request;
 mod sampler;
 mod session;
 
+pub use crate::clock::Moment;
 pub use crate::deploy::Machine;
-pub use clock::Moment;
 pub use message::{Done, FileKind, SampledFile, Status};
 pub use place::Placed;
 pub use programs::{Programs, VARIABLE};

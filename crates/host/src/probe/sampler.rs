@@ -1,10 +1,10 @@
 //! Samples of a host's counters by the probe, each when it is asked for.
 
-use super::clock::{Clocks, Moment, RoundTrip};
 use super::frame::Kind;
 use super::message::{FileKind, Message, RawSample, SampledFile};
 use super::request::Request;
 use super::session::Session;
+use crate::clock::{Clocks, Moment, RoundTrip};
 use crate::deploy::PATIENCE;
 use crate::reach::Reach;
 use plimsoll_model::{Failure, Nanos};

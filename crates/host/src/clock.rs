@@ -1,8 +1,8 @@
-//! Relating the probe's clock to this machine's, by round trips.
+//! Relating another host's clock to this machine's, by round trips.
 //!
 //! The answer was given somewhere between question and reply, so half a round trip bounds the error
-//! (D. Mills, RFC 5905, section 8); the shortest round trip tells most. It ages, as two clocks
-//! drift apart.
+//! (F. Cristian, Probabilistic clock synchronization, 1989; D. Mills, RFC 5905, section 8); the
+//! shortest round trip tells most. It ages, as two clocks drift apart.
 
 use plimsoll_model::Nanos;
 use std::time::{Duration, Instant};
@@ -69,6 +69,18 @@ impl Clocks {
         if self.best.is_none_or(|best| trip.error_at(now) <= best.error_at(now)) {
             self.best = Some(trip);
         }
+    }
+
+    /// What the other clock shows at a moment of this machine, and how far off that may be, to
+    /// either side; `None` where nothing is known of it.
+    pub fn there(&self, at: Instant) -> Option<(Nanos, Duration)> {
+        let best = self.best?;
+        let (ours, theirs) = (best.ours(), best.theirs());
+        let shown = match at.checked_duration_since(ours) {
+            Some(later) => theirs + later,
+            None => Nanos(theirs.0.saturating_sub((ours - at).as_nanos() as u64)),
+        };
+        Some((shown, best.error_at(at)))
     }
 
     /// The moment of something that was asked for and answered within a round trip, which it
@@ -158,6 +170,28 @@ mod tests {
                 let off = moment.at.max(truth) - moment.at.min(truth);
                 prop_assert!(off <= moment.error + Duration::from_nanos(2), "{off:?} {moment:?}");
             }
+        }
+
+        /// What the other clock shows at any moment is within the error of the truth.
+        #[test]
+        fn the_other_clock_is_known_within_the_error(
+            trips in prop::collection::vec((0_u64..50_000, 0_u64..50_000), 1..20),
+            ahead in 1_u64 << 40..1 << 50,
+            at in 0_u64..10_000,
+        ) {
+            let zero = Instant::now();
+            let mut clocks = Clocks::default();
+            prop_assert_eq!(clocks.there(zero), None);
+            for (i, (there, back)) in trips.into_iter().enumerate() {
+                let sent = Duration::from_millis(200 * i as u64);
+                let (there, back) = (Duration::from_micros(there), Duration::from_micros(back));
+                clocks.learn(trip(zero, sent, there, back, ahead));
+            }
+            let at = Duration::from_millis(at);
+            let (shown, error) = clocks.there(zero + at).unwrap();
+            let truth = Nanos(ahead) + at;
+            let off = shown.max(truth) - shown.min(truth);
+            prop_assert!(off <= error + Duration::from_nanos(2), "{off:?} {error:?}");
         }
 
         /// A clock that lies moves nothing out of the round trip.
