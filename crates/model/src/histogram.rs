@@ -33,6 +33,65 @@ const QUANTILES: [(&str, f64); 6] = [
 /// A quantile q is printed only if n(1-q) is at least this (method, section 5).
 const TAIL_SUPPORT: f64 = 20.0;
 
+impl Histogram {
+    /// Adds what another one recorded.
+    pub fn add(&mut self, other: &Histogram) {
+        let mut all: std::collections::BTreeMap<u64, u64> = self.buckets_ns.drain(..).collect();
+        for (low, count) in &other.buckets_ns {
+            let sum = all.entry(*low).or_default();
+            *sum = sum.saturating_add(*count);
+        }
+        self.buckets_ns = all.into_iter().collect();
+    }
+
+    /// The value below or at which this share of the values lies, in nanoseconds: the highest of its
+    /// bucket, as where values are recorded.
+    fn quantile_ns(&self, quantile: f64) -> u64 {
+        let rank = (quantile * self.count() as f64).ceil().max(1.0) as u64;
+        let mut below = 0_u64;
+        for (low, count) in &self.buckets_ns {
+            below = below.saturating_add(*count);
+            if below >= rank {
+                return low.saturating_add((1 << width(*low)) - 1);
+            }
+        }
+        0
+    }
+}
+
+/// The two logarithm of the width of the bucket that holds a value: 256 of them in a power of two.
+fn width(value: u64) -> u32 {
+    (64 - value.leading_zeros()).saturating_sub(8)
+}
+
+/// Which of the quantiles the data support, of so many values, each in seconds.
+fn supported(n: u64, seconds: impl Fn(f64) -> f64) -> std::collections::BTreeMap<String, f64> {
+    let supported = QUANTILES.iter().filter(|(_, q)| n as f64 * (1.0 - q) >= TAIL_SUPPORT - 1e-9);
+    supported.map(|(name, q)| ((*name).to_owned(), seconds(*q))).collect()
+}
+
+impl LatencySummary {
+    /// Adds what another one summarises; both have a histogram. Quantiles are then those of the
+    /// buckets, at most 1% wide.
+    pub fn add(&mut self, other: &LatencySummary) {
+        let (Some(mine), Some(more)) = (&mut self.histogram, &other.histogram) else {
+            if self.histogram.is_none() {
+                *self = other.clone();
+            }
+            return;
+        };
+        let (n, m) = (mine.count() as f64, more.count() as f64);
+        mine.add(more);
+        self.mean_seconds = (self.mean_seconds * n + other.mean_seconds * m) / (n + m).max(1.0);
+        self.min_seconds = self.min_seconds.min(other.min_seconds);
+        self.max_seconds = self.max_seconds.max(other.max_seconds);
+        self.standard_deviation_seconds = None;
+        let (least, most) = (self.min_seconds, self.max_seconds);
+        let seconds = |q| (mine.quantile_ns(q) as f64 / 1e9).min(most).max(least);
+        self.quantiles_seconds = supported(mine.count(), seconds);
+    }
+}
+
 impl From<&Hdr<u32>> for LatencySummary {
     /// Values of `live` are nanoseconds.
     fn from(live: &Hdr<u32>) -> Self {
@@ -41,11 +100,7 @@ impl From<&Hdr<u32>> for LatencySummary {
             return LatencySummary::default();
         }
         let seconds = |ns: u64| ns as f64 / 1e9;
-        let quantiles_seconds = QUANTILES
-            .iter()
-            .filter(|(_, q)| n as f64 * (1.0 - q) >= TAIL_SUPPORT - 1e-9)
-            .map(|(name, q)| ((*name).to_owned(), seconds(live.value_at_quantile(*q))))
-            .collect();
+        let quantiles_seconds = supported(n, |q| seconds(live.value_at_quantile(q)));
         LatencySummary {
             mean_seconds: live.mean() / 1e9,
             min_seconds: seconds(live.min()),
@@ -62,9 +117,8 @@ fn two_digits(live: &Hdr<u32>) -> Vec<(u64, u64)> {
     let mut out: Vec<(u64, u64)> = Vec::new();
     for step in live.iter_recorded() {
         let value = step.value_iterated_to();
-        // 256 sub-buckets a power of two: the lowest value of the bucket that holds `value`.
-        let shift = (64 - value.leading_zeros()).saturating_sub(8);
-        let low = (value >> shift) << shift;
+        // The lowest value of the bucket that holds it.
+        let low = (value >> width(value)) << width(value);
         let count = u64::from(step.count_at_value());
         match out.last_mut() {
             Some(last) if last.0 == low => last.1 += count,
@@ -77,6 +131,36 @@ fn two_digits(live: &Hdr<u32>) -> Vec<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever is recorded in two halves, added up it is as if recorded in one.
+        #[test]
+        fn two_summaries_add_up_to_that_of_the_whole(
+            halves in prop::array::uniform2(prop::collection::vec(1_u64..1 << 36, 0..300)),
+        ) {
+            let live = |values: &mut dyn Iterator<Item = u64>| {
+                let mut live = Hdr::<u32>::new_with_bounds(1, 1 << 40, 3).unwrap();
+                values.for_each(|value| live.record(value).unwrap());
+                LatencySummary::from(&live)
+            };
+            let mut sum = live(&mut halves[0].iter().copied());
+            sum.add(&live(&mut halves[1].iter().copied()));
+            let whole = live(&mut halves.concat().into_iter());
+            prop_assert_eq!(&sum.histogram, &whole.histogram);
+            prop_assert_eq!(sum.min_seconds, whole.min_seconds);
+            prop_assert_eq!(sum.max_seconds, whole.max_seconds);
+            prop_assert!((sum.mean_seconds - whole.mean_seconds).abs() <= 1e-9 * whole.mean_seconds);
+            let names = |summary: &LatencySummary| {
+                summary.quantiles_seconds.keys().cloned().collect::<Vec<_>>()
+            };
+            prop_assert_eq!(names(&sum), names(&whole));
+            for (name, value) in &whole.quantiles_seconds {
+                let added = sum.quantile(name).unwrap();
+                prop_assert!((added / value - 1.0).abs() < 0.01, "{} {} {}", name, added, value);
+            }
+        }
+    }
 
     #[test]
     fn keeps_count_and_order_when_folded() {
