@@ -103,7 +103,7 @@ fuzz_target!(|data: &[u8]| {
             2 => (somewhere, Request::Flush { file }),
             3 => {
                 let (how, count) = (CreateHow::Replace, place(whole).1);
-                (whole, Request::Put { path, how, count })
+                (whole, Request::Put { path, how, count, through: false })
             }
             4 => (whole, Request::Get { path, most: place(whole).1 }),
             5 => {

@@ -65,7 +65,6 @@
 #![deny(unsafe_code)]
 
 mod aligned;
-mod calls;
 mod clock;
 mod connection;
 pub mod content;
@@ -89,6 +88,7 @@ mod run;
 mod share;
 mod smb;
 mod tally;
+mod wire;
 
 pub use self::nfs::NfsShare;
 pub use self::smb::{Passwords, SmbShare};

@@ -182,3 +182,9 @@ pub(crate) fn not_done_here(op: &Op) -> OpError {
     let detail = format!("operations of the kind {} are not done here", op.kind());
     OpError { kind: ErrorKind::Protocol, detail: detail.into() }
 }
+
+/// The error of an operation on a file that is not open.
+#[cold]
+pub(crate) fn not_open(file: FileId) -> OpError {
+    OpError { kind: ErrorKind::Gone, detail: format!("file {} is not open", file.0).into() }
+}

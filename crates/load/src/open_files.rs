@@ -69,6 +69,12 @@ impl<F> Known<F> {
         self.files.get(index as usize)?.as_ref()
     }
 
+    /// Takes a file out.
+    pub fn take(&mut self, file: FileId) -> Option<F> {
+        let index = file.0.checked_sub(self.first)?;
+        self.files.get_mut(index as usize)?.take()
+    }
+
     /// The same files, each made into something else.
     pub fn try_map<T, E>(&self, mut make: impl FnMut(&F) -> Result<T, E>) -> Result<Known<T>, E> {
         let made = self.files.iter().map(|file| file.as_ref().map(&mut make).transpose());
@@ -102,6 +108,11 @@ impl<F> LaneFiles<F> {
     #[inline]
     pub fn opened_later(&self, file: FileId) -> Option<Arc<F>> {
         self.latest.as_ref().filter(|(latest, _)| *latest == file).map(|(_, file)| file.clone())
+    }
+
+    /// Whether a file is open in the share.
+    pub fn is_open(&self, file: FileId) -> bool {
+        self.shared.get(file).is_some()
     }
 
     /// Adds a file that this lane opened.

@@ -83,6 +83,7 @@ fn drive(pipeline: &mut Pipeline, with: &mut Ended, calls: u64) {
                     path: "a/directory/with a file.bin",
                     how: CreateHow::New,
                     count: SMALL,
+                    through: false,
                 },
             ),
             5 => pipeline

@@ -114,9 +114,17 @@ fn one_of_each(pipeline: &mut Pipeline, user: &mut User) {
     pipeline.submit(3, write(1 << 20, true)).unwrap();
     pipeline.submit(4, Request::Flush { file: FILE }).unwrap();
     pipeline
-        .submit(5, Request::Put { path: "a/b.txt", how: CreateHow::New, count: 11_500 })
+        .submit(
+            5,
+            Request::Put { path: "a/b.txt", how: CreateHow::New, count: 11_500, through: false },
+        )
         .unwrap();
-    pipeline.submit(6, Request::Put { path: "empty", how: CreateHow::Replace, count: 0 }).unwrap();
+    pipeline
+        .submit(
+            6,
+            Request::Put { path: "empty", how: CreateHow::Replace, count: 0, through: false },
+        )
+        .unwrap();
     pipeline.submit(7, Request::Get { path: "a/b.txt", most: 70_000 }).unwrap();
     pipeline
         .submit(
@@ -269,7 +277,9 @@ fn refusals_end_one_call_and_the_first_of_a_compound_is_named() {
         let (mut pipeline, _peer) = pipeline(Manners { refuse, split, ..Manners::default() }, 4);
         let mut user = User::new();
         user.lengths[0] = 10;
-        pipeline.submit(0, Request::Put { path: "a", how: CreateHow::New, count: 10 }).unwrap();
+        pipeline
+            .submit(0, Request::Put { path: "a", how: CreateHow::New, count: 10, through: false })
+            .unwrap();
         pipeline.submit(1, Request::Get { path: "a", most: 10 }).unwrap();
         pipeline.submit(2, Request::Flush { file: FILE }).unwrap();
         pipeline.submit(3, read(0, 100)).unwrap();
@@ -286,7 +296,9 @@ fn refusals_end_one_call_and_the_first_of_a_compound_is_named() {
 fn names_that_smb_refuses_end_before_they_are_sent() {
     let (mut pipeline, peer) = pipeline(Manners::default(), 2);
     let mut user = User::new();
-    pipeline.submit(0, Request::Put { path: "a:b", how: CreateHow::New, count: 10 }).unwrap();
+    pipeline
+        .submit(0, Request::Put { path: "a:b", how: CreateHow::New, count: 10, through: false })
+        .unwrap();
     pipeline.submit(1, Request::Get { path: "../a", most: 10 }).unwrap();
     assert!(pipeline.submit(2, read(0, 1)).is_err(), "full");
     assert_eq!(pipeline.reap(PATIENCE, &mut user), Ok(2));
@@ -471,7 +483,7 @@ proptest! {
         let mut user = User::new();
         user.lengths.fill(10);
         pipeline.submit(0, Request::Get { path: "a", most: 100 }).unwrap();
-        pipeline.submit(1, Request::Put { path: "b", how: CreateHow::New, count: 10 }).unwrap();
+        pipeline.submit(1, Request::Put { path: "b", how: CreateHow::New, count: 10, through: false }).unwrap();
         let result = finish(&mut pipeline, &mut user);
         prop_assert!(result.is_err() || user.ended.len() == 2);
     }
@@ -513,7 +525,10 @@ fn what_a_refused_compound_opened_is_closed() {
         for tag in [0, 1] {
             user.lengths[tag as usize] = 10;
             pipeline
-                .submit(tag, Request::Put { path: "a", how: CreateHow::New, count: 10 })
+                .submit(
+                    tag,
+                    Request::Put { path: "a", how: CreateHow::New, count: 10, through: false },
+                )
                 .unwrap();
             finish(&mut pipeline, &mut user).unwrap();
             let refused = Error::Status { command: Command::Write, status };

@@ -89,7 +89,7 @@ fn small_files(pipeline: &mut Pipeline, disk: &Path, count: u32, name: &str) {
     let length = |tag: u32| content(tag).len() as u32;
     all(pipeline, &mut user, 0..count, |t| {
         let how = CreateHow::New;
-        Request::Put { path: &paths[t as usize], how, count: length(t) }
+        Request::Put { path: &paths[t as usize], how, count: length(t), through: false }
     });
     for tag in 0..count {
         assert_eq!(user.ok(tag), Ended::Count(length(tag)), "{name}");
@@ -101,7 +101,10 @@ fn small_files(pipeline: &mut Pipeline, disk: &Path, count: u32, name: &str) {
     }
     // What is there is not made anew, and what is not there is not found; the others go on.
     pipeline
-        .submit(1, Request::Put { path: &path(1), how: CreateHow::New, count: length(1) })
+        .submit(
+            1,
+            Request::Put { path: &path(1), how: CreateHow::New, count: length(1), through: false },
+        )
         .unwrap();
     pipeline.submit(2, Request::Get { path: "none", most: 10 }).unwrap();
     pipeline.submit(3, Request::Get { path: &path(3), most: 10 }).unwrap();
@@ -268,6 +271,7 @@ fn names_are_made_found_listed_and_removed_at_depth_and_refused_where_they_shoul
             path: of(&files, t),
             how: CreateHow::New,
             count: t,
+            through: false,
         });
         all(&mut pipeline, &mut user, count..2 * count, |t| Request::Lookup {
             path: of(&files, t - count),

@@ -199,7 +199,15 @@ fn pipelined_traffic(way: Way) {
         user.payloads.insert(tag, pattern(10 * tag as usize));
         let name = format!("klein {tag}");
         pipeline
-            .submit(tag, Request::Put { path: &name, how: CreateHow::Replace, count: 10 * tag })
+            .submit(
+                tag,
+                Request::Put {
+                    path: &name,
+                    how: CreateHow::Replace,
+                    count: 10 * tag,
+                    through: false,
+                },
+            )
             .unwrap();
     }
     finish(&mut pipeline, &mut user);

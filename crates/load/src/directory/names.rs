@@ -9,7 +9,8 @@ use super::file::{OpenFile, op_error, short};
 use super::namespace;
 use super::tree::{Tree, Trouble};
 use crate::content::{Content, ContentWriter};
-use crate::op::{Attributes, FileId, Found, Op, OpError, PathId, Span, Whole};
+pub(super) use crate::op::not_open;
+use crate::op::{Attributes, Found, Op, OpError, PathId, Span, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{EntryKind, LaneRequest};
@@ -189,10 +190,4 @@ fn failed(op: &Op, path: &str, trouble: &Trouble) -> OpError {
             OpError { kind: ErrorKind::NotPermitted, detail: format!("{tried}: {what}").into() }
         }
     }
-}
-
-/// The error of an operation on a file that is not open.
-#[cold]
-pub(super) fn not_open(file: FileId) -> OpError {
-    OpError { kind: ErrorKind::Gone, detail: format!("file {} is not open", file.0).into() }
 }

@@ -17,5 +17,3 @@ impl NfsFile {
 
 /// The open files of a share.
 pub(super) type OpenFiles = crate::open_files::OpenFiles<NfsFile>;
-/// Those that a lane knows.
-pub(super) type Known = crate::open_files::Known<std::sync::Arc<NfsFile>>;

@@ -1,193 +1,425 @@
-//! A lane over one NFS connection.
+//! How operations become NFS calls.
 
 use super::failures::{lane_dead, op_error};
-use super::files::Known;
+use super::files::NfsFile;
+use super::namespace::{DIRECTORY_MODE, FILE_MODE, Held, entry, kind};
 use super::site::Site;
-use crate::calls::{Call, Calls, Moved, TransferSizes, not_open};
-use crate::content::{Content, ContentWriter};
-use crate::op::{Done, Op, OpError, Tag};
-use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use plimsoll_model::{Clock, Nanos, Stability};
-use plimsoll_nfs::nfs3::{self, Completion, Exchange, Payload, Pipeline, PipelineOptions};
-use plimsoll_transport::Socket;
-use std::sync::Arc;
+use crate::op::{Attributes, Found, Op, OpError, Span};
+use crate::open_files::LaneFiles;
+use crate::paths::Paths;
+use crate::share::LaneDead;
+use crate::wire::{Call, Outcome, Reply, Wire, failed, not_open, path_of, wrong_size};
+use plimsoll_model::{ErrorKind, OpKind, Stability};
+use plimsoll_nfs::Error;
+use plimsoll_nfs::nfs3::{
+    self, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
+    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, Request, SetAttributes, Status,
+    WriteArguments,
+};
+use std::sync::{Arc, PoisonError};
 
-/// Payloads up to this many bytes are copied, so that many go in one system call; for longer ones
-/// the copy would cost more than the call.
-const COPIED: u32 = 16 * 1024;
-
-/// A lane over one connection.
-pub(super) struct NfsLane {
-    pipeline: Pipeline,
-    work: Work,
-    site: Arc<Site>,
+/// What turns operations into calls, for one lane.
+pub(super) struct NfsWire {
+    pub site: Arc<Site>,
+    pub base: FileHandle,
+    pub held: Arc<Held>,
+    pub files: LaneFiles<NfsFile>,
+    pub paths: Arc<Paths>,
+    /// By the operation's tag.
+    steps: Box<[Steps]>,
 }
 
-impl Drop for NfsLane {
-    fn drop(&mut self) {
-        if let Some((call, bytes)) = self.pipeline.take_surplus() {
-            self.site.oddities.surplus(&self.site.given, call, bytes);
-        }
-    }
+/// How far an operation has come.
+struct Steps {
+    next: Next,
+    path: Arc<str>,
+    /// The directory that its names lie in, as far as they have been looked up.
+    directory: FileHandle,
+    /// How many bytes of the path that directory's path has.
+    resolved: usize,
+    listing: Listing,
+    /// What was listed.
+    entries: Vec<DirectoryEntry>,
 }
 
-/// Everything of a lane but its connection.
-struct Work {
-    files: Known,
-    calls: Calls,
-    content: Arc<Content>,
-    writer: ContentWriter,
-    verify: bool,
-    clock: Arc<dyn Clock>,
+/// What its next call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// READ, WRITE or COMMIT of the open file, or of this one.
+    Transfer(Option<FileHandle>),
+    /// LOOKUP of the next directory on the way.
+    Resolve,
+    /// What it is about.
+    Name,
+    /// LOOKUP of what was made, as the server has not given its handle.
+    Made,
+    /// GETATTR of what was found, as the server has not given its attributes.
+    Attributes(FileHandle),
+    /// READDIR, as there is no READDIRPLUS.
+    Names,
+    /// LOOKUP of the listed name of this number, as the server has not said what it is.
+    Kind(usize),
 }
 
-impl NfsLane {
+impl NfsWire {
     pub fn new(
-        socket: Socket,
         site: &Arc<Site>,
-        sizes: TransferSizes,
-        files: Known,
-        request: LaneRequest,
+        base: FileHandle,
+        held: &Arc<Held>,
+        files: LaneFiles<NfsFile>,
+        (paths, depth): (&Arc<Paths>, u16),
     ) -> Self {
-        let depth = sizes.calls(request.block, request.depth);
-        let read_most = sizes.read.min(request.block.max(1));
-        let options = PipelineOptions { depth, read_most, write_most: sizes.write };
-        NfsLane {
-            pipeline: Pipeline::new(socket, &site.credential(), options),
-            site: site.clone(),
-            work: Work {
-                files,
-                calls: Calls::new(request.depth, depth, sizes),
-                writer: request.content.writer(request.block),
-                content: request.content,
-                verify: request.verify,
-                clock: request.clock,
-            },
-        }
-    }
-
-    /// Makes calls of what waits, as far as there is room.
-    fn issue(&mut self) {
-        while let Some((tag, op, call)) = self.work.calls.next() {
-            if self.submit(tag, op, call).is_err() {
-                // Calls and the pipeline's slots are as many: this cannot happen; but if it did,
-                // the part waits for its turn.
-                self.work.calls.put_back(tag);
-                return;
-            }
-        }
-    }
-
-    fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), nfs3::Full> {
-        let NfsLane { pipeline, work, .. } = self;
-        let Some(file) = op.file().and_then(|file| work.files.get(file)) else { return Ok(()) };
-        match op {
-            Op::Read(_) => pipeline.read(tag, &file.handle, call.offset, call.length),
-            Op::Flush(_) => {
-                file.unstable.commit_begins();
-                pipeline.commit(tag, &file.handle)
-            }
-            Op::Write(span, stability) => {
-                let stability = match stability {
-                    Stability::Unstable => nfs3::Stability::Unstable,
-                    Stability::FileSync => nfs3::Stability::FileSync,
-                };
-                let payload = if call.length <= COPIED {
-                    Payload::Now(work.writer.fill(&call.of(&span)))
-                } else {
-                    Payload::Later(call.length)
-                };
-                pipeline.write(tag, &file.handle, call.offset, stability, payload)
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Lane for NfsLane {
-    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
-        let known = op.file().and_then(|file| self.work.files.get(file));
-        let error = known.is_none().then(not_open);
-        self.work.calls.begin(tag, op, issued, error)?;
-        self.issue();
-        Ok(())
-    }
-
-    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
-        let before = out.len();
-        loop {
-            let result = if !self.work.calls.has_finished() && self.pipeline.in_flight() > 0 {
-                self.pipeline.reap(until.0, &mut self.work).map(drop)
-            } else {
-                self.pipeline.flush(&mut self.work)
-            };
-            self.issue();
-            self.work.calls.take_finished(out);
-            result.map_err(|error| lane_dead(&error))?;
-            if out.len() > before {
-                return Ok(());
-            }
-            if self.pipeline.in_flight() == 0 {
-                self.work.clock.sleep_until(until);
-                return Ok(());
-            }
-            if self.work.clock.now() >= until {
-                return Ok(());
-            }
-        }
-    }
-}
-
-impl Exchange for Work {
-    fn now(&mut self) -> u64 {
-        self.clock.now().0
-    }
-
-    fn payload(&mut self, tag: u32) -> &[u8] {
-        match self.calls.get(tag) {
-            Some((Op::Write(span, _), call)) => self.writer.fill(&call.of(&span)),
-            _ => &[],
-        }
-    }
-
-    fn complete(&mut self, completion: Completion<'_>) {
-        let Completion { tag, sent, done, result } = completion;
-        let moved = match (self.calls.get(tag), result) {
-            (Some((op, call)), Ok(transferred)) => self.outcome(op, call, transferred),
-            (_, Err(error)) => Err(op_error(&error)),
-            (None, Ok(_)) => Ok(Moved::default()),
+        let steps = || Steps {
+            next: Next::Name,
+            path: "".into(),
+            directory: base,
+            resolved: 0,
+            listing: Listing::default(),
+            entries: Vec::new(),
         };
-        self.calls.end(tag, Nanos(sent), Nanos(done), moved);
+        NfsWire {
+            site: site.clone(),
+            base,
+            held: held.clone(),
+            files,
+            paths: paths.clone(),
+            steps: (0..depth).map(|_| steps()).collect(),
+        }
     }
-}
 
-impl Work {
-    /// What a reply means for its operation.
-    fn outcome(&self, op: Op, call: Call, done: nfs3::Done<'_>) -> Result<Moved, OpError> {
+    /// The directory of a path, if it was made or looked up before.
+    fn held(&self, path: &str) -> Option<FileHandle> {
+        if path.is_empty() {
+            return Some(self.base);
+        }
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    fn hold(&self, path: &str, directory: Option<FileHandle>) {
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        match directory {
+            Some(directory) => drop(held.insert(path.to_owned(), directory)),
+            None => drop(held.remove(path)),
+        }
+    }
+
+    /// Begins with what is known of a path: every directory is looked up once.
+    fn begin_at(&mut self, tag: u16, op: &Op, path: Arc<str>) {
+        let directory = directory_of(op, &path);
+        let known =
+            std::iter::successors(Some(directory), |path| (!path.is_empty()).then(|| parent(path)));
+        let (resolved, handle) = known
+            .filter_map(|path| Some((path.len(), self.held(path)?)))
+            .next()
+            .unwrap_or((0, self.base));
+        let next = if resolved == directory.len() { Next::Name } else { Next::Resolve };
+        let steps = &mut self.steps[usize::from(tag)];
+        (steps.directory, steps.resolved, steps.next) = (handle, resolved, next);
+        (steps.path, steps.listing) = (path, Listing::default());
+    }
+
+    /// A directory on the way was found.
+    fn resolved(&mut self, op: &Op, tag: u16, found: &nfs3::LookupOk) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        let directory = directory_of(op, &steps.path);
+        let part = next_part(directory, steps.resolved);
+        if let Some(of) = found.attributes.filter(|of| of.kind != nfs3::FileType::Directory) {
+            let why = format!("'{part}' is a {}", of.kind);
+            return Err(failed(ErrorKind::NotPermitted, why));
+        }
+        steps.directory = found.file;
+        steps.resolved += part.len() + usize::from(steps.resolved > 0);
+        let done = steps.resolved == directory.len();
+        steps.next = if done { Next::Name } else { Next::Resolve };
+        let path = steps.path.clone();
+        self.hold(&path[..self.steps[usize::from(tag)].resolved], Some(found.file));
+        Ok(Outcome::GoOn)
+    }
+
+    /// What an operation does with a file that it found or made.
+    fn reached(
+        &mut self,
+        op: &Op,
+        tag: u16,
+        file: FileHandle,
+        attributes: Option<nfs3::Attributes>,
+    ) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        let regular = |of: &nfs3::Attributes| match of.kind {
+            nfs3::FileType::Regular => Ok(()),
+            kind => {
+                Err(failed(ErrorKind::NotPermitted, format!("it is a {kind}, no regular file")))
+            }
+        };
+        match (op, attributes) {
+            (Op::Create(_), _) => {
+                let file = self.files.open(NfsFile::new(file));
+                return Ok(Outcome::Found(Some(Found::File(file))));
+            }
+            (Op::Put(_), _) => {}
+            (_, None) => {
+                steps.next = Next::Attributes(file);
+                return Ok(Outcome::GoOn);
+            }
+            (Op::Open(_), Some(of)) => {
+                regular(&of)?;
+                let file = self.files.open(NfsFile::new(file));
+                return Ok(Outcome::Found(Some(Found::File(file))));
+            }
+            (Op::Get(whole), Some(of)) => {
+                regular(&of)?;
+                if of.size != u64::from(whole.length) {
+                    return Err(wrong_size(whole, of.size));
+                }
+            }
+            (_, Some(of)) => {
+                let found = Attributes { kind: kind(Some(of.kind)), size: of.size };
+                return Ok(Outcome::Found(Some(Found::Attributes(found))));
+            }
+        }
+        steps.next = Next::Transfer(Some(file));
+        match op {
+            Op::Put(whole) | Op::Get(whole) if whole.length > 0 => Ok(Outcome::Transfer),
+            _ => Ok(Outcome::Found(None)),
+        }
+    }
+
+    /// The next name listed whose kind the server has not said, or the end of a listing.
+    fn find_kinds(&mut self, tag: u16, from: usize) -> Outcome {
+        let steps = &mut self.steps[usize::from(tag)];
+        let unknown = |entry: &DirectoryEntry| entry.kind.is_none() && usable(entry).is_some();
+        let rest = steps.entries.get(from..).unwrap_or(&[]);
+        if let Some(at) = rest.iter().position(unknown) {
+            steps.next = Next::Kind(from + at);
+            return Outcome::GoOn;
+        }
+        let entries = std::mem::take(&mut steps.entries);
+        Outcome::Found(Some(Found::Entries(entries.iter().map(entry).collect())))
+    }
+
+    fn page<E: nfs3::Listed>(
+        &mut self,
+        tag: u16,
+        page: &nfs3::Page<E>,
+    ) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        if !steps.listing.add(page).map_err(|e| op_error(&e))? {
+            return Ok(Outcome::GoOn);
+        }
+        steps.entries = std::mem::take(&mut steps.listing).into_entries();
+        Ok(self.find_kinds(tag, 0))
+    }
+
+    /// What a reply means for an operation on an open file.
+    fn transferred(&mut self, op: &Op, done: Done<'_>) -> Result<Outcome, OpError> {
         let file = op.file().and_then(|file| self.files.get(file));
         let unstable = file.map(|file| &file.unstable);
-        match (op, done) {
-            (Op::Read(span), nfs3::Done::Read { data, end_of_file }) => {
-                if self.verify {
-                    self.content.check(span.file, span.generation, call.offset, data)?;
-                }
-                Ok(Moved { count: data.len() as u32, ended: end_of_file })
-            }
-            (_, nfs3::Done::Write { count, committed, verifier }) => {
+        match done {
+            Done::Write { count, committed, verifier } => {
                 if committed == nfs3::Stability::Unstable
                     && let Some(unstable) = unstable
                 {
                     unstable.written(verifier).map_err(|e| op_error(&e))?;
                 }
-                Ok(Moved { count, ended: false })
+                Ok(Outcome::Moved { count, ended: false })
             }
-            (_, nfs3::Done::Commit { verifier }) => {
+            Done::Commit { verifier } => {
                 if let Some(unstable) = unstable {
                     unstable.committed(verifier).map_err(|e| op_error(&e))?;
                 }
-                Ok(Moved::default())
+                Ok(Outcome::Found(None))
             }
-            (_, nfs3::Done::Read { .. }) => Ok(Moved::default()),
+            _ => Ok(Outcome::Found(None)),
         }
     }
+
+    /// A call was refused.
+    fn refused(&mut self, op: &Op, tag: u16, error: &Error) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        match (steps.next, op, error.status()) {
+            (Next::Name, Op::ReadDirectory(_), Some(Status::NotSupported)) => {
+                (steps.next, steps.listing) = (Next::Names, Listing::default());
+                Ok(Outcome::GoOn)
+            }
+            // A name that is gone meanwhile keeps no kind.
+            (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
+            _ => Err(op_error(error)),
+        }
+    }
+}
+
+impl Wire for NfsWire {
+    type Protocol = Nfs3;
+
+    fn does(&self, _: OpKind) -> bool {
+        true
+    }
+
+    fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
+        if let Some(path) = path_of(&self.paths, op)? {
+            self.begin_at(tag, op, path);
+            return Ok(false);
+        }
+        self.steps[usize::from(tag)].next = Next::Transfer(None);
+        match (op, op.file()) {
+            (Op::Close(file), _) if self.files.close(*file) => Ok(false),
+            (Op::Close(file), _) => Err(not_open(*file)),
+            (_, Some(file)) if self.files.get(file).is_none() => Err(not_open(file)),
+            _ => Ok(true),
+        }
+    }
+
+    #[inline]
+    fn request(&mut self, op: &Op, call: &Call) -> Result<Option<Request<'_>>, OpError> {
+        let steps = &self.steps[usize::from(call.op)];
+        let Call { offset, length: count, .. } = *call;
+        let directory = steps.directory;
+        if let Next::Transfer(file) = steps.next {
+            let opened = op.file().and_then(|file| self.files.get(file));
+            let file = file.or(opened.map(|opened| opened.handle));
+            let Some(file) = file else {
+                return match op {
+                    Op::Read(Span { file, .. })
+                    | Op::Write(Span { file, .. }, _)
+                    | Op::Flush(file) => Err(not_open(*file)),
+                    _ => Ok(None),
+                };
+            };
+            let stability = match op {
+                Op::Read(_) | Op::Get(_) => {
+                    return Ok(Some(Request::Read(ReadArguments { file, offset, count })));
+                }
+                Op::Flush(_) => {
+                    if let Some(opened) = opened {
+                        opened.unstable.commit_begins();
+                    }
+                    return Ok(Some(Request::commit(file)));
+                }
+                Op::Write(_, Stability::Unstable) => nfs3::Stability::Unstable,
+                Op::Write(_, Stability::FileSync) | Op::Put(_) => nfs3::Stability::FileSync,
+                _ => return Ok(None),
+            };
+            return Ok(Some(Request::Write(WriteArguments { file, offset, count, stability })));
+        }
+        let place = |name| Place { directory, name };
+        let made = |mode| SetAttributes { mode: Some(mode), size: None };
+        Ok(Some(match (steps.next, op) {
+            (Next::Resolve, _) => {
+                let part = next_part(directory_of(op, &steps.path), steps.resolved);
+                Request::Lookup(place(name(part)?))
+            }
+            (Next::Attributes(file), _) => Request::Attributes(file),
+            (Next::Kind(at), _) => match steps.entries.get(at).and_then(usable) {
+                Some(name) => Request::Lookup(place(name)),
+                None => return Ok(None),
+            },
+            (Next::Names, _) => Request::ListNames(steps.listing.next_names(directory)),
+            (_, Op::ReadDirectory(_)) => Request::List(steps.listing.next_page(directory)),
+            (Next::Name, Op::Create(_) | Op::Put(_)) => {
+                let (place, how) = (place(last(&steps.path)?), CreateHow::Guarded(made(FILE_MODE)));
+                Request::Create(CreateArguments { place, how })
+            }
+            (_, Op::MakeDirectory(_)) => {
+                let (place, attributes) = (place(last(&steps.path)?), made(DIRECTORY_MODE));
+                Request::MakeDirectory(MakeDirectoryArguments { place, attributes })
+            }
+            (_, Op::Remove(_)) => Request::Remove(place(last(&steps.path)?)),
+            (_, Op::RemoveDirectory(_)) => Request::RemoveDirectory(place(last(&steps.path)?)),
+            _ => Request::Lookup(place(last(&steps.path)?)),
+        }))
+    }
+
+    fn outcome<'a>(
+        &mut self,
+        op: &Op,
+        call: &Call,
+        result: Result<Done<'a>, Error>,
+    ) -> Result<Reply<'a>, OpError>
+    where
+        'a: 'a, // as in the trait, where it stands in a projection alone
+    {
+        let (tag, next) = (call.op, self.steps[usize::from(call.op)].next);
+        let done = match result {
+            Ok(Done::Read { data, end_of_file }) => return Ok(Reply::Data(data, end_of_file)),
+            Ok(done) => done,
+            Err(error) => return self.refused(op, tag, &error).map(Reply::from),
+        };
+        let outcome = match (next, done) {
+            (Next::Transfer(_), done) => self.transferred(op, done),
+            (Next::Resolve, Done::Found(found)) => self.resolved(op, tag, &found),
+            (Next::Kind(at), Done::Found(found)) => {
+                if let Some(entry) = self.steps[usize::from(tag)].entries.get_mut(at) {
+                    entry.kind = found.attributes.map(|of| of.kind);
+                }
+                Ok(self.find_kinds(tag, at + 1))
+            }
+            (_, Done::Found(found)) => self.reached(op, tag, found.file, found.attributes),
+            (Next::Attributes(file), Done::Attributes(of)) => {
+                self.reached(op, tag, file, Some(*of))
+            }
+            (_, Done::Page(page)) => self.page(tag, &page),
+            (_, Done::NamesPage(page)) => self.page(tag, &page),
+            (_, Done::Made(made)) => match (op, made.file) {
+                (Op::MakeDirectory(_), file) => {
+                    if file.is_some() {
+                        self.hold(&self.steps[usize::from(tag)].path, file);
+                    }
+                    Ok(Outcome::Found(None))
+                }
+                (_, Some(file)) => self.reached(op, tag, file, None),
+                (_, None) => {
+                    self.steps[usize::from(tag)].next = Next::Made;
+                    Ok(Outcome::GoOn)
+                }
+            },
+            _ => {
+                if matches!(op, Op::RemoveDirectory(_)) {
+                    self.hold(&self.steps[usize::from(tag)].path, None);
+                }
+                Ok(Outcome::Found(None))
+            }
+        };
+        outcome.map(Reply::from)
+    }
+
+    fn dead(error: &Error) -> LaneDead {
+        lane_dead(error)
+    }
+
+    fn farewell(&self, protocol: &mut Nfs3) {
+        if let Some((call, bytes)) = protocol.take_surplus() {
+            self.site.oddities.surplus(&self.site.given, call, bytes);
+        }
+    }
+}
+
+/// The directory that must be found before an operation's own call.
+fn directory_of<'p>(op: &Op, path: &'p str) -> &'p str {
+    if matches!(op, Op::ReadDirectory(_)) { path } else { parent(path) }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+/// The part of a path that follows its first bytes.
+fn next_part(path: &str, resolved: usize) -> &str {
+    let rest = path.get(resolved..).unwrap_or("");
+    let rest = if resolved > 0 { rest.strip_prefix('/').unwrap_or(rest) } else { rest };
+    rest.split('/').next().unwrap_or("")
+}
+
+/// The last name of a path.
+fn last(path: &str) -> Result<Name<'_>, OpError> {
+    name(path.rsplit('/').next().unwrap_or(path))
+}
+
+fn name(part: &str) -> Result<Name<'_>, OpError> {
+    let why = || failed(ErrorKind::NotPermitted, format!("'{part}' cannot be a name"));
+    Name::new(part).ok_or_else(why)
+}
+
+/// A listed name that can be looked up.
+fn usable(entry: &DirectoryEntry) -> Option<Name<'_>> {
+    std::str::from_utf8(&entry.name).ok().and_then(Name::new)
 }

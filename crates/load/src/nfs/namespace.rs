@@ -16,8 +16,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Only the user who measures has a right to the test files.
-const FILE_MODE: u32 = 0o600;
-const DIRECTORY_MODE: u32 = 0o700;
+pub(super) const FILE_MODE: u32 = 0o600;
+pub(super) const DIRECTORY_MODE: u32 = 0o700;
 /// Servers close connections that nobody uses; after this time one is tried before it is relied
 /// on.
 const IDLE: Duration = Duration::from_secs(20);
@@ -360,7 +360,7 @@ impl Namespace for NfsNamespace {
 
 /// A name as it is shown. Names that could not be used in a path, which only a strange server
 /// gives, are made harmless and are nobody's file or directory.
-fn entry(listed: &DirectoryEntry) -> Entry {
+pub(super) fn entry(listed: &DirectoryEntry) -> Entry {
     let text = std::str::from_utf8(&listed.name).ok().filter(|text| Name::new(text).is_some());
     match text {
         Some(text) => Entry { name: text.to_owned(), kind: kind(listed.kind) },
@@ -371,7 +371,7 @@ fn entry(listed: &DirectoryEntry) -> Entry {
     }
 }
 
-fn kind(kind: Option<FileType>) -> EntryKind {
+pub(super) fn kind(kind: Option<FileType>) -> EntryKind {
     match kind {
         Some(FileType::Regular) => EntryKind::File,
         Some(FileType::Directory) => EntryKind::Directory,

@@ -2,17 +2,18 @@
 
 use super::failures::Service;
 use super::files::OpenFiles;
-use super::lane::NfsLane;
+use super::lane::NfsWire;
 use super::namespace::{Held, NfsNamespace};
 use super::opening::{self, Opened};
 use super::site::Site;
-use crate::calls::TransferSizes;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
+use crate::open_files::LaneFiles;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
+use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
-use plimsoll_nfs::nfs3::FileHandle;
+use plimsoll_nfs::nfs3::{FileHandle, Nfs3};
 use std::sync::Arc;
 
 /// The call that tells the space.
@@ -128,7 +129,11 @@ impl Share for NfsShare {
             read: self.facts.read_size_bytes.max(1),
             write: self.facts.write_size_bytes.max(1),
         };
-        let lane = NfsLane::new(socket, &self.site, sizes, self.files.known(), request);
-        Ok(Box::new(lane))
+        let options = pipeline_options(sizes, &request);
+        let pipeline = Nfs3::pipeline(socket, &self.site.credential(), options);
+        let files = LaneFiles::new(&self.files);
+        let names = (&request.paths, request.depth.get());
+        let wire = NfsWire::new(&self.site, self.base, &self.held, files, names);
+        Ok(Box::new(WireLane::new(pipeline, wire, sizes, request)))
     }
 }

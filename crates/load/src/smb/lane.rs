@@ -1,154 +1,318 @@
-//! A lane over one SMB session.
+//! How operations become SMB requests.
 
 use super::failures::{lane_dead, op_error};
-use crate::calls::{Call, Calls, Moved, TransferSizes, not_open};
-use crate::content::{Content, ContentWriter};
-use crate::op::{Done, Op, OpError, Tag};
-use crate::open_files::Known;
-use crate::share::{Full, Lane, LaneDead, LaneRequest};
-use plimsoll_model::{Clock, Nanos, Stability};
-use plimsoll_smb::{Completion, Exchange, FileId, Pipeline, PipelineOptions, Tree};
+use super::namespace::{MOST_ENTRIES, entry, kind};
+use super::share::OpenFiles;
+use super::site::Site;
+use crate::op::{Attributes, FileId, Found, Op, OpError};
+use crate::open_files::{Known, LaneFiles};
+use crate::paths::Paths;
+use crate::share::LaneDead;
+use crate::wire::{Call, Outcome, Reply, TransferSizes, Wire, not_open, path_of, wrong_size};
+use plimsoll_model::{OpKind, Stability};
+use plimsoll_smb::{
+    Access, CreateHow, Done, Error, FileId as Handle, Listing, NtStatus, Request, Smb2,
+};
+use std::collections::HashMap;
 use std::sync::Arc;
 
-/// A lane over one session, with its own handles of the files that were open when it was made.
-/// When it ends, the server closes them with the connection.
-pub(super) struct SmbLane {
-    pipeline: Pipeline,
-    work: Work,
+/// Handles of files opened by other lanes that are kept, at most, when those have closed the files.
+const MOST_STALE: usize = 64;
+
+/// What turns operations into requests, for one lane. It has its own handles of the share's files:
+/// of those that were open when it was made, and of others from their first use on. When the lane
+/// ends, the server closes them with the connection.
+pub(super) struct SmbWire {
+    site: Arc<Site>,
+    known: Known<Handle>,
+    files: LaneFiles<(String, Access)>,
+    /// Of files opened later.
+    later: HashMap<FileId, Handle>,
+    paths: Arc<Paths>,
+    /// Whether small files go whole.
+    whole: (bool, bool),
+    /// By the operation's tag.
+    steps: Box<[Steps]>,
 }
 
-/// Everything of a lane but its session.
-struct Work {
-    files: Known<FileId>,
-    calls: Calls,
-    content: Arc<Content>,
-    writer: ContentWriter,
-    verify: bool,
-    clock: Arc<dyn Clock>,
+/// How far an operation has come.
+struct Steps {
+    next: Next,
+    path: String,
+    listing: Listing,
+    /// What it failed with, once what it has opened is closed.
+    failed: Option<OpError>,
 }
 
-impl SmbLane {
+/// What its next call is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// What it is about.
+    Itself,
+    /// Opening its file, which another lane has opened.
+    Open,
+    /// Closing a handle that is not needed; then its bytes are transferred.
+    CloseSpare(Handle),
+    /// The next names of its directory.
+    List(Handle),
+    /// Closing its directory; then it has ended.
+    CloseDirectory(Handle),
+    /// Closing its file; then it has ended.
+    Close(Handle),
+    /// Nothing.
+    End,
+}
+
+impl SmbWire {
+    /// `known` are the lane's own handles of the files that are open.
     pub fn new(
-        tree: Tree,
-        files: Known<FileId>,
+        site: &Arc<Site>,
+        known: Known<Handle>,
+        files: &Arc<OpenFiles>,
+        (paths, depth, block): (&Arc<Paths>, u16, u32),
         sizes: TransferSizes,
-        request: LaneRequest,
     ) -> Self {
-        let depth = sizes.calls(request.block, request.depth);
-        let read_most = sizes.read.min(request.block.max(1));
-        let options = PipelineOptions { depth, read_most, write_most: sizes.write };
-        SmbLane {
-            pipeline: tree.into_pipeline(options),
-            work: Work {
-                files,
-                calls: Calls::new(request.depth, depth, sizes),
-                writer: request.content.writer(request.block),
-                content: request.content,
-                verify: request.verify,
-                clock: request.clock,
-            },
-        }
-    }
-
-    /// Makes calls of what waits, as far as there is room.
-    fn issue(&mut self) {
-        while let Some((tag, op, call)) = self.work.calls.next() {
-            if self.submit(tag, op, call).is_err() {
-                // Calls and the pipeline's slots are as many: this cannot happen; but if it did,
-                // the part waits for its turn.
-                self.work.calls.put_back(tag);
-                return;
-            }
-        }
-    }
-
-    fn submit(&mut self, tag: u32, op: Op, call: Call) -> Result<(), plimsoll_smb::Full> {
-        let SmbLane { pipeline, work } = self;
-        let known = op.file().and_then(|file| work.files.get(file));
-        let Some(file) = known.copied() else { return Ok(()) };
-        match op {
-            Op::Read(_) => pipeline.read(tag, file, call.offset, call.length),
-            Op::Flush(_) => pipeline.flush(tag, file),
-            Op::Write(_, stability) => {
-                let through = stability == Stability::FileSync;
-                pipeline.write(tag, file, call.offset, call.length, through)
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-impl Lane for SmbLane {
-    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
-        let known = op.file().and_then(|file| self.work.files.get(file));
-        let error = known.is_none().then(not_open);
-        self.work.calls.begin(tag, op, issued, error)?;
-        self.issue();
-        Ok(())
-    }
-
-    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
-        let before = out.len();
-        loop {
-            let result = if !self.work.calls.has_finished() && self.pipeline.in_flight() > 0 {
-                self.pipeline.reap(until.0, &mut self.work).map(drop)
-            } else {
-                self.pipeline.flush_out(&mut self.work)
-            };
-            self.issue();
-            self.work.calls.take_finished(out);
-            result.map_err(|error| lane_dead(&error))?;
-            if out.len() > before {
-                return Ok(());
-            }
-            if self.pipeline.in_flight() == 0 {
-                self.work.clock.sleep_until(until);
-                return Ok(());
-            }
-            if self.work.clock.now() >= until {
-                return Ok(());
-            }
-        }
-    }
-}
-
-impl Exchange for Work {
-    fn now(&mut self) -> u64 {
-        self.clock.now().0
-    }
-
-    fn payload(&mut self, tag: u32) -> &[u8] {
-        match self.calls.get(tag) {
-            Some((Op::Write(span, _), call)) => self.writer.fill(&call.of(&span)),
-            _ => &[],
-        }
-    }
-
-    fn complete(&mut self, completion: Completion<'_>) {
-        let Completion { tag, sent, done, result } = completion;
-        let moved = match (self.calls.get(tag), result) {
-            (Some((op, call)), Ok(transferred)) => self.outcome(op, call, transferred),
-            (_, Err(error)) => Err(op_error(&error)),
-            (None, Ok(_)) => Ok(Moved::default()),
+        let steps = |_| Steps {
+            next: Next::Itself,
+            path: String::new(),
+            listing: Listing::new(MOST_ENTRIES),
+            failed: None,
         };
-        self.calls.end(tag, Nanos(sent), Nanos(done), moved);
+        SmbWire {
+            site: site.clone(),
+            known,
+            files: LaneFiles::new(files),
+            later: HashMap::new(),
+            paths: paths.clone(),
+            whole: (block <= sizes.read, block <= sizes.write),
+            steps: (0..depth).map(steps).collect(),
+        }
+    }
+
+    /// The lane's handle of an open file.
+    #[inline]
+    fn handle(&self, file: FileId) -> Option<Handle> {
+        self.known.get(file).or_else(|| self.later.get(&file)).copied()
+    }
+
+    /// A file that another lane has closed meanwhile, where there are many.
+    fn stale(&mut self) -> Option<Handle> {
+        if self.later.len() < MOST_STALE {
+            return None;
+        }
+        let gone = self.later.keys().find(|file| !self.files.is_open(**file)).copied();
+        gone.and_then(|file| self.later.remove(&file))
+    }
+
+    fn opened(&mut self, path: String, access: Access, handle: Handle) -> Outcome {
+        let file = self.files.open((path, access));
+        self.later.insert(file, handle);
+        Outcome::Found(Some(Found::File(file)))
+    }
+
+    /// A call was refused.
+    fn refused(&mut self, op: &Op, tag: u16, error: &Error) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        match (steps.next, op, error.status()) {
+            // It is removed, and goes with the last session that still has it open.
+            (_, Op::Remove(_), Some(NtStatus::DELETE_PENDING)) => Ok(Outcome::Found(None)),
+            (Next::List(directory), ..) => {
+                steps.failed = Some(op_error(error));
+                steps.next = Next::CloseDirectory(directory);
+                Ok(Outcome::GoOn)
+            }
+            _ => Err(op_error(error)),
+        }
+    }
+
+    /// A page of a listing has come.
+    fn page(
+        &mut self,
+        (tag, directory): (u16, Handle),
+        entries: Vec<plimsoll_smb::Entry>,
+        end: bool,
+    ) -> Outcome {
+        let steps = &mut self.steps[usize::from(tag)];
+        let added = if end { Ok(()) } else { steps.listing.add(&steps.path, entries) };
+        steps.failed = added.as_ref().err().map(op_error);
+        if end || added.is_err() {
+            steps.next = Next::CloseDirectory(directory);
+        }
+        Outcome::GoOn
+    }
+
+    /// A listing has ended.
+    fn listed(&mut self, tag: u16) -> Result<Outcome, OpError> {
+        let steps = &mut self.steps[usize::from(tag)];
+        let listing = std::mem::replace(&mut steps.listing, Listing::new(MOST_ENTRIES));
+        match steps.failed.take() {
+            Some(error) => Err(error),
+            None => {
+                let entries = listing.entries.into_iter().map(entry).collect();
+                Ok(Outcome::Found(Some(Found::Entries(entries))))
+            }
+        }
     }
 }
 
-impl Work {
-    /// What a reply means for its operation.
-    fn outcome(&self, op: Op, call: Call, done: plimsoll_smb::Done<'_>) -> Result<Moved, OpError> {
-        match (op, done) {
-            (Op::Read(span), plimsoll_smb::Done::Read { data }) => {
-                if self.verify {
-                    self.content.check(span.file, span.generation, call.offset, data)?;
-                }
-                // A read that ends before its end has met the end of the file, or a server that
-                // gives less: the next one tells.
-                Ok(Moved { count: data.len() as u32, ended: data.is_empty() })
-            }
-            (_, plimsoll_smb::Done::Write { count }) => Ok(Moved { count, ended: false }),
-            _ => Ok(Moved::default()),
+impl Wire for SmbWire {
+    type Protocol = Smb2;
+
+    fn does(&self, kind: OpKind) -> bool {
+        match kind {
+            OpKind::GET => self.whole.0,
+            OpKind::PUT => self.whole.1,
+            _ => true,
         }
+    }
+
+    fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
+        let at = usize::from(tag);
+        if let Some(path) = path_of(&self.paths, op)? {
+            if !self.does(op.kind()) {
+                return Err(crate::op::not_done_here(op));
+            }
+            let path = self.site.path(&path);
+            let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
+            let listing = Listing::new(MOST_ENTRIES);
+            self.steps[at] = Steps { next, path, listing, failed: None };
+            return Ok(next == Next::Itself && matches!(op, Op::Put(_) | Op::Get(_)));
+        }
+        let Some(file) = op.file() else { return Err(crate::op::not_done_here(op)) };
+        let steps = &mut self.steps[at];
+        if matches!(op, Op::Close(_)) {
+            if !self.files.close(file) {
+                return Err(not_open(file));
+            }
+            let handle = self.later.remove(&file).or_else(|| self.known.take(file));
+            steps.next = handle.map_or(Next::End, Next::Close);
+            return Ok(false);
+        }
+        steps.next = Next::Itself;
+        if self.known.get(file).is_some() {
+            return Ok(true);
+        }
+        let Some(opened) = self.files.get(file) else { return Err(not_open(file)) };
+        if !self.later.contains_key(&file) {
+            (steps.next, steps.path) = (Next::Open, opened.0.clone());
+        }
+        Ok(steps.next == Next::Itself)
+    }
+
+    #[inline]
+    fn request(&mut self, op: &Op, call: &Call) -> Result<Option<Request<'_>>, OpError> {
+        let steps = &self.steps[usize::from(call.op)];
+        let (path, count) = (steps.path.as_str(), call.length);
+        let open = |how, access| Request::Open { path, how, access };
+        match steps.next {
+            Next::End => return Ok(None),
+            Next::Close(file) | Next::CloseSpare(file) | Next::CloseDirectory(file) => {
+                return Ok(Some(Request::Close { file }));
+            }
+            Next::List(directory) => return Ok(Some(Request::List { directory })),
+            Next::Open => {
+                let file = op.file().and_then(|file| self.files.get(file));
+                let access = file.map_or(Access::Read, |file| file.1);
+                return Ok(Some(open(CreateHow::Open, access)));
+            }
+            Next::Itself => {}
+        }
+        if let Some(id) = op.file() {
+            let (file, offset) = (self.handle(id).ok_or_else(|| not_open(id))?, call.offset);
+            return Ok(match op {
+                Op::Read(_) => Some(Request::Read { file, offset, count }),
+                Op::Write(_, stability) => {
+                    let through = *stability == Stability::FileSync;
+                    Some(Request::Write { file, offset, count, through })
+                }
+                Op::Flush(_) => Some(Request::Flush { file }),
+                _ => None,
+            });
+        }
+        Ok(Some(match op {
+            Op::Create(_) => open(CreateHow::New, Access::ReadWrite),
+            Op::Open(_) => open(CreateHow::Open, Access::Read),
+            Op::Remove(_) => Request::Remove { path },
+            Op::ReadDirectory(_) => Request::OpenDirectory { path },
+            Op::MakeDirectory(_) => Request::MakeDirectory { path },
+            Op::RemoveDirectory(_) => Request::RemoveDirectory { path },
+            Op::Put(_) => Request::Put { path, how: CreateHow::New, count, through: true },
+            Op::Get(_) => Request::Get { path, most: count },
+            _ => Request::Lookup { path },
+        }))
+    }
+
+    fn outcome<'a>(
+        &mut self,
+        op: &Op,
+        call: &Call,
+        result: Result<Done<'a>, Error>,
+    ) -> Result<Reply<'a>, OpError>
+    where
+        'a: 'a, // as in the trait, where it stands in a projection alone
+    {
+        let (tag, next) = (call.op, self.steps[usize::from(call.op)].next);
+        let steps = &mut self.steps[usize::from(tag)];
+        let done = match (next, result) {
+            (Next::CloseSpare(_), _) => {
+                // Whatever came of it: the operation does not depend on it.
+                steps.next = Next::Itself;
+                let moves = op.file().is_some() || matches!(op, Op::Put(_) | Op::Get(_));
+                return Ok(if moves { Outcome::Transfer } else { Outcome::GoOn }.into());
+            }
+            (Next::CloseDirectory(_), Err(error)) => {
+                steps.failed.get_or_insert(op_error(&error));
+                return self.listed(tag).map(Reply::from);
+            }
+            (Next::CloseDirectory(_), Ok(_)) => return self.listed(tag).map(Reply::from),
+            (_, Ok(done)) => done,
+            (_, Err(error)) => return self.refused(op, tag, &error).map(Reply::from),
+        };
+        let outcome = match (op, done) {
+            // A read that ends before its end has met the end of the file, or a server that gives
+            // less: the next one tells.
+            (_, Done::Read { data }) => return Ok(Reply::Data(data, data.is_empty())),
+            (Op::Get(whole), Done::Get { size, .. }) if size != u64::from(whole.length) => {
+                return Err(wrong_size(whole, size));
+            }
+            (_, Done::Get { data, .. }) => return Ok(Reply::Data(data, true)),
+            (_, Done::Write { count }) => Outcome::Moved { count, ended: false },
+            (_, Done::Put { count }) => Outcome::Moved { count, ended: true },
+            (Op::ReadDirectory(_), Done::Open { file, .. }) => {
+                steps.next = Next::List(file);
+                Outcome::GoOn
+            }
+            (Op::Create(_), Done::Open { file, .. }) => {
+                let path = std::mem::take(&mut steps.path);
+                self.opened(path, Access::ReadWrite, file)
+            }
+            (Op::Open(_), Done::Open { file, .. }) => {
+                let path = std::mem::take(&mut steps.path);
+                self.opened(path, Access::Read, file)
+            }
+            (_, Done::Open { file, .. }) => {
+                let spare = op.file().is_none_or(|id| self.handle(id).is_some());
+                let steps = &mut self.steps[usize::from(tag)];
+                steps.next = if spare { Next::CloseSpare(file) } else { Next::Itself };
+                if let (false, Some(id)) = (spare, op.file()) {
+                    self.later.insert(id, file);
+                }
+                if spare { Outcome::GoOn } else { Outcome::Transfer }
+            }
+            (_, Done::Found(info)) => {
+                let found = Attributes { kind: kind(info.kind), size: info.size };
+                Outcome::Found(Some(Found::Attributes(found)))
+            }
+            (_, Done::Page { entries, end }) => match next {
+                Next::List(directory) => self.page((tag, directory), entries, end),
+                _ => Outcome::Found(None),
+            },
+            _ => Outcome::Found(None),
+        };
+        Ok(outcome.into())
+    }
+
+    fn dead(error: &Error) -> LaneDead {
+        lane_dead(error)
     }
 }

@@ -18,7 +18,7 @@ const IDLE: Duration = Duration::from_secs(20);
 const SETTLE: Duration = Duration::from_secs(3);
 const PAUSE: Duration = Duration::from_millis(10);
 /// Longest listing.
-const MOST_ENTRIES: usize = 1 << 20;
+pub(super) const MOST_ENTRIES: usize = 1 << 20;
 
 /// A handle on the names below a target, with a session of its own, which is made anew after it
 /// broke. It holds no file open: files are known by their paths, and each lane opens its own.
@@ -220,18 +220,21 @@ impl Namespace for SmbNamespace {
 
 /// A name as it is shown. Names that could not be used in a path, which only a strange server
 /// gives, are made harmless and are nobody's file or directory.
-fn entry(listed: plimsoll_smb::Entry) -> Entry {
+pub(super) fn entry(listed: plimsoll_smb::Entry) -> Entry {
     let usable = !listed.name.is_empty() && !listed.name.contains(['/', '\\', '\0']);
     if !usable {
         let name = listed.name.replace(['/', '\\', '\0'], "\u{fffd}");
         return Entry { name, kind: EntryKind::Other };
     }
-    let kind = match listed.kind {
+    Entry { name: listed.name, kind: kind(listed.kind) }
+}
+
+pub(super) fn kind(kind: plimsoll_smb::EntryKind) -> EntryKind {
+    match kind {
         plimsoll_smb::EntryKind::File => EntryKind::File,
         plimsoll_smb::EntryKind::Directory => EntryKind::Directory,
         plimsoll_smb::EntryKind::Other => EntryKind::Other,
-    };
-    Entry { name: listed.name, kind }
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! An opened SMB share.
 
 use super::failures::Step;
-use super::lane::SmbLane;
+use super::lane::SmbWire;
 use super::namespace::SmbNamespace;
 use super::site::Site;
-use crate::calls::TransferSizes;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
+use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Failure, Flag, InPlace, SmbTarget, TargetFacts};
 use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
@@ -181,7 +181,9 @@ impl Share for SmbShare {
                 .map(|(file, _)| file)
                 .map_err(|e| self.site.failure(format!("open the file '{path}'"), using, &e))
         })?;
-        let lane = SmbLane::new(tree, files, self.sizes, request);
-        Ok(Box::new(lane))
+        let options = pipeline_options(self.sizes, &request);
+        let names = (&request.paths, request.depth.get(), request.block);
+        let wire = SmbWire::new(&self.site, files, &self.files, names, self.sizes);
+        Ok(Box::new(WireLane::new(tree.into_pipeline(options), wire, self.sizes, request)))
     }
 }

@@ -20,7 +20,7 @@ pub use arguments::{
 };
 pub use attributes::{Attributes, SetAttributes, Time};
 pub use client::Client;
-pub use listing::{DirectoryEntry, Listing, MOST_ENTRIES};
+pub use listing::{DirectoryEntry, Listed, Listing, MOST_ENTRIES};
 pub use pipeline::{Call, Completion, Nfs3, Pipeline};
 pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
 pub use request::{Done, Request};

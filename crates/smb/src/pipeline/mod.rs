@@ -22,7 +22,7 @@ use plimsoll_transport::{
     Protocol, Slot, payload,
 };
 use request::{Asked, Through};
-use smb2::types::{Command, Dialect};
+use smb2::types::Command;
 
 /// Bytes in a frame around the data.
 const OVERHEAD: usize = 2048;
@@ -95,8 +95,8 @@ impl Smb2 {
         options.write_most = options.write_most.min(facts.write_most).clamp(1, MOST);
         let depth = u32::from(options.depth.get());
         let largest = facts.charge(options.read_most.max(options.write_most));
-        // A call is at most one large request and two small ones.
-        let credits_wanted = (depth * (u32::from(largest) + 2)).min(CREDITS_MOST);
+        // A call is at most one large request and three small ones.
+        let credits_wanted = (depth * (u32::from(largest) + 3)).min(CREDITS_MOST);
         let protocol = Smb2 {
             replies: FrameBuffer::new(options.read_most.max(PAGE_BYTES) as usize + OVERHEAD),
             guesses: Guesses::new(credits_wanted),
@@ -136,16 +136,13 @@ impl Smb2 {
                 (Asked::Read { file, offset, count: count.min(read_most) }, "")
             }
             Request::Write { file, offset, count, through } => {
-                let through = match (through, self.facts.dialect) {
-                    (false, _) => Through::No,
-                    (true, Dialect::Smb2_0_2) => Through::Flush,
-                    (true, _) => Through::Flag,
-                };
+                let through = Through::of(through, self.facts.dialect);
                 (Asked::Write { file, offset, count: count.min(write_most), through }, "")
             }
             Request::Flush { file } => (Asked::Flush { file }, ""),
-            Request::Put { path, how, count } => {
-                (Asked::Put { how, count: count.min(write_most) }, path)
+            Request::Put { path, how, count, through } => {
+                let through = Through::of(through, self.facts.dialect);
+                (Asked::Put { how, count: count.min(write_most), through }, path)
             }
             Request::Get { path, most } => (Asked::Get { most: most.min(read_most) }, path),
             Request::Open { path, how, access } => (Asked::Open { how, access }, path),

@@ -3,7 +3,7 @@
 use crate::files::{Access, CreateHow, Entry, FileInfo, disposition, listing, network_open};
 use crate::link::FileId;
 use crate::requests::{self, Create, Kind, Rights};
-use smb2::types::Command;
+use smb2::types::{Command, Dialect};
 
 /// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
 /// name is never followed.
@@ -42,6 +42,8 @@ pub enum Request<'a> {
         how: CreateHow,
         /// Its length in bytes.
         count: u32,
+        /// Whether it is stable when it is done.
+        through: bool,
     },
     /// The first `most` bytes of a file: opened, read and closed.
     Get {
@@ -154,7 +156,7 @@ pub(super) enum Asked {
     Read { file: FileId, offset: u64, count: u32 },
     Write { file: FileId, offset: u64, count: u32, through: Through },
     Flush { file: FileId },
-    Put { how: CreateHow, count: u32 },
+    Put { how: CreateHow, count: u32, through: Through },
     Get { most: u32 },
     Open { how: CreateHow, access: Access },
     OpenDirectory,
@@ -176,8 +178,19 @@ pub(super) enum Through {
     Flush,
 }
 
+impl Through {
+    /// How a WRITE is made stable in a dialect, if it is to be.
+    pub fn of(through: bool, dialect: Dialect) -> Self {
+        match (through, dialect) {
+            (false, _) => Through::No,
+            (true, Dialect::Smb2_0_2) => Through::Flush,
+            (true, _) => Through::Flag,
+        }
+    }
+}
+
 /// Most requests of one call.
-pub(super) const MOST_PARTS: usize = 3;
+pub(super) const MOST_PARTS: usize = 4;
 
 impl Asked {
     /// The requests that it takes, each but the first about the file of the first.
@@ -190,6 +203,7 @@ impl Asked {
             Asked::Write { .. } => &[Write],
             Asked::Flush { .. } => &[Flush],
             Asked::Put { count: 0, .. } | Asked::MakeDirectory => &[Create, Close],
+            Asked::Put { through: Through::Flush, .. } => &[Create, Write, Flush, Close],
             Asked::Put { .. } => &[Create, Write, Close],
             Asked::Get { .. } => &[Create, Read, Close],
             Asked::Open { .. } | Asked::OpenDirectory => &[Create],
@@ -252,8 +266,8 @@ impl Asked {
             (Command::Write, Asked::Write { offset, count, through, .. }) => {
                 requests::write(to, file, offset, count, through == Through::Flag);
             }
-            (Command::Write, _) => {
-                requests::write(to, file, 0, self.payload(Command::Write), false);
+            (Command::Write, Asked::Put { count, through, .. }) => {
+                requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
             (Command::SetInfo, _) => disposition(file).append_body(to),
@@ -267,7 +281,9 @@ impl Asked {
     /// After its path was opened once: the same, but it exists now.
     pub fn again(self) -> Asked {
         match self {
-            Asked::Put { count, .. } => Asked::Put { how: CreateHow::Open, count },
+            Asked::Put { count, through, .. } => {
+                Asked::Put { how: CreateHow::Open, count, through }
+            }
             other => other,
         }
     }

@@ -198,7 +198,12 @@ fn flight(
                 ),
                 CALLS => pipeline.submit(
                     tag,
-                    Request::Put { path: "klein", how: CreateHow::Replace, count: length },
+                    Request::Put {
+                        path: "klein",
+                        how: CreateHow::Replace,
+                        count: length,
+                        through: false,
+                    },
                 ),
                 _ if tag == CALLS + 1 => {
                     pipeline.submit(tag, Request::Get { path: "klein", most: length })

@@ -3,9 +3,11 @@
 //! An operation longer than the transfer size is split into several calls and completes when all
 //! have: its `sent` is the last call's, its `done` the last reply's. A call that transferred only
 //! a part, which servers may do, is continued with the rest; one that transferred nothing is a
-//! short transfer. Nothing is allocated per operation.
+//! short transfer. An operation on a name may take several calls one after the other, each made when
+//! the reply to the one before it has come, and then transfer bytes. Nothing is allocated for an
+//! operation that reads or writes.
 
-use crate::op::{Done, Op, OpError, Span, Tag};
+use crate::op::{Done, Found, Op, OpError, Span, Tag};
 use crate::share::Full;
 use plimsoll_model::{ErrorKind, Nanos};
 use std::collections::VecDeque;
@@ -36,10 +38,10 @@ impl TransferSizes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Call {
     /// The operation's tag.
-    op: u16,
+    pub op: u16,
     /// Where in the file, in bytes.
     pub offset: u64,
-    /// In bytes; 0 for a flush.
+    /// In bytes; 0 for what transfers none.
     pub length: u32,
 }
 
@@ -50,13 +52,22 @@ impl Call {
     }
 }
 
-/// What a call transferred.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Moved {
-    /// In bytes.
-    pub count: u32,
-    /// Whether the file is known to end there.
-    pub ended: bool,
+/// What a call has done for its operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It transferred bytes.
+    Moved {
+        /// How many.
+        count: u32,
+        /// Whether there can be no more: the file ends there.
+        ended: bool,
+    },
+    /// It was the last one of an operation that transfers none.
+    Found(Option<Found>),
+    /// Another one comes before any bytes are transferred.
+    GoOn,
+    /// The operation's bytes are transferred next.
+    Transfer,
 }
 
 /// An operation under way.
@@ -69,13 +80,23 @@ struct Active {
     /// Parts waiting or in flight.
     parts: u32,
     bytes: u32,
-    error: Option<OpError>,
+    /// What it found, or why it failed.
+    result: Result<Option<Box<Found>>, OpError>,
 }
 
 impl Active {
     fn finish(self, tag: Tag) -> Done {
-        let Active { issued, sent, done, bytes, error, .. } = self;
-        Done { tag, issued, sent, done, bytes, result: error.map_or(Ok(None), Err) }
+        let Active { issued, sent, done, bytes, result, .. } = self;
+        Done { tag, issued, sent, done, bytes, result }
+    }
+}
+
+/// The bytes that an operation transfers: where from, and how many.
+fn extent(op: &Op) -> (u64, u32) {
+    match op {
+        Op::Read(span) | Op::Write(span, _) => (span.offset, span.length),
+        Op::Put(whole) | Op::Get(whole) => (0, whole.length),
+        _ => (0, 0),
     }
 }
 
@@ -106,31 +127,37 @@ impl Calls {
         }
     }
 
-    /// Takes an operation; with an error it ends at once.
+    /// Takes an operation; with an error it ends at once. `Ok`: whether its first calls transfer its
+    /// bytes, or others come before.
     pub fn begin(
         &mut self,
         tag: Tag,
         op: &Op,
         issued: Nanos,
-        error: Option<OpError>,
+        begun: Result<bool, OpError>,
     ) -> Result<(), Full> {
         let slot = self.ops.get_mut(usize::from(tag.0)).ok_or(Full)?;
         if slot.is_some() {
             return Err(Full);
         }
-        let (sent, done) = (issued, issued);
-        let active = Active { op: *op, issued, sent, done, parts: 1, bytes: 0, error };
-        if active.error.is_some() {
+        let (offset, length) = match begun {
+            Ok(true) => extent(op),
+            _ => (0, 0),
+        };
+        let (sent, done, result) = (issued, issued, begun.map(|_| None));
+        let active = Active { op: *op, issued, sent, done, parts: 1, bytes: 0, result };
+        if active.result.is_err() {
             self.finished.push(active.finish(tag));
             return Ok(());
         }
         *slot = Some(active);
-        let (offset, length) = match op {
-            Op::Read(span) | Op::Write(span, _) => (span.offset, span.length),
-            _ => (0, 0),
-        };
         self.waiting.push_back(Call { op: tag.0, offset, length });
         Ok(())
+    }
+
+    /// Whether an operation can be taken under this tag.
+    pub fn is_free(&self, tag: Tag) -> bool {
+        self.ops.get(usize::from(tag.0)).is_some_and(Option::is_none)
     }
 
     /// The next call to submit, if one waits and there is room: its tag, what it is part of and
@@ -140,14 +167,14 @@ impl Calls {
             let tag = *self.free.last()?;
             let mut call = self.waiting.pop_front()?;
             let Some(active) = self.ops[usize::from(call.op)].as_mut() else { continue };
-            if active.error.is_some() {
+            if active.result.is_err() {
                 // An error has ended the operation already: nothing more of it is sent.
                 self.end_part(call.op);
                 continue;
             }
             let most = match active.op {
-                Op::Read(_) => self.sizes.read,
-                Op::Write(..) => self.sizes.write,
+                Op::Read(_) | Op::Get(_) => self.sizes.read,
+                Op::Write(..) | Op::Put(_) => self.sizes.write,
                 _ => u32::MAX,
             };
             if call.length > most {
@@ -178,23 +205,34 @@ impl Calls {
     }
 
     /// A call has ended, its last byte sent and its reply complete at these times.
-    pub fn end(&mut self, tag: u32, sent: Nanos, done: Nanos, result: Result<Moved, OpError>) {
+    pub fn end(&mut self, tag: u32, sent: Nanos, done: Nanos, result: Result<Outcome, OpError>) {
         let call = self.calls[tag as usize];
         self.free.push(tag);
         let Some(active) = self.ops[usize::from(call.op)].as_mut() else { return };
         active.sent = active.sent.max(sent);
         active.done = active.done.max(done);
-        match result.and_then(|moved| whole_or_rest(call, moved)) {
-            Ok(count) => {
+        let rest = result.and_then(|outcome| match outcome {
+            Outcome::Moved { count, ended } => {
+                let count = whole_or_rest(call, count, ended)?;
                 active.bytes += count;
-                if count < call.length && active.error.is_none() {
-                    let offset = call.offset + u64::from(count);
-                    let length = call.length - count;
-                    self.waiting.push_front(Call { offset, length, ..call });
-                    return;
-                }
+                let (offset, length) = (call.offset + u64::from(count), call.length - count);
+                Ok((length > 0 && active.result.is_ok()).then_some((offset, length)))
             }
-            Err(error) => drop(active.error.get_or_insert(error)),
+            Outcome::Found(found) => {
+                active.result = Ok(found.map(Box::new));
+                Ok(None)
+            }
+            Outcome::GoOn => Ok(Some((0, 0))),
+            Outcome::Transfer => Ok(Some(extent(&active.op))),
+        });
+        match rest {
+            Ok(Some((offset, length))) => {
+                self.waiting.push_front(Call { offset, length, ..call });
+                return;
+            }
+            Ok(None) => {}
+            Err(error) if active.result.is_ok() => active.result = Err(error),
+            Err(_) => {}
         }
         self.end_part(call.op);
     }
@@ -223,19 +261,13 @@ impl Calls {
 }
 
 /// Bytes transferred: all, or some with more to come.
-fn whole_or_rest(call: Call, moved: Moved) -> Result<u32, OpError> {
-    let Moved { count, ended } = moved;
+fn whole_or_rest(call: Call, count: u32, ended: bool) -> Result<u32, OpError> {
     if count < call.length && (count == 0 || ended) {
         let why = if ended { ", the file ends there" } else { "" };
         let detail = format!("{count} of {} bytes at offset {}{why}", call.length, call.offset);
         return Err(OpError { kind: ErrorKind::Short, detail: detail.into() });
     }
     Ok(count)
-}
-
-/// The error of an operation on a file that was opened after the lane was made.
-pub(crate) fn not_open() -> OpError {
-    OpError { kind: ErrorKind::Gone, detail: "the file is not open in this lane".into() }
 }
 
 #[cfg(test)]
@@ -254,15 +286,15 @@ mod tests {
 
     const SIZES: TransferSizes = TransferSizes { read: 100, write: 40 };
 
-    fn whole(count: u32) -> Result<Moved, OpError> {
-        Ok(Moved { count, ended: false })
+    fn whole(count: u32) -> Result<Outcome, OpError> {
+        Ok(Outcome::Moved { count, ended: false })
     }
 
     #[test]
     fn a_long_operation_ends_with_its_last_call() {
         let mut calls = calls(1, SIZES, 250);
-        calls.begin(Tag(0), &read(1000, 250), Nanos(5), None).unwrap();
-        assert_eq!(calls.begin(Tag(0), &read(0, 1), Nanos(5), None), Err(Full));
+        calls.begin(Tag(0), &read(1000, 250), Nanos(5), Ok(true)).unwrap();
+        assert_eq!(calls.begin(Tag(0), &read(0, 1), Nanos(5), Ok(true)), Err(Full));
         let parts: Vec<_> = std::iter::from_fn(|| calls.next()).collect();
         let spans: Vec<_> = parts.iter().map(|(_, _, c)| (c.offset, c.length)).collect();
         assert_eq!(spans, [(1000, 100), (1100, 100), (1200, 50)]);
@@ -280,7 +312,7 @@ mod tests {
     #[test]
     fn a_partial_transfer_is_continued_and_an_empty_one_is_short() {
         let mut calls = calls(1, SIZES, 100);
-        calls.begin(Tag(0), &read(0, 100), Nanos(0), None).unwrap();
+        calls.begin(Tag(0), &read(0, 100), Nanos(0), Ok(true)).unwrap();
         let (tag, ..) = calls.next().unwrap();
         calls.end(tag, Nanos(1), Nanos(2), whole(30));
         let (tag, _, call) = calls.next().unwrap();
@@ -297,23 +329,23 @@ mod tests {
         // Room for two calls alone: the rest waits.
         let depth = NonZeroU16::MIN;
         let mut calls = Calls::new(depth, NonZeroU16::new(2).unwrap(), SIZES);
-        calls.begin(Tag(0), &read(0, 1000), Nanos(0), None).unwrap();
+        calls.begin(Tag(0), &read(0, 1000), Nanos(0), Ok(true)).unwrap();
         let (first, ..) = calls.next().unwrap();
         let (second, ..) = calls.next().unwrap();
         assert!(calls.next().is_none());
-        calls.end(first, Nanos(1), Nanos(2), Err(not_open()));
+        calls.end(first, Nanos(1), Nanos(2), Err(crate::op::not_open(FileId(0))));
         assert!(calls.next().is_none() && !calls.has_finished(), "the second is in flight");
         calls.end(second, Nanos(1), Nanos(3), whole(100));
         let mut out = Vec::new();
         calls.take_finished(&mut out);
-        assert_eq!(out[0].result, Err(not_open()));
+        assert_eq!(out[0].result, Err(crate::op::not_open(FileId(0))));
     }
 
     #[test]
     fn what_could_not_be_submitted_waits_for_its_turn() {
         let mut calls = calls(2, SIZES, 100);
-        calls.begin(Tag(0), &read(0, 100), Nanos(0), None).unwrap();
-        calls.begin(Tag(1), &Op::Flush(FileId(0)), Nanos(0), None).unwrap();
+        calls.begin(Tag(0), &read(0, 100), Nanos(0), Ok(true)).unwrap();
+        calls.begin(Tag(1), &Op::Flush(FileId(0)), Nanos(0), Ok(true)).unwrap();
         let (tag, _, first) = calls.next().unwrap();
         calls.put_back(tag);
         let (tag, op, again) = calls.next().unwrap();

@@ -1,0 +1,257 @@
+//! A lane over one connection, whatever is spoken on it.
+
+mod calls;
+
+pub(crate) use calls::{Call, Outcome, TransferSizes};
+
+use crate::content::{Content, ContentWriter};
+pub(crate) use crate::op::not_open;
+use crate::op::{Done, Op, OpError, PathId, Span, Tag, Whole};
+use crate::paths::Paths;
+use crate::share::{Full, Lane, LaneDead, LaneRequest};
+use calls::Calls;
+use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind};
+use plimsoll_transport::{Completion, Exchange, Pipeline, PipelineOptions, Protocol};
+use std::sync::Arc;
+
+/// The error of a call, in a protocol.
+type ErrorOf<W> = <<W as Wire>::Protocol as Protocol>::Error;
+
+/// How operations become calls of a protocol: what a lane needs of each kind of share.
+pub(crate) trait Wire: Send {
+    /// What is spoken.
+    type Protocol: Protocol;
+
+    /// Whether operations of this kind are done.
+    fn does(&self, kind: OpKind) -> bool;
+    /// Begins an operation under a tag: whether its first calls transfer its bytes.
+    fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError>;
+    /// What a call of it asks for. `None`: nothing, the operation has ended.
+    fn request(
+        &mut self,
+        op: &Op,
+        call: &Call,
+    ) -> Result<Option<<Self::Protocol as Protocol>::Request<'_>>, OpError>;
+    /// What the end of a call means for its operation.
+    fn outcome<'a>(
+        &mut self,
+        op: &Op,
+        call: &Call,
+        result: Result<<Self::Protocol as Protocol>::Done<'a>, ErrorOf<Self>>,
+    ) -> Result<Reply<'a>, OpError>;
+    /// The end of the lane.
+    fn dead(error: &ErrorOf<Self>) -> LaneDead;
+    /// The lane is dropped.
+    fn farewell(&self, _protocol: &mut Self::Protocol) {}
+}
+
+/// What a call has done: bytes that were read, which are to be checked, or anything else.
+pub(crate) enum Reply<'a> {
+    /// Bytes of a file or of a small file, and whether it ends after them.
+    Data(&'a [u8], bool),
+    Other(Outcome),
+}
+
+impl From<Outcome> for Reply<'_> {
+    fn from(outcome: Outcome) -> Self {
+        Reply::Other(outcome)
+    }
+}
+
+/// A lane over one connection.
+pub(crate) struct WireLane<W: Wire> {
+    pipeline: Pipeline<W::Protocol>,
+    work: Work<W>,
+}
+
+/// Everything of a lane but its connection.
+struct Work<W> {
+    wire: W,
+    calls: Calls,
+    content: Arc<Content>,
+    writer: ContentWriter,
+    verify: bool,
+    clock: Arc<dyn Clock>,
+}
+
+/// The size of a lane's pipeline.
+pub(crate) fn pipeline_options(sizes: TransferSizes, request: &LaneRequest) -> PipelineOptions {
+    let depth = sizes.calls(request.block, request.depth);
+    let read_most = sizes.read.min(request.block.max(1));
+    PipelineOptions { depth, read_most, write_most: sizes.write }
+}
+
+impl<W: Wire> WireLane<W> {
+    /// A lane over a pipeline that has the size of [`pipeline_options`].
+    pub fn new(
+        pipeline: Pipeline<W::Protocol>,
+        wire: W,
+        sizes: TransferSizes,
+        request: LaneRequest,
+    ) -> Self {
+        let calls = sizes.calls(request.block, request.depth);
+        let work = Work {
+            wire,
+            calls: Calls::new(request.depth, calls, sizes),
+            writer: request.content.writer(request.block),
+            content: request.content,
+            verify: request.verify,
+            clock: request.clock,
+        };
+        WireLane { pipeline, work }
+    }
+
+    /// Makes calls of what waits, as far as there is room.
+    fn issue(&mut self) {
+        let WireLane { pipeline, work } = self;
+        while let Some((tag, op, call)) = work.calls.next() {
+            match work.wire.request(&op, &call) {
+                Ok(Some(request)) => {
+                    if pipeline.submit(tag, request).is_err() {
+                        // Calls and the pipeline's slots are as many: this cannot happen; but if it
+                        // did, the part waits for its turn.
+                        work.calls.put_back(tag);
+                        return;
+                    }
+                }
+                ended => {
+                    let now = work.clock.now();
+                    let result = ended.map(|_| Outcome::Found(None));
+                    work.calls.end(tag, now, now, result);
+                }
+            }
+        }
+    }
+}
+
+impl<W: Wire> Drop for WireLane<W> {
+    fn drop(&mut self) {
+        self.work.wire.farewell(self.pipeline.protocol_mut());
+    }
+}
+
+impl<W: Wire> Lane for WireLane<W>
+where
+    Pipeline<W::Protocol>: Send,
+{
+    fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
+        if !self.work.calls.is_free(tag) {
+            return Err(Full);
+        }
+        let begun = self.work.wire.begin(tag.0, op);
+        self.work.calls.begin(tag, op, issued, begun)?;
+        self.issue();
+        Ok(())
+    }
+
+    fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
+        let before = out.len();
+        loop {
+            let result = if !self.work.calls.has_finished() && self.pipeline.in_flight() > 0 {
+                self.pipeline.reap(until.0, &mut self.work).map(drop)
+            } else {
+                self.pipeline.flush(&mut self.work)
+            };
+            self.issue();
+            self.work.calls.take_finished(out);
+            result.map_err(|error| W::dead(&error))?;
+            if out.len() > before {
+                return Ok(());
+            }
+            if self.pipeline.in_flight() == 0 {
+                self.work.clock.sleep_until(until);
+                return Ok(());
+            }
+            if self.work.clock.now() >= until {
+                return Ok(());
+            }
+        }
+    }
+
+    fn does(&self, kind: OpKind) -> bool {
+        self.work.wire.does(kind)
+    }
+}
+
+impl<W: Wire> Exchange<W::Protocol> for Work<W> {
+    fn now(&mut self) -> u64 {
+        self.clock.now().0
+    }
+
+    fn payload(&mut self, tag: u32) -> &[u8] {
+        match self.calls.get(tag) {
+            Some((Op::Write(span, _), call)) => self.writer.fill(&call.of(&span)),
+            Some((Op::Put(whole), call)) => self.writer.fill(&call.of(&span_of(&whole))),
+            _ => &[],
+        }
+    }
+
+    fn complete(
+        &mut self,
+        completion: Completion<<W::Protocol as Protocol>::Done<'_>, ErrorOf<W>>,
+    ) {
+        let Completion { tag, sent, done, result } = completion;
+        let Some((op, call)) = self.calls.get(tag) else { return };
+        let reply = self.wire.outcome(&op, &call, result);
+        let outcome = reply.and_then(|reply| match reply {
+            Reply::Other(outcome) => Ok(outcome),
+            Reply::Data(data, ended) => {
+                self.check(&op, &call, data)?;
+                Ok(Outcome::Moved { count: data.len() as u32, ended })
+            }
+        });
+        self.calls.end(tag, Nanos(sent), Nanos(done), outcome);
+    }
+}
+
+impl<W> Work<W> {
+    /// Checks what was read.
+    fn check(&self, op: &Op, call: &Call, data: &[u8]) -> Result<(), OpError> {
+        let span = match op {
+            Op::Read(span) => *span,
+            Op::Get(whole) => span_of(whole),
+            _ => return Ok(()),
+        };
+        if self.verify {
+            self.content.check(span.file, span.generation, call.offset, data)?;
+        }
+        Ok(())
+    }
+}
+
+fn span_of(whole: &Whole) -> Span {
+    let Whole { content: file, length, generation, .. } = *whole;
+    Span { file, offset: 0, length, generation }
+}
+
+/// The path that an operation is about. Lanes change nothing in the target's own directory, as the
+/// run's lies below it.
+pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpError> {
+    let (path, changes): (PathId, bool) = match op {
+        Op::Create(path) | Op::Remove(path) => (*path, true),
+        Op::MakeDirectory(path) | Op::RemoveDirectory(path) => (*path, true),
+        Op::Put(whole) => (whole.path, true),
+        Op::Open(path) | Op::Lookup(path) | Op::ReadDirectory(path) => (*path, false),
+        Op::Get(whole) => (whole.path, false),
+        Op::Read(_) | Op::Write(..) | Op::Flush(_) | Op::Close(_) => return Ok(None),
+    };
+    let known = paths
+        .get(path)
+        .ok_or_else(|| failed(ErrorKind::Gone, format!("path {} is not known", path.0)))?;
+    if changes && !known.contains('/') {
+        let why = format!("{} '{known}': it is outside of the run's directory", op.kind());
+        return Err(failed(ErrorKind::NotPermitted, why));
+    }
+    Ok(Some(known))
+}
+
+/// A small file that is longer or shorter than it should be.
+pub(crate) fn wrong_size(whole: &Whole, size: u64) -> OpError {
+    failed(ErrorKind::Short, format!("the file has {size} bytes and not {}", whole.length))
+}
+
+/// The error of one operation.
+#[cold]
+pub(crate) fn failed(kind: ErrorKind, detail: String) -> OpError {
+    OpError { kind, detail: detail.into() }
+}
