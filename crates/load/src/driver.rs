@@ -6,7 +6,7 @@ use crate::share::Lane;
 use crate::tally::{Counts, Tally};
 use plimsoll_model::{Clock, Count, ErrorKind, Nanos, OpKind};
 use std::num::NonZeroU16;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// How often, at least, a waiting worker looks at the stop flags and for overdue operations.
@@ -30,6 +30,8 @@ pub enum Ended {
     Complete,
     /// Because it was told to stop.
     Stopped,
+    /// Because its work was not done in time.
+    NotDone,
     /// Because of an error after which going on is useless.
     Failed(OpError),
 }
@@ -42,19 +44,46 @@ pub(crate) struct Limits {
     pub flush: Option<FileId>,
     /// When to stop by itself, as if that had been asked for.
     pub end: Nanos,
+    /// Whether the source must have ended by the tally's end.
+    pub must_be_done: bool,
 }
 
-/// Two reasons to stop early: the user, and a colleague that failed.
+/// How the workers of a load stand together.
+#[derive(Default)]
+pub(crate) struct Team(AtomicU8);
+
+const ENDED: u8 = 1;
+const FAILED: u8 = 2;
+
+impl Team {
+    /// The main part is done: everybody ends.
+    pub fn end(&self) {
+        let _ = self.0.compare_exchange(0, ENDED, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// A worker failed: everybody stops.
+    pub fn fail(&self) {
+        self.0.store(FAILED, Ordering::Relaxed);
+    }
+}
+
+/// Reasons to stop early: the user, and how the team stands.
 #[derive(Clone, Copy)]
 pub(crate) struct Stop<'a> {
     pub user: &'a AtomicBool,
-    pub team: &'a AtomicBool,
+    pub team: &'a Team,
 }
 
 impl Stop<'_> {
+    /// Whether there is any.
     #[inline]
+    fn any(&self) -> bool {
+        self.user.load(Ordering::Relaxed) || self.team.0.load(Ordering::Relaxed) != 0
+    }
+
+    /// Whether it is not the end of the main part.
     fn asked(&self) -> bool {
-        self.user.load(Ordering::Relaxed) || self.team.load(Ordering::Relaxed)
+        self.user.load(Ordering::Relaxed) || self.team.0.load(Ordering::Relaxed) == FAILED
     }
 }
 
@@ -186,7 +215,9 @@ impl<'a> Driver<'a> {
                 self.now = self.clock.now();
                 // With every slot taken nobody else notices the end: waiting for it once more would
                 // return at once, for ever.
-                self.issuing &= self.now < tally.end();
+                if self.issuing && self.now >= tally.end() {
+                    self.out_of_time();
+                }
             }
             self.out.clear();
             if self.now >= look {
@@ -210,14 +241,14 @@ impl<'a> Driver<'a> {
     fn issue(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> Nanos {
         while self.issuing {
             let Some(&tag) = self.free.last() else { break };
-            if self.stop.asked() {
-                self.halt(Ended::Stopped);
-                break;
-            }
             let now = self.clock.now();
             self.now = now;
+            if self.stop.any() {
+                self.stop_early(tally);
+                break;
+            }
             if now >= tally.end() {
-                self.issuing = false;
+                self.out_of_time();
                 break;
             }
             let op = match self.held.take() {
@@ -279,6 +310,26 @@ impl<'a> Driver<'a> {
         }
     }
 
+    /// There is a reason to stop: the team's end is an end in order, everything else is not.
+    #[cold]
+    fn stop_early(&mut self, tally: &mut Tally) {
+        if self.stop.asked() {
+            self.halt(Ended::Stopped);
+        } else if self.issuing {
+            self.issuing = false;
+            tally.end_at(self.now);
+        }
+    }
+
+    /// The tally's end has come.
+    #[cold]
+    fn out_of_time(&mut self) {
+        self.issuing = false;
+        if self.limits.must_be_done {
+            self.halt(Ended::NotDone);
+        }
+    }
+
     /// Issues no more. The first failure counts more than any stop.
     #[cold]
     fn halt(&mut self, ended: Ended) {
@@ -304,8 +355,10 @@ impl<'a> Driver<'a> {
     /// Fails if an operation takes too long; stops if that was asked for while draining.
     fn look_for_overdue(&mut self, tally: &mut Tally) {
         let now = self.now;
-        if self.ended == Ended::Complete && (self.stop.asked() || now >= self.limits.end) {
+        if self.ended == Ended::Complete && now >= self.limits.end {
             self.halt(Ended::Stopped);
+        } else if self.ended == Ended::Complete && self.stop.any() {
+            self.stop_early(tally);
         }
         let oldest = self.slots.iter().flatten().min_by_key(|s| s.1).copied();
         if let Some((op, issued)) = oldest

@@ -50,15 +50,14 @@
 //!     window: Duration::from_millis(100),
 //!     seed: 1,
 //! };
-//! let result = run(&share, &spec, None)?;
+//! let (result, written) = run(&share, &spec, None)?;
 //! let measured = result.measured(Duration::from_secs(1));
 //! let operations: u64 = measured.kinds.values().map(|kind| kind.operations).sum();
 //! assert_eq!((measured.length, operations), (Duration::from_secs(4), 4001));
 //! assert_eq!(result.flush, Some(millisecond));
 //! assert_eq!(measured.in_flight, 1.0);
 //!
-//! let written = Some(&result.written);
-//! let verified = verify(&share, &means, files.write, size, written, &mut |_bytes| {})?;
+//! let verified = verify(&share, &means, files.write, size, Some(&written), &mut |_bytes| {})?;
 //! assert!(verified.is_good());
 //! # Ok::<(), plimsoll_model::Failure>(())
 //! ```
@@ -98,7 +97,8 @@ pub use content::{Content, ContentError, ContentWriter};
 pub use directory::DirectoryShare;
 pub use driver::Ended;
 pub use jobs::{
-    Files, LaidOut, OperationSource, PatternSource, ReadBack, Step, WriteOnce, Written,
+    Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, READ_FILE,
+    ReadBack, RunContext, Step, WRITE_FILE, WriteOnce, Written,
 };
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};
@@ -109,7 +109,7 @@ pub use open::{OpenOptions, open};
 pub use paths::Paths;
 pub use plimsoll_smb::Password;
 pub use plimsoll_transport::SystemClock;
-pub use prepare::{Means, Verified, failure, lay_out, verify};
+pub use prepare::{Means, Verified, bad_content, failure, lay_out, verify};
 pub use result::{Kind, Measured, TeamResult};
 pub use run::{Observer, RunSpec, run};
 pub use share::{Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};

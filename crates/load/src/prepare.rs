@@ -2,7 +2,7 @@
 
 use crate::connection;
 use crate::content::Content;
-use crate::driver::{Driver, Ended, Limits, Progress, Stop};
+use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, FileId, OpError, Span};
 use crate::paths::Paths;
@@ -12,7 +12,6 @@ use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Operations in flight, each of [`BLOCK`] or what the target takes at most.
@@ -162,14 +161,15 @@ impl Pass<'_> {
         let mut lane = self.share.lane(self.means.lane(DEPTH, self.block, self.verify))?;
         let deadline = &self.means.deadline;
         let clock = &**deadline.clock();
-        let mut tally = Tally::new(Shape { duration: None, window: Duration::MAX, kinds: &[] });
+        let mut tally = Tally::new(Shape { timing: None, kinds: &[] });
         tally.begin(clock.now());
         let limits = Limits {
             operation_timeout: self.means.operation_timeout,
             flush: self.flush,
             end: deadline.end(),
+            must_be_done: false,
         };
-        let (none, progress) = (AtomicBool::new(false), Progress::default());
+        let (none, progress) = (Team::default(), Progress::default());
         let stop = Stop { user: deadline.stop(), team: &none };
         let (ended, _) =
             Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress).drive(work, &mut tally);
@@ -177,7 +177,7 @@ impl Pass<'_> {
         let on = || self.share.facts().given;
         match ended {
             Ended::Failed(error) => Err(failure(tried, on(), &error)),
-            Ended::Stopped => {
+            Ended::Stopped | Ended::NotDone => {
                 let over =
                     plimsoll_transport::Error::from(deadline.left().err().unwrap_or(Over::Stopped));
                 let (cause, next) = connection::advice(&over, "", "");
@@ -191,6 +191,17 @@ impl Pass<'_> {
             },
         }
     }
+}
+
+/// The failure of a check of content.
+pub fn bad_content(given: &str, first: String) -> Failure {
+    Failure::new(
+        Cause::Trial,
+        "read back what was written",
+        given,
+        first,
+        "Do not trust this storage with data before its memory, disks and network are checked.",
+    )
 }
 
 /// The failure that an error under load leads to.

@@ -1,9 +1,10 @@
 //! What a team of workers did, ready to become a trial's figures.
 
 use crate::driver::Ended;
-use crate::jobs::Written;
 use crate::op::KINDS;
-use crate::tally::{Counts, Finished, KindTally, Segment, by_kind, histogram, segment_length};
+use crate::tally::{
+    Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,
+};
 use hdrhistogram::Histogram;
 use plimsoll_model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
 use std::collections::BTreeMap;
@@ -17,7 +18,8 @@ use std::time::Duration;
 pub struct TeamResult {
     /// How it ended: complete only if every worker did.
     pub ended: Ended,
-    /// How long it was measured: the trial's length, unless it ended early.
+    /// How long it was measured: the trial's length, unless it ended early or when its work was
+    /// done.
     pub measured: Duration,
     /// What completed in each window, from the start on. The last window is shorter where the
     /// trial's length is no multiple of the window.
@@ -36,9 +38,7 @@ pub struct TeamResult {
     pub errors: BTreeMap<OpKind, BTreeMap<ErrorKind, u64>>,
     /// The first failure of the first worker that had one, with the kind in it.
     pub first_error: Option<crate::op::OpError>,
-    /// Which blocks of the written file were rewritten; empty if none were.
-    pub written: Written,
-    planned: Duration,
+    timing: Timing,
     /// Per worker.
     segments: Vec<Vec<Segment>>,
 }
@@ -91,12 +91,11 @@ pub(crate) struct WorkerResult {
     pub counted: Finished,
     pub flush: Option<Duration>,
     pub cpu: Duration,
-    pub written: Written,
 }
 
 impl TeamResult {
-    /// Merges the workers' results of a trial that was to last for `planned`.
-    pub(crate) fn merge(planned: Duration, workers: Vec<WorkerResult>) -> TeamResult {
+    /// Merges the workers' results.
+    pub(crate) fn merge(timing: Timing, workers: Vec<WorkerResult>) -> TeamResult {
         let mut team = TeamResult {
             ended: Ended::Complete,
             measured: Duration::ZERO,
@@ -107,8 +106,7 @@ impl TeamResult {
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
             first_error: None,
-            written: Written::nothing(),
-            planned,
+            timing,
             segments: Vec::with_capacity(workers.len()),
         };
         for worker in workers {
@@ -121,7 +119,9 @@ impl TeamResult {
         let counted = worker.counted;
         // A failure explains the stop of the others.
         match (&self.ended, &worker.ended) {
-            (Ended::Complete, _) | (Ended::Stopped, Ended::Failed(_)) => self.ended = worker.ended,
+            (Ended::Complete, _) | (Ended::Stopped, Ended::Failed(_) | Ended::NotDone) => {
+                self.ended = worker.ended;
+            }
             _ => {}
         }
         self.measured = self.measured.max(counted.measured);
@@ -146,18 +146,14 @@ impl TeamResult {
         if self.first_error.is_none() {
             self.first_error = counted.first_error;
         }
-        if self.written.blocks() == 0 && self.written == Written::nothing() {
-            self.written = worker.written;
-        } else {
-            self.written.add(&worker.written);
-        }
         self.segments.push(counted.segments);
     }
 
     /// The figures after a warm-up of `cut` is taken off. The trial is kept in 20ths: the cut is
-    /// rounded up to the next one, and to half of the trial at most.
+    /// rounded up to the next one, and to half of the trial at most. Nothing is cut off where it
+    /// ended when its work was done.
     pub fn measured(&self, cut: Duration) -> Measured {
-        let segment = segment_length(self.planned);
+        let segment = segment_length(self.timing.length);
         let segments = self.segments.iter().map(Vec::len).max().unwrap_or(1);
         let first = cut.as_nanos().div_ceil(segment.as_nanos()).min(segments as u128 - 1) as usize;
         let from = segment * first as u32;

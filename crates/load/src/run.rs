@@ -1,21 +1,208 @@
-//! A team of workers on one pattern: lanes, threads, a common start, merged figures.
+//! The load: workers with their lanes, of one part or of several at once; a common start, and an end
+//! for all.
 
 use crate::cpu;
-use crate::driver::{Driver, Ended, Limits, Progress, Stop};
-use crate::jobs::{Files, PatternSource, pattern};
+use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
+use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, Share};
-use crate::tally::{Counts, Shape, Tally, by_kind, difference};
-use plimsoll_model::{Cause, Failure, Nanos, PatternJob, Stability, Window};
+use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
+use plimsoll_model::{Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Barrier, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, OnceLock};
 use std::time::Duration;
 
 /// Called about once a window with the time since the start and what completed since the last
-/// call. Approximate: it samples counters beside the workers, which never wait for it.
+/// call, all parts together. Approximate: it samples counters beside the workers, which never wait
+/// for it.
 pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Window) + Send);
+
+/// What one worker does when everybody is ready.
+pub(crate) type Task<'a> = Box<dyn FnOnce(&Gate<'_>) -> WorkerResult + Send + 'a>;
+
+/// The workers that a part has, and what it asks of their lanes.
+pub(crate) struct Needs {
+    /// Threads, each with a lane of its own.
+    pub workers: NonZeroU16,
+    /// Operations that each keeps in flight.
+    pub depth: NonZeroU16,
+    /// What each lane is asked for.
+    pub asks: Asks,
+}
+
+/// The workers of one part.
+pub(crate) struct Crew<S> {
+    needs: Needs,
+    means: Means,
+    timing: Timing,
+    /// Whether the load ends with this part.
+    main: bool,
+    workers: Vec<Worker<S>>,
+}
+
+struct Worker<S> {
+    lane: Box<dyn Lane>,
+    source: S,
+    progress: Arc<Progress>,
+}
+
+impl<S: OperationSource + Send> Crew<S> {
+    /// Makes a lane and a source for each worker.
+    pub fn new(
+        share: &dyn Share,
+        means: &Means,
+        timing: Timing,
+        main: bool,
+        needs: Needs,
+        mut source: impl FnMut(u16, &dyn Lane) -> Result<S, Failure>,
+    ) -> Result<Crew<S>, Failure> {
+        let asks = &needs.asks;
+        let mut worker = |number| {
+            let lane = share.lane(means.lane(needs.depth, asks.block, asks.verify))?;
+            let source = source(number, &*lane)?;
+            Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)) })
+        };
+        let workers = (0..needs.workers.get()).map(&mut worker).collect::<Result<_, Failure>>()?;
+        Ok(Crew { needs, means: means.clone(), timing, main, workers })
+    }
+
+    /// What its workers do, and where it can be seen how far they are.
+    pub fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>) {
+        let Crew { needs, means, timing, main, workers } = self;
+        let progress = workers.iter().map(|worker| worker.progress.clone()).collect();
+        let (needs, means, timing, main) = (&*needs, &*means, *timing, *main);
+        let task = |worker| -> Task<'_> {
+            Box::new(move |gate| work(worker, needs, means, timing, main, gate))
+        };
+        (workers.iter_mut().map(task).collect(), progress)
+    }
+
+    /// The sources, when the work is done; the lanes end.
+    pub fn into_sources(self) -> Vec<S> {
+        self.workers.into_iter().map(|worker| worker.source).collect()
+    }
+}
+
+fn work<S: OperationSource>(
+    worker: &mut Worker<S>,
+    needs: &Needs,
+    means: &Means,
+    timing: Timing,
+    main: bool,
+    gate: &Gate<'_>,
+) -> WorkerResult {
+    let mut tally = Tally::new(Shape { timing: Some(timing), kinds: needs.asks.kinds });
+    let clock = &**means.deadline.clock();
+    let limits = Limits {
+        operation_timeout: means.operation_timeout,
+        flush: needs.asks.flush,
+        end: Nanos(u64::MAX),
+        must_be_done: main && timing.until_done,
+    };
+    gate.barrier.wait();
+    let start = *gate.start.get_or_init(|| clock.now());
+    let helpers_before = worker.lane.helper_cpu();
+    let cpu_before = cpu::of_this_thread();
+    tally.begin(start);
+    let stop = Stop { user: gate.stop, team: &gate.team };
+    let driver =
+        Driver::new(&mut *worker.lane, needs.depth, clock, &limits, stop, &worker.progress);
+    let (ended, flush) = driver.drive(&mut worker.source, &mut tally);
+    if !matches!(ended, Ended::Complete | Ended::Stopped) {
+        gate.team.fail();
+    } else if main && gate.main_left.fetch_sub(1, Ordering::Relaxed) == 1 {
+        gate.team.end();
+    }
+    let own = cpu::of_this_thread().saturating_sub(cpu_before);
+    let helpers = worker.lane.helper_cpu().saturating_sub(helpers_before);
+    WorkerResult { ended, counted: tally.finish(clock.now()), flush, cpu: own + helpers }
+}
+
+/// Where all workers of all parts wait for each other, and what they have in common.
+pub(crate) struct Gate<'a> {
+    barrier: Barrier,
+    /// When the load began: taken once, by whoever is first through the gate.
+    start: OnceLock<Nanos>,
+    stop: &'a AtomicBool,
+    team: Team,
+    /// Workers of the main part that are not done.
+    main_left: AtomicUsize,
+}
+
+/// Runs the tasks of all parts at once; the first part is the main one. One task alone runs on the
+/// calling thread, so that with a scripted share and clock every figure is exact; several run on a
+/// thread each and start together. When one fails, all stop.
+pub(crate) fn run_all(
+    parts: Vec<(Vec<Task<'_>>, Vec<Arc<Progress>>)>,
+    means: &Means,
+    window: Duration,
+    observer: Option<Observer<'_>>,
+) -> Vec<Vec<WorkerResult>> {
+    let gate = Gate {
+        barrier: Barrier::new(parts.iter().map(|(tasks, _)| tasks.len()).sum()),
+        start: OnceLock::new(),
+        stop: means.deadline.stop(),
+        team: Team::default(),
+        main_left: AtomicUsize::new(parts.first().map_or(0, |(tasks, _)| tasks.len())),
+    };
+    let (tasks, progress): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
+    let progress = progress.concat();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let observing = observer.map(|observer| {
+            scope.spawn(|| observe(&gate, &progress, means, window, &done, observer))
+        });
+        let results = perform(tasks, &gate);
+        done.store(true, Ordering::Relaxed);
+        if let Some(observing) = observing {
+            observing.thread().unpark();
+        }
+        results
+    })
+}
+
+fn perform<'t>(mut parts: Vec<Vec<Task<'t>>>, gate: &Gate<'_>) -> Vec<Vec<WorkerResult>> {
+    if let [part] = &mut parts[..]
+        && part.len() == 1
+        && let Some(alone) = part.pop()
+    {
+        return vec![vec![alone(gate)]];
+    }
+    std::thread::scope(|scope| {
+        let begin = |tasks: Vec<Task<'t>>| {
+            tasks.into_iter().map(|task| scope.spawn(move || task(gate))).collect()
+        };
+        let threads: Vec<Vec<_>> = parts.into_iter().map(begin).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, WorkerResult>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(|part| part.into_iter().map(join).collect()).collect()
+    })
+}
+
+fn observe(
+    gate: &Gate<'_>,
+    progress: &[Arc<Progress>],
+    means: &Means,
+    window: Duration,
+    done: &AtomicBool,
+    observer: Observer<'_>,
+) {
+    let mut seen = Counts::default();
+    while !done.load(Ordering::Relaxed) {
+        std::thread::park_timeout(window.max(Duration::from_millis(1)));
+        let Some(start) = gate.start.get() else { continue };
+        let mut total = Counts::default();
+        for worker in progress {
+            worker.add_to(&mut total);
+        }
+        let kinds = by_kind(&difference(&total, &seen)).collect();
+        observer(means.deadline.now() - *start, Window { kinds, in_flight_ns: 0 });
+        seen = total;
+    }
+}
 
 /// Everything [`run`] needs to know.
 #[derive(Clone)]
@@ -38,158 +225,27 @@ pub struct RunSpec {
     pub seed: u64,
 }
 
-/// Runs one pattern to its end. Writes that are not stable when they complete are flushed at the
-/// end, once by every worker.
+/// Runs one pattern to its end on files that are there; also returns which blocks of the written
+/// file were rewritten. Writes that are not stable when they complete are flushed at the end, once
+/// by every worker.
 ///
-/// One worker runs on the calling thread, so that with a scripted share and clock every figure is
-/// exact; several run on a thread each and start together. When one fails, all stop. The
-/// `Failure` is of what comes before the load: a file too small for the workers, or a lane that
+/// The `Failure` is of what comes before the load: a file too small for the workers, or a lane that
 /// could not be made. What goes wrong under load is in [`TeamResult::ended`].
 pub fn run(
     share: &dyn Share,
     spec: &RunSpec,
     observer: Option<Observer<'_>>,
-) -> Result<TeamResult, Failure> {
-    let workers = (0..spec.workers.get())
-        .map(|number| Worker::new(share, spec, number))
-        .collect::<Result<Vec<_>, _>>()?;
-    let kinds = pattern::kinds(spec.job.pattern);
-    let team = Team {
-        spec,
-        limits: limits(spec),
-        user_stop: spec.means.deadline.stop(),
-        team_stop: AtomicBool::new(false),
-        start: OnceLock::new(),
-        gate: Barrier::new(workers.len()),
-        progress: workers.iter().map(|_| Progress::of(kinds)).collect(),
-        done: AtomicBool::new(false),
-    };
-    let results = std::thread::scope(|scope| {
-        let observing = observer.map(|observer| scope.spawn(|| team.observe(observer)));
-        let results = team.work(workers);
-        team.done.store(true, Ordering::Relaxed);
-        if let Some(observing) = observing {
-            observing.thread().unpark();
-        }
-        results
-    });
-    Ok(TeamResult::merge(spec.duration, results))
-}
-
-fn limits(spec: &RunSpec) -> Limits {
-    let unstable = spec.job.stability == Stability::Unstable;
-    let flush = spec.job.pattern.writes() && unstable;
-    Limits {
-        operation_timeout: spec.means.operation_timeout,
-        flush: flush.then_some(spec.files.write.file),
-        end: Nanos(u64::MAX),
-    }
-}
-
-struct Worker {
-    number: usize,
-    lane: Box<dyn Lane>,
-    source: PatternSource,
-    tally: Tally,
-}
-
-impl Worker {
-    fn new(share: &dyn Share, spec: &RunSpec, number: u16) -> Result<Worker, Failure> {
-        let (job, means) = (&spec.job, &spec.means);
-        let source = PatternSource::new(job, spec.workers, number, spec.files, spec.seed).map_err(
-            |happened| {
-                Failure::new(
-                    Cause::Usage,
-                    "share out the file to the workers",
-                    share.facts().given,
-                    happened,
-                    "Give a larger --size, a smaller --block or fewer --workers.",
-                )
-            },
-        )?;
-        let block = u32::try_from(job.block.0).unwrap_or(u32::MAX);
-        let lane = share.lane(means.lane(spec.depth, block, job.verify))?;
-        let tally = Tally::new(Shape {
-            duration: Some(spec.duration),
-            window: spec.window,
-            kinds: pattern::kinds(job.pattern),
-        });
-        Ok(Worker { number: usize::from(number), lane, source, tally })
-    }
-}
-
-struct Team<'a> {
-    spec: &'a RunSpec,
-    limits: Limits,
-    user_stop: &'a AtomicBool,
-    team_stop: AtomicBool,
-    /// When the load began: taken once, by whoever is first through the gate.
-    start: OnceLock<Nanos>,
-    gate: Barrier,
-    progress: Vec<Progress>,
-    done: AtomicBool,
-}
-
-impl Team<'_> {
-    fn work(&self, mut workers: Vec<Worker>) -> Vec<WorkerResult> {
-        if workers.len() == 1
-            && let Some(alone) = workers.pop()
-        {
-            return vec![self.work_one(alone)];
-        }
-        std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                workers.into_iter().map(|worker| scope.spawn(|| self.work_one(worker))).collect();
-            threads
-                .into_iter()
-                .map(|t| t.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-                .collect()
-        })
-    }
-
-    fn work_one(&self, mut worker: Worker) -> WorkerResult {
-        self.gate.wait();
-        let clock = &**self.spec.means.deadline.clock();
-        let start = *self.start.get_or_init(|| clock.now());
-        let helpers_before = worker.lane.helper_cpu();
-        let cpu_before = cpu::of_this_thread();
-        worker.tally.begin(start);
-        let driver = Driver::new(
-            &mut *worker.lane,
-            self.spec.depth,
-            clock,
-            &self.limits,
-            Stop { user: self.user_stop, team: &self.team_stop },
-            &self.progress[worker.number],
-        );
-        let (ended, flush) = driver.drive(&mut worker.source, &mut worker.tally);
-        if matches!(ended, Ended::Failed(_)) {
-            self.team_stop.store(true, Ordering::Relaxed);
-        }
-        let own = cpu::of_this_thread().saturating_sub(cpu_before);
-        let helpers = worker.lane.helper_cpu().saturating_sub(helpers_before);
-        WorkerResult {
-            ended,
-            counted: worker.tally.finish(clock.now()),
-            flush,
-            cpu: own + helpers,
-            written: worker.source.into_written(),
-        }
-    }
-
-    fn observe(&self, observer: Observer<'_>) {
-        let mut seen = Counts::default();
-        while !self.done.load(Ordering::Relaxed) {
-            std::thread::park_timeout(self.spec.window.max(Duration::from_millis(1)));
-            let Some(start) = self.start.get() else { continue };
-            let mut total = Counts::default();
-            for worker in &self.progress {
-                worker.add_to(&mut total);
-            }
-            let kinds = by_kind(&difference(&total, &seen)).collect();
-            let at = self.spec.means.deadline.now() - *start;
-            observer(at, Window { kinds, in_flight_ns: 0 });
-            seen = total;
-        }
-    }
+) -> Result<(TeamResult, Written), Failure> {
+    let RunSpec { job, workers, means, duration: length, window, .. } = spec;
+    let timing = Timing { length: *length, until_done: false, window: *window };
+    let needs =
+        Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job, spec.files) };
+    let mut crew = Crew::new(share, means, timing, true, needs, |worker, _| {
+        PatternSource::new(job, *workers, worker, spec.files, spec.seed)
+            .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
+    })?;
+    let results = run_all(vec![crew.tasks()], means, *window, observer).swap_remove(0);
+    let mut written = Written::nothing();
+    crew.into_sources().into_iter().for_each(|source| written.add(&source.into_written()));
+    Ok((TeamResult::merge(timing, results), written))
 }

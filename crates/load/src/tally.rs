@@ -56,13 +56,29 @@ pub(crate) fn histogram() -> Histogram<u32> {
     Histogram::new_with_bounds(1, LONGEST_NANOS, 3).expect("constant bounds are valid")
 }
 
+/// How long a load lasts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Timing {
+    /// So long; or so long at most.
+    pub length: Duration,
+    /// Whether it ends when the work is done. Then no warm-up is cut off.
+    pub until_done: bool,
+    /// Length of a window.
+    pub window: Duration,
+}
+
+impl Timing {
+    /// Length of the segments that a warm-up may be cut off by.
+    fn segment(self) -> Option<Duration> {
+        (!self.until_done).then(|| segment_length(self.length))
+    }
+}
+
 /// What is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
-    /// Length of the trial; `None` for work that ends by itself and is not measured.
-    pub duration: Option<Duration>,
-    /// Length of a window.
-    pub window: Duration,
+    /// How long it takes; `None` for work that ends by itself and is not measured.
+    pub timing: Option<Timing>,
     /// Kinds of operation expected: their histograms are made beforehand.
     pub kinds: &'static [OpKind],
 }
@@ -136,12 +152,13 @@ pub(crate) struct Tally {
 impl Tally {
     /// Nothing counted yet. Everything large is allocated here.
     pub(crate) fn new(shape: Shape) -> Tally {
-        let segments = if shape.duration.is_some() { WARM_UP_SEGMENTS as usize + 1 } else { 1 };
+        let cut = shape.timing.and_then(Timing::segment);
+        let segments = if cut.is_some() { WARM_UP_SEGMENTS as usize + 1 } else { 1 };
         let mut empty = Segment::default();
         for (kind, tally) in KINDS.iter().zip(&mut empty.kinds) {
             tally.client = shape.kinds.contains(kind).then(histogram);
         }
-        let windows = shape.duration.map_or(0, |d| windows_in(d, shape.window));
+        let windows = shape.timing.map_or(0, windows_in);
         Tally {
             start: Nanos(0),
             end: Nanos(u64::MAX),
@@ -170,10 +187,10 @@ impl Tally {
     /// The trial begins at `start`.
     pub(crate) fn begin(&mut self, start: Nanos) {
         (self.start, self.now, self.last_completion) = (start, start, start);
-        if let Some(duration) = self.shape.duration {
-            self.end = start + duration;
-            self.segment_end = start + segment_length(duration);
-            self.window_end = start + self.shape.window;
+        if let Some(timing) = self.shape.timing {
+            self.end = start + timing.length;
+            self.segment_end = timing.segment().map_or(Nanos(u64::MAX), |long| start + long);
+            self.window_end = start + timing.window;
             self.boundary = self.segment_end.min(self.window_end);
         }
     }
@@ -181,6 +198,11 @@ impl Tally {
     /// When the trial ends; never, for unmeasured work.
     pub(crate) fn end(&self) -> Nanos {
         self.end
+    }
+
+    /// The trial ends at `at`, before its time.
+    pub(crate) fn end_at(&mut self, at: Nanos) {
+        self.end = self.end.min(at.max(self.now));
     }
 
     /// What completed so far and in time.
@@ -231,7 +253,8 @@ impl Tally {
     /// Ends the count at `at`, or at the end of the trial if that is earlier.
     pub(crate) fn finish(mut self, at: Nanos) -> Finished {
         self.advance(at);
-        if self.now.0 > self.window_end.0.saturating_sub(nanos(self.shape.window)) {
+        let window = self.shape.timing.map_or(Duration::MAX, |timing| timing.window);
+        if self.now.0 > self.window_end.0.saturating_sub(nanos(window)) {
             self.close_window();
         }
         self.close_segment();
@@ -275,15 +298,14 @@ impl Tally {
     fn cross(&mut self) {
         if self.boundary == self.window_end {
             self.close_window();
-            self.window_end = self.window_end + self.shape.window;
+            let window = self.shape.timing.map_or(Duration::MAX, |timing| timing.window);
+            self.window_end = self.window_end + window;
         }
         if self.boundary == self.segment_end {
             self.close_segment();
             self.segment += 1;
-            self.segment_end = match self.shape.duration {
-                Some(duration) if self.segment < WARM_UP_SEGMENTS as usize => {
-                    self.segment_end + segment_length(duration)
-                }
+            self.segment_end = match self.shape.timing.and_then(Timing::segment) {
+                Some(long) if self.segment < WARM_UP_SEGMENTS as usize => self.segment_end + long,
                 _ => Nanos(u64::MAX),
             };
         }
@@ -330,9 +352,9 @@ pub(crate) fn segment_length(duration: Duration) -> Duration {
     (duration / (2 * WARM_UP_SEGMENTS)).max(Duration::from_nanos(1))
 }
 
-fn windows_in(duration: Duration, window: Duration) -> usize {
+fn windows_in(timing: Timing) -> usize {
     // A capacity only; bounded so that a strange window cannot ask for much memory.
-    duration.as_nanos().div_ceil(window.as_nanos().max(1)).min(1 << 16) as usize
+    timing.length.as_nanos().div_ceil(timing.window.as_nanos().max(1)).min(1 << 12) as usize
 }
 
 fn nanos(duration: Duration) -> u64 {
@@ -353,9 +375,9 @@ mod tests {
 
     #[test]
     fn a_completion_found_late_was_not_in_flight_since() {
-        let duration = Some(Duration::from_nanos(1000));
-        let window = Duration::from_nanos(100);
-        let mut tally = Tally::new(Shape { duration, window, kinds: &[OpKind::READ] });
+        let (length, window) = (Duration::from_nanos(1000), Duration::from_nanos(100));
+        let timing = Some(Timing { length, until_done: false, window });
+        let mut tally = Tally::new(Shape { timing, kinds: &[OpKind::READ] });
         tally.begin(Nanos(0));
         let done = |issued, done| Done {
             tag: Tag(0),

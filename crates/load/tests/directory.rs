@@ -82,7 +82,7 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
             ..job(pattern)
         };
         let spec = RunSpec { workers: workers(2), ..spec(&means, files, depth, job) };
-        let result = run(&share, &spec, None).unwrap();
+        let (result, rewritten) = run(&share, &spec, None).unwrap();
         let context = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
         assert_eq!(result.ended, Ended::Complete, "{context}");
         assert!(result.first_error.is_none(), "{context}");
@@ -93,11 +93,11 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         assert!(pattern.writes() == (written.operations > 0), "{context}");
         let flushes = pattern.writes() && stability == Stability::Unstable;
         assert_eq!(result.flush.is_some(), flushes, "{context}");
-        let written: Option<&Written> = pattern.writes().then_some(&result.written);
+        let written: Option<&Written> = pattern.writes().then_some(&rewritten);
         let found = verify(&share, &means, files.write, size, written, &mut |_| {}).unwrap();
         assert!(found.is_good() && found.bytes == size, "{context}: {found:?}");
         if pattern.writes() {
-            assert!(result.written.blocks() > 0);
+            assert!(rewritten.blocks() > 0);
             let again = LaidOut { generation: 1, ..files.write };
             lay_out(&share, &means, again, size, &mut |_| {}).unwrap();
         }
@@ -169,7 +169,7 @@ fn what_others_did_to_the_file_is_found() {
         // Reads that verify count what they meet, and go on.
         let job = PatternJob { size: Bytes(MIB), verify: true, ..job(Pattern::SequentialRead) };
         let swapped = Files { read: files.write, write: files.read };
-        let result = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
         assert_eq!(result.ended, Ended::Complete);
         assert!(result.errors[&OpKind::READ][&ErrorKind::CorruptContent] > 0);
         assert!(result.errors[&OpKind::READ][&ErrorKind::MisplacedContent] > 0);
@@ -190,7 +190,7 @@ fn a_file_cut_short_gives_short_reads() {
             .set_len(4096)
             .unwrap();
         let job = job(Pattern::SequentialRead);
-        let result = run(&share, &spec(&means, files, 3, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&means, files, 3, job), None).unwrap();
         assert!(result.errors[&OpKind::READ][&ErrorKind::Short] > 0, "{engine:?}");
         let failure = verify(&share, &means, files.read, MIB, None, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial);
@@ -368,7 +368,7 @@ fn a_lane_knows_the_files_that_were_open() {
         let share = open(directory.path(), Some(engine)).unwrap();
         let files = common::files();
         let job = job(Pattern::RandomRead);
-        let result = run(&share, &spec(&means(), files, 1, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&means(), files, 1, job), None).unwrap();
         assert!(matches!(result.ended, Ended::Failed(e) if e.kind == ErrorKind::Gone));
     }
 }

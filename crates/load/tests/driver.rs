@@ -36,7 +36,7 @@ fn trial_at(
 ) -> TeamResult {
     let clock = Arc::new(VirtualClock::new());
     let share = MockShare::new(clock.clone(), workers(servers), script);
-    run(&share, &at_depth(depth, spec(job, clock, 1000 * MS)), None).unwrap()
+    run(&share, &at_depth(depth, spec(job, clock, 1000 * MS)), None).unwrap().0
 }
 
 fn at_depth(depth: u16, spec: RunSpec) -> RunSpec {
@@ -116,7 +116,10 @@ fn the_final_flush_is_timed_apart_and_only_where_needed() {
     let result = trial(job(Pattern::SequentialWrite), 1, script);
     assert_eq!(result.flush, Some(70 * MS));
     assert!(!result.measured(Duration::ZERO).kinds.contains_key(&OpKind::FLUSH));
-    assert_eq!(result.written.blocks(), 256);
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), workers(1), script);
+    let spec = spec(job(Pattern::SequentialWrite), clock, 1000 * MS);
+    assert_eq!(run(&share, &spec, None).unwrap().1.blocks(), 256);
     let stable = PatternJob { stability: Stability::FileSync, ..job(Pattern::SequentialWrite) };
     assert_eq!(trial(stable, 1, script).flush, None);
     assert_eq!(trial(job(Pattern::RandomRead), 1, script).flush, None);
@@ -142,7 +145,7 @@ fn an_operation_without_an_answer_fails_the_trial_though_others_complete() {
     });
     let mut spec = at_depth(4, spec(job(Pattern::RandomRead), clock, 60_000 * MS));
     spec.means.operation_timeout = 2000 * MS;
-    let result = run(&share, &spec, None).unwrap();
+    let (result, _) = run(&share, &spec, None).unwrap();
     let Ended::Failed(error) = &result.ended else { panic!("{:?}", result.ended) };
     assert_eq!(error.kind, ErrorKind::TimedOut);
     assert!(error.detail.contains("read of 4096 bytes"), "{}", error.detail);
@@ -194,7 +197,7 @@ fn one_worker_that_fails_stops_the_others() {
     // An hour: only the failure can end it in time.
     let spec = spec(job(Pattern::RandomWrite), clock, 3_600_000 * MS);
     let spec = RunSpec { workers: workers(3), ..spec };
-    let result = run(&share, &spec, None).unwrap();
+    let (result, _) = run(&share, &spec, None).unwrap();
     assert!(matches!(&result.ended, Ended::Failed(e) if e.kind == ErrorKind::NoSpace));
 }
 
@@ -211,7 +214,7 @@ fn a_stop_ends_every_worker_long_before_its_time() {
             stop.store(true, Ordering::Relaxed);
         }
     };
-    let result = run(&NullShare::new(), &spec, Some(&mut observer)).unwrap();
+    let (result, _) = run(&NullShare::new(), &spec, Some(&mut observer)).unwrap();
     assert_eq!(result.ended, Ended::Stopped);
     assert!(seen.operations() > 0 && seen.operations() <= result.total.operations());
     assert!(result.cpu > Duration::ZERO);
@@ -227,7 +230,7 @@ fn a_stop_is_noticed_while_nothing_answers() {
         Reply::Never
     });
     let spec = at_depth(1, spec(job(Pattern::RandomRead), clock.clone(), 1_000_000 * MS));
-    let result = run(&share, &stopped_by(&stop, spec), None).unwrap();
+    let (result, _) = run(&share, &stopped_by(&stop, spec), None).unwrap();
     assert_eq!(result.ended, Ended::Stopped);
     assert!(result.measured <= 1300 * MS, "a tick and the grace: {:?}", result.measured);
 }

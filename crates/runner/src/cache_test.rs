@@ -45,7 +45,7 @@ pub(crate) fn reads_from(
             window: RUN,
             seed,
         };
-        let measured = plimsoll_load::run(share, &spec, None)?.measured(RUN / 10);
+        let measured = plimsoll_load::run(share, &spec, None)?.0.measured(RUN / 10);
         let reads = measured.kinds.get(&OpKind::READ).map_or(0, |k| k.operations);
         Ok((reads as f64 / measured.length.as_secs_f64().max(1e-9)).ln())
     };

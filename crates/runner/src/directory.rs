@@ -4,15 +4,10 @@
 //! them only files of the few names below. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
-use plimsoll_load::{Entry, EntryKind, FileId, Namespace};
+use plimsoll_load::{Entry, EntryKind, Namespace, READ_FILE, WRITE_FILE};
 use plimsoll_model::{Cause, Deadline, Failure, Flag, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
-
-/// The file that is read and never written after it was laid out.
-pub const READ_FILE: &str = "read.data";
-/// The file that is written.
-pub const WRITE_FILE: &str = "write.data";
 
 const OWN_FILES: [&str; 3] = [LEASE_FILE, READ_FILE, WRITE_FILE];
 const PREFIX: &str = ".plimsoll-";
@@ -61,9 +56,9 @@ impl RunDirectory {
         &self.name
     }
 
-    /// The names below the target.
-    pub fn namespace(&mut self) -> &mut dyn Namespace {
-        &mut *self.namespace
+    /// The names below the target, and its own among them.
+    pub fn names(&mut self) -> (&mut dyn Namespace, &str) {
+        (&mut *self.namespace, &self.name)
     }
 
     /// Goes on with another connection.
@@ -75,19 +70,6 @@ impl RunDirectory {
     pub fn renew(&mut self) -> Result<(), Failure> {
         let lease = Lease::of_this_process(&self.study.0, self.silence);
         self.namespace.write_small(&self.path(LEASE_FILE), &lease.to_bytes())
-    }
-
-    /// Creates one of its files.
-    pub fn create(&mut self, file: &str) -> Result<FileId, Failure> {
-        let path = self.path(file);
-        self.namespace.create(&path)
-    }
-
-    /// Closes and removes one of its files.
-    pub fn discard(&mut self, file: &str, id: FileId) -> Result<(), Failure> {
-        self.namespace.close(id);
-        let path = self.path(file);
-        self.namespace.remove_file(&path)
     }
 
     /// Removes everything that it holds of ours, and itself.

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod cache_test;
+mod context;
 mod directory;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -13,8 +14,8 @@ mod runner;
 mod session;
 mod summarize;
 
-pub use directory::{Cleaned, Found, READ_FILE, WRITE_FILE, clean};
+pub use directory::{Cleaned, Found, clean};
 pub use lease::LeaseState;
 pub use options::RunnerOptions;
-pub use plimsoll_load::{OpenOptions, Share};
+pub use plimsoll_load::{OpenOptions, READ_FILE, Share, WRITE_FILE};
 pub use runner::Runner;

@@ -78,6 +78,10 @@ impl SubjectRunner for Runner {
         }
     }
 
+    fn reopen(&mut self) -> Result<(), Failure> {
+        self.sessions.iter_mut().try_for_each(Session::reopen)
+    }
+
     fn close(&mut self) -> Vec<Flag> {
         self.sessions.drain(..).filter_map(Session::close).collect()
     }

@@ -1,6 +1,6 @@
 //! From what a team of workers did to the figures of one part of a point: one number per metric.
 
-use plimsoll_load::{Ended, Kind, Measured, TeamResult};
+use plimsoll_load::{Counted, Ended, Kind, Measured, TeamResult};
 use plimsoll_model::{
     Cause, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats,
     Outcome, PartResult, Phase, PointSpec, Series, Window,
@@ -27,10 +27,11 @@ const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
 pub(crate) fn part(
     team: &TeamResult,
     job: &Job,
+    counted: Counted,
     spec: &PointSpec,
     given: &str,
 ) -> (PartResult, Outcome, Vec<Flag>) {
-    let measured = team.measured(warm_up(team, spec));
+    let measured = team.measured(warm_up(team, job, spec));
     let outcome = outcome(team, &measured, given);
     let mut flags = flags(team, &measured);
     let mut result = PartResult {
@@ -39,16 +40,27 @@ pub(crate) fn part(
         series: Series::new(spec.window_seconds, &team.windows),
     };
     if outcome == Outcome::Complete {
-        result.quantities = quantities(team, &measured, job);
-        flags.extend(phases(team, spec, &measured, &mut result.quantities));
+        result.quantities = quantities(team, &measured, job, counted);
+        if let Length::UntilDone { .. } = spec.workload.length {
+            let elapsed = team.measured.as_secs_f64();
+            result.quantities.insert(Metric::all(Measure::ELAPSED), elapsed);
+        }
+        if job.moves_payload() {
+            flags.extend(phases(team, spec, &measured, &mut result.quantities));
+        }
     }
     (result, outcome, flags)
 }
 
+/// What shows how fast it went in a window: bytes, or operations where none are moved.
+fn speed(window: &Window, job: &Job) -> f64 {
+    (if job.moves_payload() { window.bytes() } else { window.operations() }) as f64
+}
+
 /// What is cut from the start: by MSER-5 where there are enough windows, else the fixed time.
-fn warm_up(team: &TeamResult, spec: &PointSpec) -> Duration {
+fn warm_up(team: &TeamResult, job: &Job, spec: &PointSpec) -> Duration {
     let Length::For { warm_up_seconds, .. } = spec.workload.length else { return Duration::ZERO };
-    let rates: Vec<f64> = team.windows.iter().map(|w| w.bytes() as f64).collect();
+    let rates: Vec<f64> = team.windows.iter().map(|w| speed(w, job)).collect();
     match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
         None => Duration::from_secs_f64(warm_up_seconds.max(0.0)),
@@ -62,8 +74,15 @@ fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
             failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
         }
         (Ended::Stopped, _) => Outcome::Stopped,
+        (Ended::NotDone, _) => failed(Failure::new(
+            Cause::Trial,
+            "finish the trial",
+            given,
+            format!("the work was not done within {:.1} s", team.measured.as_secs_f64()),
+            "Give it more time or less work, or look why the target is so slow.",
+        )),
         (Ended::Complete, Some(error)) if error.kind.is_content() => {
-            failed(bad_content(given, format!("{}: {}", error.kind, error.detail)))
+            failed(plimsoll_load::bad_content(given, format!("{}: {}", error.kind, error.detail)))
         }
         (Ended::Complete, Some(error)) => {
             failed(plimsoll_load::failure("finish the trial", given.to_owned(), error))
@@ -79,17 +98,6 @@ fn outcome(team: &TeamResult, measured: &Measured, given: &str) -> Outcome {
     }
 }
 
-/// The failure of a check of content.
-pub(crate) fn bad_content(given: &str, first: String) -> Failure {
-    Failure::new(
-        Cause::Trial,
-        "read back what was written",
-        given,
-        first,
-        "Do not trust this storage with data before its memory, disks and network are checked.",
-    )
-}
-
 fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {
     let mut ops: BTreeMap<OpKind, OpStats> =
         measured.kinds.iter().map(|(kind, k)| (*kind, k.stats())).collect();
@@ -99,13 +107,26 @@ fn ops(team: &TeamResult, measured: &Measured) -> BTreeMap<OpKind, OpStats> {
     ops
 }
 
-fn quantities(team: &TeamResult, measured: &Measured, job: &Job) -> BTreeMap<Metric, f64> {
+fn quantities(
+    team: &TeamResult,
+    measured: &Measured,
+    job: &Job,
+    counted: Counted,
+) -> BTreeMap<Metric, f64> {
     let mut q = BTreeMap::new();
     let seconds = measured.length.as_secs_f64().max(1e-9);
     let flush = flush_seconds(team, measured);
-    let payload = measured.kinds.iter().filter(|(kind, _)| PAYLOAD.contains(kind));
-    if let Some(all) = together(payload.map(|(_, kind)| kind)) {
+    let moves_payload = job.moves_payload();
+    let all = measured.kinds.iter().filter(|(kind, _)| !moves_payload || PAYLOAD.contains(kind));
+    if let Some(all) = together(all.map(|(_, kind)| kind)) {
         of_kind(&mut q, None, &all, seconds + flush);
+    }
+    for (measure, kinds) in counted {
+        let of = |kind| measured.kinds.get(kind).map_or(0, |k| k.operations);
+        let count: u64 = kinds.iter().map(of).sum();
+        if count > 0 {
+            q.insert(Metric::all(*measure), count as f64 / seconds);
+        }
     }
     for kind in job.kinds_apart() {
         let flush = if WRITING.contains(kind) { flush } else { 0.0 };
@@ -118,11 +139,13 @@ fn quantities(team: &TeamResult, measured: &Measured, job: &Job) -> BTreeMap<Met
     if let Some(flush) = team.flush {
         q.insert(Metric::all(Measure::FLUSH_TIME), flush.as_secs_f64());
     }
-    let total = completed(team, &PAYLOAD);
+    let total = if moves_payload { completed(team, &PAYLOAD) } else { team.total.total() };
     let cpu = team.cpu.as_secs_f64();
     if total.operations > 0 {
         q.insert(Metric::all(Measure::CLIENT_CPU_PER_OP), cpu / total.operations as f64);
-        q.insert(Metric::all(Measure::CLIENT_CPU_PER_BYTE), cpu / total.bytes.max(1) as f64);
+    }
+    if total.bytes > 0 {
+        q.insert(Metric::all(Measure::CLIENT_CPU_PER_BYTE), cpu / total.bytes as f64);
     }
     q
 }
@@ -131,7 +154,9 @@ fn quantities(team: &TeamResult, measured: &Measured, job: &Job) -> BTreeMap<Met
 fn of_kind(q: &mut BTreeMap<Metric, f64>, kind: Option<OpKind>, figures: &Kind, seconds: f64) {
     let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
     put(Measure::IOPS, figures.operations as f64 / seconds);
-    put(Measure::THROUGHPUT, figures.bytes as f64 / seconds);
+    if figures.bytes > 0 {
+        put(Measure::THROUGHPUT, figures.bytes as f64 / seconds);
+    }
     let client = LatencySummary::from(&figures.client);
     put(Measure::LATENCY_MEAN, client.mean_seconds);
     put(Measure::LATENCY_MAX, client.max_seconds);

@@ -1,15 +1,26 @@
-//! What a worker does: which operation comes next. Written once, for lanes of every kind.
+//! Jobs on storage, a file each. The types that say what is done are `plimsoll_model`'s; here is how.
+//!
+//! A [`StorageJob`] prepares what it works on, gives each worker an [`OperationSource`], and looks
+//! at what was done when the load is over. [`Jobs`] has those of a study on one share.
 
 pub(crate) mod pattern;
+mod table;
+mod test_files;
 mod whole;
 mod written;
 
 pub use pattern::{Files, LaidOut, PatternSource};
+pub use table::{Jobs, PartDone};
+pub use test_files::{READ_FILE, WRITE_FILE};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
-use crate::op::{Done, Op};
-use plimsoll_model::Nanos;
+use crate::op::{Done, FileId, Op};
+use crate::prepare::Means;
+use crate::share::{Lane, Namespace, Share};
+use plimsoll_model::{Event, Failure, Flag, Measure, Nanos, OpKind};
+use std::num::NonZeroU16;
+use test_files::TestFiles;
 
 /// What a worker should do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,4 +41,99 @@ pub trait OperationSource {
     fn completed(&mut self, op: &Op, done: &Done) {
         let _ = (op, done);
     }
+}
+
+/// Measures that are counts of operations per second: each with the kinds that count.
+pub type Counted = &'static [(Measure, &'static [OpKind])];
+
+/// One job as it is done to one share.
+pub(crate) trait StorageJob: Send {
+    /// What each worker does: a type of its own, so that nothing is looked up for an operation.
+    type Source: OperationSource + Send;
+    /// What is counted beside operations and bytes.
+    const COUNTED: Counted = &[];
+
+    /// Says what it needs of the files that jobs share.
+    fn claim(&self, files: &mut TestFiles) {
+        let _ = files;
+    }
+    /// Makes what it works on; once, before the first point.
+    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure>;
+    /// Makes everything ready for a point; not measured.
+    fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure>;
+    /// What it asks of its lanes; after `begin`.
+    fn asks(&self) -> Asks;
+    /// What operations need: the means of the study, or with content of its own.
+    fn means(&self, of_study: &Means) -> Means {
+        of_study.clone()
+    }
+    /// What a worker does on its lane; after `begin`.
+    fn source(&self, point: &Point, worker: u16, lane: &dyn Lane) -> Result<Self::Source, Failure>;
+    /// Looks at what was done; not measured. `complete`: nothing went wrong until now.
+    fn finish(
+        &mut self,
+        sources: Vec<Self::Source>,
+        at: &mut Workspace<'_>,
+        complete: bool,
+    ) -> Result<Vec<Flag>, Box<NotGood>>;
+}
+
+/// What a job asks of its lanes.
+pub(crate) struct Asks {
+    /// Largest operation in bytes.
+    pub block: u32,
+    /// Whether the content of every read is checked.
+    pub verify: bool,
+    /// Kinds of operation that it does.
+    pub kinds: &'static [OpKind],
+    /// A file that every worker flushes at the end.
+    pub flush: Option<FileId>,
+}
+
+/// What a job needs to know of a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Point {
+    /// Generation of the written file's layout: a new number lays it out afresh.
+    pub generation: u32,
+    /// Seed of the offsets.
+    pub seed: u64,
+    /// Workers.
+    pub workers: NonZeroU16,
+    /// Whether the work ends when it is done; else it begins again until the time is over.
+    pub once: bool,
+}
+
+/// Why a point is not good although its load ended in order.
+pub struct NotGood {
+    /// Why.
+    pub failure: Failure,
+    /// What is odd about it.
+    pub flags: Vec<Flag>,
+}
+
+impl From<Failure> for Box<NotGood> {
+    fn from(failure: Failure) -> Self {
+        Box::new(NotGood { failure, flags: Vec::new() })
+    }
+}
+
+/// The run that jobs are part of: it owns their directory.
+pub trait RunContext {
+    /// The names on the share, and the path of the run's directory. A failure where nothing may be
+    /// written.
+    fn names(&mut self) -> Result<(&mut dyn Namespace, &str), Failure>;
+    /// What goes on. Called with progress, it also keeps the run's lease alive.
+    fn event(&mut self, event: Event);
+}
+
+/// Where a job works.
+pub(crate) struct Workspace<'a> {
+    /// The share.
+    pub share: &'a dyn Share,
+    /// What operations need.
+    pub means: &'a Means,
+    /// The run.
+    pub run: &'a mut dyn RunContext,
+    /// The files that jobs share.
+    pub files: &'a mut TestFiles,
 }

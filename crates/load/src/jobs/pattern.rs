@@ -1,8 +1,14 @@
 //! The five patterns of a check.
 
-use super::{OperationSource, Step, Written};
+use super::test_files::TestFiles;
+use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace, Written};
 use crate::op::{Done, FileId, Op, Span};
-use plimsoll_model::{Layout, Nanos, OpKind, Pattern, PatternJob, Stability};
+use crate::prepare::{Verified, bad_content, verify};
+use crate::share::Lane;
+use plimsoll_model::{
+    Cause, Event, Failure, Flag, JobFacts, Layout, Nanos, OpKind, Pattern, PatternJob, Phase,
+    Stability,
+};
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 use std::num::{NonZeroU16, NonZeroU32};
@@ -33,6 +39,24 @@ pub(crate) fn kinds(pattern: Pattern) -> &'static [OpKind] {
         (true, false) => &[OpKind::READ],
         (false, _) => &[OpKind::WRITE],
     }
+}
+
+/// What a pattern asks of its lanes. Writes that are not stable when they complete are flushed at
+/// the end.
+pub(crate) fn asks(job: &PatternJob, files: Files) -> Asks {
+    let flushed = job.stability() == Some(Stability::Unstable);
+    Asks {
+        block: u32::try_from(job.block.0).unwrap_or(u32::MAX),
+        verify: job.verify,
+        kinds: kinds(job.pattern),
+        flush: flushed.then_some(files.write.file),
+    }
+}
+
+/// The failure of a file that is too small for its workers.
+pub(crate) fn not_shared_out(given: &str, happened: String) -> Failure {
+    let next = "Give a larger --size, a smaller --block or fewer --workers.";
+    Failure::new(Cause::Usage, "share out the file to the workers", given, happened, next)
 }
 
 /// One worker's part of a pattern: endless, until the driver's time is up.
@@ -145,6 +169,107 @@ impl OperationSource for PatternSource {
             self.written.acknowledge(span.offset);
         }
     }
+}
+
+/// A pattern on the files that patterns share.
+pub(crate) struct PatternRun {
+    job: PatternJob,
+    /// Those of the point that is measured.
+    files: Option<Files>,
+}
+
+impl PatternRun {
+    pub fn new(job: &PatternJob) -> Self {
+        PatternRun { job: job.clone(), files: None }
+    }
+}
+
+const NOTHING: Files = {
+    let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
+    Files { read: nothing, write: nothing }
+};
+
+impl StorageJob for PatternRun {
+    type Source = PatternSource;
+
+    fn claim(&self, files: &mut TestFiles) {
+        let needed = self.job.footprint();
+        files.read_size = files.read_size.max(needed.read);
+        files.write_size = files.write_size.max(needed.written);
+    }
+
+    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
+        if self.job.pattern.reads() {
+            TestFiles::prepare(at)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
+        let PatternJob { pattern, verify, .. } = self.job;
+        let files = TestFiles::of_point(at, pattern.writes(), point.generation, verify)?;
+        self.files = Some(files);
+        if point.once {
+            let tried = "drive a pattern until it is done";
+            let (happened, next) = ("it has no end of its own", "Give its length in seconds.");
+            return Err(Failure::new(Cause::Usage, tried, pattern, happened, next));
+        }
+        Ok(())
+    }
+
+    fn asks(&self) -> Asks {
+        asks(&self.job, self.files.unwrap_or(NOTHING))
+    }
+
+    fn source(
+        &self,
+        point: &Point,
+        worker: u16,
+        _lane: &dyn Lane,
+    ) -> Result<PatternSource, Failure> {
+        let files = self.files.unwrap_or(NOTHING);
+        PatternSource::new(&self.job, point.workers, worker, files, point.seed)
+            .map_err(|happened| not_shared_out(self.job.pattern.name(), happened))
+    }
+
+    fn finish(
+        &mut self,
+        sources: Vec<PatternSource>,
+        at: &mut Workspace<'_>,
+        complete: bool,
+    ) -> Result<Vec<Flag>, Box<NotGood>> {
+        let Some(files) = self.files.take().filter(|_| self.job.pattern.writes()) else {
+            return Ok(Vec::new());
+        };
+        let mut found = Ok(Vec::new());
+        if self.job.verify && complete {
+            let mut written = Written::nothing();
+            sources.into_iter().for_each(|source| written.add(&source.into_written()));
+            found = read_back(at, files.write, self.job.size.0, &written);
+        }
+        at.files.was_written();
+        found
+    }
+}
+
+/// Reads back what a point wrote.
+fn read_back(
+    at: &mut Workspace<'_>,
+    laid_out: LaidOut,
+    size: u64,
+    written: &Written,
+) -> Result<Vec<Flag>, Box<NotGood>> {
+    let Workspace { share, means, run, .. } = at;
+    run.event(Event::Phase { phase: Phase::Verify, total_bytes: size });
+    let mut progress = |bytes| run.event(Event::Progress { bytes });
+    let verified = verify(*share, means, laid_out, size, Some(written), &mut progress)?;
+    if verified.is_good() {
+        return Ok(Vec::new());
+    }
+    let Verified { stale, misplaced, corrupt, first, .. } = verified;
+    let failure = bad_content(&share.facts().given, first.unwrap_or_default());
+    let flags = vec![Flag::BadContent { stale, misplaced, corrupt }];
+    Err(Box::new(NotGood { failure, flags }))
 }
 
 /// The whole blocks of the file that belong to a worker; a rest shorter than a block is not used.

@@ -40,6 +40,9 @@ impl Written {
 
     /// Adds what another worker wrote to the same file.
     pub fn add(&mut self, other: &Written) {
+        if self.issued.is_empty() {
+            self.block = other.block;
+        }
         for (mine, theirs) in
             [(&mut self.acknowledged, &other.acknowledged), (&mut self.issued, &other.issued)]
         {

@@ -128,6 +128,11 @@ pub trait JobFacts {
         &[]
     }
 
+    /// Whether it is about bytes; else what counts is operations.
+    fn moves_payload(&self) -> bool {
+        true
+    }
+
     /// Its settings in words, in the order of their weight: "4 KiB blocks", "1 GiB".
     fn settings(&self) -> Vec<String>;
 

@@ -41,6 +41,10 @@ impl JobFacts for ScanJob {
         &[OpKind::LOOKUP, OpKind::READ_DIRECTORY]
     }
 
+    fn moves_payload(&self) -> bool {
+        false
+    }
+
     fn settings(&self) -> Vec<String> {
         vec![format!("{} directories", self.directories), format!("{} files in each", self.files)]
     }

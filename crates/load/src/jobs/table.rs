@@ -1,0 +1,266 @@
+//! The jobs of a study on one share, whatever they are.
+
+use super::pattern::{LaidOut, PatternRun};
+use super::test_files::{TestFiles, WRITE_FILE};
+use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
+use crate::driver::{Ended, Progress};
+use crate::op::FileId;
+use crate::prepare::Means;
+use crate::result::{TeamResult, WorkerResult};
+use crate::run::{Crew, Needs, Observer, Task, run_all};
+use crate::share::Share;
+use crate::tally::Timing;
+use plimsoll_model::{Cause, Failure, Flag, Footprint, Job, Length, Part, PointSpec, Workload};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What a job can do, whatever its sources are.
+trait AnyJob: Send {
+    fn claim(&self, files: &mut TestFiles);
+    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure>;
+    fn ready(
+        &mut self,
+        at: &mut Workspace<'_>,
+        part: &Part,
+        point: &Point,
+        timing: Timing,
+        main: bool,
+    ) -> Result<(), Failure>;
+    fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>);
+    fn finish(&mut self, at: &mut Workspace<'_>, complete: bool)
+    -> Result<Vec<Flag>, Box<NotGood>>;
+    fn counted(&self) -> Counted;
+}
+
+/// A job and, while a point is measured, its workers.
+struct Manned<J: StorageJob> {
+    job: J,
+    crew: Option<Crew<J::Source>>,
+}
+
+impl<J: StorageJob> AnyJob for Manned<J> {
+    fn claim(&self, files: &mut TestFiles) {
+        self.job.claim(files);
+    }
+
+    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
+        self.job.prepare(at)
+    }
+
+    fn ready(
+        &mut self,
+        at: &mut Workspace<'_>,
+        part: &Part,
+        point: &Point,
+        timing: Timing,
+        main: bool,
+    ) -> Result<(), Failure> {
+        self.crew = None;
+        self.job.begin(at, point)?;
+        let asks = self.job.asks();
+        let needs = Needs { workers: part.workers, depth: part.depth(), asks };
+        let means = self.job.means(at.means);
+        let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
+        self.crew = Some(Crew::new(at.share, &means, timing, main, needs, source)?);
+        Ok(())
+    }
+
+    fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>) {
+        self.crew.as_mut().map(Crew::tasks).unwrap_or_default()
+    }
+
+    fn finish(
+        &mut self,
+        at: &mut Workspace<'_>,
+        complete: bool,
+    ) -> Result<Vec<Flag>, Box<NotGood>> {
+        let sources = self.crew.take().map(Crew::into_sources).unwrap_or_default();
+        self.job.finish(sources, at, complete)
+    }
+
+    fn counted(&self) -> Counted {
+        J::COUNTED
+    }
+}
+
+/// The jobs of a study on one share: prepared once, then done point by point.
+pub struct Jobs {
+    share: Arc<dyn Share>,
+    means: Means,
+    files: TestFiles,
+    jobs: Vec<(Job, Box<dyn AnyJob>)>,
+    /// Which of them are the parts of the point that is measured.
+    parts: Vec<usize>,
+    timing: Timing,
+    operation_timeout: Duration,
+    results: Vec<Vec<WorkerResult>>,
+}
+
+/// What one part of a point did.
+pub struct PartDone {
+    /// What its workers did.
+    pub team: TeamResult,
+    /// What is counted beside operations and bytes.
+    pub counted: Counted,
+    /// What the job found when it looked at what was done.
+    pub found: Result<Vec<Flag>, Box<NotGood>>,
+}
+
+impl Jobs {
+    /// Jobs on an opened share. `in_place`: a file of the user's that patterns read.
+    pub fn new(share: Arc<dyn Share>, means: Means, in_place: Option<LaidOut>) -> Self {
+        let none = Timing { length: Duration::ZERO, until_done: false, window: Duration::ZERO };
+        Jobs {
+            share,
+            operation_timeout: means.operation_timeout,
+            means,
+            files: TestFiles::new(in_place),
+            jobs: Vec::new(),
+            parts: Vec::new(),
+            timing: none,
+            results: Vec::new(),
+        }
+    }
+
+    /// Takes the jobs of these workloads; what they need on the storage, all together.
+    ///
+    /// # Errors
+    /// One of them is nothing that can be done to storage.
+    pub fn claim(&mut self, workloads: &[Workload]) -> Result<Footprint, Failure> {
+        for workload in workloads {
+            self.find(workload)?;
+        }
+        let mut all =
+            Footprint { read: self.files.read_size, written: self.files.write_size, names: 0 };
+        // Patterns share their files; everything else has what it needs for itself.
+        for (job, _) in self.jobs.iter().filter(|(job, _)| !matches!(job, Job::Pattern(_))) {
+            let own = job.footprint();
+            all.read = all.read.saturating_add(own.read);
+            all.written = all.written.saturating_add(own.written);
+            all.names = all.names.saturating_add(own.names);
+        }
+        Ok(all)
+    }
+
+    /// The jobs that are the parts of a workload: equal parts are different jobs.
+    fn find(&mut self, workload: &Workload) -> Result<Vec<usize>, Failure> {
+        let mut parts = Vec::new();
+        for part in &workload.parts {
+            let known =
+                |number: &usize| self.jobs[*number].0 == part.job && !parts.contains(number);
+            let number = match (0..self.jobs.len()).find(known) {
+                Some(number) => number,
+                None => {
+                    let job = open(&part.job, self.jobs.len(), &self.share.facts().given)?;
+                    job.claim(&mut self.files);
+                    self.jobs.push((part.job.clone(), job));
+                    self.jobs.len() - 1
+                }
+            };
+            parts.push(number);
+        }
+        Ok(parts)
+    }
+
+    /// Makes what the jobs work on.
+    pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Vec<Flag>, Failure> {
+        let Jobs { share, means, files, jobs, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files };
+        let mut flags = Vec::new();
+        for (_, job) in jobs {
+            flags.extend(job.prepare(&mut at)?);
+        }
+        Ok(flags)
+    }
+
+    /// The file that patterns read, and its size.
+    pub fn read_file(&self) -> Option<(LaidOut, u64)> {
+        self.files.read().map(|file| (file, self.files.read_size))
+    }
+
+    /// Lays out so many bytes and removes them again; what that took.
+    pub fn lay_out(&mut self, bytes: u64, run: &mut dyn RunContext) -> Result<Duration, Failure> {
+        let begun = self.means.deadline.now();
+        let file = self.files.lay_out(&*self.share, &self.means, run, WRITE_FILE, bytes)?.file;
+        let took = self.means.deadline.now().since(begun);
+        self.files.discard(run, file)?;
+        Ok(took)
+    }
+
+    /// Makes everything ready for a point: files, lanes, workers.
+    pub fn ready(&mut self, spec: &PointSpec, run: &mut dyn RunContext) -> Result<(), Failure> {
+        let workload = &spec.workload;
+        self.parts = self.find(workload)?;
+        self.means.operation_timeout = seconds(spec.operation_timeout_seconds);
+        let (length, until_done) = match workload.length {
+            Length::For { seconds, .. } => (seconds, false),
+            Length::UntilDone { at_most_seconds } => (at_most_seconds, true),
+        };
+        let window = seconds(spec.window_seconds);
+        self.timing = Timing { length: seconds(length), until_done, window };
+        let Jobs { share, means, files, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files };
+        for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
+            let main = index == 0;
+            let (generation, seed) = (spec.generation, spec.seed.wrapping_add(index as u64));
+            let once = main && until_done;
+            let point = Point { generation, seed, workers: part.workers, once };
+            jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
+        }
+        Ok(())
+    }
+
+    /// The load: from the first operation to the end of the last flush.
+    pub fn run(&mut self, observer: Option<Observer<'_>>) {
+        let mut order: Vec<Option<_>> = self.parts.iter().map(|_| None).collect();
+        for (number, (_, job)) in self.jobs.iter_mut().enumerate() {
+            if let Some(part) = self.parts.iter().position(|part| *part == number) {
+                order[part] = Some(job.tasks());
+            }
+        }
+        let parts = order.into_iter().flatten().collect();
+        self.results = run_all(parts, &self.means, self.timing.window, observer);
+    }
+
+    /// What came of it, part by part.
+    pub fn finish(&mut self, run: &mut dyn RunContext) -> Vec<PartDone> {
+        self.means.operation_timeout = self.operation_timeout;
+        let results = std::mem::take(&mut self.results);
+        let Jobs { share, means, files, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files };
+        let teams: Vec<TeamResult> =
+            results.into_iter().map(|workers| TeamResult::merge(*timing, workers)).collect();
+        let good = |team: &TeamResult| team.ended == Ended::Complete && team.first_error.is_none();
+        let complete = teams.iter().all(good);
+        let done = teams.into_iter().zip(parts).map(|(team, number)| {
+            let job = &mut jobs[*number].1;
+            let found = job.finish(&mut at, complete);
+            PartDone { team, counted: job.counted(), found }
+        });
+        done.collect()
+    }
+
+    /// The files that are open between points.
+    pub fn open_files(&self) -> Vec<FileId> {
+        self.files.open().collect()
+    }
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::from_secs_f64(seconds.clamp(0.0, 1e7))
+}
+
+/// How a job is done to storage: the one place that asks which it is. `number` tells its names from
+/// those of other jobs.
+fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failure> {
+    let _ = number;
+    Ok(match job {
+        Job::Pattern(job) => Box::new(Manned { job: PatternRun::new(job), crew: None }),
+        other => {
+            let tried = format!("do the job '{}'", other.kind());
+            let happened = format!("it is not done to storage but to {}", other.subject());
+            let next = "Name a pattern, a scan or a copy.";
+            return Err(Failure::new(Cause::Usage, tried, given, happened, next));
+        }
+    })
+}
