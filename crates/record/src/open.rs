@@ -84,14 +84,14 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure
         })?;
     }
     let length = make(path)?;
-    let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
+    let failed = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
     // No SQLITE_OPEN_URI: a file name is a file name, whatever letters it has.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let store = Connection::open_with_flags(path, flags).map_err(told)?;
-    store.busy_timeout(BUSY).map_err(told)?;
-    bound(&store, length).map_err(told)?;
+    let store = Connection::open_with_flags(path, flags).map_err(failed)?;
+    store.busy_timeout(BUSY).map_err(failed)?;
+    bound(&store, length).map_err(failed)?;
     check(&store, path)?;
-    settle(&store).map_err(told)?;
+    settle(&store).map_err(failed)?;
     up_to_date(store, length, path)
 }
 
@@ -158,12 +158,12 @@ fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
 /// Refuses a file that is not a store of plimsoll, is a newer one, holds anything else or is
 /// damaged, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
-    let told = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
+    let failed = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
     let refused =
         |why: &str, next: &str| Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next));
     // All as of one moment: another program may be making the store just now.
-    let moment = store.unchecked_transaction().map_err(told)?;
-    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(told);
+    let moment = store.unchecked_transaction().map_err(failed)?;
+    let number = |sql: &str| moment.query_row(sql, [], |row| row.get::<_, i64>(0)).map_err(failed);
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
     let owner = number("PRAGMA application_id")?;
     let version = number("PRAGMA user_version")?;
@@ -179,18 +179,18 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
             "Use the newer plimsoll that wrote it, or another store with --db FILE.",
         );
     };
-    let (found, ours) = (schema(&moment).map_err(told)?, schema_of(known).map_err(told)?);
+    let (found, ours) = (schema(&moment).map_err(failed)?, schema_of(known).map_err(failed)?);
     if !fresh && let Some((kind, name, _)) = found.symmetric_difference(&ours).next() {
         let why = format!("its {kind} '{}' is not as plimsoll makes it", name.escape_debug());
         return refused(&why, elsewhere);
     }
     // Pages that are lost, used twice or in disorder; one line a complaint.
     let sound: String =
-        moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(told)?;
+        moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
     if sound != "ok" {
         return Err(trouble::damaged(TRIED, path, sound.trim().replace('\n', " ")));
     }
-    moment.finish().map_err(told)
+    moment.finish().map_err(failed)
 }
 
 /// Kind, name and definition of everything in a database.

@@ -187,13 +187,21 @@ impl Store {
         found.map_or_else(|| self.rewrite(id), Ok)
     }
 
-    /// Puts a study of the first stage in its place as one of today.
+    /// Puts a study or a device of the first stage in its place as a study of today.
     fn rewrite(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
         let study = self.load(&id.0)?;
         let (row, trials) = (StudyRow::new(&study)?, TrialRow::all(&study)?);
         self.write(&format!("bring study {id} up to date"), |store| {
-            row.update(store)?;
-            trials.iter().try_for_each(|trial| trial.replace(store))
+            match store.execute("DELETE FROM devices WHERE id = ?", [&id.0])? {
+                0 => {
+                    row.update(store)?;
+                    trials.iter().try_for_each(|trial| trial.replace(store))
+                }
+                _ => {
+                    row.insert(store)?;
+                    trials.iter().try_for_each(|trial| trial.insert(store))
+                }
+            }
         })?;
         Ok((study.plan, study.measures))
     }

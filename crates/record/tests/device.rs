@@ -195,6 +195,24 @@ fn devices_of_an_old_store_stand_among_the_studies() {
     assert_eq!(store.import(&[again]).unwrap_err().happened, "it is in the store already");
 }
 
+/// A device that is measured further is a study like any other from then on.
+#[test]
+fn what_is_added_to_an_old_device_is_added_to_its_study() {
+    let (_directory, path) = old_store(&[device("device-nas.json", "de000001", 1)]);
+    let store = Store::open(&path).unwrap();
+    let mut study = store.load("latest").unwrap();
+    let mut again = study.trials[0].clone();
+    (again.number, again.block) = (99, Some(1));
+    store.add_trial(&study.id, &again).unwrap();
+    study.trials.push(again);
+    assert_eq!(store.load("latest").unwrap(), study);
+    let [summary] = &store.list().unwrap()[..] else { panic!("one study") };
+    assert_eq!((summary.blocks, summary.complete as usize), (2, study.trials.len()));
+    let raw = Connection::open(&path).unwrap();
+    let left: u32 = raw.query_row("SELECT count(*) FROM devices", [], |row| row.get(0)).unwrap();
+    assert_eq!(left, 0);
+}
+
 #[test]
 fn a_device_is_kept_as_a_study() {
     let directory = tempfile::tempdir().unwrap();
