@@ -13,6 +13,7 @@ pub mod probe;
 pub mod proc_files;
 pub mod reach;
 mod said;
+pub mod settings;
 pub mod watch;
 
 pub use watch::{Ask, Asked, Local, Shell, Watch};

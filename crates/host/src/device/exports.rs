@@ -1,5 +1,6 @@
 //! The paths that a host's NFS and SMB servers offer.
 
+use crate::settings::export::file::path_of;
 use plimsoll_model::device::Inventory;
 
 /// Most bytes of all paths together: a request to the probe has room for 4096.
@@ -12,7 +13,7 @@ const MOST_PATHS: usize = 16;
 pub(super) fn paths(inventory: &Inventory) -> Vec<String> {
     let nfs = inventory.nfs_server.iter().flat_map(|server| {
         let lists = [&server.exports_in_force, &server.exports_table, &server.exports_configured];
-        lists.into_iter().flatten().filter_map(|line| exported(line))
+        lists.into_iter().flatten().filter_map(|line| path_of(line))
     });
     let smb = inventory
         .smb_server
@@ -29,26 +30,6 @@ pub(super) fn paths(inventory: &Inventory) -> Vec<String> {
         }
     }
     paths
-}
-
-/// The path of a line of exports(5): up to a space, in quotes, or with `\040` for a space.
-fn exported(line: &str) -> Option<String> {
-    let line = line.trim_start();
-    let path = match line.strip_prefix('"') {
-        Some(quoted) => quoted.split('"').next()?,
-        None => line.split_whitespace().next()?,
-    };
-    let mut plain = Vec::with_capacity(path.len());
-    let mut rest = path.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let octal = after
-            .get(..3)
-            .filter(|_| first == b'\\')
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok());
-        plain.push(octal.unwrap_or(first));
-        rest = if octal.is_some() { &after[3..] } else { after };
-    }
-    String::from_utf8(plain).ok()
 }
 
 /// The paths of the lines `path = …` of smb.conf(5), but those of printers. One with a variable is

@@ -1,0 +1,150 @@
+//! What `--set` is given: `[HOST/]NAME=LEVEL,…`.
+
+use super::{KINDS, Level, knob};
+use plimsoll_model::{Cause, Failure, HostName};
+use std::str::FromStr;
+
+/// The word for the level that is found.
+const AS_FOUND: &str = "as-found";
+
+/// Most levels of a factor.
+const MOST_LEVELS: usize = 64;
+
+/// A factor as the user asks for it: a setting, perhaps with its host, and levels to compare, as in
+/// `ssh://root@nas/sysctl:vm.dirty_ratio=as-found,5,40`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// The host; `None` where the user named none.
+    pub host: Option<HostName>,
+    /// The setting's canonical name, for [`knob`].
+    pub knob: String,
+    /// Its levels, each once.
+    pub levels: Vec<Level>,
+}
+
+impl FromStr for Asked {
+    type Err = Failure;
+
+    /// # Errors
+    /// [`Cause::Usage`] for what is no setting, no host, or no level of the setting.
+    fn from_str(text: &str) -> Result<Asked, Failure> {
+        let usage = |happened: String| {
+            let next = "Give [HOST/]NAME=LEVEL,… as in local/sysctl:vm.dirty_ratio=as-found,5.";
+            Failure::new(Cause::Usage, "understand --set", text, happened, next)
+        };
+        let (name, levels) =
+            text.rsplit_once('=').ok_or_else(|| usage("no levels are given".into()))?;
+        let begins = |rest: &str| {
+            KINDS.iter().any(|(kind, _, _)| {
+                rest.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':'))
+            })
+        };
+        let slashes = name.match_indices('/').map(|(at, _)| at);
+        let (host, name) = match begins(name) {
+            true => (None, name),
+            false => {
+                let at = slashes.into_iter().find(|at| begins(&name[at + 1..]));
+                match at {
+                    Some(at) => (Some(name[..at].parse()?), &name[at + 1..]),
+                    None => (None, name),
+                }
+            }
+        };
+        let knob = knob(name)?;
+        let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
+        for level in levels.split(',') {
+            let level = match level {
+                AS_FOUND => Level::AsFound,
+                value => {
+                    let refused = |why| usage(format!("\"{value}\" is no level of it: {why}"));
+                    knob.check(value).map_err(refused)?;
+                    Level::Value(value.to_owned())
+                }
+            };
+            if asked.levels.contains(&level) {
+                return Err(usage("a level is given twice".into()));
+            }
+            asked.levels.push(level);
+        }
+        match asked.levels.len() {
+            ..=MOST_LEVELS => Ok(asked),
+            _ => Err(usage(format!("more than {MOST_LEVELS} levels are given"))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn asked(text: &str) -> Result<(Option<String>, String, Vec<String>), Failure> {
+        let Asked { host, knob, levels } = text.parse()?;
+        let shown = |level| match level {
+            Level::AsFound => "as found".to_owned(),
+            Level::Value(value) => value,
+        };
+        let levels = levels.into_iter().map(shown).collect();
+        Ok((host.map(|host| host.to_string()), knob, levels))
+    }
+
+    #[test]
+    fn settings_with_and_without_a_host() {
+        let of = |text: &str| asked(text).unwrap();
+        let expected = |host: Option<&str>, knob: &str, levels: &[&str]| {
+            let levels = levels.iter().map(|level| (*level).to_owned()).collect();
+            (host.map(str::to_owned), knob.to_owned(), levels)
+        };
+        assert_eq!(
+            of("sysctl:vm.dirty_ratio=as-found,5"),
+            expected(None, "sysctl:vm.dirty_ratio", &["as found", "5"])
+        );
+        assert_eq!(
+            of("local/sysctl:net/ipv4/tcp_rmem=4096 87380 6291456"),
+            expected(Some("local"), "sysctl:net.ipv4.tcp_rmem", &["4096 87380 6291456"])
+        );
+        assert_eq!(
+            of("ssh://root@nas:22/export-sync:/srv/my films=sync,async"),
+            expected(Some("ssh://root@nas:22"), "export-sync:/srv/my films", &["sync", "async"])
+        );
+        assert_eq!(
+            of("lab://cut/server/export-sync:/srv/a=b=async"),
+            expected(Some("lab://cut/server"), "export-sync:/srv/a=b", &["async"])
+        );
+    }
+
+    #[test]
+    fn what_is_none_is_refused_with_what_can_be_given() {
+        for text in [
+            "",
+            "sysctl:vm.dirty_ratio",
+            "sysctl:vm.dirty_ratio=",
+            "vm.dirty_ratio=5",
+            "sysctl:vm.dirty_ratio=5,5",
+            "sysctl:vm.dirty_ratio=5,",
+            "nas/sysctl:vm.x=1",
+            "ssh://-oProxyCommand=id/sysctl:vm.x=1",
+            "export-sync:/srv=on",
+            "export-sync:srv=sync",
+        ] {
+            let failure = asked(text).unwrap_err();
+            assert_eq!(failure.cause, Cause::Usage, "{text}");
+            assert!(!failure.next.is_empty(), "{text}: {failure}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_text(text in "\\PC{0,60}|(ssh://a/|local/)?(sysctl|export-sync):\\PC{0,20}=\\PC{0,20}") {
+            if let Ok(Asked { knob: name, levels, .. }) = text.parse::<Asked>() {
+                let knob = knob(&name).unwrap();
+                prop_assert_eq!(knob.name(), name);
+                for level in levels {
+                    if let Level::Value(value) = level {
+                        prop_assert!(knob.check(&value).is_ok());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The undo journal on the host itself: a file for each setting that is changed, in a directory of
+//! the login's user alone.
+//!
+//! It lies in the first of [`PLACES`] that is not in memory and can be written to; else in the
+//! first that can be written to at all, where it outlives this program but no reboot.
+
+use super::{Entry, Unreadable, command, entry};
+use crate::reach::{Channel, Output, Reach, quote};
+use plimsoll_model::{Cause, Failure};
+use std::time::Duration;
+
+/// Where it may lie, words of the shell; the directory above each must be there.
+const PLACES: &str =
+    r#"/var/lib/plimsoll /etc/plimsoll "${HOME:-/root}/.plimsoll" /run/plimsoll /tmp/plimsoll"#;
+
+/// Whether the login's user, and nobody else, has the directory `$1`.
+const OWN: &str = r#"
+own() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && chmod 700 "$1" 2>/dev/null; }
+"#;
+
+/// Finds a place or makes one.
+const FIND: &str = r#"
+umask 077
+lasting() {
+    at=$(df -P "$1" 2>/dev/null | sed -n '$s/.* //p') kind=
+    while read -r _ where type _; do
+        [ "$where" != "$at" ] || kind=$type
+    done </proc/mounts
+    case $kind in tmpfs|ramfs|rootfs) return 1 ;; esac
+}
+usable() {
+    mkdir -m 700 "$1" 2>/dev/null
+    own "$1" && { true >"$1/.try"; } 2>/dev/null && rm -f "$1/.try"
+}
+for wanted in lasting true; do
+    for d in PLACES; do
+        above=${d%/*}
+        [ -d "$above" ] || continue
+        [ ! -d "$d" ] || above=$d
+        "$wanted" "$above" && usable "$d" && { echo "$d"; exit 0; }
+    done
+done
+echo 'no directory can be written to' >&2
+exit 1
+"#;
+
+/// Exit code of a command behind a [`Fenced`] whose entry is gone.
+const GONE: i32 = 97;
+
+/// Most entries that are read of a host.
+const MOST_ENTRIES: usize = 64;
+
+/// An entry on a host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnHost {
+    /// Where it lies there.
+    pub path: String,
+    /// What it says.
+    pub entry: Entry,
+}
+
+/// Writes an entry, and returns when it is on the host's disk; its path there.
+///
+/// # Errors
+/// [`Cause::Usage`] where another run has one for this setting; else why it cannot be kept.
+pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
+    const TRIED: &str = "write the undo journal on the host";
+    let bytes = entry.to_bytes().unwrap_or_default();
+    let find = format!("{OWN}{}", FIND.replace("PLACES", PLACES));
+    let directory = command(host, TRIED, &find, b"")?;
+    let path = format!("{}/{}", directory.trim_end_matches('\n'), entry.name_on_host());
+    if !is_path(&path) {
+        let happened = "the host names a directory that is none";
+        return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, ""));
+    }
+    // A link is made whole or not at all, and never in the place of another. Where there are no
+    // links, as on FAT, what is there is looked for first.
+    let (file, length) = (quote(&path), bytes.len());
+    let text = format!(
+        "umask 077; f={file}; p=\"$f.$$\"; trap 'rm -f \"$p\"' EXIT
+        cat >\"$p\" && [ \"$(wc -c <\"$p\")\" -eq {length} ] && sync || exit 1
+        ln \"$p\" \"$f\" 2>/dev/null || {{ [ ! -e \"$f\" ] && mv \"$p\" \"$f\"; }} ||
+            {{ echo exists; exit 0; }}
+        rm -f \"$p\"; sync"
+    );
+    match command(host, TRIED, &text, &bytes)?.as_str() {
+        "" => Ok(path),
+        _ => match list(host)?.0.iter().find(|other| other.path == path) {
+            Some(other) => Err(super::left::failure(&other.entry)),
+            None => {
+                let happened = format!("{path} is in the way");
+                let next = "Look at it there, and remove it if it is nobody's.";
+                Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+            }
+        },
+    }
+}
+
+/// What is in the journal on a host; and what is no entry.
+pub fn list(host: &dyn Reach) -> Result<(Vec<OnHost>, Vec<Unreadable>), Failure> {
+    const TRIED: &str = "read the undo journal on the host";
+    let text = format!(
+        "{OWN}for d in {PLACES}; do
+            [ -d \"$d\" ] && own \"$d\" || continue
+            for f in \"$d\"/*.json; do [ ! -f \"$f\" ] || [ -L \"$f\" ] || echo \"$f\"; done
+        done; true"
+    );
+    let names = command(host, TRIED, &text, b"")?;
+    let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+    for path in names.lines().filter(|path| is_path(path)).take(MOST_ENTRIES) {
+        let most = entry::MOST_BYTES + 1;
+        let text = format!("head -c {most} {}", quote(path));
+        let read = command(host, TRIED, &text, b"")
+            .map_err(|failure| failure.happened)
+            .and_then(|text| Entry::from_bytes(text.as_bytes()));
+        match read {
+            Ok(entry) if path.ends_with(&entry.name_on_host()) => {
+                entries.push(OnHost { path: path.to_owned(), entry });
+            }
+            other => {
+                let why = other.err().unwrap_or_else(|| "it is named as another".into());
+                unreadable.push(Unreadable { path: path.to_owned(), why });
+            }
+        }
+    }
+    Ok((entries, unreadable))
+}
+
+/// Removes an entry and its directory if nothing else is in it, and returns when that is on the
+/// host's disk.
+pub fn remove(host: &dyn Reach, path: &str) -> Result<(), Failure> {
+    let file = quote(path);
+    let text =
+        format!("f={file}; rm -f \"$f\" \"$f\".* && {{ rmdir \"${{f%/*}}\" 2>/dev/null; sync; }}");
+    command(host, "write the undo journal on the host", &text, b"").map(drop)
+}
+
+/// Whether this is where an entry may lie.
+pub(super) fn is_path(path: &str) -> bool {
+    let sound = path.starts_with('/') && !path.contains(char::is_control);
+    sound && path.rsplit_once("plimsoll/").is_some_and(|(_, name)| entry::is_name(name))
+}
+
+/// A host on which commands run only while an entry is in its journal. The last command of a run
+/// that was killed may begin after [`super::restore`] has put things back: then it does nothing.
+pub(super) struct Fenced<'a> {
+    /// The host.
+    pub host: &'a dyn Reach,
+    /// The entry's path.
+    pub entry: &'a str,
+}
+
+impl Fenced<'_> {
+    fn fenced(&self, text: &str) -> String {
+        format!("[ -e {} ] || exit {GONE}\n{text}", quote(self.entry))
+    }
+}
+
+impl Reach for Fenced<'_> {
+    fn name(&self) -> &str {
+        self.host.name()
+    }
+
+    fn run(&self, text: &str, input: &[u8], limit: Duration) -> Result<Output, Failure> {
+        let output = self.host.run(&self.fenced(text), input, limit)?;
+        if output.status == Some(GONE) {
+            let happened = "its entry in the undo journal is gone: somebody has restored it";
+            let next = "Begin the study again.";
+            return Err(Failure::new(
+                Cause::Trial,
+                "change a setting",
+                self.name(),
+                happened,
+                next,
+            ));
+        }
+        Ok(output)
+    }
+
+    fn open(&self, text: &str) -> Result<Box<dyn Channel>, Failure> {
+        self.host.open(&self.fenced(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_entries() {
+        assert!(is_path("/var/lib/plimsoll/0123456789abcdef.json"));
+        assert!(is_path("/root/.plimsoll/0123456789abcdef.json"));
+        for path in [
+            "",
+            "plimsoll/0123456789abcdef.json",
+            "/etc/shadow",
+            "/var/lib/plimsoll/",
+            "/var/lib/plimsoll/../0123456789abcdef.json",
+            "/var/\x1blib/plimsoll/0123456789abcdef.json",
+        ] {
+            assert!(!is_path(path), "{path:?}");
+        }
+    }
+}

@@ -1,0 +1,264 @@
+//! Whether an export of the kernel's NFS server answers writes before they are on the disk: `sync`
+//! or `async` of exports(5).
+//!
+//! The word is changed in the file that names the export, which lasts over a reboot, and in the
+//! export as it is in force, by exportfs: of the one export alone, so that neither other lines of
+//! the file that were not exported yet nor exports that are in no file are touched. Clients stay
+//! mounted, and the kernel, which exportfs makes forget, asks for the options with the next request.
+
+pub(crate) mod file;
+
+use super::{Found, Knob, Original, Switch, command};
+use crate::reach::{Reach, quote};
+use file::{Writes, with_sync, with_sync_of};
+use plimsoll_model::{Cause, Failure};
+
+/// What stands before the colon of a name.
+pub const KIND: &str = "export-sync";
+
+/// Where exports are configured, words of the shell.
+const FILES: &str = "/etc/exports /etc/exports.d/*.exports";
+/// What exportfs has in force.
+const IN_FORCE: &str = "/var/lib/nfs/etab";
+/// What the kernel has asked for; what exportfs has made it forget is behind a '#'.
+const KERNEL: &str = "/proc/net/rpc/nfsd.export/content";
+
+/// Keys of an [`Original`]: the file's path and content, and the lines in force of the export.
+const KEYS: [&str; 3] = ["content", "file", "in-force"];
+
+/// Ending of the file that a new content is written to, beside the file itself; exportfs reads none
+/// of that name.
+const PART: &str = ".plimsoll";
+
+/// Daemons lie where the search path of ordinary users does not lead.
+const PATH: &str = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin";
+
+/// The option of one exported path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExportSync {
+    path: String,
+}
+
+pub(super) fn make(path: &str) -> Result<Box<dyn Knob>, String> {
+    let sound = path.starts_with('/') && !path.contains(char::is_control);
+    match sound && (path == "/" || !path.ends_with('/')) {
+        true => Ok(Box::new(ExportSync { path: path.to_owned() })),
+        false => Err("it is no path of an export, as /srv/films".into()),
+    }
+}
+
+impl ExportSync {
+    fn failed(&self, host: &dyn Reach, happened: &str, next: &str) -> Failure {
+        let tried = format!("find the export {}", self.path);
+        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+    }
+
+    /// The file that names the export, and its content.
+    fn file(&self, host: &dyn Reach) -> Result<(String, String), Failure> {
+        let tried = "read the exports";
+        let text = format!("for f in {FILES}; do [ ! -f \"$f\" ] || echo \"$f\"; done");
+        let names = command(host, tried, &text, b"")?;
+        let mut found = Vec::new();
+        for name in names.lines().filter(|name| is_file(name)) {
+            let content = self.content(host, name)?;
+            if !file::clients(&content, &self.path).is_empty() {
+                found.push((name.to_owned(), content));
+            }
+        }
+        match found.len() {
+            1 => Ok(found.remove(0)),
+            0 => {
+                let happened = "no line of /etc/exports and /etc/exports.d names it with a client";
+                Err(self.failed(host, happened, "Name an export as exportfs(8) shows it."))
+            }
+            _ => Err(self.failed(host, "several files name it", "Put its lines into one of them.")),
+        }
+    }
+
+    fn content(&self, host: &dyn Reach, file: &str) -> Result<String, Failure> {
+        command(host, "read the exports", &format!("cat {}", quote(file)), b"")
+    }
+
+    /// The lines in force of the export, in their order.
+    fn in_force(&self, host: &dyn Reach) -> Result<String, Failure> {
+        let text = command(host, "read what is exported", &format!("cat {IN_FORCE}"), b"")?;
+        let of = |line: &&str| file::path_of(line).as_deref() == Some(&*self.path);
+        Ok(text.lines().filter(of).map(|line| format!("{line}\n")).collect())
+    }
+
+    /// Replaces the file: whole or not at all, with the owner and rights that it has, and where a
+    /// link leads.
+    fn write(&self, host: &dyn Reach, file: &str, content: &str) -> Result<(), Failure> {
+        let (name, length) = (quote(file), content.len());
+        let text = format!(
+            "f=$(readlink -f {name}) && p=\"$f{PART}\" && rm -f \"$p\" && cp -p \"$f\" \"$p\" || exit 1
+            cat >\"$p\" && [ \"$(wc -c <\"$p\")\" -eq {length} ] && sync && mv -f \"$p\" \"$f\" ||
+                {{ rm -f \"$p\"; exit 1; }}
+            sync"
+        );
+        command(host, &format!("write {file}"), &text, content.as_bytes()).map(drop)
+    }
+
+    /// Exports each of these lines in force anew, with its options as they stand there.
+    fn export(&self, host: &dyn Reach, lines: &str) -> Result<(), Failure> {
+        for line in lines.lines() {
+            for client in file::clients(line, &self.path) {
+                let options = quote(&client.options);
+                let what = quote(&format!("{}:{}", client.name, self.path));
+                let text = format!("{PATH}; exportfs -i -o {options} {what}");
+                command(host, &format!("export {}", self.path), &text, b"")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The level that all these lines have; else "mixed".
+    fn level(&self, lines: &str) -> &'static str {
+        let clients = file::clients(lines, &self.path);
+        let mut of = clients.iter().map(|client| client.writes());
+        let first = of.next().unwrap_or(Writes::Absent);
+        match of.all(|other| other == first) {
+            // The default of exportfs since 1.0 (exports(5)).
+            true if first == Writes::Async => Writes::ASYNC,
+            true => Writes::SYNC,
+            false => "mixed",
+        }
+    }
+}
+
+/// A file that exports may be configured in.
+fn is_file(name: &str) -> bool {
+    let below = name.strip_prefix("/etc/exports.d/").and_then(|name| name.strip_suffix(".exports"));
+    let sound =
+        |name: &str| !name.is_empty() && !name.contains('/') && !name.contains(char::is_control);
+    name == "/etc/exports" || below.is_some_and(sound)
+}
+
+impl Knob for ExportSync {
+    fn name(&self) -> String {
+        format!("{KIND}:{}", self.path)
+    }
+
+    /// No client is cut off and nothing restarts.
+    fn switch(&self) -> Switch {
+        Switch::Live
+    }
+
+    fn check(&self, level: &str) -> Result<(), String> {
+        match Writes::of(level) {
+            Some(_) => Ok(()),
+            None => Err("it is neither sync nor async".into()),
+        }
+    }
+
+    fn check_original(&self, original: &Original) -> Result<(), String> {
+        let [content, file, in_force] = KEYS.map(|key| original.0.get(key));
+        let (Some(content), Some(file), Some(lines), 3) =
+            (content, file, in_force, original.0.len())
+        else {
+            return Err("it does not hold a file, its content and what was in force".into());
+        };
+        let named = |text: &str| !file::clients(text, &self.path).is_empty();
+        match is_file(file) && named(content) && named(lines) {
+            true => Ok(()),
+            false => Err("what it holds is not of that export".into()),
+        }
+    }
+
+    fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
+        let (file, content) = self.file(host)?;
+        let in_force = self.in_force(host)?;
+        if in_force.is_empty() {
+            let next = "Start the server there, and exportfs -a.";
+            return Err(self.failed(host, "it is in a file, and not in force", next));
+        }
+        let level = self.level(&in_force).to_owned();
+        let values = [content, file, in_force];
+        Ok(Found {
+            level,
+            original: Original(KEYS.map(str::to_owned).into_iter().zip(values).collect()),
+        })
+    }
+
+    fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        let [content, file, in_force] = self.of(original);
+        let wanted = Writes::of(level).unwrap_or(Writes::Sync);
+        let now = self.content(host, file)?;
+        if now != content
+            && Writes::LEVELS.iter().all(|l| now != with_sync(content, &self.path, *l))
+        {
+            let happened = format!("somebody else has changed {file}");
+            return Err(self.failed(host, &happened, "Begin the study again."));
+        }
+        self.write(host, file, &with_sync(content, &self.path, wanted))?;
+        self.export(host, &with_sync(in_force, &self.path, wanted))
+    }
+
+    fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
+        let wrong = |happened: String| {
+            let tried = format!("set {}", self.name());
+            let next = "See exportfs -v there.";
+            Err(Failure::new(Cause::Trial, tried, host.name(), happened, next))
+        };
+        let in_force = self.level(&self.in_force(host)?);
+        if in_force != level {
+            return wrong(format!("exportfs has {in_force} in force, not {level}"));
+        }
+        // Of clients that were there since it was exported anew.
+        let kernel = command(host, "read the kernel's exports", &format!("cat {KERNEL}"), b"")?;
+        let clients = file::clients(&kernel, &self.path);
+        match clients.iter().find(|client| Some(client.writes()) != Writes::of(level)) {
+            None => Ok(()),
+            Some(client) => wrong(format!("the kernel has {} in effect", client.options)),
+        }
+    }
+
+    fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
+        let [content, file, in_force] = self.of(original);
+        let part = quote(&format!("{file}{PART}"));
+        command(host, "look at the exports", &format!("rm -f {part}"), b"")?;
+        let now = self.content(host, file)?;
+        let ours = Writes::LEVELS.iter().any(|level| now == with_sync(content, &self.path, *level));
+        // Of a file that somebody else has changed meanwhile, the word alone is put back.
+        let back = match ours {
+            true => content.to_owned(),
+            false => with_sync_of(&now, &self.path, content),
+        };
+        if now != back {
+            self.write(host, file, &back)?;
+        }
+        if self.content(host, file)? != back {
+            return Err(self.failed(host, &format!("{file} is not as it was written"), ""));
+        }
+        // A server that does not run has nothing in force.
+        if !command(host, "look at the exports", &format!("cat {IN_FORCE} 2>/dev/null; true"), b"")?
+            .lines()
+            .any(|line| file::path_of(line).as_deref() == Some(&*self.path))
+        {
+            return Ok(());
+        }
+        self.export(host, in_force)?;
+        let sorted = |text: &str| {
+            let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+            lines.sort();
+            lines
+        };
+        match sorted(&self.in_force(host)?) == sorted(in_force) {
+            true => Ok(()),
+            false => {
+                let happened = "what is in force is not what was found";
+                Err(self.failed(host, happened, "Compare exportfs -v with the exports there."))
+            }
+        }
+    }
+
+    fn undo_by_shell(&self, _: &Original) -> Option<String> {
+        None
+    }
+}
+
+impl ExportSync {
+    fn of<'a>(&self, original: &'a Original) -> [&'a str; 3] {
+        KEYS.map(|key| original.0.get(key).map_or("", String::as_str))
+    }
+}

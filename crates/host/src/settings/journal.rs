@@ -1,0 +1,243 @@
+//! The undo journal on this machine: a file for each setting that is changed, in a directory that
+//! is this user's alone. It does not lie with the store, of which a user may have several.
+
+use super::{Entry, entry};
+use plimsoll_model::{Cause, Failure, HostName};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What the name of a file begins with that is not yet whole; the number of its process follows.
+const PART: &str = ".part-";
+
+/// Most entries that are read.
+const MOST_ENTRIES: usize = 256;
+
+/// The undo journal of this user.
+#[derive(Clone, Debug)]
+pub struct Journal {
+    directory: PathBuf,
+}
+
+/// A file of a journal that is no entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its path, on the host or on this machine.
+    pub path: String,
+    /// Why it is none.
+    pub why: String,
+}
+
+impl Journal {
+    /// In `$XDG_STATE_HOME/plimsoll/settings`, by default `~/.local/state/plimsoll/settings`.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`] where the environment names no such place.
+    pub fn of_this_user() -> Result<Journal, Failure> {
+        let [state, home] = ["XDG_STATE_HOME", "HOME"].map(std::env::var_os);
+        // The XDG specification says that relative paths are to be ignored.
+        let absolute = |v: Option<OsString>| v.map(PathBuf::from).filter(|p| p.is_absolute());
+        let state = absolute(state).or_else(|| absolute(home).map(|h| h.join(".local/state")));
+        state.map(|state| Journal::at(state.join("plimsoll/settings"))).ok_or_else(|| {
+            let happened = "neither XDG_STATE_HOME nor HOME is an absolute path";
+            let tried = "find the place of the undo journal";
+            Failure::new(Cause::Usage, tried, "the environment", happened, "Set one of them.")
+        })
+    }
+
+    /// In this directory, which need not be there.
+    pub fn at(directory: impl Into<PathBuf>) -> Journal {
+        Journal { directory: directory.into() }
+    }
+
+    /// Where it lies.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Writes an entry, and returns when it is on the disk.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`] where there is one for this setting already; else why it cannot be kept.
+    pub fn add(&self, entry: &Entry) -> Result<(), Failure> {
+        let path = self.directory.join(entry.name_here());
+        let bytes = entry.to_bytes().ok_or_else(|| {
+            let next = "Change this setting by hand.";
+            let happened = format!("what undoing takes is larger than {} bytes", entry::MOST_BYTES);
+            Failure::new(
+                Cause::NotPermitted,
+                "keep what is to be undone",
+                &entry.knob,
+                happened,
+                next,
+            )
+        })?;
+        let write = || {
+            self.make()?;
+            let part = tempfile::Builder::new()
+                .prefix(&format!("{PART}{}-", std::process::id()))
+                .tempfile_in(&self.directory)?;
+            part.as_file().write_all_synced(&bytes)?;
+            part.persist_noclobber(&path).map_err(|error| error.error)?;
+            File::open(&self.directory)?.sync_all()
+        };
+        write().map_err(|error: io::Error| match error.kind() {
+            ErrorKind::AlreadyExists => super::left::failure(entry),
+            _ => failed("write the undo journal", &path, &error),
+        })
+    }
+
+    /// The directory, for this user alone.
+    fn make(&self) -> io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+        let about = fs::symlink_metadata(&self.directory)?;
+        if !about.is_dir() || about.uid() != nix::unistd::geteuid().as_raw() {
+            let why = "it is no directory of this user's";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+        fs::set_permissions(&self.directory, fs::Permissions::from_mode(0o700))
+    }
+
+    /// Removes an entry, and returns when that is on the disk.
+    pub fn remove(&self, entry: &Entry) -> Result<(), Failure> {
+        let path = self.directory.join(entry.name_here());
+        let remove = || match fs::remove_file(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(error),
+            Ok(()) => File::open(&self.directory)?.sync_all(),
+        };
+        remove().map_err(|error: io::Error| failed("write the undo journal", &path, &error))
+    }
+
+    /// What is in it, in the order of names; and what is no entry.
+    ///
+    /// # Errors
+    /// The directory is there and cannot be read.
+    pub fn list(&self) -> Result<(Vec<Entry>, Vec<Unreadable>), Failure> {
+        let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
+        for path in self.files(entry::is_name)? {
+            let unread = |why: String| Unreadable { path: path.display().to_string(), why };
+            match read(&path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => unreadable.push(unread(error.to_string())),
+                Ok(bytes) => match Entry::from_bytes(&bytes) {
+                    Ok(entry) if path.ends_with(entry.name_here()) => entries.push(entry),
+                    Ok(_) => unreadable.push(unread("it is named as another".into())),
+                    Err(why) => unreadable.push(unread(why)),
+                },
+            }
+        }
+        Ok((entries, unreadable))
+    }
+
+    /// The entries of a host of that name.
+    pub fn of(&self, host: &HostName) -> Result<Vec<Entry>, Failure> {
+        let (mut entries, _) = self.list()?;
+        entries.retain(|entry| entry.host == *host);
+        Ok(entries)
+    }
+
+    /// Removes what processes that are gone had not finished writing.
+    pub(super) fn sweep(&self) -> Result<(), Failure> {
+        let dead = |name: &str| {
+            let number = name.strip_prefix(PART).and_then(|rest| rest.split('-').next());
+            number.is_some_and(|number| {
+                number.parse::<u32>().is_ok() && !Path::new("/proc").join(number).exists()
+            })
+        };
+        self.files(dead)?.iter().for_each(|path| {
+            let _ = fs::remove_file(path);
+        });
+        Ok(())
+    }
+
+    fn files(&self, named: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
+        let listing = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(failed("read the undo journal", &self.directory, &error)),
+            Ok(listing) => listing,
+        };
+        let ours = listing.flatten().filter(|file| file.file_name().to_str().is_some_and(&named));
+        let mut paths: Vec<_> = ours.map(|file| file.path()).take(MOST_ENTRIES).collect();
+        paths.sort();
+        Ok(paths)
+    }
+}
+
+/// No more of it than an entry can have; and no link, device or pipe.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::symlink_metadata(path)?.is_file() {
+        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+    }
+    let mut bytes = Vec::new();
+    File::open(path)?.take(entry::MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn failed(tried: &str, path: &Path, error: &io::Error) -> Failure {
+    let cause = match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Cause::NoSpace,
+        _ => Cause::NotPermitted,
+    };
+    let next = "Without it nothing is changed: give it a place by XDG_STATE_HOME.";
+    Failure::new(cause, tried, path.display(), error, next)
+}
+
+trait Synced {
+    fn write_all_synced(&self, bytes: &[u8]) -> io::Result<()>;
+}
+
+impl Synced for File {
+    fn write_all_synced(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut file = self;
+        file.write_all(bytes)?;
+        self.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::tests::entry;
+    use super::*;
+
+    #[test]
+    fn an_entry_is_kept_once_and_removed() {
+        let home = tempfile::tempdir().unwrap();
+        let journal = Journal::at(home.path().join("a/b"));
+        assert_eq!(journal.list().unwrap(), (vec![], vec![]));
+        journal.add(&entry()).unwrap();
+        let mode = fs::metadata(journal.directory()).unwrap().mode() & 0o7777;
+        assert_eq!(mode, 0o700);
+        assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
+        assert_eq!(journal.of(&HostName::Local).unwrap(), []);
+        let again = journal.add(&entry()).unwrap_err();
+        assert!(
+            again.next.contains("plimsoll restore ssh://root@nas")
+                || again.happened.contains("runs")
+        );
+        journal.remove(&entry()).unwrap();
+        journal.remove(&entry()).unwrap();
+        assert_eq!(fs::read_dir(journal.directory()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_is_no_entry_is_named_and_left() {
+        let home = tempfile::tempdir().unwrap();
+        let journal = Journal::at(home.path());
+        let name = |n: u32| home.path().join(format!("{n:016x}.json"));
+        fs::write(name(1), "{").unwrap();
+        fs::write(name(2), entry().to_bytes().unwrap()).unwrap();
+        fs::create_dir(name(3)).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", name(4)).unwrap();
+        fs::write(name(5), vec![b' '; entry::MOST_BYTES + 1]).unwrap();
+        fs::write(home.path().join("notes"), "").unwrap();
+        let (entries, unreadable) = journal.list().unwrap();
+        assert_eq!((entries.len(), unreadable.len()), (0, 5), "{unreadable:?}");
+        fs::write(home.path().join(format!("{PART}{}-x", u32::MAX)), "").unwrap();
+        fs::write(home.path().join(format!("{PART}{}-x", std::process::id())), "").unwrap();
+        journal.sweep().unwrap();
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 7);
+    }
+}

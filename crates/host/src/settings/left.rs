@@ -1,0 +1,63 @@
+//! What an earlier run left changed: found before a host is measured or set.
+
+use super::{Entry, Journal, Process, Unreadable, device};
+use crate::reach::Reach;
+use plimsoll_model::{Cause, Failure, HostName};
+
+/// Fails where a run that died, or one that is alive, has a setting of a host changed.
+///
+/// Looks into this machine's journal for hosts that `concerns` names, and into that of the host
+/// itself where that is reached.
+///
+/// # Errors
+/// [`Cause::Usage`], with the command that restores; and what reading the journals fails with.
+pub fn expect_none_left(
+    journal: &Journal,
+    concerns: impl Fn(&HostName) -> bool,
+    host: Option<&dyn Reach>,
+) -> Result<(), Failure> {
+    let (entries, unreadable) = journal.list()?;
+    if let Some(entry) = entries.iter().find(|entry| concerns(&entry.host)) {
+        return Err(failure(entry));
+    }
+    unreadable.first().map_or(Ok(()), |unreadable| Err(not_read(unreadable, "this machine")))?;
+    let Some(host) = host else { return Ok(()) };
+    let (entries, unreadable) = device::list(host)?;
+    if let Some(other) = entries.first() {
+        // The name by which it is reached now, which may be another one.
+        let named = host.name().parse().unwrap_or_else(|_| other.entry.host.clone());
+        let mut entry = other.entry.clone();
+        entry.host = named;
+        return Err(failure(&entry));
+    }
+    unreadable.first().map_or(Ok(()), |unreadable| Err(not_read(unreadable, host.name())))
+}
+
+/// A setting is changed already.
+pub(super) fn failure(entry: &Entry) -> Failure {
+    let tried = "leave every setting as it was found";
+    let (host, knob, study) = (&entry.host, &entry.knob, &entry.study);
+    let owner = &entry.owner;
+    let (happened, next) = match owner.process() {
+        Process::Alive => (
+            format!("study {study}, which runs as process {}, has changed {knob}", owner.process),
+            "Wait until it has ended.".to_owned(),
+        ),
+        Process::Dead => (
+            format!("study {study} died when it had changed {knob}"),
+            format!("Put it back first: plimsoll restore {host}"),
+        ),
+        Process::Unknown => (
+            format!("study {study}, of another machine or container, has changed {knob}"),
+            format!("Wait until it has ended; if it died: plimsoll restore --force {host}"),
+        ),
+    };
+    Failure::new(Cause::Usage, tried, host, happened, next)
+}
+
+fn not_read(unreadable: &Unreadable, host: &str) -> Failure {
+    let Unreadable { path, why } = unreadable;
+    let tried = "read what an earlier run has to undo";
+    let next = "Undo by hand what it names, with the plimsoll that wrote it if that is newer; then remove it.";
+    Failure::new(Cause::Usage, tried, format!("{path} on {host}"), why, next)
+}

@@ -1,0 +1,173 @@
+//! Settings of hosts that a study changes and puts back.
+//!
+//! A [`Knob`] is one setting: it is read, applied, verified and undone through [`Reach`]. A
+//! [`Session`] changes several for a study. Before the first change of each, what was found is
+//! written to an undo journal and synced, on this machine ([`Journal`]) and on the host
+//! ([`device`]), so that [`restore`] puts it back after a crash or a power cut. Where a change may
+//! cut the link, a timer on the host ([`guard`]) undoes it unless it is renewed.
+//!
+//! A new kind of setting is a file here and a line in [`KINDS`].
+
+mod asked;
+pub mod device;
+mod entry;
+pub mod export;
+#[doc(hidden)]
+pub mod fuzzing;
+pub mod guard;
+mod journal;
+mod left;
+mod owner;
+mod restore;
+mod session;
+pub mod sysctl;
+
+pub use asked::Asked;
+pub use entry::{Entry, MOST_BYTES};
+pub use journal::{Journal, Unreadable};
+pub use left::expect_none_left;
+pub use owner::{Owner, Process};
+pub use restore::{Restored, restore};
+pub use session::{Factor, Session};
+
+use crate::reach::Reach;
+use crate::said::last_line;
+use plimsoll_model::{Cause, Failure};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What any one step on a host may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Longest level and longest name of a setting, in bytes.
+const LONGEST: usize = 512;
+
+/// One setting of a host.
+pub trait Knob: Send + Sync {
+    /// Its name as the user gives it, in its one canonical form: [`knob`] makes the same of it.
+    fn name(&self) -> String;
+
+    /// What changing it takes.
+    fn switch(&self) -> Switch;
+
+    /// Whether this can be a level of it, and why not; the host is not asked.
+    fn check(&self, level: &str) -> Result<(), String>;
+
+    /// Whether this can have come from [`Knob::read`]; journals are bytes from outside.
+    fn check_original(&self, original: &Original) -> Result<(), String>;
+
+    /// What it is now.
+    fn read(&self, host: &dyn Reach) -> Result<Found, Failure>;
+
+    /// Sets it to a level. What was found before the first change is `original`.
+    fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure>;
+
+    /// Fails unless the level is in effect: the host may have refused, clamped or changed it.
+    fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure>;
+
+    /// Puts back what was found and verifies that it is in effect. Undoing what is undone already
+    /// does nothing, but fails where undoing would.
+    fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure>;
+
+    /// A line of POSIX shell that undoes it, for settings whose change may cut the link.
+    fn undo_by_shell(&self, original: &Original) -> Option<String>;
+}
+
+/// What changing a setting takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Switch {
+    /// It takes effect at once, under load too: levels can change within a block.
+    Live,
+    /// Something restarts: levels are whole plots.
+    Restart,
+}
+
+/// A level of a factor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// What the study found.
+    AsFound,
+    /// This value.
+    Value(String),
+}
+
+/// What a host had before a setting of it was changed: all that undoing takes, by keys of the
+/// knob's own.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Original(pub BTreeMap<String, String>);
+
+/// A setting as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Its level, in the words that [`Knob::apply`] takes where it has one.
+    pub level: String,
+    /// What undoing takes.
+    pub original: Original,
+}
+
+/// The kinds of settings: what stands before the colon of a name, what makes one of the rest, and
+/// an example.
+const KINDS: [(&str, Make, &str); 2] = [
+    (sysctl::KIND, sysctl::make, "sysctl:net.ipv4.tcp_congestion_control"),
+    (export::KIND, export::make, "export-sync:/srv/films"),
+];
+
+type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
+
+/// The setting of that name: `sysctl:KEY` or `export-sync:PATH`.
+///
+/// # Errors
+/// [`Cause::Usage`] for names that no setting has.
+pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
+    let usage = |happened: String| {
+        let examples: Vec<_> = KINDS.iter().map(|(_, _, example)| *example).collect();
+        let next = format!("Name one as {}.", examples.join(" or "));
+        Failure::new(Cause::Usage, "understand a setting", name, happened, next)
+    };
+    if name.len() > LONGEST {
+        return Err(usage(format!("it is longer than {LONGEST} bytes")));
+    }
+    let (kind, rest) =
+        name.split_once(':').ok_or_else(|| usage("it does not say of what kind it is".into()))?;
+    match KINDS.iter().find(|(known, _, _)| *known == kind) {
+        Some((_, make, _)) => make(rest).map_err(usage),
+        None => Err(usage(format!("settings of kind '{kind}' are not known"))),
+    }
+}
+
+/// Runs a command on a host; what it wrote, which must be text.
+fn command(host: &dyn Reach, tried: &str, text: &str, input: &[u8]) -> Result<String, Failure> {
+    let failed = |happened: String| {
+        let next = "Changing settings takes the rights of root there, and a kernel that has them.";
+        Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
+    };
+    let output = host.run(&format!("LC_ALL=C; export LC_ALL; {text}"), input, PATIENCE)?;
+    if output.status != Some(0) {
+        let why = last_line(&output.errors);
+        return Err(failed(why.unwrap_or_else(|| "the command failed and gave no reason".into())));
+    }
+    if output.cut {
+        return Err(failed("more came than is read".into()));
+    }
+    String::from_utf8(output.output).map_err(|_| failed("what came is no text".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_makes_what_its_example_names() {
+        for (kind, _, example) in KINDS {
+            let knob = knob(example).unwrap();
+            assert!(example.starts_with(&format!("{kind}:")));
+            assert_eq!(knob.name(), example);
+        }
+        for name in ["", "sysctl", "sysctl:", "other:thing", ":", &"x".repeat(LONGEST + 1)] {
+            let failure = knob(name).map(|knob| knob.name()).unwrap_err();
+            assert_eq!(failure.cause, Cause::Usage, "{failure}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Parameters of a kernel, through `/proc/sys` (sysctl(8)). They last until the host reboots.
+
+use super::{Found, Knob, LONGEST, Original, Switch, command};
+use crate::reach::Reach;
+use plimsoll_model::{Cause, Failure};
+
+/// What stands before the colon of a name.
+pub const KIND: &str = "sysctl";
+
+/// Parts of `/proc/sys` whose parameters can be set.
+const SUBTREES: [&str; 6] = ["dev", "fs", "kernel", "net", "sunrpc", "vm"];
+
+/// Two names of one thing: writing one makes the other 0, so both are read, and that which was not
+/// 0 is written back.
+const PAIRS: [[&str; 2]; 3] = [
+    ["vm/dirty_ratio", "vm/dirty_bytes"],
+    ["vm/dirty_background_ratio", "vm/dirty_background_bytes"],
+    ["vm/overcommit_ratio", "vm/overcommit_kbytes"],
+];
+
+/// Programs that the kernel starts as root: nothing that a journal may name.
+const PROGRAMS: [&str; 4] =
+    ["kernel/core_pattern", "kernel/hotplug", "kernel/modprobe", "kernel/poweroff_cmd"];
+
+/// A parameter of the kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sysctl {
+    /// Its path below `/proc/sys`.
+    path: String,
+}
+
+/// From a key in either form of sysctl(8): the first of '.' and '/' in it parts it, the other one
+/// is a letter, as in `net.ipv4.conf.eth0/100.rp_filter`.
+pub(super) fn make(key: &str) -> Result<Box<dyn Knob>, String> {
+    Sysctl::of(key).map(|sysctl| Box::new(sysctl) as Box<dyn Knob>)
+}
+
+impl Sysctl {
+    fn of(key: &str) -> Result<Sysctl, String> {
+        let dotted = key.find(['.', '/']).is_some_and(|at| key[at..].starts_with('.'));
+        let path = if dotted { key.chars().map(swapped).collect() } else { key.to_owned() };
+        let parts: Vec<&str> = path.split('/').collect();
+        let letter = |c: char| c.is_ascii_alphanumeric() || "_-.:@".contains(c);
+        let sound = |part: &&str| !part.is_empty() && ![".", ".."].contains(part);
+        if parts.len() < 2 || !parts.iter().all(sound) || !path.replace('/', "").chars().all(letter)
+        {
+            return Err("it is no name of a kernel's parameter".into());
+        }
+        if !SUBTREES.contains(&parts[0]) {
+            return Err(format!("only parameters below {} are set", SUBTREES.join(", ")));
+        }
+        if PROGRAMS.contains(&&*path) {
+            return Err("it names a program that the kernel starts".into());
+        }
+        // The kernel copies these to every interface, and what each had is lost.
+        let spreads = path == "net/ipv4/ip_forward"
+            || path.starts_with("net/ipv6/conf/all/")
+            || (path.starts_with("net/ipv4/conf/")
+                && path.ends_with("/forwarding")
+                && ["all", "default"].contains(&parts[3]));
+        if spreads {
+            return Err("setting it changes every interface's own parameter".into());
+        }
+        Ok(Sysctl { path })
+    }
+
+    /// The parameters that undoing takes: its own first.
+    fn paths(&self) -> Vec<&str> {
+        let own = self.path.as_str();
+        let pair = PAIRS.iter().find(|pair| pair.contains(&own));
+        let other = pair.and_then(|pair| pair.iter().find(|path| **path != own));
+        [own].into_iter().chain(other.copied()).collect()
+    }
+
+    fn get(&self, host: &dyn Reach, path: &str) -> Result<String, Failure> {
+        let tried = format!("read /proc/sys/{path}");
+        let file = format!("/proc/sys/{path}");
+        let text = command(host, &tried, &format!("cat '{file}'"), b"")?;
+        let value = text.strip_suffix('\n').unwrap_or(&text);
+        check(value).map_err(|why| {
+            Failure::new(Cause::NotPermitted, tried, host.name(), why, "Take another parameter.")
+        })?;
+        Ok(value.to_owned())
+    }
+
+    /// The value goes by standard input, so no shell reads it; and in one write, as the kernel
+    /// wants it.
+    fn put(&self, host: &dyn Reach, path: &str, value: &str) -> Result<(), Failure> {
+        let file = format!("/proc/sys/{path}");
+        let text = format!("[ -f '{file}' ] && v=$(cat) && printf '%s\\n' \"$v\" >'{file}'");
+        let tried = format!("write \"{value}\" to {file}");
+        command(host, &tried, &text, value.as_bytes()).map(drop)
+    }
+
+    fn expect(&self, host: &dyn Reach, path: &str, wanted: &str) -> Result<(), Failure> {
+        let value = self.get(host, path)?;
+        if same(&value, wanted) {
+            return Ok(());
+        }
+        let happened = format!("the kernel has \"{value}\" in effect, not \"{wanted}\"");
+        let next = "Give a value that this kernel takes as it is.";
+        Err(Failure::new(Cause::Trial, format!("set {}", self.name()), host.name(), happened, next))
+    }
+
+    /// Which parameter to write back, and what.
+    fn back<'a>(&'a self, original: &'a Original) -> Option<(&'a str, &'a str)> {
+        let of = |path: &'a str| Some((path, original.0.get(path)?.as_str()));
+        let own = of(&self.path)?;
+        let other = self.paths().get(1).and_then(|path| of(path));
+        Some(other.filter(|other| own.1 == "0" && other.1 != "0").unwrap_or(own))
+    }
+}
+
+fn swapped(c: char) -> char {
+    match c {
+        '.' => '/',
+        '/' => '.',
+        other => other,
+    }
+}
+
+/// The kernel parts numbers by tabs and takes them parted by spaces.
+fn same(one: &str, other: &str) -> bool {
+    one.split_ascii_whitespace().eq(other.split_ascii_whitespace())
+}
+
+fn check(value: &str) -> Result<(), String> {
+    if value.len() > LONGEST {
+        return Err(format!("its value is longer than {LONGEST} bytes"));
+    }
+    match value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
+        true => Ok(()),
+        false => Err("its value is not one line of plain letters".into()),
+    }
+}
+
+impl Knob for Sysctl {
+    fn name(&self) -> String {
+        format!("{KIND}:{}", self.path.chars().map(swapped).collect::<String>())
+    }
+
+    fn switch(&self) -> Switch {
+        Switch::Live
+    }
+
+    fn check(&self, level: &str) -> Result<(), String> {
+        match level.trim().is_empty() {
+            true => Err("it is empty".into()),
+            false => check(level),
+        }
+    }
+
+    fn check_original(&self, original: &Original) -> Result<(), String> {
+        let mut paths = self.paths();
+        paths.sort_unstable();
+        match original.0.keys().map(String::as_str).eq(paths) {
+            true => original.0.values().try_for_each(|value| check(value)),
+            false => Err("other parameters than its own are named".into()),
+        }
+    }
+
+    fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
+        let read = |path: &str| Ok((path.to_owned(), self.get(host, path)?));
+        let values = self.paths().into_iter().map(read).collect::<Result<_, Failure>>()?;
+        let original = Original(values);
+        let level = original.0.get(&self.path).cloned().unwrap_or_default();
+        Ok(Found { level, original })
+    }
+
+    fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
+        self.put(host, &self.path, level)
+    }
+
+    fn verify(&self, host: &dyn Reach, level: &str) -> Result<(), Failure> {
+        self.expect(host, &self.path, level)
+    }
+
+    fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
+        if let Some((path, value)) = self.back(original) {
+            self.put(host, path, value)?;
+        }
+        original.0.iter().try_for_each(|(path, value)| self.expect(host, path, value))
+    }
+
+    /// What is below `net` may cut the link.
+    fn undo_by_shell(&self, original: &Original) -> Option<String> {
+        let (path, value) = self.back(original).filter(|(path, _)| path.starts_with("net/"))?;
+        let value = crate::reach::quote(value);
+        Some(format!("printf '%s\\n' {value} >'/proc/sys/{path}'"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn both_forms_of_a_key_are_one() {
+        let path = |key: &str| Sysctl::of(key).unwrap().path;
+        assert_eq!(path("net.ipv4.tcp_wmem"), "net/ipv4/tcp_wmem");
+        assert_eq!(path("net/ipv4/tcp_wmem"), "net/ipv4/tcp_wmem");
+        // A VLAN's interface has a dot in its name.
+        assert_eq!(path("net.ipv4.conf.eth0/100.rp_filter"), "net/ipv4/conf/eth0.100/rp_filter");
+        assert_eq!(path("net/ipv4/conf/eth0.100/rp_filter"), "net/ipv4/conf/eth0.100/rp_filter");
+        let name = Sysctl::of("net/ipv4/conf/eth0.100/rp_filter").unwrap().name();
+        assert_eq!(name, "sysctl:net.ipv4.conf.eth0/100.rp_filter");
+    }
+
+    #[test]
+    fn what_is_no_parameter_or_cannot_be_undone_is_refused() {
+        for key in [
+            "",
+            "vm",
+            "vm.",
+            ".vm.x",
+            "/vm/x",
+            "vm//x",
+            "vm..x",
+            "vm/../kernel/modprobe",
+            "vm./.x",
+            "vm/./x",
+            "vm.a b",
+            "vm.$(id)",
+            "vm.a'b",
+            "vm.a\nb",
+            "abi.x",
+            "../vm/x",
+            "kernel.core_pattern",
+            "kernel/modprobe",
+            "net.ipv4.ip_forward",
+            "net.ipv4.conf.all.forwarding",
+            "net.ipv6.conf.all.disable_ipv6",
+        ] {
+            assert!(Sysctl::of(key).is_err(), "{key}");
+        }
+        assert!(Sysctl::of("net.ipv4.conf.eth0.forwarding").is_ok());
+    }
+
+    #[test]
+    fn of_a_pair_that_which_was_not_zero_is_written_back() {
+        let sysctl = Sysctl::of("vm.dirty_ratio").unwrap();
+        let of = |ratio: &str, bytes: &str| {
+            let [a, b] = PAIRS[0].map(str::to_owned);
+            Original([(a, ratio.to_owned()), (b, bytes.to_owned())].into())
+        };
+        assert_eq!(sysctl.back(&of("20", "0")), Some(("vm/dirty_ratio", "20")));
+        assert_eq!(sysctl.back(&of("0", "4096")), Some(("vm/dirty_bytes", "4096")));
+        assert_eq!(sysctl.back(&of("0", "0")), Some(("vm/dirty_ratio", "0")));
+        sysctl.check_original(&of("0", "4096")).unwrap();
+        let other = Original([("kernel/modprobe".to_owned(), "/bin/sh".to_owned())].into());
+        assert!(sysctl.check_original(&other).is_err());
+        assert_eq!(sysctl.undo_by_shell(&of("20", "0")), None, "it cuts no link");
+    }
+
+    proptest! {
+        /// No key leads out of /proc/sys or out of its quotes.
+        #[test]
+        fn any_key(key in "[a-z./ '$\\\\]{0,20}|(vm|net)[./]\\PC{0,20}") {
+            if let Ok(sysctl) = Sysctl::of(&key) {
+                prop_assert!(!sysctl.path.contains(['\'', '\n', ' ', '\\', '$']));
+                prop_assert!(sysctl.path.split('/').all(|part| !["", ".", ".."].contains(&part)));
+                prop_assert_eq!(Sysctl::of(&sysctl.name()[KIND.len() + 1..]).unwrap(), sysctl);
+            }
+        }
+    }
+}
