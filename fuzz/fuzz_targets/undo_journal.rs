@@ -1,0 +1,11 @@
+//! Entries of undo journals, here and on hosts: what comes through is a setting that can be undone,
+//! of nothing else.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    plimsoll_host::settings::fuzzing::entry(bytes);
+    plimsoll_host::settings::fuzzing::exports(bytes);
+    plimsoll_host::settings::fuzzing::asked(&String::from_utf8_lossy(bytes));
+});
