@@ -8,6 +8,7 @@ mod machines {
     pub mod inside;
     mod power;
     mod saved;
+    mod settings;
     mod shipped;
 }
 

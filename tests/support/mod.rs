@@ -9,6 +9,7 @@ pub mod liar;
 pub mod rows;
 pub mod runner_program;
 pub mod served;
+pub mod setter;
 pub mod sound;
 pub mod stepped;
 pub mod strace;
@@ -84,6 +85,7 @@ impl Plimsoll {
             .env("XDG_RUNTIME_DIR", self.home.path())
             .env("NO_COLOR", "1")
             .env("XDG_CONFIG_HOME", self.home())
+            .env("XDG_STATE_HOME", self.home())
             .env_remove("PLIMSOLL_PASSWORD")
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null());

@@ -3,7 +3,7 @@
 use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
 use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{credentials, hosts, output, plan, report, store};
+use crate::{credentials, hosts, output, plan, report, restore, store};
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
@@ -45,6 +45,10 @@ pub fn measure(
     store: &StoreArguments,
     more: More,
 ) -> Result<(Study, Option<Cause>), Failure> {
+    let mut named = vec![plan.client()];
+    named.extend(plan.hosts.iter().map(|server| &server.host));
+    let servers: Vec<_> = plan.targets.iter().filter_map(Target::host).collect();
+    restore::expect_none_left(&named, &servers)?;
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
@@ -121,7 +125,8 @@ fn set_up(
         None => None,
         Some(host) => {
             Some(Signals::leave_when_over(&deadline, "reach the host", host.clone(), move || {
-                hosts::open(&host, true)
+                let reach = hosts::open(&host, true)?;
+                restore::expect_none_left_on(&*reach).map(|()| reach)
             })?)
         }
     };

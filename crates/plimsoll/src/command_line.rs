@@ -8,6 +8,7 @@ use crate::arguments::{
 use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::lab::LabArguments;
+use crate::restore::RestoreArguments;
 use clap::{Parser, Subcommand};
 
 /// Measures how much network storage can carry, compares configurations honestly, and says what
@@ -51,6 +52,8 @@ pub enum Command {
     Serve(ServeArguments),
     /// Remove leftover test files of runs that died
     Clean(CleanArguments),
+    /// Put back the settings of hosts that killed runs left changed
+    Restore(RestoreArguments),
     /// A first look without a server: a small NFS server inside the program against a directory
     Demo(DemoArguments),
     /// Completions of the command line for a shell, to standard output

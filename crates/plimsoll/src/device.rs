@@ -3,7 +3,7 @@
 use crate::arguments::StoreArguments;
 use crate::output::{self, NewFile, Progress};
 use crate::signals::Signals;
-use crate::{hosts, plan, report, store};
+use crate::{hosts, plan, report, restore, store};
 use clap::Args;
 use plimsoll_host::device::{Asked, Measure, Verbs, measure};
 use plimsoll_host::probe::{Placed, Programs};
@@ -55,6 +55,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
     let host: HostName = arguments.host.parse()?;
     let asked = asked(arguments, &host)?;
+    restore::expect_none_left(&[&host], &[])?;
     let json = arguments.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = arguments.report.as_deref();
     let page = page.map(|path| NewFile::create(path, arguments.force)).transpose()?;
@@ -66,7 +67,8 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     let deadline = Deadline::new(Arc::new(SystemClock::new()), signals.stop.clone());
     let reached = host.clone();
     let reach = Signals::leave_when_over(&deadline, "reach the host", &host, move || {
-        hosts::open(&reached, true)
+        let reach = hosts::open(&reached, true)?;
+        restore::expect_none_left_on(&*reach).map(|()| reach)
     })
     .map_err(|failure| signals.explain(failure))?;
     progress.show("carrying the probe there");

@@ -1,5 +1,6 @@
 //! Hosts of every kind, reached and watched.
 
+use crate::restore;
 use plimsoll_host::probe::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_host::watch::{Probe, Remote};
@@ -27,7 +28,7 @@ pub struct Watching {
 /// and each host that the plan names.
 ///
 /// # Errors
-/// A host that was named cannot be reached or watched.
+/// A host that was named cannot be reached or watched, or an earlier run left it changed.
 pub fn watch(
     plan: &Plan,
     on: Option<Arc<dyn Reach>>,
@@ -35,7 +36,10 @@ pub fn watch(
 ) -> Result<Watching, Failure> {
     let client = plan.client();
     let first: Box<dyn Watch> = match on {
-        None => Box::new(Local::new(clock.clone())),
+        None => {
+            restore::expect_none_left_on(&plimsoll_host::reach::Local)?;
+            Box::new(Local::new(clock.clone()))
+        }
         Some(reach) => Box::new(watch_by(reach, client, clock.clone())?),
     };
     let mut watching = Watching { hosts: vec![first], flags: Vec::new() };
@@ -49,7 +53,11 @@ pub fn watch(
             watching.hosts.push(Box::new(Local::new(clock.clone())));
             continue;
         }
-        match open(host, !guessed).and_then(|reach| watch_by(reach, host, clock.clone())) {
+        let reached = open(host, !guessed);
+        if let Ok(reach) = &reached {
+            restore::expect_none_left_on(&**reach)?;
+        }
+        match reached.and_then(|reach| watch_by(reach, host, clock.clone())) {
             Ok(watch) => watching.hosts.push(Box::new(watch)),
             Err(Failure { happened: reason, .. }) if *guessed => {
                 watching.flags.push(Flag::NotWatched { host: host.to_string(), reason });

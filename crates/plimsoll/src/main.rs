@@ -18,6 +18,7 @@ mod manual;
 mod output;
 mod plan;
 mod report;
+mod restore;
 mod serve;
 mod signals;
 mod store;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Import(import) => import::run(&import, &arguments.store),
         Command::Serve(serve) => serve::run(&serve, &arguments.store),
         Command::Clean(clean) => clean::run(&clean),
+        Command::Restore(restore) => restore::run(&restore),
         Command::Demo(demo) => demo::run(&demo, &arguments.store),
         Command::Completions(completions) => manual::completions(&completions),
         Command::Man(man) => manual::man(&man),

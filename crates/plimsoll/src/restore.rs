@@ -1,0 +1,126 @@
+//! `plimsoll restore`: put back what killed runs left changed; and what stops a measurement of a
+//! host until that is done.
+
+use crate::{hosts, output};
+use clap::Args;
+use plimsoll_host::reach::Reach;
+use plimsoll_host::settings::{self, Entry, Journal, Process, Restored};
+use plimsoll_model::{Cause, Failure, HostName, printable};
+use std::fmt::Write;
+
+// A doc comment would take the brackets for links.
+const HOST_HELP: &str = "The host: local, ssh://[user@]host[:port] or lab://name/host; its own \
+journal is read too [default: all hosts in this machine's journal]";
+
+#[derive(Args)]
+pub struct RestoreArguments {
+    #[arg(value_name = "HOST", help = HOST_HELP)]
+    pub host: Option<String>,
+    /// Also what runs of other machines or containers changed, of which this machine cannot see
+    /// whether they are alive
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Restores every host that is meant; the exit code is that of the first thing that failed, and 1
+/// where something had to be left.
+pub fn run(arguments: &RestoreArguments) -> Result<u8, Failure> {
+    let journal = Journal::of_this_user()?;
+    let (entries, unreadable) = journal.list()?;
+    let named = match &arguments.host {
+        Some(host) => vec![host.parse()?],
+        None => each_once(entries),
+    };
+    let mut code = None;
+    for file in &unreadable {
+        let line = format!("left {}: {}", printable(&file.path), printable(&file.why));
+        output::print(&format!("{line}\n"))?;
+        code = Some(Cause::Trial.exit_code());
+    }
+    if named.is_empty() && unreadable.is_empty() {
+        output::print("nothing to restore\n")?;
+    }
+    for host in &named {
+        let restored = hosts::open(host, true)
+            .and_then(|reach| settings::restore(&journal, host, &*reach, arguments.force));
+        let own = match restored {
+            Ok(restored) => show(host, &restored)?,
+            Err(failure) => {
+                output::complain(&format!("plimsoll: {failure}"));
+                Some(failure.cause.exit_code())
+            }
+        };
+        code = code.or(own);
+    }
+    Ok(code.unwrap_or(0))
+}
+
+fn each_once(entries: Vec<Entry>) -> Vec<HostName> {
+    let mut hosts: Vec<HostName> = Vec::new();
+    for Entry { host, .. } in entries {
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    hosts
+}
+
+/// Says what became of each setting of a host; the exit code where not all was done.
+fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
+    let (mut text, mut code) = (String::new(), None);
+    for Entry { knob, study, .. } in &restored.done {
+        let knob = printable(knob);
+        let _ = writeln!(text, "restored {knob} on {host}: as study {study} found it");
+    }
+    for (Entry { knob, study, owner, .. }, process) in &restored.left {
+        let knob = printable(knob);
+        let why = match process {
+            Process::Alive => format!("study {study} runs, as process {}", owner.process),
+            Process::Dead | Process::Unknown => format!(
+                "study {study} is another machine's or container's, which may run; if it does \
+                 not: plimsoll restore --force {host}"
+            ),
+        };
+        let _ = writeln!(text, "left {knob} on {host}: {why}");
+        code = Some(Cause::Trial.exit_code());
+    }
+    for file in &restored.unreadable {
+        let (path, why) = (printable(&file.path), printable(&file.why));
+        let _ = writeln!(text, "left {path} on {host}: {why}");
+        code = Some(Cause::Trial.exit_code());
+    }
+    if text.is_empty() && restored.failed.is_empty() {
+        let _ = writeln!(text, "nothing to restore on {host}");
+    }
+    output::print(&text)?;
+    for (_, failure) in &restored.failed {
+        output::complain(&format!("plimsoll: {failure}"));
+    }
+    Ok(restored.failed.first().map(|(_, failure)| failure.cause.exit_code()).or(code))
+}
+
+/// Fails where an earlier run left a setting of one of these hosts changed, or of a server by its
+/// name or address, as this machine's journal has it. Of other hosts it is only said.
+pub fn expect_none_left(hosts: &[&HostName], servers: &[&str]) -> Result<(), Failure> {
+    let named = |host: &HostName| match host {
+        HostName::Ssh { host: name, .. } => {
+            let same =
+                |other: &&HostName| matches!(other, HostName::Ssh { host, .. } if host == name);
+            servers.contains(&&**name) || hosts.iter().any(same)
+        }
+        HostName::Local | HostName::Lab { .. } => hosts.contains(&host),
+    };
+    let journal = Journal::of_this_user()?;
+    settings::expect_none_left(&journal, named, None)?;
+    for host in each_once(journal.list()?.0) {
+        output::complain(&format!(
+            "plimsoll: settings of {host} are changed: plimsoll restore {host}"
+        ));
+    }
+    Ok(())
+}
+
+/// The same of a host that is reached, by its own journal.
+pub fn expect_none_left_on(host: &dyn Reach) -> Result<(), Failure> {
+    settings::expect_none_left(&Journal::of_this_user()?, |_| false, Some(host))
+}

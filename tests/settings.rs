@@ -1,0 +1,354 @@
+//! Settings of hosts are put back, whatever becomes of the program that changed them.
+//!
+//! `PLIMSOLL_SEED` sets the seed of the random moments.
+
+mod support;
+
+use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use plimsoll_host::settings::Journal;
+use plimsoll_lab::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_lab::{Need, Stage, enter_or_skip};
+use plimsoll_model::Cause;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use support::setter::{STUDY, Setter, session, set_until_killed};
+use support::{Plimsoll, wait_until};
+
+const SEED: u64 = 14;
+/// Moments of each test; with `make measure-settings` so many.
+const MOMENTS: usize = 5;
+const MANY_MOMENTS: usize = 30;
+
+/// Parameters of a network namespace with what a test finds there: none is the kernel's default.
+const FOUND: [(&str, &str, &str); 2] =
+    [("tcp_keepalive_time", "4321", "7200"), ("tcp_wmem", "5000\t17000\t5000000", "4096\t16384")];
+
+const PLACE: &str = "/var/lib/plimsoll";
+
+/// Started again by the tests, to be killed.
+#[test]
+#[ignore = "started by other tests"]
+fn sets_until_it_is_killed() {
+    set_until_killed();
+}
+
+fn parameter(name: &str) -> PathBuf {
+    Path::new("/proc/sys/net/ipv4").join(name)
+}
+
+fn value(name: &str) -> String {
+    fs::read_to_string(parameter(name)).unwrap().trim_end().to_owned()
+}
+
+/// What all parameters are.
+fn values() -> BTreeMap<&'static str, String> {
+    FOUND.into_iter().map(|(name, _, _)| (name, value(name))).collect()
+}
+
+/// A directory of the disk in the place of this machine's `/var/lib`, on a stage.
+struct OwnPlace {
+    _directory: tempfile::TempDir,
+}
+
+impl Drop for OwnPlace {
+    fn drop(&mut self) {
+        let _ = umount2("/var/lib", MntFlags::MNT_DETACH);
+    }
+}
+
+/// On a stage whose parameters are the user's own, and with them.
+fn own_settings(_stage: &Stage) -> OwnPlace {
+    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let none = None::<&str>;
+    mount(Some(directory.path()), "/var/lib", none, MsFlags::MS_BIND, none).unwrap();
+    for (name, found, default) in FOUND {
+        assert!(value(name).starts_with(default), "{name}: {}", value(name));
+        fs::write(parameter(name), found).unwrap();
+        assert_eq!(value(name), found);
+    }
+    OwnPlace { _directory: directory }
+}
+
+/// What a setter on this host does.
+fn sets(host: &str) -> [String; 2] {
+    [
+        format!("{host}/sysctl:net.ipv4.tcp_keepalive_time=300,600,as-found"),
+        format!("{host}/sysctl:net.ipv4.tcp_wmem=4096 20000 4000000,as-found,8192 30000 6000000"),
+    ]
+}
+
+fn start(program: &Plimsoll, host: &str, patience: u64) -> Setter {
+    let sets = sets(host);
+    let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
+    Setter::start(program, "sets_until_it_is_killed", patience, &sets)
+}
+
+/// Timers on the hosts of this stage.
+fn guards() -> usize {
+    let own = fs::read_link("/proc/thread-self/ns/net").unwrap();
+    let processes = fs::read_dir("/proc").unwrap().flatten().map(|process| process.path());
+    let guards = processes.filter(|process| {
+        let line = fs::read(process.join("cmdline")).unwrap_or_default();
+        let here = fs::read_link(process.join("ns/net")).is_ok_and(|space| space == own);
+        here && String::from_utf8_lossy(&line).contains("\0plimsoll-guard ")
+    });
+    guards.count()
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).collect()
+}
+
+/// Kills setters at random moments, restores, and counts those that had changed something.
+#[track_caller]
+fn killed_at_any_moment(program: &Plimsoll, host: &str, journal: &Path, moments: usize) -> usize {
+    let seed = std::env::var("PLIMSOLL_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut random = Pcg64::seed_from_u64(seed.unwrap_or(SEED));
+    let found = values();
+    let mut changed = 0;
+    for moment in 0..moments {
+        let mut setter = start(program, host, 600);
+        // Some while it has just begun to write things down.
+        setter.wait_for(if moment % 3 == 0 { "begun" } else { "set" });
+        std::thread::sleep(Duration::from_micros(random.random_range(0..300_000)));
+        setter.kill();
+        changed += usize::from(values() != found);
+        // The journal of this machine is lost, and the host's own is there.
+        if moment % 4 == 3 && !files(journal).is_empty() {
+            fs::remove_dir_all(program.home().join("plimsoll/settings")).unwrap();
+        }
+        let restored = program.run(&["restore", host]).expect(0);
+        assert_eq!(values(), found, "moment {moment}: {}", restored.out);
+        assert_eq!(files(journal), [] as [PathBuf; 0], "moment {moment}");
+        assert_eq!(files(&program.home().join("plimsoll/settings")), [] as [PathBuf; 0]);
+        let again = program.run(&["restore", host]).expect(0);
+        assert_eq!(again.out, format!("nothing to restore on {host}\n"));
+    }
+    wait_until("no timer is left", || guards() == 0);
+    eprintln!("{host}: {moments} of {moments} restored, {changed} were changed at the kill");
+    changed
+}
+
+#[track_caller]
+fn on_this_machine(moments: usize) {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let changed = killed_at_any_moment(&Plimsoll::new(), "local", Path::new(PLACE), moments);
+    assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
+}
+
+#[track_caller]
+fn over_ssh(moments: usize) {
+    let stage = enter_or_skip!(Need::Sshd);
+    let _settings = own_settings(&stage);
+    let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let changed = killed_at_any_moment(&program, &server.url(), Path::new(PLACE), moments);
+    assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
+}
+
+#[track_caller]
+fn on_a_small_host(moments: usize) {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
+    let _settings = own_settings(&stage);
+    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let journal = server.root().join("etc/plimsoll");
+    let changed = killed_at_any_moment(&program, &server.url(), &journal, moments);
+    assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
+}
+
+#[test]
+fn what_a_killed_run_changed_here_is_put_back() {
+    on_this_machine(MOMENTS);
+}
+
+#[test]
+fn what_a_killed_run_changed_over_ssh_is_put_back() {
+    over_ssh(MOMENTS);
+}
+
+#[test]
+fn what_a_killed_run_changed_on_a_small_host_is_put_back() {
+    on_a_small_host(MOMENTS);
+}
+
+#[test]
+#[ignore = "takes minutes: make measure-settings"]
+fn measure_what_killed_runs_changed_here() {
+    on_this_machine(MANY_MOMENTS);
+}
+
+#[test]
+#[ignore = "takes minutes: make measure-settings"]
+fn measure_what_killed_runs_changed_over_ssh() {
+    over_ssh(MANY_MOMENTS);
+}
+
+#[test]
+#[ignore = "takes minutes: make measure-settings"]
+fn measure_what_killed_runs_changed_on_a_small_host() {
+    on_a_small_host(MANY_MOMENTS);
+}
+
+#[test]
+fn nothing_is_measured_while_a_setting_is_changed() {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
+    let _settings = own_settings(&stage);
+    let found = values();
+    // A host whose files are not this machine's.
+    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let url = server.url();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let target = tempfile::tempdir().unwrap();
+    let target = target.path().to_str().unwrap();
+    let check = ["check", target, "--host", &url, "--quick", "--quiet"];
+    let device = ["device", &url, "--quiet"];
+    let mut setter = start(&program, &url, 600);
+    setter.wait_for("set");
+    // By a run that is alive: neither measured, nor restored.
+    let runs = format!("process {}", setter.id());
+    for words in [&check[..], &device[..]] {
+        let ran = program.run(words).expect(2);
+        assert!(ran.err.contains(&runs) && ran.err.contains(STUDY), "{}", ran.err);
+    }
+    let restore = program.run(&["restore", &url]).expect(1);
+    assert!(restore.out.contains(&format!("runs, as {runs}")), "{}", restore.out);
+    let forced = program.run(&["restore", "--force"]).expect(1);
+    assert!(forced.out.contains(&runs), "{}", forced.out);
+    setter.kill();
+    // By one that died, as this machine's journal has it; then as the host's own alone has it.
+    let next = format!("plimsoll restore {url}");
+    for _ in 0..2 {
+        for words in [&check[..], &device[..]] {
+            let ran = program.run(words).expect(2);
+            assert!(ran.err.contains(&next), "{}", ran.err);
+        }
+        fs::remove_dir_all(program.home().join("plimsoll/settings")).unwrap_or_default();
+    }
+    assert!(support::run_directories(Path::new(target)).is_empty());
+    program.run(&["restore", &url]).expect(0);
+    assert_eq!(values(), found);
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+}
+
+/// What no kernel takes, and what it takes for something else.
+#[test]
+fn a_level_that_does_not_take_effect_is_named_and_undone() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let home = tempfile::tempdir().unwrap();
+    let begin = |sets: &[&str]| session(Journal::at(home.path()), sets);
+    let sets = [
+        "local/sysctl:net.ipv4.tcp_wmem=4096 20000 4000000",
+        // The first is refused; of the second the kernel takes the first number.
+        "local/sysctl:net.ipv4.tcp_keepalive_time=many,300 400,500",
+    ];
+    let mut session = begin(&sets).unwrap();
+    assert_eq!(session.found(1), Some("4321"));
+    session.set(0, 0).unwrap();
+    for (level, cause) in [(0, Cause::NotPermitted), (1, Cause::Trial)] {
+        let failure = session.set(1, level).unwrap_err();
+        assert_eq!(failure.cause, cause, "{failure}");
+        assert!(failure.to_string().contains("tcp_keepalive_time"), "{failure}");
+        assert_eq!(value("tcp_keepalive_time"), "4321");
+        assert_eq!(value("tcp_wmem"), "4096\t20000\t4000000", "the other one stays");
+    }
+    session.set(1, 2).unwrap();
+    session.verify_all().unwrap();
+    assert_eq!(value("tcp_keepalive_time"), "500");
+    fs::write(parameter("tcp_keepalive_time"), "501").unwrap();
+    let failure = session.verify_all().unwrap_err();
+    assert!(failure.happened.contains("501"), "{failure}");
+    session.restore_all().unwrap();
+    assert_eq!((values(), files(home.path())), (found.clone(), vec![]));
+    // What is not there, and what could not be put back, is not begun.
+    for bad in ["net.ipv4.no_such_parameter=1", "net.ipv4.route.flush=1", "kernel.ostype=x"] {
+        let failure = begin(&[&format!("local/sysctl:{bad}")]).err().expect(bad);
+        assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
+    }
+    let failure = begin(&["local/export-sync:/no/such/export=async"]).err().unwrap();
+    assert!(failure.tried.contains("/no/such/export"), "{failure}");
+    let twice = begin(&[sets[0], "local/sysctl:net/ipv4/tcp_wmem=1 2 3"]).err().unwrap();
+    assert_eq!(twice.cause, Cause::Usage, "{twice}");
+    assert_eq!(values(), found);
+}
+
+#[test]
+fn a_panic_puts_everything_back_and_a_setting_has_one_run_at_a_time() {
+    let stage = enter_or_skip!(Need::Sshd);
+    let _settings = own_settings(&stage);
+    let found = values();
+    let home = tempfile::tempdir().unwrap();
+    let [one, other] = ["one", "other"].map(|name| Journal::at(home.path().join(name)));
+    let sets = ["local/sysctl:net.ipv4.tcp_keepalive_time=300"];
+    let outcome = std::panic::catch_unwind(|| {
+        let mut session = session(one.clone(), &sets).unwrap();
+        // Another user's, who has another journal, begun before anything was changed.
+        let mut second = self::session(other.clone(), &sets).unwrap();
+        session.set(0, 0).unwrap();
+        let failure = second.set(0, 0).unwrap_err();
+        assert!(failure.happened.contains("has changed sysctl:net.ipv4"), "{failure}");
+        assert_eq!(value("tcp_keepalive_time"), "300", "the first has it still");
+        let failure = self::session(other.clone(), &sets).err().unwrap();
+        assert_eq!(failure.cause, Cause::Usage, "{failure}");
+        drop(second);
+        assert_eq!(value("tcp_keepalive_time"), "300", "the first has it still");
+        panic!("on purpose");
+    });
+    let said = outcome.unwrap_err();
+    assert_eq!(said.downcast_ref(), Some(&"on purpose"), "{:?}", said.downcast_ref::<String>());
+    assert_eq!(values(), found);
+    assert_eq!(files(Path::new(PLACE)), [] as [PathBuf; 0]);
+    assert!(files(one.directory()).is_empty() && files(other.directory()).is_empty());
+}
+
+/// As where the change cuts the link: nobody is left to undo it but the host.
+#[track_caller]
+fn undone_by_the_host_itself(program: &Plimsoll, url: &str, journal: &Path) {
+    let found = values();
+    let mut setter = start(program, url, 8);
+    setter.wait_for("set");
+    let begun = std::time::Instant::now();
+    while begun.elapsed() < Duration::from_secs(17) {
+        // One that has just been started is not named so yet.
+        wait_until("the timers run", || guards() > 0);
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    setter.kill();
+    wait_until("the host undoes it", || values() == found && guards() == 0);
+    assert_eq!(files(journal).len(), FOUND.len(), "what was undone can be seen");
+    let restored = program.run(&["restore"]).expect(0);
+    assert_eq!(restored.out.matches("restored ").count(), FOUND.len(), "{}", restored.out);
+    assert_eq!((values(), files(journal)), (found, vec![]));
+}
+
+#[test]
+fn a_host_that_is_cut_off_undoes_by_itself() {
+    let stage = enter_or_skip!(Need::Sshd);
+    let _settings = own_settings(&stage);
+    let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    undone_by_the_host_itself(&program, &server.url(), Path::new(PLACE));
+}
+
+#[test]
+fn a_small_host_that_is_cut_off_undoes_by_itself() {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
+    let _settings = own_settings(&stage);
+    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let journal = server.root().join("etc/plimsoll");
+    undone_by_the_host_itself(&program, &server.url(), &journal);
+}

@@ -1,0 +1,116 @@
+//! A program that changes settings until it is killed: the test's own, started again with the
+//! environment that [`command`] gives it.
+
+use super::Plimsoll;
+use plimsoll_host::settings::{Asked, Factor, Journal, Session, knob};
+use plimsoll_model::{Failure, HostName};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// What it sets, parted by line breaks; the test that does it runs only with this.
+const SETS: &str = "PLIMSOLL_TEST_SETS";
+
+/// The study's id in the journals.
+pub const STUDY: &str = "5e77e100";
+
+/// How long a host that is cut off waits in these tests, in seconds.
+const PATIENCE: &str = "PLIMSOLL_TEST_PATIENCE";
+
+/// Reaches any host.
+fn open(host: &HostName) -> Result<std::sync::Arc<dyn plimsoll_host::reach::Reach>, Failure> {
+    match host {
+        HostName::Lab { lab, host } => plimsoll_lab::bed::reach(lab, host),
+        _ => plimsoll_host::reach::open(host, false),
+    }
+}
+
+/// A session that has these factors, each as `--set` takes it.
+pub fn session(journal: Journal, sets: &[&str]) -> Result<Session, Failure> {
+    let factor = |text: &&str| {
+        let Asked { host, knob: name, levels } = text.parse()?;
+        let name_of_host = host.expect("a host");
+        let host = open(&name_of_host)?;
+        Ok(Factor { knob: knob(&name)?, name: name_of_host, host, levels })
+    };
+    let factors = sets.iter().map(factor).collect::<Result<_, Failure>>()?;
+    Session::begin(journal, STUDY, factors)
+}
+
+/// Sets every factor to each of its levels in turn, for ever.
+pub fn set_until_killed() {
+    let Ok(sets) = std::env::var(SETS) else { return };
+    let sets: Vec<&str> = sets.lines().collect();
+    let count = |set: &&str| set.parse::<Asked>().unwrap().levels.len();
+    let levels: Vec<usize> = sets.iter().map(count).collect();
+    let patience = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok()).unwrap_or(600);
+    let mut session = session(Journal::of_this_user().unwrap(), &sets)
+        .unwrap()
+        .undone_within(Duration::from_secs(patience));
+    println!("\nbegun");
+    for turn in 0.. {
+        for (factor, levels) in levels.iter().enumerate() {
+            session.set(factor, turn % levels).unwrap();
+        }
+        // Once everything has been set.
+        if turn == 0 {
+            println!("\nset");
+        }
+    }
+}
+
+/// A running one, killed with the test.
+pub struct Setter {
+    child: Child,
+    lines: std::io::Lines<BufReader<std::process::ChildStdout>>,
+}
+
+impl Setter {
+    /// Starts it, with the name of the test that calls [`set_until_killed`].
+    pub fn start(program: &Plimsoll, test: &str, patience: u64, sets: &[&str]) -> Setter {
+        let none: [&str; 0] = [];
+        let mut command = Command::new(std::env::current_exe().expect("this test"));
+        for (name, value) in program.command(&none).get_envs() {
+            if let Some(value) = value {
+                command.env(name, value);
+            }
+        }
+        command
+            .args(["--ignored", "--exact", "--nocapture", test])
+            .env(SETS, sets.join("\n"))
+            .env(PATIENCE, patience.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().expect("the test starts");
+        let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+        Setter { child, lines }
+    }
+
+    /// Waits until it says so.
+    #[track_caller]
+    pub fn wait_for(&mut self, word: &str) {
+        let said = self.lines.by_ref().map_while(Result::ok).any(|line| line == word);
+        assert!(said, "it ended before '{word}'");
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Kills it as kill -9 does; fails if it had ended by itself.
+    #[track_caller]
+    pub fn kill(&mut self) {
+        assert_eq!(self.child.try_wait().expect("a child"), None, "it ended by itself");
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Setter {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
