@@ -8,7 +8,7 @@ use super::super::support::beds::Beds;
 use super::super::support::setter::{STUDY, Setter};
 use super::saved::Machines;
 use plimsoll_host::settings::{Factor, Journal, Level, Session, knob};
-use plimsoll_lab::Need;
+use plimsoll_testkit::Need;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::fs;
@@ -79,7 +79,7 @@ fn here(beds: &Beds) -> PathBuf {
 #[test]
 #[ignore = "machines take minutes: make check-machines"]
 fn an_export_is_put_back_after_kills_and_power_cuts() {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return;
     }
     let machines = Machines::new();

@@ -3,7 +3,7 @@
 use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
 use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{credentials, hosts, output, plan, report, restore, store};
+use crate::{credentials, hosts, output, plan, report, restore, settings, store};
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
@@ -13,7 +13,7 @@ use plimsoll_model::{
 };
 use plimsoll_remote::{Program, RemoteRunner};
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, conduct};
+use plimsoll_study::{Conduct, Settings, conduct};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -46,8 +46,10 @@ pub fn measure(
     more: More,
 ) -> Result<(Study, Option<Cause>), Failure> {
     let mut named = vec![plan.client()];
+    named.extend(plan.clients.iter().skip(1));
     named.extend(plan.hosts.iter().map(|server| &server.host));
-    let servers: Vec<_> = plan.targets.iter().filter_map(Target::host).collect();
+    named.extend(plan.factors.iter().map(|factor| &factor.host));
+    let servers: Vec<_> = targets(&plan).filter_map(Target::host).collect();
     restore::expect_none_left(&named, &servers)?;
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
@@ -94,6 +96,7 @@ pub fn measure(
 struct SetUp {
     clock: Arc<dyn Clock>,
     runner: Box<dyn SubjectRunner>,
+    settings: Box<dyn Settings>,
     watching: hosts::Watching,
 }
 
@@ -137,7 +140,12 @@ fn set_up(
     let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {
         hosts::watch(&watched, on, &time)
     })?;
-    Ok(SetUp { clock, runner, watching })
+    let (varied, id) = (plan.clone(), id.clone());
+    let settings =
+        Signals::leave_when_over(&deadline, "read the settings", "the plan", move || {
+            settings::open(&varied, &id)
+        })?;
+    Ok(SetUp { clock, runner, settings, watching })
 }
 
 /// Opens the targets where the trials are driven: in this process, or on the host of the plan.

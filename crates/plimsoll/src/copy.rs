@@ -78,7 +78,7 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         depth: copy.depth,
         engine: None,
         timeout: copy.how.timeout,
-        factors: plan::factors(&copy.hosts.set)?,
+        factors: plan::factors(&copy.hosts)?,
         design,
     })?;
     plan.command = plan::repeatable_command(&plan);

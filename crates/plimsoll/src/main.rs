@@ -20,6 +20,7 @@ mod plan;
 mod report;
 mod restore;
 mod serve;
+mod settings;
 mod signals;
 mod store;
 

@@ -1,7 +1,7 @@
 //! Arguments become a plan: every default is decided here.
 
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
-use crate::jobs;
+use crate::{jobs, settings};
 use plimsoll_model::{
     Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Part, Plan, Rule,
     ServerHost, StorageOptions, Target, Workload, factor,
@@ -34,7 +34,7 @@ pub fn check(
 ) -> Result<Plan, Failure> {
     let jobs = jobs::jobs(&what.jobs, what.workers)?;
     let design = design(how);
-    let factors = factors(&hosts.set)?;
+    let factors = factors(hosts)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
     let length = length(how, &design, cells)?;
     let plan = plan(Storage {
@@ -116,6 +116,12 @@ fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
         clients.clear();
     }
     Ok(clients)
+}
+
+/// The settings that are varied.
+pub fn factors(hosts: &HostArguments) -> Result<Vec<Factor>, Failure> {
+    let clients = clients(&hosts.on)?;
+    settings::factors(&hosts.set, clients.first().unwrap_or(&HostName::Local))
 }
 
 /// Blocks, order and intervals.

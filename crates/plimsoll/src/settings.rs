@@ -1,0 +1,79 @@
+//! `--set`: settings of hosts become factors of a plan, and are set while it is conducted.
+
+use crate::hosts;
+use plimsoll_host::reach::{Local, Reach};
+use plimsoll_host::settings::{self, Asked, Journal, Level, Session, knob};
+use plimsoll_model::{Factor, FactorLevel, Failure, Flag, HostName, Plan, StudyId, Switch};
+use plimsoll_study::{NoSettings, Settings};
+use std::sync::Arc;
+
+/// The factors that are asked for; where no host is named, of the first client.
+pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failure> {
+    let factor = |text: &String| {
+        let asked: Asked = text.parse()?;
+        let level = |level: &Level| match level {
+            Level::AsFound => FactorLevel::AsFound,
+            Level::Value(value) => FactorLevel::Set { value: value.clone() },
+        };
+        Ok(Factor {
+            switch: match knob(&asked.knob)?.switch() {
+                settings::Switch::Live => Switch::Live,
+                settings::Switch::Restart => Switch::Restart,
+            },
+            name: asked.knob,
+            host: asked.host.unwrap_or_else(|| client.clone()),
+            levels: asked.levels.iter().map(level).collect(),
+        })
+    };
+    given.iter().map(factor).collect()
+}
+
+/// Reaches the hosts of a plan's factors and reads what they are set to.
+pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failure> {
+    if plan.factors.is_empty() {
+        return Ok(Box::new(NoSettings));
+    }
+    let factor = |factor: &Factor| {
+        let host: Arc<dyn Reach> = match &factor.host {
+            HostName::Local => Arc::new(Local),
+            other => hosts::open(other, true)?,
+        };
+        let level = |level: &FactorLevel| match level {
+            FactorLevel::AsFound => Level::AsFound,
+            FactorLevel::Set { value } => Level::Value(value.clone()),
+        };
+        Ok(settings::Factor {
+            knob: knob(&factor.name)?,
+            name: factor.host.clone(),
+            host,
+            levels: factor.levels.iter().map(level).collect(),
+        })
+    };
+    let factors = plan.factors.iter().map(factor).collect::<Result<_, Failure>>()?;
+    let session = Session::begin(Journal::of_this_user()?, &id.0, factors)?;
+    Ok(Box::new(OfStudy { session, factors: plan.factors.clone() }))
+}
+
+/// The settings of a study under way.
+struct OfStudy {
+    session: Session,
+    factors: Vec<Factor>,
+}
+
+impl Settings for OfStudy {
+    fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
+        self.session.set(factor, level)
+    }
+
+    fn restore(&mut self) -> Vec<Flag> {
+        let Err(failure) = self.session.restore_all() else { return Vec::new() };
+        let named = |factor: &&Factor| failure.on.contains(&factor.host.to_string());
+        let factor = self.factors.iter().find(named).or(self.factors.first());
+        let flag = |factor: &Factor| Flag::SettingNotRestored {
+            host: factor.host.to_string(),
+            setting: factor.name.clone(),
+            reason: failure.happened.clone(),
+        };
+        factor.map(flag).into_iter().collect()
+    }
+}
