@@ -2,12 +2,15 @@
 
 use crate::op::FileId;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// All open files of a share, with what lanes need to know of each. Numbers are not used twice.
 #[derive(Debug)]
 pub(crate) struct OpenFiles<F> {
     table: Mutex<Table<F>>,
+    /// How many have been closed.
+    closed: AtomicU64,
 }
 
 #[derive(Debug)]
@@ -18,7 +21,8 @@ struct Table<F> {
 
 impl<F> Default for OpenFiles<F> {
     fn default() -> Self {
-        OpenFiles { table: Mutex::new(Table { next: 0, open: BTreeMap::new() }) }
+        let table = Mutex::new(Table { next: 0, open: BTreeMap::new() });
+        OpenFiles { table, closed: AtomicU64::new(0) }
     }
 }
 
@@ -44,6 +48,7 @@ impl<F> OpenFiles<F> {
     /// Takes a file out; lanes that know it go on.
     pub fn close(&self, file: FileId) {
         self.table().open.remove(&file.0);
+        self.closed.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The files open now.
@@ -113,6 +118,11 @@ impl<F> LaneFiles<F> {
     /// Whether a file is open in the share.
     pub fn is_open(&self, file: FileId) -> bool {
         self.shared.get(file).is_some()
+    }
+
+    /// A number that changes when a file of the share is closed.
+    pub fn closed(&self) -> u64 {
+        self.shared.closed.load(Ordering::Relaxed)
     }
 
     /// Adds a file that this lane opened.

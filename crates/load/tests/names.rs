@@ -2,11 +2,14 @@
 
 mod support;
 
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::ganesha::{Export, Ganesha, GaneshaConfig};
+use plimsoll_lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use plimsoll_load::{
-    Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NullShare, Op,
-    OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
+    Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NfsShare, NullShare, Op,
+    OpenOptions, Passwords, PathId, Paths, Reply, Share, SmbShare, Span, VirtualClock, Whole,
 };
-use plimsoll_model::{DirectoryTarget, Engine, ErrorKind, OpKind, Stability};
+use plimsoll_model::{DirectoryTarget, Engine, ErrorKind, OpKind, Stability, Target};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -239,4 +242,208 @@ fn directories_are_not_held_open_without_end() {
         .filter(|target| target.starts_with(there.path()))
         .count();
     assert!((1..=210).contains(&held), "{held} directories are held open");
+}
+
+fn nfs(server: &Ganesha) -> NfsShare {
+    let url = server.url("data");
+    let Ok(Target::Nfs(target)) = url.parse() else { panic!("{url}") };
+    NfsShare::open(&target, &url, &OpenOptions::default()).unwrap()
+}
+
+fn smb(server: &Samba, options: &str) -> SmbShare {
+    let url = format!("{}{options}", server.url("data"));
+    let Ok(Target::Smb(target)) = url.parse() else { panic!("{url}") };
+    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
+    let options = OpenOptions { passwords, ..OpenOptions::default() };
+    SmbShare::open(&target, &url, &options).unwrap()
+}
+
+/// Signed requests go one by one, others as compounds.
+const WAYS: [&str; 4] = ["", "?sign=off", "?encrypt=on", "?vers=2.0.2&sign=off"];
+
+#[test]
+fn over_nfs() {
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let disk = server.directory("data").unwrap().to_owned();
+    for depth in [1, 8] {
+        do_everything(&nfs(&server), depth, Some(&disk));
+        many_names(&nfs(&server), depth, &disk);
+    }
+    refusals(&nfs(&server), &disk);
+    long_listing(&nfs(&server), &disk);
+}
+
+#[test]
+fn over_smb() {
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
+    let disk = server.directory("data").unwrap();
+    for way in WAYS {
+        for depth in [1, 8] {
+            do_everything(&smb(&server, way), depth, Some(&disk));
+            many_names(&smb(&server, way), depth, &disk);
+        }
+        refusals(&smb(&server, way), &disk);
+        long_listing(&smb(&server, way), &disk);
+    }
+}
+
+/// Names at depth: what a lane says of them is what a second, blocking path sees, and the disk.
+fn many_names(share: &dyn Share, depth: u16, disk: &Path) {
+    const COUNT: usize = 100;
+    let mut namespace = share.namespace().unwrap();
+    namespace.make_directory("run").unwrap();
+    let mut rig = Rig::new(share, depth, BLOCK);
+    let paths = rig.paths.clone();
+    let directories: Vec<_> = (0..COUNT).map(|i| format!("run/Übung {i:03}")).collect();
+    let files: Vec<_> = directories.iter().map(|d| format!("{d}/Datei")).collect();
+    let ids = |all: &[String]| all.iter().map(|p| paths.add(p.as_str())).collect::<Vec<_>>();
+    let (directories, names) = (ids(&directories), files);
+    let files = ids(&names);
+    let ops = |ids: &[PathId], make: fn(PathId) -> Op| -> Vec<Op> {
+        ids.iter().copied().map(make).collect()
+    };
+    rig.run_all(&ops(&directories, Op::MakeDirectory));
+    let whole = |at: usize| Whole {
+        path: files[at],
+        length: 100 * at as u32,
+        content: FileId(at as u32),
+        generation: 1,
+    };
+    let bytes: u64 = (0..COUNT).map(|at| 100 * at as u64).sum();
+    let (puts, gets): (Vec<_>, Vec<_>) =
+        (0..COUNT).map(|at| (Op::Put(whole(at)), Op::Get(whole(at)))).unzip();
+    assert_eq!(rig.run_all(&puts), bytes);
+    assert_eq!(rig.run_all(&gets), bytes, "and they are checked");
+    for (at, name) in names.iter().enumerate() {
+        let expected = support::whole(FileId(at as u32), 1, 100 * at as u32);
+        assert!(std::fs::read(disk.join(name)).unwrap() == expected, "{name}");
+    }
+
+    let mut sizes = Vec::new();
+    for done in rig.run(&ops(&files, Op::Lookup)) {
+        match done.result.map(|found| found.map(|found| *found)) {
+            Ok(Some(Found::Attributes(Attributes { kind: EntryKind::File, size }))) => {
+                sizes.push(size);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+    sizes.sort();
+    assert_eq!(sizes, (0..COUNT).map(|at| 100 * at as u64).collect::<Vec<_>>());
+    let run = paths.add("run");
+    let seen = listed(&mut rig, Op::ReadDirectory(run));
+    let mut expected = namespace.list("run").unwrap();
+    expected.sort_by(|a, b| a.name.cmp(&b.name));
+    assert_eq!(seen, expected.into_iter().map(|e| (e.name, e.kind)).collect::<Vec<_>>());
+    assert_eq!(seen.len(), COUNT);
+
+    // Opened one after the other, and closed in any order.
+    let mut open = Vec::new();
+    for done in rig.run(&ops(&files, Op::Open)) {
+        match done.result.map(|found| found.map(|found| *found)) {
+            Ok(Some(Found::File(file))) => open.push(Op::Close(file)),
+            other => panic!("{other:?}"),
+        }
+    }
+    open.sort_by_key(|op| op.file());
+    open.dedup();
+    assert_eq!(open.len(), COUNT, "each has a number of its own");
+    rig.run_all(&open);
+    rig.run_all(&ops(&files, Op::Remove));
+    rig.run_all(&ops(&directories, Op::RemoveDirectory));
+    assert_eq!(namespace.list("run").unwrap(), []);
+    namespace.remove_directory("run").unwrap();
+    assert_eq!(std::fs::read_dir(disk).unwrap().count(), 0);
+}
+
+/// What cannot be done is refused, one by one, and spoils nothing else that is in flight.
+fn refusals(share: &dyn Share, disk: &Path) {
+    let mut namespace = share.namespace().unwrap();
+    namespace.make_directory("run").unwrap();
+    namespace.make_directory("run/full").unwrap();
+    namespace.write_small("run/full/file", b"12345").unwrap();
+    namespace.write_small("outside", b"precious").unwrap();
+    let mut rig = Rig::new(share, 8, BLOCK);
+    let id = |path: &str| rig.paths.add(path);
+    let small =
+        |path: &str, length| Whole { path: id(path), length, content: FileId(0), generation: 0 };
+    let (gone, io, forbidden) =
+        (Some(&ErrorKind::Gone), Some(&ErrorKind::Io), Some(&ErrorKind::NotPermitted));
+    let cases = [
+        (Op::Create(id("run/full/file")), io),
+        (Op::Put(small("run/full/file", 5)), io),
+        (Op::Create(id("run/none/file")), gone),
+        (Op::Open(id("run/none")), gone),
+        (Op::Lookup(id("run/none")), gone),
+        (Op::Get(small("run/none", 5)), gone),
+        (Op::Get(small("run/full/file", 6)), Some(&ErrorKind::Short)),
+        (Op::Get(small("run/full/file", 4)), Some(&ErrorKind::Short)),
+        (Op::Remove(id("run/none")), gone),
+        (Op::ReadDirectory(id("run/none")), gone),
+        (Op::MakeDirectory(id("run/full")), io),
+        (Op::RemoveDirectory(id("run/full")), io),
+        (Op::RemoveDirectory(id("run/none")), gone),
+        (Op::Open(id("run/full")), None),
+        (Op::ReadDirectory(id("run/full/file")), None),
+        (Op::RemoveDirectory(id("run/full/file")), None),
+        (Op::Remove(id("run/full")), None),
+        (Op::Lookup(id("run/full/file/below")), None),
+        (Op::Close(FileId(u32::MAX)), gone),
+        (Op::Remove(id("outside")), forbidden),
+        (Op::Create(id("new")), forbidden),
+        (Op::MakeDirectory(id("new")), forbidden),
+        (Op::Put(small("outside", 5)), forbidden),
+        (Op::Remove(id("run/../outside")), None),
+        (Op::Remove(id("run/")), None),
+        (Op::Create(id("run//x")), None),
+        (Op::Lookup(PathId(u32::MAX)), gone),
+    ];
+    let look = Op::Lookup(id("run/full/file"));
+    for (op, kind) in cases {
+        let mut good = 0;
+        for done in rig.run(&[look, op, look]) {
+            match done.result {
+                Ok(found) => {
+                    let attributes = Attributes { kind: EntryKind::File, size: 5 };
+                    assert_eq!(found, Some(Box::new(Found::Attributes(attributes))), "{op:?}");
+                    good += 1;
+                }
+                Err(error) => {
+                    assert!(kind.is_none_or(|kind| *kind == error.kind), "{op:?} {error:?}")
+                }
+            }
+        }
+        assert_eq!(good, 2, "{op:?}");
+    }
+    drop(rig);
+    assert_eq!(std::fs::read(disk.join("outside")).unwrap(), b"precious");
+    namespace.remove_file("run/full/file").unwrap();
+    namespace.remove_directory("run/full").unwrap();
+    namespace.remove_directory("run").unwrap();
+    namespace.remove_file("outside").unwrap();
+    assert_eq!(std::fs::read_dir(disk).unwrap().count(), 0);
+}
+
+/// Longer than one page; several listings at once.
+fn long_listing(share: &dyn Share, disk: &Path) {
+    let run = disk.join("run");
+    std::fs::create_dir(&run).unwrap();
+    for number in 0..3000 {
+        std::fs::write(run.join(format!("a file whose name is long {number:04}")), b"").unwrap();
+    }
+    let mut rig = Rig::new(share, 3, BLOCK);
+    let list = Op::ReadDirectory(rig.paths.add("run"));
+    for done in rig.run(&[list; 3]) {
+        let Ok(Some(found)) = done.result else { panic!("{done:?}") };
+        let Found::Entries(entries) = *found else { panic!("{found:?}") };
+        let mut names: Vec<_> = entries.iter().map(|entry| &entry.name).collect();
+        names.sort();
+        names.dedup();
+        assert_eq!((names.len(), entries.len()), (3000, 3000));
+        assert!(entries.iter().all(|entry| entry.kind == EntryKind::File));
+    }
+    drop(rig);
+    std::fs::remove_dir_all(&run).unwrap();
 }

@@ -4,7 +4,7 @@
 mod support;
 
 use plimsoll_load::{
-    EntryKind, Op, OpenOptions, Passwords, Share, SmbShare, Span, Tag, TimeLimits,
+    EntryKind, FileId, Op, OpenOptions, Passwords, Share, SmbShare, Span, Tag, TimeLimits,
 };
 use plimsoll_model::{Cause, Clock, ErrorKind, Failure, SmbTarget, Stability, Target};
 use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
@@ -131,10 +131,16 @@ fn wrong_content_is_told_apart() {
     }
     // The lane goes on.
     assert_eq!(rig.run_all(&reads(&pieces)), 64 * 4096);
-    let later = namespace.create("g").unwrap();
-    let unknown = Span { file: later, ..pieces[0] };
+    let unknown = Span { file: FileId(file.0 + 1), ..pieces[0] };
     let done = rig.run(&[Op::Read(unknown)]);
     assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Gone);
+    // A file that is opened later the lane opens with its first use.
+    let later = namespace.create("g").unwrap();
+    assert_eq!(later, unknown.file);
+    let pieces = spans(later, 1, 64 * 4096, 4096);
+    rig.run_all(&writes(&pieces, Stability::Unstable));
+    assert_eq!(rig.run_all(&reads(&pieces)), 64 * 4096);
+    assert_on_disk(&server.directory("data").unwrap().join("g"), later, 1, 64 * 4096);
 }
 
 #[test]

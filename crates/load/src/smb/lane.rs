@@ -16,9 +16,6 @@ use plimsoll_smb::{
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Handles of files opened by other lanes that are kept, at most, when those have closed the files.
-const MOST_STALE: usize = 64;
-
 /// What turns operations into requests, for one lane. It has its own handles of the share's files:
 /// of those that were open when it was made, and of others from their first use on. When the lane
 /// ends, the server closes them with the connection.
@@ -26,8 +23,9 @@ pub(super) struct SmbWire {
     site: Arc<Site>,
     known: Known<Handle>,
     files: LaneFiles<(String, Access)>,
-    /// Of files opened later.
+    /// Of files opened later, and how many the share had closed when all of them were open.
     later: HashMap<FileId, Handle>,
+    closed: u64,
     paths: Arc<Paths>,
     /// Whether small files go whole.
     whole: (bool, bool),
@@ -83,6 +81,7 @@ impl SmbWire {
             known,
             files: LaneFiles::new(files),
             later: HashMap::new(),
+            closed: 0,
             paths: paths.clone(),
             whole: (block <= sizes.read, block <= sizes.write),
             steps: (0..depth).map(steps).collect(),
@@ -95,12 +94,17 @@ impl SmbWire {
         self.known.get(file).or_else(|| self.later.get(&file)).copied()
     }
 
-    /// A file that another lane has closed meanwhile, where there are many.
+    /// The lane's handle of a file that another has closed meanwhile: a name goes away only when the
+    /// last handle does.
     fn stale(&mut self) -> Option<Handle> {
-        if self.later.len() < MOST_STALE {
+        let closed = self.files.closed();
+        if closed == self.closed {
             return None;
         }
         let gone = self.later.keys().find(|file| !self.files.is_open(**file)).copied();
+        if gone.is_none() {
+            self.closed = closed;
+        }
         gone.and_then(|file| self.later.remove(&file))
     }
 
@@ -252,22 +256,26 @@ impl Wire for SmbWire {
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
         let (tag, next) = (call.op, self.steps[usize::from(call.op)].next);
-        let steps = &mut self.steps[usize::from(tag)];
         let done = match (next, result) {
             (Next::CloseSpare(_), _) => {
                 // Whatever came of it: the operation does not depend on it.
-                steps.next = Next::Itself;
+                let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
+                self.steps[usize::from(tag)].next = next;
+                if next != Next::Itself {
+                    return Ok(Outcome::GoOn.into());
+                }
                 let moves = op.file().is_some() || matches!(op, Op::Put(_) | Op::Get(_));
                 return Ok(if moves { Outcome::Transfer } else { Outcome::GoOn }.into());
             }
             (Next::CloseDirectory(_), Err(error)) => {
-                steps.failed.get_or_insert(op_error(&error));
+                self.steps[usize::from(tag)].failed.get_or_insert(op_error(&error));
                 return self.listed(tag).map(Reply::from);
             }
             (Next::CloseDirectory(_), Ok(_)) => return self.listed(tag).map(Reply::from),
             (_, Ok(done)) => done,
             (_, Err(error)) => return self.refused(op, tag, &error).map(Reply::from),
         };
+        let steps = &mut self.steps[usize::from(tag)];
         let outcome = match (op, done) {
             // A read that ends before its end has met the end of the file, or a server that gives
             // less: the next one tells.
