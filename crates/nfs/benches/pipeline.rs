@@ -85,7 +85,7 @@ fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
     let (rate, per_100k) = (count as f64 / seconds, cpu / count as f64 * 1e5);
     let per_gb = cpu / (count as f64 * f64::from(block)) * 1e9;
     println!(
-        "{name:<24} {rate:>10.0} operations/s  {per_100k:.3} CPU-s/100k  {per_gb:.3} CPU-s/GB"
+        "{name:<24} {rate:>10.0} operations/s  {per_100k:.5} CPU-s/100k  {per_gb:.5} CPU-s/GB"
     );
 }
 

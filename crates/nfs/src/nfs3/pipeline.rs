@@ -83,10 +83,12 @@ impl Protocol for Nfs3 {
     type Error = Error;
     type Mark = RecordMark;
 
+    #[inline]
     fn replies(&mut self) -> &mut RecordBuffer {
         &mut self.replies
     }
 
+    #[inline]
     fn begin(&mut self, mut request: Request<'_>, call: &mut Call) {
         request.cut(self.options.read_most, self.options.write_most, PAGE_BYTES);
         call.xid = call.xid.wrapping_add(self.mask + 1);

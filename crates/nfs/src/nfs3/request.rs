@@ -48,6 +48,7 @@ impl Request<'_> {
     }
 
     /// Cuts what is longer than a pipeline has memory for.
+    #[inline]
     pub(super) fn cut(&mut self, read_most: u32, write_most: u32, page_most: u32) {
         match self {
             Request::Read(read) => read.count = read.count.min(read_most),
@@ -59,6 +60,7 @@ impl Request<'_> {
     }
 
     /// What its reply is checked against.
+    #[inline]
     pub(super) fn asked(&self) -> Asked {
         match self {
             Request::Read(read) => Asked::Read { count: read.count },
@@ -157,6 +159,7 @@ pub(super) enum Asked {
 }
 
 impl Asked {
+    #[inline]
     pub fn procedure(self) -> Procedure {
         match self {
             Asked::Nothing => Procedure::Null,

@@ -11,6 +11,7 @@ pub struct RecordMark;
 impl Mark for RecordMark {
     type Error = Error;
 
+    #[inline]
     fn parse(mark: [u8; MARK_BYTES]) -> Result<(usize, bool), Error> {
         let mark = u32::from_be_bytes(mark);
         Ok(((mark & !LAST_FRAGMENT) as usize, mark & LAST_FRAGMENT != 0))

@@ -2,8 +2,9 @@
 //! depend on the answers. What came of each is kept, to be compared with what should have.
 
 use plimsoll_nfs::nfs3::{
-    self, Client, Completion, CreateHow, Done, Exchange, FileHandle, Name, Nfs3, Pipeline,
-    PipelineOptions, ReadArguments, Request, SetAttributes, Stability, WriteArguments,
+    self, Client, Completion, CreateArguments, CreateHow, Done, Exchange, FileHandle, Listing,
+    MakeDirectoryArguments, Name, Nfs3, PipelineOptions, Place, ReadArguments, Request,
+    SetAttributes, Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
 use plimsoll_nfs::{Error, mount, portmap};
@@ -73,7 +74,7 @@ pub fn run(server: Server, export: &str, limit: Duration) -> Account {
         file = prepare(&mut account, Client::new(socket, &credential, limit), root);
     }
     if let Ok(socket) = connect(server.nfs) {
-        transfer(&mut account, socket, &credential, &file, limit);
+        transfer(&mut account, socket, &credential, [root, file], limit);
     }
     if let Ok(socket) = connect(server.nfs) {
         clean_up(&mut account, Client::new(socket, &credential, limit), root);
@@ -161,12 +162,12 @@ fn stability(tag: u32) -> Stability {
     if tag.is_multiple_of(2) { Stability::Unstable } else { Stability::FileSync }
 }
 
-/// Blocks written, made stable and read back, several at a time.
+/// Blocks written, made stable and read back, several at a time; then names.
 fn transfer(
     account: &mut Account,
     socket: Socket,
     credential: &Credential,
-    file: &FileHandle,
+    files: [FileHandle; 2],
     limit: Duration,
 ) {
     let depth = NonZeroU16::new(4).expect("not 0");
@@ -174,32 +175,54 @@ fn transfer(
     let options = PipelineOptions { depth, read_most: most, write_most: most };
     let mut pipeline = Nfs3::pipeline(socket, credential, options);
     let mut user = User { account, begun: Instant::now(), content: content() };
-    let mut tags = 0..2 * BLOCKS + 1;
-    while !tags.is_empty() || pipeline.in_flight() > 0 {
-        while pipeline.in_flight() < 4
-            && let Some(tag) = tags.next()
-        {
-            let at = |block: u32| u64::from(block) * BLOCK as u64;
-            let (file, count) = (*file, BLOCK as u32);
-            let request = match tag {
-                ..BLOCKS => {
-                    let (offset, stability) = (at(tag), stability(tag));
-                    Request::Write(WriteArguments { file, offset, count, stability })
+    const NAMED: u32 = 2 * BLOCKS + 1;
+    for mut tags in [0..NAMED, NAMED..NAMED + 4, NAMED + 4..NAMED + 6, NAMED + 6..NAMED + 8] {
+        while !tags.is_empty() || pipeline.in_flight() > 0 {
+            while pipeline.in_flight() < 4
+                && let Some(tag) = tags.next()
+            {
+                pipeline.submit(tag, request(tag, files)).expect("there is room");
+            }
+            let until = user.now() + limit.as_nanos() as u64;
+            match pipeline.reap(until, &mut user) {
+                Ok(1..) => {}
+                // Silence: as a frozen server is noticed.
+                Ok(0) => return,
+                Err(error) => {
+                    user.account.note("pipeline", Err::<(), _>(error));
+                    return;
                 }
-                BLOCKS => Request::commit(file),
-                _ => Request::Read(ReadArguments { file, offset: at(tag - BLOCKS - 1), count }),
-            };
-            pipeline.submit(tag, request).expect("there is room");
-        }
-        let until = user.now() + limit.as_nanos() as u64;
-        match pipeline.reap(until, &mut user) {
-            Ok(1..) => {}
-            // Silence: as a frozen server is noticed.
-            Ok(0) => return,
-            Err(error) => {
-                user.account.note("pipeline", Err::<(), _>(error));
-                return;
             }
         }
+    }
+}
+
+/// What is asked for under a tag.
+fn request(tag: u32, [directory, file]: [FileHandle; 2]) -> Request<'static> {
+    let (at, count) = (|block: u32| u64::from(block) * BLOCK as u64, BLOCK as u32);
+    let place = |name| Place { directory, name: Name::new(name).expect("a name") };
+    let attributes = SetAttributes { mode: Some(0o700), size: None };
+    match tag {
+        ..BLOCKS => {
+            let (offset, stability) = (at(tag), stability(tag));
+            return Request::Write(WriteArguments { file, offset, count, stability });
+        }
+        BLOCKS => return Request::commit(file),
+        _ => {}
+    }
+    let listing = Listing::default();
+    match tag - BLOCKS - 1 {
+        block @ ..BLOCKS => Request::Read(ReadArguments { file, offset: at(block), count }),
+        6 => Request::MakeDirectory(MakeDirectoryArguments { place: place("more"), attributes }),
+        7 => {
+            let how = CreateHow::Guarded(attributes);
+            Request::Create(CreateArguments { place: place("new"), how })
+        }
+        8 => Request::Lookup(place(NAMES[0])),
+        9 => Request::Attributes(file),
+        10 => Request::List(listing.next_page(directory)),
+        11 => Request::ListNames(listing.next_names(directory)),
+        12 => Request::Remove(place("new")),
+        _ => Request::RemoveDirectory(place("more")),
     }
 }

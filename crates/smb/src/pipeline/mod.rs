@@ -48,6 +48,7 @@ pub struct Prefix;
 impl Mark for Prefix {
     type Error = Error;
 
+    #[inline]
     fn parse(mark: [u8; PREFIX]) -> Result<(usize, bool), Error> {
         if mark[0] != 0 {
             return Err(Error::Malformed("a frame does not begin with a zero".into()));

@@ -141,8 +141,8 @@ impl Exchange<Smb2> for User<'_> {
 /// The first of the tags that read blocks.
 pub const FIRST_READ: u32 = BLOCKS + 1;
 
-/// A file opened, blocks of it written, made stable and read back, several at a time; small files
-/// meanwhile.
+/// A file opened, blocks of it written, made stable and read back, several at a time; then small files
+/// and names.
 fn transfer(account: &mut Account, tree: Tree, limit: Duration) {
     let depth = NonZeroU16::new(4).expect("not 0");
     let most = 4096;
@@ -158,9 +158,10 @@ fn transfer(account: &mut Account, tree: Tree, limit: Duration) {
         )
         .expect("there is room");
     let calls = FIRST_READ + BLOCKS;
-    let ends = [calls, calls + 1, calls + 2];
-    for batch in [0..0, 0..calls, ends[0]..ends[0] + 1, ends[1]..ends[1] + 1, ends[2]..ends[2] + 1]
-    {
+    // What of the small calls after those may be in flight together.
+    let ends = [0, 1, 2, 3, 4, 7, 8, 9, 11, 12].map(|end| calls + end);
+    let batches = ends.windows(2).map(|ends| ends[0]..ends[1]);
+    for batch in [0..0, 0..calls].into_iter().chain(batches) {
         if !flight(&mut pipeline, &mut user, batch, limit) {
             return;
         }
@@ -181,36 +182,28 @@ fn flight(
             && let Some(tag) = tags.next()
         {
             let at = |block: u32| u64::from(block) * BLOCK as u64;
-            let queued = match tag {
-                ..BLOCKS => pipeline.submit(
-                    tag,
-                    Request::Write {
-                        file: user.file,
-                        offset: at(tag),
-                        count: length,
-                        through: tag % 2 == 0,
-                    },
-                ),
-                BLOCKS => pipeline.submit(tag, Request::Flush { file: user.file }),
-                FIRST_READ..CALLS => pipeline.submit(
-                    tag,
-                    Request::Read { file: user.file, offset: at(tag - FIRST_READ), count: length },
-                ),
-                CALLS => pipeline.submit(
-                    tag,
-                    Request::Put {
-                        path: "klein",
-                        how: CreateHow::Replace,
-                        count: length,
-                        through: false,
-                    },
-                ),
-                _ if tag == CALLS + 1 => {
-                    pipeline.submit(tag, Request::Get { path: "klein", most: length })
+            let (file, count, how) = (user.file, length, CreateHow::Replace);
+            let request = match tag {
+                ..BLOCKS => {
+                    let (offset, through) = (at(tag), tag % 2 == 0);
+                    Request::Write { file, offset, count, through }
                 }
-                _ => pipeline.submit(tag, Request::Close { file: user.file }),
+                BLOCKS => Request::Flush { file },
+                FIRST_READ..CALLS => Request::Read { file, offset: at(tag - FIRST_READ), count },
+                _ => match tag - CALLS {
+                    0 => Request::Put { path: "klein", how, count, through: false },
+                    1 => Request::Get { path: "klein", most: count },
+                    3 => Request::MakeDirectory { path: "Verzeichnis" },
+                    4 => Request::Put { path: "Verzeichnis/a", how, count, through: true },
+                    5 => Request::Lookup { path: "klein" },
+                    6 => Request::OpenDirectory { path: "" },
+                    7 | 8 => Request::List { directory: file },
+                    10 => Request::Remove { path: "Verzeichnis/a" },
+                    11 => Request::RemoveDirectory { path: "Verzeichnis" },
+                    _ => Request::Close { file },
+                },
             };
-            queued.expect("there is room");
+            pipeline.submit(tag, request).expect("there is room");
         }
         let until = user.now() + limit.as_nanos() as u64;
         match pipeline.reap(until, user) {

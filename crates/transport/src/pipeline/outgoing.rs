@@ -40,11 +40,13 @@ impl Outgoing {
     }
 
     /// Whether another call may be encoded now.
+    #[inline]
     pub(super) fn has_room(&self) -> bool {
         self.later.is_none() && self.bytes.len() - self.sent < BATCH
     }
 
     /// Lets `write` append to the buffer. What is in it already is not to be changed.
+    #[inline]
     pub fn append<T>(&mut self, write: impl FnOnce(&mut Vec<u8>) -> T) -> T {
         let before = self.bytes.len();
         let result = write(&mut self.bytes);
@@ -61,16 +63,19 @@ impl Outgoing {
     }
 
     /// Position in the stream after everything queued.
+    #[inline]
     pub(super) fn queued(&self) -> u64 {
         self.queued
     }
 
     /// Position in the stream after everything handed to the kernel.
+    #[inline]
     pub(super) fn handed(&self) -> u64 {
         self.handed
     }
 
     /// Whether the kernel has it all.
+    #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.handed == self.queued
     }
