@@ -2,14 +2,14 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::ganesha::{Export, Ganesha, GaneshaConfig};
-use plimsoll_lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use plimsoll_load::{
     Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NfsShare, NullShare, Op,
     OpenOptions, Passwords, PathId, Paths, Reply, Share, SmbShare, Span, VirtualClock, Whole,
 };
 use plimsoll_model::{DirectoryTarget, Engine, ErrorKind, OpKind, Stability, Target};
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -263,7 +263,7 @@ const WAYS: [&str; 4] = ["", "?sign=off", "?encrypt=on", "?vers=2.0.2&sign=off"]
 
 #[test]
 fn over_nfs() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let disk = server.directory("data").unwrap().to_owned();
     for depth in [1, 8] {
@@ -276,7 +276,7 @@ fn over_nfs() {
 
 #[test]
 fn over_smb() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     for way in WAYS {

@@ -168,7 +168,12 @@ pub fn put(pipeline: &mut Pipeline, files: &[PathBuf], into: &str) -> Outcome<u6
         with.contents[tag as usize] = content;
         let result = pipeline.submit(
             tag,
-            Request::Put { path: &format!("{into}/{name}"), how: CreateHow::Replace, count },
+            Request::Put {
+                path: &format!("{into}/{name}"),
+                how: CreateHow::Replace,
+                count,
+                through: false,
+            },
         );
         result.map_err(|_| "a free tag is a free slot".into())
     })
