@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-links measure-settings docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-links measure-settings measure-versions docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
@@ -37,6 +37,7 @@ help:
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
+	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
 	@echo "make docs             the outputs on the pages in docs/, written anew"
 	@echo "make gallery          docs/gallery: the demonstration's report and pictures, made by the program"
@@ -120,6 +121,9 @@ simulate: setup-demo
 
 # What tests may not assert, as it takes a machine where nothing else runs: whether the shares of a
 # burner of known duty are found within two points.
+measure-versions: setup-test
+	cargo bench --locked -p plimsoll --bench versions
+
 measure-burner: setup-demo
 	cargo test --locked -p plimsoll-host --test watch -- --ignored --nocapture --test-threads 1 burner::
 
