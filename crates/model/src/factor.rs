@@ -49,6 +49,23 @@ pub enum Switch {
     Restart,
 }
 
+impl Factor {
+    /// Its name for tables: of a kernel's setting the last part, `tcp_congestion_control`.
+    pub fn short_name(&self) -> &str {
+        let last = self.name.strip_prefix("sysctl:").and_then(|name| name.rsplit('.').next());
+        last.unwrap_or(&self.name)
+    }
+}
+
+/// The level of each factor under a setting in words: `tcp_congestion_control=bbr`.
+pub fn words(factors: &[Factor], setting: u16) -> Vec<String> {
+    let word = |(factor, level): (&Factor, usize)| {
+        let level = factor.levels.get(level).map_or_else(String::new, ToString::to_string);
+        format!("{}={level}", factor.short_name())
+    };
+    factors.iter().zip(levels(factors, setting)).map(word).collect()
+}
+
 /// The settings of all factors together, as one number: the first factor counts fastest.
 pub fn setting(factors: &[Factor], levels: &[usize]) -> u16 {
     let (mut number, mut unit) = (0, 1);
@@ -97,5 +114,18 @@ mod tests {
         }
         assert_eq!(levels(&factors, 9), [1, 1, 1]);
         assert_eq!((settings(&[]), setting(&[], &[])), (1, 0));
+    }
+
+    #[test]
+    fn settings_have_words() {
+        let factor = |name: &str, value: &str| Factor {
+            name: name.into(),
+            host: HostName::Local,
+            levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: value.into() }],
+            switch: Switch::Live,
+        };
+        let factors = [factor("sysctl:net.core.rmem_max", "1"), factor("export-sync:/srv/x", "on")];
+        assert_eq!(words(&factors, 1), ["rmem_max=1", "export-sync:/srv/x=as found"]);
+        assert_eq!(words(&factors, 2), ["rmem_max=as found", "export-sync:/srv/x=on"]);
     }
 }
