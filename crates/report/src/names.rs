@@ -5,7 +5,7 @@ use crate::text::{listed, printable, shortened};
 use plimsoll_model::{Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, Workload, factor};
 use std::collections::{BTreeMap, HashSet};
 
-/// Longest name of a subject or a factor in tables and sentences.
+/// Longest name of a subject in tables and sentences.
 const LONGEST: usize = 24;
 
 /// The names that a study's tables and sentences use.
@@ -71,12 +71,11 @@ impl Names {
 
     /// The levels of a setting: "tcp_congestion_control=bbr"; empty without factors.
     pub(crate) fn levels(&self, setting: u16) -> String {
-        let levels = factor::levels(&self.factors, setting);
-        let words = self.factors.iter().zip(levels).map(|(factor, level)| {
-            let level = factor.levels.get(level).map_or_else(String::new, ToString::to_string);
-            format!("{}={}", factor_name(factor), shortened(&printable(&level), LONGEST))
-        });
-        words.collect::<Vec<_>>().join(", ")
+        let levels = factor::words(&self.factors, setting).into_iter();
+        levels
+            .map(|level| shortened(&printable(&level), 2 * LONGEST))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// Name of a workload that may not exist: "sequential read".
@@ -121,12 +120,6 @@ fn subjects(study: &Study) -> Vec<String> {
         name
     };
     (0..count).map(name).collect()
-}
-
-/// "tcp_congestion_control" of a kernel's setting, else the whole name.
-fn factor_name(factor: &Factor) -> String {
-    let kernels = factor.name.strip_prefix("sysctl:").and_then(|name| name.rsplit('.').next());
-    shortened(&printable(kernels.unwrap_or(&factor.name)), LONGEST)
 }
 
 /// The names of all workloads: what each does and, where others do the same, how it differs.
