@@ -1,8 +1,8 @@
 //! What a run's state is in words: the same on the dashboard and on the page.
 
-use crate::run::{CellNow, Doing, Run};
+use crate::run::{Doing, Run};
 use crate::text::{duration, ending, rate};
-use plimsoll_model::units;
+use plimsoll_model::{Cell, Measure, Plan, Workload, factor, printable, units};
 
 /// "trial 13 of 60, block 2 of 6 or more".
 pub(crate) fn place(run: &Run) -> String {
@@ -29,23 +29,26 @@ pub(crate) fn time(run: &Run) -> String {
 
 /// What is being done, in at most about `width` columns.
 pub(crate) fn doing(run: &Run, width: usize) -> String {
-    let target =
-        |index: usize, rest: usize| ending(&target(run, index), width.saturating_sub(rest).max(8));
+    let plan = &run.header.plan;
+    let fitted = |name: String, rest: usize| ending(&name, width.saturating_sub(rest).max(8));
     let percent =
         |share: Option<f64>| share.map(|s| format!(" {:.0}%", s * 100.0)).unwrap_or_default();
-    match run.doing {
+    match &run.doing {
         Doing::Starting => "connecting".to_owned(),
         Doing::Baseline { seconds } => {
-            format!("watching the idle machine for {}", units::seconds(seconds))
+            format!("watching the idle machine for {}", units::seconds(*seconds))
         }
-        Doing::Preparing { target: index, share } => {
-            format!("preparing {}{}", target(index, 15), percent(share))
+        Doing::Preparing { subject: index, share } => {
+            format!("preparing {}{}", fitted(subject(plan, *index), 15), percent(*share))
         }
+        Doing::Setting { what } => fitted(format!("setting {}", printable(what)), 0),
         Doing::Trial { phase, share } => {
             let Some(trial) = &run.trial else { return phase.to_string() };
+            let workload = plan.workload(trial.cell).map(work).unwrap_or_default();
             let (first, last) =
-                (format!("{} on ", trial.workload.pattern), format!(": {phase}{}", percent(share)));
-            format!("{first}{}{last}", target(trial.target, first.len() + last.len()))
+                (format!("{workload} on "), format!(": {phase}{}", percent(*share)));
+            let rest = first.chars().count() + last.len();
+            format!("{first}{}{last}", fitted(setup(plan, trial.cell), rest))
         }
     }
 }
@@ -55,24 +58,65 @@ pub(crate) fn figures(run: &Run) -> String {
     let under_way = run.trial.as_ref().is_some_and(|t| !t.ended);
     let Some(point) = run.now().filter(|_| under_way) else { return String::new() };
     let latency = point.latency_seconds.map(|s| format!(", {}", units::seconds(s)));
-    rate(point.bytes_per_second(), point.ops_per_second) + &latency.unwrap_or_default()
+    rate(point.bytes_per_second(None), point.operations_per_second(None))
+        + &latency.unwrap_or_default()
 }
 
-/// "112 MB/s 3", "112 MB/s 3 1 bad" of a cell of the plan.
-pub(crate) fn done(cell: &CellNow) -> String {
-    let bad = match cell.incomplete {
+/// "112 MB/s 3", "112 MB/s 3 1 bad" of a cell of the plan: the mean of its headline.
+pub(crate) fn done(run: &Run, cell: Cell) -> String {
+    let now = run.cell(cell);
+    let bad = match now.incomplete {
         0 => String::new(),
         n => format!(" {n} bad"),
     };
-    match cell.mean_bytes_per_second() {
-        Some(mean) => format!("{} {}{bad}", units::bytes_per_second(mean), cell.complete),
+    let headline = run.header.plan.workload(cell).and_then(headline);
+    match now.mean() {
+        Some(mean) => format!("{} {}{bad}", figure(headline, mean), now.complete),
         None if bad.is_empty() => "-".to_owned(),
         None => bad.trim_start().to_owned(),
     }
 }
 
-/// A target as the user wrote it, safe to print.
-pub(crate) fn target(run: &Run, index: usize) -> String {
-    let name = run.header.plan.targets.get(index).map(ToString::to_string);
-    plimsoll_model::printable(&name.unwrap_or_default())
+fn headline(workload: &Workload) -> Option<Measure> {
+    workload.main().map(|part| part.job.headline().measure)
+}
+
+/// A figure in the unit of its measure.
+fn figure(measure: Option<Measure>, value: f64) -> String {
+    let info = measure.and_then(Measure::info);
+    match info.as_ref().map(|info| info.unit.as_str()) {
+        Some("B/s") => units::bytes_per_second(value),
+        Some("1/s") => format!("{}/s", units::per_second(value)),
+        Some("s") => units::seconds(value),
+        _ => units::three_digits(value),
+    }
+}
+
+/// What the figures of the plan's cells are: "mean throughput", "mean result" of other work too.
+pub(crate) fn figures_of_plan(run: &Run) -> &'static str {
+    let throughput = |w: &Workload| headline(w) == Some(Measure::THROUGHPUT);
+    match run.header.plan.workloads.iter().all(throughput) {
+        true => "mean throughput",
+        false => "mean result",
+    }
+}
+
+/// What a workload does, in short: "sequential-read", "copy-up+scan".
+pub(crate) fn work(workload: &Workload) -> String {
+    let mut kinds: Vec<&str> = workload.parts.iter().map(|part| part.job.kind()).collect();
+    kinds.dedup();
+    kinds.join("+")
+}
+
+/// A subject as the user wrote it, safe to print.
+pub(crate) fn subject(plan: &Plan, index: usize) -> String {
+    let name = plan.subjects.get(index).map(ToString::to_string);
+    printable(&name.unwrap_or_default())
+}
+
+/// A subject under its setting, safe to print.
+pub(crate) fn setup(plan: &Plan, cell: Cell) -> String {
+    let levels = factor::words(&plan.factors, cell.setting);
+    let words = std::iter::once(subject(plan, cell.subject.into()));
+    words.chain(levels.iter().map(|level| printable(level))).collect::<Vec<_>>().join(", ")
 }

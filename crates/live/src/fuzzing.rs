@@ -1,4 +1,4 @@
-//! What another process says of its run, for fuzzing. Not part of the interface.
+//! What another process publishes of its run, for fuzzing. Not part of the interface.
 
 /// A feed that comes in pieces of this size: read, and shown on the page.
 pub fn feed(bytes: &[u8], piece: usize) {

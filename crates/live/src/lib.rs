@@ -1,10 +1,11 @@
 //! Looking on while a study runs: the progress line, the terminal dashboard, the feed for other
 //! processes, and the local page that shows it in a browser. Observers only look on: whatever is
-//! told them goes through bounded queues that drop what does not fit, so that nothing here makes
+//! sent to them goes through bounded queues that drop what does not fit, so that nothing here makes
 //! the measurement wait.
 #![forbid(unsafe_code)]
 
 mod dashboard;
+mod describe;
 pub mod feed;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -17,9 +18,8 @@ pub mod serve;
 #[cfg(test)]
 mod support;
 mod text;
-mod words;
 
 pub use line::Paced;
-pub use news::{FORMAT, Header, News, Told};
+pub use news::{FORMAT, Header, News, Notice};
 pub use observers::{Observers, Show};
 pub use run::{CellNow, Doing, HostNow, LoadNow, Point, Run, TrialNow};

@@ -2,9 +2,10 @@
 //! standard error is no terminal, a line of its own from time to time: a log is to show that the
 //! run goes on.
 
+use crate::describe;
 use crate::text::{duration, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_model::{Event, Plan, Rule, printable, units};
+use plimsoll_model::{Count, Event, Plan, Rule, Workload, factor, printable, units};
 use plimsoll_study::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -39,7 +40,7 @@ pub(crate) struct Line {
     bar: ProgressBar,
     /// Of standard error that is no terminal.
     paced: Option<Paced>,
-    targets: Vec<String>,
+    plan: Plan,
     doing: String,
     left: String,
     /// Seconds since the trial's first operation at the end of the last window.
@@ -48,23 +49,35 @@ pub(crate) struct Line {
 
 /// What is about to happen and how long it takes.
 pub(crate) fn announcement(plan: &Plan) -> String {
-    let cells = plan.targets.len() * plan.workloads.len();
+    let cells = plan.cells();
     let blocks = plan.first_blocks();
+    let lengths = cells.iter().filter_map(|cell| plan.workload(*cell)).map(Workload::seconds);
     // The pauses between trials are guessed, the trials are not.
-    let least = (cells as f64) * f64::from(blocks) * (plan.trial_seconds + 0.3)
-        + plan.design.baseline_seconds;
+    let block: f64 = lengths.clone().map(|seconds| seconds + 0.3).sum();
+    let least = block * f64::from(blocks) + plan.design.baseline_seconds;
     let at_least = if matches!(plan.design.rule, Rule::Stein { .. }) { "at least " } else { "" };
+    let longest = plan.longest_trial_seconds();
+    let up_to = if lengths.clone().any(|seconds| seconds < longest) { "up to " } else { "" };
+    let settings = match factor::settings(&plan.factors) {
+        1 => String::new(),
+        many => format!(" under {many} settings"),
+    };
     format!(
-        "{} pattern(s) on {} target(s), {at_least}{blocks} blocks of {} trials of {}: about {}; no \
-         block is begun that would end after {}. Seed {}.",
-        plan.workloads.len(),
-        plan.targets.len(),
-        cells,
-        units::seconds(plan.trial_seconds),
+        "{} on {}{settings}, {at_least}{blocks} blocks of {} of {up_to}{}: about {}; no block is \
+         begun that would end after {}. Seed {}.",
+        counted(plan.workloads.len(), "workload"),
+        counted(plan.subjects.len(), "subject"),
+        counted(cells.len(), "trial"),
+        units::seconds(longest),
         duration(least),
         duration(plan.design.cap_seconds),
         plan.design.seed
     )
+}
+
+/// "1 trial", "10 trials".
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl Line {
@@ -75,9 +88,15 @@ impl Line {
         if let Ok(style) = ProgressStyle::with_template("{bar:20} {pos}/{len} {wide_msg}") {
             bar.set_style(style);
         }
-        let targets = plan.targets.iter().map(ToString::to_string).collect();
         let paced = (!stderr().is_terminal()).then(|| Paced::from(Instant::now()));
-        Line { bar, paced, targets, doing: String::new(), left: String::new(), last_at: 0.0 }
+        Line {
+            bar,
+            paced,
+            plan: plan.clone(),
+            doing: String::new(),
+            left: String::new(),
+            last_at: 0.0,
+        }
     }
 
     /// The one way out of here.
@@ -105,14 +124,21 @@ impl Line {
             Progress::Baseline { seconds } => {
                 self.say(&format!("watching the idle machine for {seconds:.0} s"));
             }
-            Progress::Preparing { target } => {
-                self.doing = format!("preparing {}", self.target(target));
+            Progress::Setting { factor, level } => {
+                self.say(&format!("setting {} to {level} on {}", factor.name, factor.host));
+            }
+            Progress::Preparing { subject } => {
+                self.doing = format!("preparing {}", describe::subject(&self.plan, subject));
                 self.say(&self.doing.clone());
             }
-            Progress::Trial { number, target, workload, planned, seconds_left, .. } => {
+            Progress::Trial { number, cell, workload, planned, seconds_left, .. } => {
                 self.bar.set_length(u64::from(planned));
                 self.bar.set_position(u64::from(number));
-                self.doing = format!("{} on {}", workload.pattern, self.target(target));
+                self.doing = format!(
+                    "{} on {}",
+                    describe::work(workload),
+                    describe::setup(&self.plan, cell)
+                );
                 self.left = format!("{} left", duration(seconds_left));
                 self.last_at = 0.0;
                 self.say(&format!("{}, {}", self.left, self.doing));
@@ -121,8 +147,8 @@ impl Line {
                 let seconds = at_seconds - self.last_at;
                 self.last_at = *at_seconds;
                 if seconds > 0.0 {
-                    let ops = (window.read_ops + window.write_ops) as f64 / seconds;
-                    let rate = rate(window.bytes() as f64 / seconds, ops);
+                    let Count { operations, bytes } = window.total();
+                    let rate = rate(bytes as f64 / seconds, operations as f64 / seconds);
                     self.say(&format!("{}, {rate}, {}", self.left, self.doing));
                 }
             }
@@ -136,10 +162,6 @@ impl Line {
         }
         self.bar.tick();
     }
-
-    fn target(&self, index: usize) -> &str {
-        self.targets.get(index).map_or("", String::as_str)
-    }
 }
 
 impl Drop for Line {
@@ -152,6 +174,7 @@ impl Drop for Line {
 mod tests {
     use super::*;
     use crate::support;
+    use plimsoll_model::{Cell, DirectoryTarget, Factor, FactorLevel, Switch, Target};
 
     #[test]
     fn without_a_terminal_a_line_every_thirty_seconds() {
@@ -167,21 +190,50 @@ mod tests {
     #[test]
     fn a_line_that_stands_alone_says_how_far_it_is_and_steers_nothing() {
         let mut line = Line::new(&support::header().plan);
-        line.targets[0] = "nfs://nas/\u{1b}[2J\u{202e}\nx".into();
-        line.show(Progress::Preparing { target: 0 });
+        let path = "/srv/\u{1b}[2J\u{202e}\nx".into();
+        line.plan.subjects[0] = Target::Directory(DirectoryTarget { path }).into();
+        line.show(Progress::Preparing { subject: 0 });
         let shown = line.bar.message();
-        assert_eq!(shown, "preparing nfs://nas/\\u{1b}[2J\\u{202e}\\u{a}x");
+        assert_eq!(shown, "preparing /srv/\\u{1b}[2J\\u{202e}\\u{a}x");
         assert_eq!(line.alone(&shown), shown);
         let workload = support::header().plan.workloads[0].clone();
         line.show(Progress::Trial {
             number: 11,
             block: 1,
-            target: 0,
+            cell: Cell::default(),
             workload: &workload,
             planned: 60,
             seconds_left: 200.0,
         });
         let alone = line.alone(&line.bar.message());
         assert!(alone.starts_with("trial 12 of 60: 3 min left, "), "{alone}");
+    }
+
+    #[test]
+    fn what_is_about_to_happen_and_which_setting_is_made() {
+        let mut plan = support::header().plan;
+        assert_eq!(
+            announcement(&plan),
+            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: about 5 min; no \
+             block is begun that would end after 10 min. Seed 1."
+        );
+        let factor = Factor {
+            name: "sysctl:net.ipv4.tcp_sack".into(),
+            host: "ssh://nas".parse().unwrap(),
+            levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "0".into() }],
+            switch: Switch::Live,
+        };
+        plan.factors = vec![factor.clone()];
+        assert!(announcement(&plan).contains(" under 2 settings, at least 6 blocks of 20 trials"));
+        let mut line = Line::new(&plan);
+        line.show(Progress::Setting { factor: &factor, level: &factor.levels[1] });
+        assert_eq!(line.bar.message(), "setting sysctl:net.ipv4.tcp_sack to 0 on ssh://nas");
+        let cell = Cell { setting: 1, ..Cell::default() };
+        let workload = plan.workloads[0].clone();
+        let (number, block, planned, seconds_left) = (0, 0, 20, 100.0);
+        let workload = &workload;
+        line.show(Progress::Trial { number, block, cell, workload, planned, seconds_left });
+        let shown = line.bar.message();
+        assert!(shown.ends_with("sequential-read on nfs://nas.example/volume1/films, tcp_sack=0"));
     }
 }

@@ -1,15 +1,13 @@
-//! What observers are told: the study's progress as values that can be kept, sent to another
+//! What observers are notice: the study's progress as values that can be kept, sent to another
 //! thread, and written down for another process.
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{
-    Event, HostLoad, Measure, Metric, Outcome, Phase, Plan, StudyId, Window, Workload,
-};
+use plimsoll_model::{Cell, Event, HostLoad, HostName, Outcome, Phase, Plan, StudyId, Window};
 use plimsoll_study::Progress;
 use serde::{Deserialize, Serialize};
 
 /// Name and version of the format of a run's feed.
-pub const FORMAT: &str = "plimsoll-live/1";
+pub const FORMAT: &str = "plimsoll-live/2";
 
 /// Which run it is: the first line of its feed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,7 +20,7 @@ pub struct Header {
     pub pid: u32,
     /// When it began, in seconds since 1970-01-01 UTC.
     pub started_unix_seconds: u64,
-    /// What is to be done, the targets included.
+    /// What is to be done, the subjects included.
     pub plan: Plan,
 }
 
@@ -36,7 +34,7 @@ impl Header {
 
 /// One thing that happened, and when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct Notice {
     /// Seconds since the run began.
     pub at_seconds: f64,
     /// What.
@@ -53,10 +51,19 @@ pub enum News {
         /// How long.
         seconds: f64,
     },
-    /// A target is being prepared.
+    /// A subject is being prepared.
     Preparing {
         /// Its index in the plan.
-        target: usize,
+        subject: usize,
+    },
+    /// A factor is being set.
+    Setting {
+        /// Its name.
+        factor: String,
+        /// The level, in words.
+        level: String,
+        /// The host that it is set on.
+        host: HostName,
     },
     /// A trial begins.
     Trial {
@@ -64,10 +71,8 @@ pub enum News {
         number: u32,
         /// Its block, from 0.
         block: u32,
-        /// Index of the target in the plan.
-        target: usize,
-        /// What is done.
-        workload: Workload,
+        /// Its place in the plan.
+        cell: Cell,
         /// Trials that are planned as things stand, this one included.
         planned: u32,
         /// Seconds until the end as things stand.
@@ -99,14 +104,12 @@ pub enum News {
     },
     /// A trial ended and is kept.
     Ended {
-        /// Index of the target in the plan.
-        target: usize,
-        /// What was done.
-        workload: Workload,
+        /// Its place in the plan.
+        cell: Cell,
         /// Whether it ran to its end.
         complete: bool,
-        /// Its throughput in bytes per second, where it has one.
-        bytes_per_second: Option<f64>,
+        /// The headline of its workload, where it has one.
+        headline: Option<f64>,
     },
     /// The pilot is done: so many blocks in all are wanted.
     BlocksWanted {
@@ -121,36 +124,37 @@ pub enum News {
 }
 
 impl News {
-    /// What is worth telling of a study's progress.
-    pub fn of(progress: Progress<'_>) -> Option<News> {
-        Some(match progress {
+    /// What is worth passing on of the progress of a study with this plan.
+    pub fn of(progress: Progress<'_>, plan: &Plan) -> News {
+        match progress {
             Progress::Baseline { seconds } => News::Baseline { seconds },
-            Progress::Preparing { target } => News::Preparing { target },
-            Progress::Trial { number, block, target, workload, planned, seconds_left } => {
-                let workload = workload.clone();
-                News::Trial { number, block, target, workload, planned, seconds_left }
+            Progress::Preparing { subject } => News::Preparing { subject },
+            Progress::Setting { factor, level } => News::Setting {
+                factor: factor.name.clone(),
+                level: level.to_string(),
+                host: factor.host.clone(),
+            },
+            Progress::Trial { number, block, cell, planned, seconds_left, .. } => {
+                News::Trial { number, block, cell, planned, seconds_left }
             }
             Progress::Event(Event::Phase { phase, total_bytes }) => {
                 News::Phase { phase: *phase, total_bytes: Bytes(*total_bytes) }
             }
             Progress::Event(Event::Progress { bytes }) => News::Progress { bytes: Bytes(*bytes) },
             Progress::Event(Event::Window { at_seconds, window }) => {
-                News::Window { trial_seconds: *at_seconds, window: *window }
+                News::Window { trial_seconds: *at_seconds, window: window.clone() }
             }
-            Progress::Event(Event::Warning { .. } | Event::Finished { .. }) => return None,
             Progress::Loads(hosts) => News::Loads { hosts: hosts.to_vec() },
             Progress::Ended(trial) => News::Ended {
-                target: trial.cell.target,
-                workload: trial.cell.workload.clone(),
+                cell: trial.cell,
                 complete: trial.result.outcome == Outcome::Complete,
-                bytes_per_second: trial
-                    .result
-                    .quantities
-                    .get(&Metric::all(Measure::THROUGHPUT))
-                    .copied(),
+                headline: plan.workload(trial.cell).and_then(|workload| {
+                    let metric = workload.main()?.job.headline();
+                    trial.result.value(workload.headline_part(), metric)
+                }),
             },
             Progress::BlocksWanted { blocks } => News::BlocksWanted { blocks },
-        })
+        }
     }
 
     /// Whether a picture of the run as it stands can do without it once it is old.

@@ -3,8 +3,8 @@
 use crate::dashboard::Dashboard;
 use crate::feed::{Feed, runtime_directory};
 use crate::line::Line;
-use crate::news::{Header, News, Told};
-use plimsoll_model::{Failure, printable, printable_lines};
+use crate::news::{Header, News, Notice};
+use plimsoll_model::{Failure, Plan, printable, printable_lines};
 use plimsoll_study::Progress;
 use std::io::{Write, stderr};
 use std::sync::Arc;
@@ -28,6 +28,7 @@ pub struct Observers {
     line: Option<Line>,
     dashboard: Option<Dashboard>,
     feed: Option<Feed>,
+    plan: Plan,
     begun: Instant,
 }
 
@@ -60,7 +61,7 @@ impl Observers {
             say(&crate::line::announcement(&header.plan));
             Line::new(&header.plan)
         });
-        Observers { line, dashboard, feed, begun }
+        Observers { line, dashboard, feed, plan: header.plan.clone(), begun }
     }
 
     /// Shows and publishes what the study says.
@@ -68,13 +69,16 @@ impl Observers {
         if let Some(line) = &mut self.line {
             line.show(progress);
         }
-        let Some(news) = News::of(progress) else { return };
-        let told = Told { at_seconds: self.begun.elapsed().as_secs_f64(), news };
+        if self.feed.is_none() && self.dashboard.is_none() {
+            return;
+        }
+        let news = News::of(progress, &self.plan);
+        let notice = Notice { at_seconds: self.begun.elapsed().as_secs_f64(), news };
         if let Some(feed) = &self.feed {
-            feed.tell(&told);
+            feed.send(&notice);
         }
         if let Some(dashboard) = &self.dashboard {
-            dashboard.tell(told);
+            dashboard.send(notice);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! A way out for news that never makes the teller wait: a bounded queue to a thread of its own.
 
-use crate::news::Told;
+use crate::news::Notice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -25,7 +25,7 @@ impl Missed {
 
 /// The near end of the queue. Dropping it ends the thread, which works off what is queued.
 pub(crate) struct Outlet {
-    sender: Option<SyncSender<Told>>,
+    sender: Option<SyncSender<Notice>>,
     missed: Missed,
     thread: Option<JoinHandle<()>>,
 }
@@ -35,7 +35,7 @@ impl Outlet {
     /// thread everything is missed.
     pub(crate) fn start(
         name: &str,
-        work: impl FnOnce(Receiver<Told>, Missed) + Send + 'static,
+        work: impl FnOnce(Receiver<Notice>, Missed) + Send + 'static,
     ) -> Outlet {
         Outlet::with_queue(QUEUE, name, work)
     }
@@ -43,7 +43,7 @@ impl Outlet {
     fn with_queue(
         queue: usize,
         name: &str,
-        work: impl FnOnce(Receiver<Told>, Missed) + Send + 'static,
+        work: impl FnOnce(Receiver<Notice>, Missed) + Send + 'static,
     ) -> Outlet {
         let (sender, receiver) = sync_channel(queue);
         let missed = Missed::default();
@@ -56,8 +56,8 @@ impl Outlet {
     }
 
     /// Hands over a piece of news, or leaves it out where the queue is full.
-    pub(crate) fn tell(&self, told: Told) {
-        let sent = self.sender.as_ref().is_some_and(|sender| sender.try_send(told).is_ok());
+    pub(crate) fn send(&self, notice: Notice) {
+        let sent = self.sender.as_ref().is_some_and(|sender| sender.try_send(notice).is_ok());
         if !sent {
             self.missed.0.fetch_add(1, Ordering::Relaxed);
         }
@@ -82,8 +82,8 @@ mod tests {
     use crate::news::News;
     use std::sync::mpsc::channel;
 
-    fn told(at: u32) -> Told {
-        Told { at_seconds: f64::from(at), news: News::Baseline { seconds: 1.0 } }
+    fn notice(at: u32) -> Notice {
+        Notice { at_seconds: f64::from(at), news: News::Baseline { seconds: 1.0 } }
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             let _ = seen.send((got, missed.count()));
         });
         for at in 0..10 {
-            outlet.tell(told(at));
+            outlet.send(notice(at));
         }
         assert_eq!(outlet.missed.count(), 6);
         go.send(()).unwrap();
@@ -110,7 +110,7 @@ mod tests {
         while !outlet.thread.as_ref().is_none_or(JoinHandle::is_finished) {
             std::thread::yield_now();
         }
-        outlet.tell(told(0));
+        outlet.send(notice(0));
         assert_eq!(outlet.missed.count(), 1);
     }
 }

@@ -1,17 +1,20 @@
-//! A run as far as its news tell: what is done, what is being done, and the last minutes of rates
+//! A run as far as its news show it: what is done, what is being done, and the last minutes of rates
 //! and loads. A pure function of the news, so that every picture drawn from it can be tested.
 
-use crate::news::{Header, News, Told};
-use plimsoll_model::{CpuTimes, HostLoad, Phase, Rule, Window, Workload};
-use std::collections::VecDeque;
+use crate::news::{Header, News, Notice};
+use plimsoll_model::{
+    Cell, Count, CpuTimes, HostLoad, OpKind, Part, Phase, Plan, Rule, Window, factor,
+};
+use std::collections::{BTreeMap, VecDeque};
 
 /// Windows kept: two minutes of 100 ms.
 const POINTS: usize = 1200;
 /// Loads kept of each host.
 const LOADS: usize = 600;
-/// Most hosts, and most cells of target and workload, that are kept: a feed is read by another
-/// process, which must not take its word for how much memory it needs.
+/// Most hosts, kinds of operation in a window, and cells of the plan that are kept: a feed is read by
+/// another process, which must not take its word for how much memory it needs.
 const HOSTS: usize = 64;
+const KINDS: usize = 8;
 pub(crate) const CELLS: usize = 100_000;
 
 /// A run under way.
@@ -31,8 +34,8 @@ pub struct Run {
     pub points: VecDeque<Point>,
     /// The hosts watched.
     pub hosts: Vec<HostNow>,
-    /// What is done of each target's workloads: `cells[target][workload]`.
-    pub cells: Vec<Vec<CellNow>>,
+    /// What is done of each cell that anything is done of.
+    cells: BTreeMap<Cell, CellNow>,
     /// News left out because the observer was slow.
     pub missed: u64,
     /// Seconds since the trial's first operation, at the last window's end.
@@ -43,7 +46,7 @@ pub struct Run {
 }
 
 /// What is being done.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Doing {
     /// Connecting.
     Starting,
@@ -52,10 +55,15 @@ pub enum Doing {
         /// For so long.
         seconds: f64,
     },
-    /// Preparing a target.
+    /// Setting a factor.
+    Setting {
+        /// Which, to what and where, in words.
+        what: String,
+    },
+    /// Preparing a subject.
     Preparing {
         /// Its index in the plan.
-        target: usize,
+        subject: usize,
         /// Share (0..1) of the phase, where its end is known.
         share: Option<f64>,
     },
@@ -75,10 +83,8 @@ pub struct TrialNow {
     pub number: u32,
     /// Its block, from 0.
     pub block: u32,
-    /// Index of the target.
-    pub target: usize,
-    /// What is done.
-    pub workload: Workload,
+    /// Its place in the plan.
+    pub cell: Cell,
     /// Trials planned as things stand.
     pub planned: u32,
     /// Whether it is over.
@@ -88,25 +94,47 @@ pub struct TrialNow {
     seconds_left: f64,
 }
 
-/// A window, in rates. Not finite where a trial begins: lines have a gap there.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A window, in rates. Where a trial begins there is none: lines have a gap there.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Seconds since the run began.
     pub at_seconds: f64,
-    /// Bytes per second read.
-    pub read_bytes_per_second: f64,
-    /// Bytes per second written.
-    pub write_bytes_per_second: f64,
-    /// Operations per second.
-    pub ops_per_second: f64,
+    /// Length of the window in seconds, and what completed in it by kind of operation; `None` of a gap.
+    done: Option<(f64, BTreeMap<OpKind, Count>)>,
     /// Mean client latency in seconds, where an operation completed.
     pub latency_seconds: Option<f64>,
 }
 
 impl Point {
-    /// Bytes per second of both directions.
-    pub fn bytes_per_second(&self) -> f64 {
-        self.read_bytes_per_second + self.write_bytes_per_second
+    fn gap(at_seconds: f64) -> Point {
+        Point { at_seconds, done: None, latency_seconds: None }
+    }
+
+    /// Whether a trial begins here.
+    pub fn is_gap(&self) -> bool {
+        self.done.is_none()
+    }
+
+    /// The kinds of operation that completed.
+    pub fn kinds(&self) -> impl Iterator<Item = (OpKind, Count)> {
+        self.done.iter().flat_map(|(_, kinds)| kinds.iter().map(|(kind, count)| (*kind, *count)))
+    }
+
+    /// A rate of one kind of operation, or of all; not a number of a gap.
+    fn rate(&self, kind: Option<OpKind>, of: fn(Count) -> u64) -> f64 {
+        let Some((seconds, kinds)) = &self.done else { return f64::NAN };
+        let counted = kinds.iter().filter(|(other, _)| kind.is_none_or(|kind| kind == **other));
+        counted.map(|(_, count)| of(*count) as f64).sum::<f64>() / seconds
+    }
+
+    /// Bytes per second of one kind of operation, or of all.
+    pub fn bytes_per_second(&self, kind: Option<OpKind>) -> f64 {
+        self.rate(kind, |count| count.bytes)
+    }
+
+    /// Operations per second of one kind, or of all.
+    pub fn operations_per_second(&self, kind: Option<OpKind>) -> f64 {
+        self.rate(kind, |count| count.operations)
     }
 }
 
@@ -141,8 +169,8 @@ pub struct CellNow {
 }
 
 impl CellNow {
-    /// Mean throughput of the complete trials in bytes per second.
-    pub fn mean_bytes_per_second(&self) -> Option<f64> {
+    /// Mean headline of the complete trials.
+    pub fn mean(&self) -> Option<f64> {
         (self.complete > 0).then(|| self.sum / f64::from(self.complete))
     }
 }
@@ -151,7 +179,6 @@ impl Run {
     /// A run of which nothing is known but its plan.
     pub fn new(header: Header) -> Run {
         let plan = &header.plan;
-        let cells = vec![vec![CellNow::default(); plan.workloads.len()]; plan.targets.len()];
         Run {
             at_seconds: 0.0,
             doing: Doing::Starting,
@@ -159,7 +186,7 @@ impl Run {
             blocks: plan.first_blocks(),
             points: VecDeque::new(),
             hosts: Vec::new(),
-            cells,
+            cells: BTreeMap::new(),
             missed: 0,
             window_seconds: 0.0,
             total_bytes: 0,
@@ -169,22 +196,24 @@ impl Run {
     }
 
     /// Takes in a piece of news.
-    pub fn apply(&mut self, told: &Told) {
-        if told.at_seconds.is_finite() {
-            self.at_seconds = self.at_seconds.max(told.at_seconds);
+    pub fn apply(&mut self, notice: &Notice) {
+        if notice.at_seconds.is_finite() {
+            self.at_seconds = self.at_seconds.max(notice.at_seconds);
         }
-        match &told.news {
+        match &notice.news {
             News::Baseline { seconds } => self.doing = Doing::Baseline { seconds: *seconds },
-            News::Preparing { target } => {
-                self.doing = Doing::Preparing { target: *target, share: None };
+            News::Preparing { subject } => {
+                self.doing = Doing::Preparing { subject: *subject, share: None };
             }
-            News::Trial { number, block, target, workload, planned, seconds_left } => {
+            News::Setting { factor, level, host } => {
+                self.doing = Doing::Setting { what: format!("{factor} to {level} on {host}") };
+            }
+            News::Trial { number, block, cell, planned, seconds_left } => {
                 self.doing = Doing::Trial { phase: Phase::Prepare, share: None };
                 self.trial = Some(TrialNow {
                     number: *number,
                     block: *block,
-                    target: *target,
-                    workload: workload.clone(),
+                    cell: *cell,
                     planned: *planned,
                     ended: false,
                     began_seconds: self.at_seconds,
@@ -197,18 +226,20 @@ impl Run {
             News::Progress { bytes } => self.progress(bytes.0),
             News::Window { trial_seconds, window } => self.window(*trial_seconds, window),
             News::Loads { hosts } => hosts.iter().for_each(|load| self.load(load)),
-            News::Ended { target, workload, complete, bytes_per_second } => {
+            News::Ended { cell, complete, headline } => {
                 if let Some(trial) = &mut self.trial {
                     trial.ended = true;
                 }
-                if let Some(cell) = self.cell(*target, workload) {
-                    match (complete, bytes_per_second) {
-                        (true, Some(rate)) if rate.is_finite() => {
-                            cell.complete += 1;
-                            cell.sum += rate;
-                        }
-                        _ => cell.incomplete += 1,
+                if !is_planned(&self.header.plan, *cell) {
+                    return;
+                }
+                let now = self.cells.entry(*cell).or_default();
+                match (complete, headline) {
+                    (true, Some(value)) if value.is_finite() => {
+                        now.complete += 1;
+                        now.sum += value;
                     }
+                    _ => now.incomplete += 1,
                 }
             }
             News::BlocksWanted { blocks } => self.blocks = *blocks,
@@ -220,10 +251,12 @@ impl Run {
     pub fn trials(&self) -> (u32, u32) {
         match &self.trial {
             Some(trial) => (trial.number.saturating_add(u32::from(trial.ended)), trial.planned),
-            None => {
-                let cells = self.header.plan.targets.len() * self.header.plan.workloads.len();
-                (0, u32::try_from(cells).unwrap_or(u32::MAX).saturating_mul(self.blocks))
-            }
+            None => (
+                0,
+                u32::try_from(cells(&self.header.plan))
+                    .unwrap_or(u32::MAX)
+                    .saturating_mul(self.blocks),
+            ),
         }
     }
 
@@ -241,18 +274,25 @@ impl Run {
 
     /// The latest window that is not a gap, while its trial is under way.
     pub fn now(&self) -> Option<&Point> {
-        self.points.back().filter(|p| p.ops_per_second.is_finite())
+        self.points.back().filter(|p| !p.is_gap())
+    }
+
+    /// Whether bytes were moved since so many seconds after the beginning, or nothing at all was done.
+    pub fn moves_bytes(&self, from_seconds: f64) -> bool {
+        let recent = || self.points.iter().filter(|p| p.at_seconds >= from_seconds);
+        recent().flat_map(Point::kinds).any(|(_, count)| count.bytes > 0)
+            || !recent().flat_map(Point::kinds).any(|(_, count)| count.operations > 0)
     }
 
     fn phase(&mut self, phase: Phase, total_bytes: u64) {
         self.total_bytes = total_bytes;
         self.done_bytes = 0;
         let share = (total_bytes > 0).then_some(0.0);
-        self.doing = match (self.doing, &self.trial) {
-            (Doing::Preparing { target, .. }, _) => Doing::Preparing { target, share },
-            (_, Some(_)) => Doing::Trial { phase, share },
-            (doing, None) => doing,
-        };
+        match (&mut self.doing, &self.trial) {
+            (Doing::Preparing { share: now, .. }, _) => *now = share,
+            (_, Some(_)) => self.doing = Doing::Trial { phase, share },
+            (_, None) => {}
+        }
     }
 
     fn progress(&mut self, bytes: u64) {
@@ -270,22 +310,23 @@ impl Run {
         if !seconds.is_finite() || seconds <= 0.0 {
             return;
         }
-        let ops = window.read_ops as f64 + window.write_ops as f64;
+        let operations = window.kinds.values().map(|count| count.operations as f64).sum::<f64>();
         // Little's law gives the mean. Where the number in flight was not measured: in a closed loop
         // everything is in flight all the time.
-        let closed_loop = self.trial.as_ref().map(|t| {
-            f64::from(t.workload.workers.get()) * f64::from(t.workload.depth.get()) * seconds
+        let workload = self.trial.as_ref().and_then(|t| self.header.plan.workload(t.cell));
+        let closed_loop = workload.map(|workload| {
+            let of = |part: &Part| f64::from(part.workers.get()) * f64::from(part.depth().get());
+            workload.parts.iter().map(of).sum::<f64>() * seconds
         });
         let in_flight = match window.in_flight_ns {
             0 => closed_loop,
             measured => Some(measured as f64 / 1e9),
         };
+        let kinds = window.kinds.iter().take(KINDS).map(|(kind, count)| (*kind, *count));
         self.push(Point {
             at_seconds: self.at_seconds,
-            read_bytes_per_second: window.read_bytes as f64 / seconds,
-            write_bytes_per_second: window.write_bytes as f64 / seconds,
-            ops_per_second: ops / seconds,
-            latency_seconds: in_flight.filter(|_| ops > 0.0).map(|area| area / ops),
+            done: Some((seconds, kinds.collect())),
+            latency_seconds: in_flight.filter(|_| operations > 0.0).map(|area| area / operations),
         });
     }
 
@@ -332,49 +373,41 @@ impl Run {
         });
     }
 
-    /// The cell of a target and a workload, whose size may have been lowered since the plan.
-    fn cell(&mut self, target: usize, workload: &Workload) -> Option<&mut CellNow> {
-        let place = self.place(workload)?;
-        self.cells.get_mut(target)?.get_mut(place)
-    }
-
-    /// The index of a workload in the plan.
-    pub fn place(&self, workload: &Workload) -> Option<usize> {
-        let same = |w: &Workload| Workload { size: workload.size, ..w.clone() } == *workload;
-        self.header.plan.workloads.iter().position(same)
+    /// What is done of a cell.
+    pub fn cell(&self, cell: Cell) -> CellNow {
+        self.cells.get(&cell).copied().unwrap_or_default()
     }
 }
 
-impl Point {
-    fn gap(at_seconds: f64) -> Point {
-        let nothing = f64::NAN;
-        Point {
-            at_seconds,
-            read_bytes_per_second: nothing,
-            write_bytes_per_second: nothing,
-            ops_per_second: nothing,
-            latency_seconds: None,
-        }
-    }
+/// How many cells a plan has.
+pub(crate) fn cells(plan: &Plan) -> usize {
+    let columns = plan.subjects.len().saturating_mul(factor::settings(&plan.factors));
+    columns.saturating_mul(plan.workloads.len())
+}
+
+fn is_planned(plan: &Plan, cell: Cell) -> bool {
+    usize::from(cell.subject) < plan.subjects.len()
+        && usize::from(cell.workload) < plan.workloads.len()
+        && usize::from(cell.setting) < factor::settings(&plan.factors)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{header, told, trial, window};
+    use crate::support::{header, notice, trial, window};
 
     #[test]
     fn latency_follows_from_what_is_in_flight() {
         let mut run = Run::new(header());
         run.apply(&trial(0));
-        let mut done = Window { read_ops: 100, read_bytes: 409_600, ..Window::default() };
-        run.apply(&told(0.1, News::Window { trial_seconds: 0.1, window: done }));
-        let point = *run.now().unwrap();
-        assert!((point.ops_per_second - 1000.0).abs() < 1e-6);
+        let mut done = Window::of(OpKind::READ, 100, 409_600);
+        run.apply(&notice(0.1, News::Window { trial_seconds: 0.1, window: done.clone() }));
+        let point = run.now().unwrap();
+        assert!((point.operations_per_second(None) - 1000.0).abs() < 1e-6);
         let latency = point.latency_seconds.unwrap();
         assert!((latency - 0.004).abs() < 1e-9, "four workers and 1000 a second: 4 ms");
         done.in_flight_ns = 50_000_000;
-        run.apply(&told(0.2, News::Window { trial_seconds: 0.2, window: done }));
+        run.apply(&notice(0.2, News::Window { trial_seconds: 0.2, window: done }));
         let latency = run.now().unwrap().latency_seconds.unwrap();
         assert!((latency - 0.0005).abs() < 1e-9, "50 ms in flight for 100 operations");
     }
@@ -386,7 +419,7 @@ mod tests {
             run.apply(&trial(i));
             run.apply(&window(f64::from(i) + 0.1));
             let load = HostLoad { host: format!("host {i}"), ..HostLoad::default() };
-            run.apply(&told(f64::from(i) + 0.2, News::Loads { hosts: vec![load] }));
+            run.apply(&notice(f64::from(i) + 0.2, News::Loads { hosts: vec![load] }));
         }
         assert_eq!((run.points.len(), run.hosts.len()), (POINTS, HOSTS));
     }
@@ -406,15 +439,32 @@ mod tests {
     }
 
     #[test]
-    fn sizes_lowered_since_the_plan_do_not_hide_a_cell() {
+    fn a_kind_of_operation_has_rates_of_its_own() {
         let mut run = Run::new(header());
-        let mut workload = run.header.plan.workloads[3].clone();
-        workload.size.0 /= 4;
-        let bytes_per_second = Some(1e6);
-        run.apply(&told(
-            1.0,
-            News::Ended { target: 1, workload, complete: true, bytes_per_second },
-        ));
-        assert_eq!(run.cells[1][3].mean_bytes_per_second(), Some(1e6));
+        run.apply(&trial(0));
+        assert!(run.now().is_none() && run.points[0].bytes_per_second(None).is_nan());
+        let mut done = Window::of(OpKind::WRITE, 10, 1_000_000);
+        done.add(&Window::of(OpKind::LOOKUP, 50, 0));
+        run.apply(&notice(0.5, News::Window { trial_seconds: 0.5, window: done }));
+        let point = run.now().unwrap();
+        assert_eq!(point.kinds().count(), 2);
+        assert_eq!(point.operations_per_second(Some(OpKind::LOOKUP)), 100.0);
+        assert_eq!(point.bytes_per_second(Some(OpKind::WRITE)), 2e6);
+        assert_eq!(point.bytes_per_second(None), 2e6);
+    }
+
+    #[test]
+    fn only_cells_of_the_plan_are_kept() {
+        let mut run = Run::new(header());
+        let cell = Cell { subject: 1, workload: 3, setting: 0 };
+        let ended = |cell| News::Ended { cell, complete: true, headline: Some(1e6) };
+        run.apply(&notice(1.0, ended(cell)));
+        assert_eq!(run.cell(cell).mean(), Some(1e6));
+        for strange in
+            [Cell { subject: 2, ..cell }, Cell { workload: 5, ..cell }, Cell { setting: 1, ..cell }]
+        {
+            run.apply(&notice(1.0, ended(strange)));
+            assert_eq!(run.cell(strange), CellNow::default());
+        }
     }
 }

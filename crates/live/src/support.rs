@@ -1,70 +1,77 @@
 //! Runs made up for tests.
 
-use crate::news::{Header, News, Told};
+use crate::news::{Header, News, Notice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    CpuTimes, HostLoad, Layout, Pattern, Plan, Rule, Stability, StudyId, Window, Workload,
+    Cell, CpuTimes, Design, HostLoad, Job, Layout, Length, OpKind, Part, Pattern, PatternJob, Plan,
+    Rule, Stability, StorageOptions, StudyId, Subject, Target, Window, Workload,
 };
 use std::num::NonZeroU16;
 
 pub(crate) fn workload(pattern: Pattern) -> Workload {
-    Workload {
+    let job = Job::Pattern(PatternJob {
         pattern,
         block: pattern.default_block(),
         size: Bytes(1 << 30),
-        workers: NonZeroU16::new(4).unwrap(),
-        depth: NonZeroU16::MIN,
         layout: Layout::Disjoint,
         stability: Stability::Unstable,
         verify: false,
-    }
+    });
+    let part = Part::closed(job, NonZeroU16::new(4).unwrap(), NonZeroU16::MIN);
+    Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
+}
+
+pub(crate) fn subject(target: &str) -> Subject {
+    target.parse::<Target>().unwrap().into()
 }
 
 pub(crate) fn header() -> Header {
-    let targets = ["nfs://nas.example/volume1/films", "/mnt/films"];
     let plan = Plan {
-        targets: targets.iter().map(|t| t.parse().unwrap()).collect(),
+        subjects: ["nfs://nas.example/volume1/films", "/mnt/films"].map(subject).into(),
         workloads: Pattern::ALL.map(workload).to_vec(),
-        trial_seconds: 5.0,
-        warm_up_seconds: 0.5,
-        rule: Rule::Stein { pilot: 6, half_width: 0.025 },
-        cap_seconds: 600.0,
-        baseline_seconds: 5.0,
-        margin: 0.05,
-        confidence: 0.95,
-        operation_timeout_seconds: 30.0,
-        seed: 1,
-        on: None,
-        server_memory: None,
+        factors: Vec::new(),
+        contrasts: Vec::new(),
+        design: Design {
+            rule: Rule::Stein { pilot: 6, half_width: 0.025 },
+            cap_seconds: 600.0,
+            baseline_seconds: 5.0,
+            margin: 0.05,
+            confidence: 0.95,
+            seed: 1,
+        },
+        clients: Vec::new(),
         hosts: Vec::new(),
-        engine: None,
-        adapt_size: true,
-        fit_size: false,
+        storage: StorageOptions::default(),
         command: "plimsoll check".to_owned(),
     };
     Header { pid: 42, ..Header::new(StudyId("00c0ffee".to_owned()), 1_760_000_000, plan) }
 }
 
-pub(crate) fn told(at_seconds: f64, news: News) -> Told {
-    Told { at_seconds, news }
+/// The cell of a trial: subjects in turn, then patterns.
+pub(crate) fn cell(number: u32) -> Cell {
+    let [subject, workload] = [number % 2, number / 2 % 5].map(|n| n as u16);
+    Cell { subject, workload, setting: 0 }
+}
+
+pub(crate) fn notice(at_seconds: f64, news: News) -> Notice {
+    Notice { at_seconds, news }
 }
 
 /// Trial `number` begins: on the targets in turn, a second each.
-pub(crate) fn trial(number: u32) -> Told {
-    let workload = workload(Pattern::ALL[number as usize / 2 % 5]);
-    let (block, target) = (number / 10, number as usize % 2);
+pub(crate) fn trial(number: u32) -> Notice {
+    let (block, cell) = (number / 10, cell(number));
     let seconds_left = f64::from(60 - number.min(60));
-    let news = News::Trial { number, block, target, workload, planned: 60, seconds_left };
-    told(f64::from(number), news)
+    let news = News::Trial { number, block, cell, planned: 60, seconds_left };
+    notice(f64::from(number), news)
 }
 
-pub(crate) fn window(at_seconds: f64) -> Told {
+pub(crate) fn window(at_seconds: f64) -> Notice {
     let ops = 100 + (at_seconds * 10.0) as u64 % 7 * 5;
-    let window = Window { read_ops: ops, read_bytes: ops << 20, ..Window::default() };
-    told(at_seconds, News::Window { trial_seconds: at_seconds.fract().max(0.1), window })
+    let window = Window::of(OpKind::READ, ops, ops << 20);
+    notice(at_seconds, News::Window { trial_seconds: at_seconds.fract().max(0.1), window })
 }
 
-pub(crate) fn loads(at_seconds: f64) -> Told {
+pub(crate) fn loads(at_seconds: f64) -> Notice {
     let cpu = CpuTimes { user: 0.2, system: 0.5, softirq: 0.3, idle: 1.0, ..CpuTimes::default() };
     let load = HostLoad {
         host: "local".to_owned(),
@@ -73,5 +80,5 @@ pub(crate) fn loads(at_seconds: f64) -> Told {
         cores_busy: vec![0.8, 0.2],
         ..HostLoad::default()
     };
-    told(at_seconds, News::Loads { hosts: vec![load] })
+    notice(at_seconds, News::Loads { hosts: vec![load] })
 }

@@ -2,13 +2,13 @@
 
 use plimsoll_model::units;
 
-/// "112 MB/s, 107 op/s".
+/// "112 MB/s, 107 op/s"; where no bytes are moved, "107 op/s".
 pub(crate) fn rate(bytes_per_second: f64, ops_per_second: f64) -> String {
-    format!(
-        "{}, {} op/s",
-        units::bytes_per_second(bytes_per_second),
-        units::per_second(ops_per_second)
-    )
+    let operations = format!("{} op/s", units::per_second(ops_per_second));
+    match bytes_per_second == 0.0 && ops_per_second > 0.0 {
+        true => operations,
+        false => format!("{}, {operations}", units::bytes_per_second(bytes_per_second)),
+    }
 }
 
 /// A time for people: "85 s", "12 min", "3 h".
@@ -35,6 +35,13 @@ pub(crate) fn ending(text: &str, limit: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn work_without_bytes_has_its_operations() {
+        assert_eq!(rate(112e6, 107.0), "112 MB/s, 107 op/s");
+        assert_eq!(rate(0.0, 20_000.0), "20.0 k op/s");
+        assert_eq!(rate(0.0, 0.0), "0 B/s, 0 op/s");
+    }
 
     #[test]
     fn times_and_endings() {

@@ -11,10 +11,16 @@ use ratatui::widgets::{Axis, Block, Chart, Dataset, GraphType};
 /// Seconds that the charts reach back.
 const REACH: f64 = 60.0;
 
-/// Bytes per second, both directions together.
+/// Bytes per second of all kinds of operation; operations where no bytes are moved.
 pub(super) fn throughput(run: &Run, frame: &mut Frame<'_>, area: Rect) {
-    let value = |point: &Point| Some(point.bytes_per_second());
-    draw(run, frame, area, "throughput", Color::Cyan, value, units::bytes_per_second);
+    if run.moves_bytes(run.at_seconds - REACH) {
+        let value = |point: &Point| Some(point.bytes_per_second(None));
+        draw(run, frame, area, "throughput", Color::Cyan, value, units::bytes_per_second);
+    } else {
+        let value = |point: &Point| Some(point.operations_per_second(None));
+        let label = |value| format!("{} op/s", units::per_second(value));
+        draw(run, frame, area, "operations", Color::Cyan, value, label);
+    }
 }
 
 /// Mean client latency.

@@ -2,9 +2,9 @@
 //! less of it.
 
 use super::{charts, load, plan};
+use crate::describe;
 use crate::run::Run;
 use crate::text::ending;
-use crate::words;
 use ratatui::Frame;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::{Color, Modifier, Style};
@@ -43,11 +43,11 @@ fn draw_head(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let study = format!("  study {}", plimsoll_model::printable(&run.header.study.0));
     let left = Line::from(vec![Span::styled("plimsoll", bold), Span::raw(study)]);
     frame.render_widget(Paragraph::new(left), area);
-    frame.render_widget(Paragraph::new(words::place(run)).alignment(Alignment::Right), area);
+    frame.render_widget(Paragraph::new(describe::place(run)).alignment(Alignment::Right), area);
 }
 
 fn draw_bar(run: &Run, frame: &mut Frame<'_>, area: Rect) {
-    let time = words::time(run);
+    let time = describe::time(run);
     let width = u16::try_from(time.chars().count() + 1).unwrap_or(u16::MAX);
     let [bar, text] =
         Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).areas(area);
@@ -64,9 +64,9 @@ fn draw_bar(run: &Run, frame: &mut Frame<'_>, area: Rect) {
 }
 
 fn draw_doing(run: &Run, frame: &mut Frame<'_>, area: Rect) {
-    let figures = words::figures(run);
+    let figures = describe::figures(run);
     let width = usize::from(area.width).saturating_sub(figures.chars().count() + 2);
-    let doing = ending(&words::doing(run, width), width);
+    let doing = ending(&describe::doing(run, width), width);
     frame.render_widget(Paragraph::new(doing), area);
     let bold = Style::new().add_modifier(Modifier::BOLD);
     frame.render_widget(Paragraph::new(figures).style(bold).alignment(Alignment::Right), area);
@@ -76,9 +76,11 @@ fn draw_doing(run: &Run, frame: &mut Frame<'_>, area: Rect) {
 mod tests {
     use super::*;
     use crate::news::News;
-    use crate::support::{header, loads, told, trial, window, workload};
+    use crate::support::{cell, header, loads, notice, subject, trial, window};
     use plimsoll_model::units::Bytes;
-    use plimsoll_model::{Pattern, Phase};
+    use plimsoll_model::{
+        Cell, Factor, FactorLevel, Job, OpKind, Phase, ScanJob, Switch, Window, Workload,
+    };
     use ratatui::Terminal;
     use ratatui::backend::TestBackend;
 
@@ -93,7 +95,7 @@ mod tests {
         let mut run = Run::new(header());
         for number in 0..13 {
             run.apply(&trial(number));
-            run.apply(&told(
+            run.apply(&notice(
                 f64::from(number),
                 News::Phase { phase: Phase::Measure, total_bytes: Bytes(0) },
             ));
@@ -103,12 +105,11 @@ mod tests {
             run.apply(&loads(f64::from(number) + 0.9));
             if number < 12 {
                 let ended = News::Ended {
-                    target: number as usize % 2,
-                    workload: workload(Pattern::ALL[number as usize / 2 % 5]),
+                    cell: cell(number),
                     complete: number != 7,
-                    bytes_per_second: Some(1e8 + f64::from(number) * 1e6),
+                    headline: Some(1e8 + f64::from(number) * 1e6),
                 };
-                run.apply(&told(f64::from(number) + 0.95, ended));
+                run.apply(&notice(f64::from(number) + 0.95, ended));
             }
         }
         run
@@ -123,10 +124,10 @@ mod tests {
     fn a_run_that_begins() {
         let mut run = Run::new(header());
         insta::assert_snapshot!("starting", picture(&run, 80, 24));
-        run.apply(&told(0.5, News::Preparing { target: 0 }));
+        run.apply(&notice(0.5, News::Preparing { subject: 0 }));
         let total_bytes = Bytes(1 << 30);
-        run.apply(&told(0.6, News::Phase { phase: Phase::LayOut, total_bytes }));
-        run.apply(&told(0.7, News::Progress { bytes: Bytes(1 << 28) }));
+        run.apply(&notice(0.6, News::Phase { phase: Phase::LayOut, total_bytes }));
+        run.apply(&notice(0.7, News::Progress { bytes: Bytes(1 << 28) }));
         let prepared = picture(&run, 80, 24);
         assert!(prepared.contains("preparing nfs://nas.example/volume1/films 25%"), "{prepared}");
     }
@@ -139,25 +140,63 @@ mod tests {
     #[test]
     fn two_hundred_targets_and_the_one_under_way() {
         let mut header = header();
-        header.plan.targets = (0..200).map(|i| format!("/mnt/disk{i}").parse().unwrap()).collect();
+        header.plan.subjects = (0..200).map(|i| subject(&format!("/mnt/disk{i}"))).collect();
         let mut run = Run::new(header);
         let begun = trial(0);
-        let News::Trial { number, block, workload, planned, seconds_left, .. } = begun.news else {
+        let News::Trial { number, block, cell, planned, seconds_left } = begun.news else {
             panic!("a trial");
         };
-        let target = 150;
-        let news = News::Trial { number, block, target, workload, planned, seconds_left };
-        run.apply(&told(1.0, news));
+        let cell = Cell { subject: 150, ..cell };
+        let news = News::Trial { number, block, cell, planned, seconds_left };
+        run.apply(&notice(1.0, news));
         let picture = picture(&run, 80, 24);
         assert!(picture.contains("/mnt/disk150") && picture.contains("198 more"), "{picture}");
+    }
+
+    /// Work without bytes under two settings: operations in the chart, entries in the plan.
+    #[test]
+    fn a_scan_under_two_settings() {
+        let mut header = header();
+        let Workload { parts, length, .. } = header.plan.workloads[0].clone();
+        let job = Job::Scan(ScanJob::default());
+        let part = plimsoll_model::Part { job, ..parts[0].clone() };
+        header.plan.workloads = vec![Workload::of(part, length)];
+        header.plan.subjects.truncate(1);
+        header.plan.factors = vec![Factor {
+            name: "sysctl:net.ipv4.tcp_sack".into(),
+            host: "ssh://nas".parse().unwrap(),
+            levels: vec![FactorLevel::AsFound, FactorLevel::Set { value: "0".into() }],
+            switch: Switch::Live,
+        }];
+        let mut run = Run::new(header);
+        let (factor, level) = ("sysctl:net.ipv4.tcp_sack".into(), "0".into());
+        let host = "ssh://nas".parse().unwrap();
+        run.apply(&notice(1.0, News::Setting { factor, level, host }));
+        let setting = picture(&run, 100, 24);
+        assert!(
+            setting.contains("setting sysctl:net.ipv4.tcp_sack to 0 on ssh://nas"),
+            "{setting}"
+        );
+        let cell = Cell { setting: 1, ..Cell::default() };
+        run.apply(&notice(2.0, News::Ended { cell, complete: true, headline: Some(21_500.0) }));
+        let (number, block, planned, seconds_left) = (1, 0, 12, 50.0);
+        run.apply(&notice(3.0, News::Trial { number, block, cell, planned, seconds_left }));
+        let window = Window::of(OpKind::LOOKUP, 2000, 0);
+        run.apply(&notice(3.1, News::Window { trial_seconds: 0.1, window }));
+        let picture = picture(&run, 100, 24);
+        for words in
+            ["21.5 k/s 1", "20.0 k op/s", "plan: mean result", "┌operations", "…, tcp_sack=0"]
+        {
+            assert!(picture.contains(words), "{words} in\n{picture}");
+        }
     }
 
     #[test]
     fn names_cannot_steer_the_terminal() {
         let mut header = header();
-        header.plan.targets = vec!["/mnt/\u{1b}[2Jx\u{202e}y".parse().unwrap()];
+        header.plan.subjects = vec![subject("/mnt/\u{1b}[2Jx\u{202e}y")];
         let mut run = Run::new(header);
-        run.apply(&told(0.5, News::Preparing { target: 0 }));
+        run.apply(&notice(0.5, News::Preparing { subject: 0 }));
         let picture = picture(&run, 100, 30);
         assert!(picture.contains("\\u{1b}[2Jx\\u{202e}y"), "{picture}");
     }
@@ -166,33 +205,27 @@ mod tests {
     fn no_size_and_no_figure_makes_it_panic() {
         let mut strange = run();
         let worst = News::Ended {
-            target: 99,
-            workload: workload(Pattern::RandomMixed),
+            cell: Cell { subject: 99, ..Cell::default() },
             complete: true,
-            bytes_per_second: Some(f64::INFINITY),
+            headline: Some(f64::INFINITY),
         };
-        strange.apply(&told(f64::NAN, worst));
-        strange.apply(&told(
+        strange.apply(&notice(f64::NAN, worst));
+        strange.apply(&notice(
             1e300,
             News::Window {
                 trial_seconds: 1e-300,
-                window: plimsoll_model::Window {
-                    read_ops: u64::MAX,
-                    read_bytes: u64::MAX,
-                    ..plimsoll_model::Window::default()
-                },
+                window: Window::of(OpKind::READ, u64::MAX, u64::MAX),
             },
         ));
         let last = News::Trial {
             number: u32::MAX,
             block: u32::MAX,
-            target: usize::MAX,
-            workload: workload(Pattern::RandomRead),
+            cell: Cell { subject: u16::MAX, workload: u16::MAX, setting: u16::MAX },
             planned: 0,
             seconds_left: f64::NAN,
         };
-        strange.apply(&told(1e300, last));
-        strange.apply(&told(1e300, News::Baseline { seconds: f64::NAN }));
+        strange.apply(&notice(1e300, last));
+        strange.apply(&notice(1e300, News::Baseline { seconds: f64::NAN }));
         for run in [run(), Run::new(header()), strange] {
             for (width, height) in
                 [(1, 1), (1, 30), (3, 50), (300, 2), (20, 10), (79, 23), (250, 80)]

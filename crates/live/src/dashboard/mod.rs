@@ -7,7 +7,7 @@ mod load;
 mod plan;
 mod screen;
 
-use crate::news::{Header, Told};
+use crate::news::{Header, Notice};
 use crate::outlet::{Missed, Outlet};
 use crate::run::Run;
 use plimsoll_model::Failure;
@@ -51,8 +51,8 @@ impl Dashboard {
     }
 
     /// Hands over what happened. Never waits.
-    pub(crate) fn tell(&self, told: Told) {
-        self.outlet.tell(told);
+    pub(crate) fn send(&self, notice: Notice) {
+        self.outlet.send(notice);
     }
 }
 
@@ -62,14 +62,14 @@ fn show(
     mut screen: Screen,
     mut run: Run,
     begun: Instant,
-    news: &Receiver<Told>,
+    news: &Receiver<Notice>,
     missed: &Missed,
     stop: &AtomicBool,
 ) -> bool {
     let mut due = Instant::now();
     loop {
         match news.recv_timeout(due.saturating_duration_since(Instant::now())) {
-            Ok(told) => run.apply(&told),
+            Ok(notice) => run.apply(&notice),
             Err(RecvTimeoutError::Disconnected) => return false,
             Err(RecvTimeoutError::Timeout) => {}
         }

@@ -1,16 +1,17 @@
-//! The plan with what is done: a row a workload, a column a target.
+//! The plan with what is done: a row a workload, a column a subject under a setting.
 
+use crate::describe;
 use crate::run::Run;
 use crate::text::ending;
-use crate::words;
+use plimsoll_model::{Cell, factor};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Rect};
 use ratatui::style::{Color, Modifier, Style};
-use ratatui::widgets::{Block, Cell, Row, Table};
+use ratatui::widgets::{Block, Cell as TableCell, Row, Table};
 
-/// Columns for the name of a workload and for a target.
+/// Columns for the name of a workload and for a subject.
 const NAME: u16 = 17;
-const TARGET: u16 = 15;
+const SUBJECT: u16 = 15;
 /// Rows of workloads at most, as many as the patterns of a check.
 const ROWS: usize = 8;
 
@@ -23,34 +24,45 @@ pub(super) fn height(run: &Run) -> u16 {
 /// Draws the plan. Of more targets or workloads than fit, those around the one under way.
 pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let plan = &run.header.plan;
-    let now = run.trial.as_ref().filter(|t| !t.ended);
-    let current = now.and_then(|t| Some((t.target, run.place(&t.workload)?)));
-    let room = usize::from(area.width.saturating_sub(2 + NAME) / (TARGET + 1)).max(1);
-    let (targets, more) = around(plan.targets.len(), room, current.map_or(0, |c| c.0));
+    let now = run.trial.as_ref().filter(|t| !t.ended).map(|t| t.cell);
+    let room = usize::from(area.width.saturating_sub(2 + NAME) / (SUBJECT + 1)).max(1);
+    // Setting by setting, the subjects beside each other.
+    let subjects = plan.subjects.len();
+    let columns = subjects.saturating_mul(factor::settings(&plan.factors));
+    let column = |cell: Cell| usize::from(cell.setting) * subjects + usize::from(cell.subject);
+    let (shown, more) = around(columns, room, now.map_or(0, column));
+    let cell = |column: usize, workload: usize| {
+        let index = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
+        let (setting, subject) = (column / subjects.max(1), column % subjects.max(1));
+        Cell { subject: index(subject), workload: index(workload), setting: index(setting) }
+    };
     let rows = usize::from(area.height.saturating_sub(3));
-    let (workloads, _) = around(plan.workloads.len(), rows, current.map_or(0, |c| c.1));
-    let names = targets.clone().map(|target| {
+    let current = now.map_or(0, |cell| usize::from(cell.workload));
+    let (workloads, _) = around(plan.workloads.len(), rows, current);
+    let names = shown.clone().map(|column| {
+        let name = describe::setup(plan, cell(column, 0));
         // As far in as the figures below.
-        format!("  {}", ending(&words::target(run, target), usize::from(TARGET) - 2))
+        format!("  {}", ending(&name, usize::from(SUBJECT) - 2))
     });
-    let head = std::iter::once(String::new()).chain(names).map(Cell::from);
+    let head = std::iter::once(String::new()).chain(names).map(TableCell::from);
     let body = workloads.map(|workload| {
-        let name = plan.workloads[workload].pattern.to_string();
-        let cells = targets.clone().map(|target| {
-            let cell = run.cells[target][workload];
-            if current == Some((target, workload)) {
+        let name = ending(&describe::work(&plan.workloads[workload]), usize::from(NAME));
+        let cells = shown.clone().map(|column| {
+            let cell = cell(column, workload);
+            let done = describe::done(run, cell);
+            if now == Some(cell) {
                 let style = Style::new().fg(Color::Cyan).add_modifier(Modifier::BOLD);
-                Cell::from(format!("▶ {}", words::done(&cell))).style(style)
+                TableCell::from(format!("▶ {done}")).style(style)
             } else {
-                Cell::from(format!("  {}", words::done(&cell)))
+                TableCell::from(format!("  {done}"))
             }
         });
-        Row::new(std::iter::once(Cell::from(name)).chain(cells))
+        Row::new(std::iter::once(TableCell::from(name)).chain(cells))
     });
-    let widths = std::iter::once(NAME).chain(targets.clone().map(|_| TARGET));
+    let widths = std::iter::once(NAME).chain(shown.clone().map(|_| SUBJECT));
     let title = match more {
-        0 => "plan: mean throughput, trials".to_owned(),
-        more => format!("plan: mean throughput, trials; {more} more targets"),
+        0 => format!("plan: {}, trials", describe::figures_of_plan(run)),
+        more => format!("plan: {}, trials; {more} more", describe::figures_of_plan(run)),
     };
     let table = Table::new(body, widths.map(Constraint::Length))
         .header(Row::new(head).style(Style::new().add_modifier(Modifier::BOLD)))

@@ -1,8 +1,8 @@
 //! The reading end: follows the feeds of all runs of this user.
 
 use super::{LONGEST_LINE, PREFIX, SUFFIX};
-use crate::news::{FORMAT, Header, Told};
-use crate::run::{CELLS, Run};
+use crate::news::{FORMAT, Header, Notice};
+use crate::run::{CELLS, Run, cells};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -148,8 +148,8 @@ impl Following {
             None => self.run = header(line).map(Run::new),
             Some(run) => {
                 // A line that is not understood is of a newer program: the others still hold.
-                if let Ok(told) = serde_json::from_slice::<Told>(line) {
-                    run.apply(&told);
+                if let Ok(notice) = serde_json::from_slice::<Notice>(line) {
+                    run.apply(&notice);
                 }
             }
         }
@@ -172,8 +172,7 @@ pub(crate) fn of_bytes(bytes: &[u8], piece: usize) -> Option<Run> {
 
 fn header(line: &[u8]) -> Option<Header> {
     let header: Header = serde_json::from_slice(line).ok()?;
-    let cells = header.plan.targets.len().saturating_mul(header.plan.workloads.len());
-    (header.format == FORMAT && cells <= CELLS).then_some(header)
+    (header.format == FORMAT && cells(&header.plan) <= CELLS).then_some(header)
 }
 
 /// Removes a stale feed unless another has taken its place meanwhile.
@@ -210,8 +209,8 @@ mod tests {
         assert!(follower.look());
         assert_eq!(study(&follower), ["00c0ffee"]);
         assert!(!follower.look(), "nothing is new");
-        feed.tell(&crate::support::trial(0));
-        feed.tell(&window(0.1));
+        feed.send(&crate::support::trial(0));
+        feed.send(&window(0.1));
         while follower.runs().all(|r| r.now().is_none()) {
             follower.look();
         }

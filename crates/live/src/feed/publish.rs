@@ -1,7 +1,7 @@
 //! The writing end: a run's own thread writes its feed.
 
 use super::{PREFIX, SUFFIX};
-use crate::news::{Header, News, Told};
+use crate::news::{Header, News, Notice};
 use crate::outlet::{Missed, Outlet};
 use plimsoll_model::{Cause, Failure};
 use serde::Serialize;
@@ -46,9 +46,9 @@ impl Feed {
     }
 
     /// Publishes a piece of news, or leaves it out where the disk is too slow. Never waits.
-    pub fn tell(&self, told: &Told) {
+    pub fn send(&self, notice: &Notice) {
         if let Some(outlet) = &self.outlet {
-            outlet.tell(told.clone());
+            outlet.send(notice.clone());
         }
     }
 }
@@ -72,23 +72,24 @@ struct Paper {
 }
 
 impl Paper {
-    fn write(mut self, news: Receiver<Told>, missed: &Missed) {
+    fn write(mut self, news: Receiver<Notice>, missed: &Missed) {
         let mut known = 0;
-        for told in news {
+        for notice in news {
             let count = missed.count();
-            let at_seconds = told.at_seconds;
-            let gap = (count > known).then_some(Told { at_seconds, news: News::Missed { count } });
+            let at_seconds = notice.at_seconds;
+            let gap =
+                (count > known).then_some(Notice { at_seconds, news: News::Missed { count } });
             known = count;
             // Where the disk is full there is no feed any more, but the run goes on.
-            if gap.into_iter().chain([told]).try_for_each(|told| self.add(&told)).is_err() {
+            if gap.into_iter().chain([notice]).try_for_each(|notice| self.add(&notice)).is_err() {
                 return;
             }
         }
     }
 
-    fn add(&mut self, told: &Told) -> io::Result<()> {
-        let line = line(told);
-        if !told.news.is_passing() {
+    fn add(&mut self, notice: &Notice) -> io::Result<()> {
+        let line = line(notice);
+        if !notice.news.is_passing() {
             self.lasting.extend_from_slice(&line);
         }
         if self.length + line.len() as u64 > self.longest.max(2 * self.lasting.len() as u64) {
@@ -137,8 +138,8 @@ mod tests {
         let feed = Feed::with_limit(directory.path(), &header(), 3000).unwrap();
         let mut follower = Follower::new(directory.path());
         for number in 0..100 {
-            feed.tell(&crate::support::trial(number));
-            feed.tell(&window(f64::from(number)));
+            feed.send(&crate::support::trial(number));
+            feed.send(&window(f64::from(number)));
         }
         let path = feed.path.clone();
         // What is queued is worked off; the file is removed after.

@@ -1,17 +1,21 @@
 //! Runs under way as markup: words, the plan with what is done, and charts by the report's own
 //! drawing.
 
+use crate::describe;
 use crate::run::{HostNow, LoadNow, Point, Run};
-use crate::words;
+use plimsoll_model::{Cell, OpKind, factor};
 use plimsoll_report::chart::{
-    Areas, Axis, BANDWIDTH, Chart, Escaped, Layer, Line, Lines, SECONDS, SHARE, TIME,
+    Areas, Axis, BANDWIDTH, Chart, Escaped, Layer, Line, Lines, RATE, SECONDS, SHARE, TIME,
 };
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Seconds that the charts reach back.
 const REACH: f64 = 120.0;
-/// Targets of which the plan is shown.
-const TARGETS: usize = 12;
+/// Subjects of which the plan is shown.
+const SUBJECTS: usize = 12;
+/// Kinds of operation that have a line.
+const KINDS: usize = 8;
 
 /// All runs under way.
 pub(crate) fn runs<'a>(runs: impl Iterator<Item = &'a Run>) -> String {
@@ -32,14 +36,14 @@ fn run(run: &Run) -> String {
         "<article><h3>Study <a href=\"{id}\">{id}</a></h3>\
          <p><progress max=\"{planned}\" value=\"{done}\" aria-label=\"Trials done\"></progress> {}; {}</p>\
          <p>{} <strong>{}</strong></p>",
-        Escaped(&words::place(run)),
-        Escaped(&words::time(run)),
-        Escaped(&words::doing(run, 200)),
-        Escaped(&words::figures(run)),
+        Escaped(&describe::place(run)),
+        Escaped(&describe::time(run)),
+        Escaped(&describe::doing(run, 200)),
+        Escaped(&describe::figures(run)),
         id = Escaped(&id),
     );
     markup.push_str("<div class=\"charts\">");
-    if run.points.iter().any(|p| p.ops_per_second.is_finite()) {
+    if run.points.iter().any(|p| !p.is_gap()) {
         markup.push_str(&figure(&throughput(run)));
         markup.push_str(&figure(&latency(run)));
     }
@@ -82,12 +86,25 @@ fn line(label: &str, series: usize, run: &Run, value: impl Fn(&Point) -> f64) ->
     Line { label: label.to_owned(), series, points: recent.map(point).collect() }
 }
 
+/// A line for each kind of operation that moves bytes; for each there is where none does.
 fn throughput(run: &Run) -> Lines {
-    let both = vec![
-        line("read", 0, run, |p| p.read_bytes_per_second),
-        line("written", 1, run, |p| p.write_bytes_per_second),
-    ];
-    lines("Throughput", Axis::new("throughput", BANDWIDTH), both)
+    let from = run.at_seconds - REACH;
+    let bytes = run.moves_bytes(from);
+    let recent = run.points.iter().filter(|p| p.at_seconds >= from).flat_map(Point::kinds);
+    let drawn = recent.filter(|(_, count)| !bytes || count.bytes > 0).map(|(kind, _)| kind);
+    let kinds: BTreeSet<OpKind> = drawn.collect();
+    let of_kind = |(series, kind): (usize, &OpKind)| {
+        let label = kind.name().replace('_', " ");
+        line(&label, series, run, |p| match bytes {
+            true => p.bytes_per_second(Some(*kind)),
+            false => p.operations_per_second(Some(*kind)),
+        })
+    };
+    let drawn: Vec<Line> = kinds.iter().take(KINDS).enumerate().map(of_kind).collect();
+    match bytes {
+        true => lines("Throughput", Axis::new("throughput", BANDWIDTH), drawn),
+        false => lines("Operations", Axis::new("operations per second", RATE), drawn),
+    }
 }
 
 fn latency(run: &Run) -> Lines {
@@ -125,39 +142,49 @@ fn cpu(run: &Run, host: &HostNow) -> Option<Areas> {
 }
 
 fn plan(markup: &mut String, run: &Run) {
-    let targets = run.header.plan.targets.len();
-    let shown = targets.min(TARGETS);
-    let now = run.trial.as_ref().filter(|t| !t.ended);
-    let current = now.and_then(|t| Some((t.target, run.place(&t.workload)?)));
-    markup.push_str(
-        "<div class=\"wide\"><table><caption>Mean throughput and number of trials done</caption>\
+    let plan = &run.header.plan;
+    let now = run.trial.as_ref().filter(|t| !t.ended).map(|t| t.cell);
+    let settings = (0..=u16::MAX).take(factor::settings(&plan.factors));
+    let setups = settings.flat_map(|setting| {
+        (0..).zip(&plan.subjects).map(move |(subject, _)| Cell { subject, workload: 0, setting })
+    });
+    let setups: Vec<Cell> = setups.collect();
+    let _ = write!(
+        markup,
+        "<div class=\"wide\"><table><caption>{} and number of trials done</caption>\
          <thead><tr><td></td>",
+        capital(describe::figures_of_plan(run))
     );
-    for target in 0..shown {
-        let name = words::target(run, target);
+    for cell in setups.iter().take(SUBJECTS) {
+        let name = describe::setup(plan, *cell);
         let _ = write!(markup, "<th scope=\"col\">{}</th>", Escaped(&name));
     }
-    if targets > shown {
-        let _ = write!(markup, "<td>{} more</td>", targets - shown);
+    if setups.len() > SUBJECTS {
+        let _ = write!(markup, "<td>{} more</td>", setups.len() - SUBJECTS);
     }
     markup.push_str("</tr></thead><tbody>");
-    for (workload, cells) in run.header.plan.workloads.iter().enumerate() {
-        let _ = write!(markup, "<tr><th scope=\"row\">{}</th>", cells.pattern);
-        for target in 0..shown {
-            let now = current == Some((target, workload));
-            let class = if now { " class=\"now\"" } else { "" };
-            let cell = words::done(&run.cells[target][workload]);
-            let _ = write!(markup, "<td{class}>{}</td>", Escaped(&cell));
+    for (number, workload) in (0..).zip(&plan.workloads) {
+        let name = describe::work(workload);
+        let _ = write!(markup, "<tr><th scope=\"row\">{}</th>", Escaped(&name));
+        for cell in setups.iter().take(SUBJECTS).map(|cell| Cell { workload: number, ..*cell }) {
+            let class = if now == Some(cell) { " class=\"now\"" } else { "" };
+            let _ = write!(markup, "<td{class}>{}</td>", Escaped(&describe::done(run, cell)));
         }
         markup.push_str("</tr>");
     }
     markup.push_str("</tbody></table></div>");
 }
 
+/// With a capital first letter.
+fn capital(text: &str) -> String {
+    let (first, rest) = text.split_at(text.len().min(1));
+    first.to_uppercase() + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::support::{header, loads, trial, window};
+    use crate::support::{header, loads, subject, trial, window};
 
     #[test]
     fn a_run_has_charts_and_a_plan() {
@@ -180,8 +207,7 @@ mod tests {
     fn names_are_text() {
         let mut header = header();
         let steering = "\u{1b}[2J\u{9b}\u{202e}\u{2028}\r\n";
-        let target = format!("/mnt/<script>alert(1)</script>{steering}");
-        header.plan.targets = vec![target.parse().unwrap()];
+        header.plan.subjects = vec![subject(&format!("/mnt/<script>alert(1)</script>{steering}"))];
         header.study.0 = format!("\"><img src=x>{steering}");
         let markup = runs([&Run::new(header)].into_iter());
         assert!(!markup.contains("<script>") && !markup.contains("<img"), "{markup}");

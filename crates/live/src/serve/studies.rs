@@ -24,7 +24,7 @@ pub(super) fn list(store: &Path) -> Result<String, Failure> {
     let mut markup = String::from(
         "<form action=\"compare\" method=\"get\"><div class=\"wide\"><table><thead><tr>\
          <th scope=\"col\">Compare</th><th scope=\"col\">Study</th><th scope=\"col\">Begun</th>\
-         <th scope=\"col\">Targets</th><th scope=\"col\">Patterns</th>\
+         <th scope=\"col\">Subjects</th><th scope=\"col\">Work</th>\
          <th scope=\"col\">Trials</th><th scope=\"col\">End</th></tr></thead><tbody>",
     );
     for study in studies.iter().rev() {
@@ -37,8 +37,8 @@ pub(super) fn list(store: &Path) -> Result<String, Failure> {
 fn row(markup: &mut String, study: &StudySummary) {
     let id = plimsoll_model::printable(&study.id.0);
     let id = Escaped(&id);
-    let targets: Vec<String> = study.targets.iter().map(|t| plimsoll_model::printable(t)).collect();
-    let patterns: Vec<&str> = study.patterns.iter().map(|p| p.name()).collect();
+    let subjects: Vec<String> =
+        study.subjects.iter().map(|s| plimsoll_model::printable(&s.given)).collect();
     let bad = match study.incomplete {
         0 => String::new(),
         n => format!(", {n} failed or stopped"),
@@ -50,8 +50,8 @@ fn row(markup: &mut String, study: &StudySummary) {
          </td><th scope=\"row\"><a href=\"{id}\">{id}</a></th><td>{}</td><td>{}</td>\
          <td>{}</td><td>{}{bad}</td><td>{}</td></tr>",
         plimsoll_report::utc(study.started_unix_seconds),
-        Escaped(&targets.join(", ")),
-        patterns.join(", "),
+        Escaped(&subjects.join(", ")),
+        Escaped(&study.jobs.join(", ")),
         study.complete,
         ended(&study.ended)
     );
