@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let Some(stage) = Stage::enter_or_skip(&[Need::Ganesha, Need::Samba]) else { return Ok(()) };
     let ganesha = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data")))?;
-    let samba = Samba::start(&stage, SambaConfig::one(SambaShare::directory("data").guest_ok()))?;
+    let samba = Samba::start(&stage, SambaConfig::one(SambaShare::new("data").guest_ok()))?;
     let directory = tempfile::tempdir()?;
     let targets = [
         ("Ganesha", ganesha.url("data")),

@@ -2,7 +2,7 @@
 
 use crate::jobs::JobArguments;
 use clap::{Args, ValueEnum};
-use plimsoll_model::units::{Bytes, parse_duration};
+use plimsoll_model::units::parse_duration;
 use plimsoll_model::{Engine, ServerHost, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;

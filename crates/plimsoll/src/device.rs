@@ -9,7 +9,7 @@ use plimsoll_host::device::{Asked, Measure, Verbs, measure};
 use plimsoll_host::probe::{Placed, Programs};
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::{DEVICE_SCHEMA, Part};
-use plimsoll_model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName};
+use plimsoll_model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName, Study};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -86,7 +86,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
         Err(failure) => Err(failure.clone()),
     };
     let device = begin(arguments, host);
-    store.begin_device(&device)?;
+
     let measured = measure(
         Measure {
             reach: &*reach,
@@ -94,15 +94,17 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
             asked,
             stop: &signals.stop,
             say: &mut |part, what| progress.show(&format!("{part}: {what}")),
-            keep: &mut |device| store.update_device(device),
+            keep: &mut |_| Ok(()),
         },
         device,
     );
     progress.show("");
     let device = measured?;
-    show(&device, json)?;
+    let study = plimsoll_record::study_of_device(device.clone());
+    store.import(std::slice::from_ref(&study))?;
+    show(&study, json)?;
     if let Some(page) = page {
-        report::write_device_page(&device, page)?;
+        report::write_page(&study, page)?;
     }
     if let Ok(placed) = placed {
         // What is left over there is named.
@@ -175,15 +177,15 @@ fn begin(arguments: &DeviceArguments, host: HostName) -> Device {
     }
 }
 
-fn show(device: &Device, json: Option<NewFile>) -> Result<(), Failure> {
+fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
     if let Some(file) = json {
         let alone = file.is_standard_output();
-        file.write(&plimsoll_record::device_to_json(device)?)?;
+        file.write(&plimsoll_record::to_json(study)?)?;
         if alone {
             return Ok(());
         }
     }
-    output::print(&plimsoll_report::device(device, &output::style()))
+    output::print(&plimsoll_report::study(study, &output::style()))
 }
 
 fn exit_code(device: &Device, interrupted: Option<Cause>) -> u8 {

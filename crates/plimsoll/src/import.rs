@@ -2,7 +2,7 @@
 
 use crate::arguments::{ImportArguments, StoreArguments};
 use crate::{output, plan, store};
-use plimsoll_model::{Device, Failure, Origin, Study, printable};
+use plimsoll_model::{Cause, Failure, Origin, Study, printable};
 use plimsoll_record::{ImportFile, ImportOptions};
 use std::fmt::Write;
 
@@ -10,35 +10,24 @@ use std::fmt::Write;
 pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let files = import.files.iter().map(|path| ImportFile::read(path));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    let (of_devices, of_studies): (Vec<_>, Vec<_>) =
-        files.into_iter().partition(|file| plimsoll_record::is_device_json(&file.text));
-    let devices = of_devices.iter().map(device).collect::<Result<Vec<_>, _>>()?;
     let options = ImportOptions {
         labels: import.labels.clone(),
-        pattern: import.pattern,
+        pattern: import.pattern.as_deref().map(str::parse).transpose().map_err(no_pattern)?,
         jobs: import.jobs,
         command: plan::command(),
     };
-    let studies = match of_studies.is_empty() {
-        true => Vec::new(),
-        false => plimsoll_record::import(&of_studies, &options)?,
-    };
-    store::open_to_keep(arguments)?.import_all(&studies, &devices)?;
+    let studies = plimsoll_record::import(&files, &options)?;
+    store::open_to_keep(arguments)?.import(&studies)?;
     let mut text = String::new();
     for study in &studies {
         let _ = writeln!(text, "{}", imported(study));
-    }
-    for Device { id, host, .. } in &devices {
-        let line = format!("imported {id}: the device {host}; to see it: plimsoll show {id}");
-        let _ = writeln!(text, "{}", printable(&line));
     }
     output::print(&text)?;
     Ok(0)
 }
 
-fn device(file: &ImportFile) -> Result<Device, Failure> {
-    plimsoll_record::device_from_json(&file.text)
-        .map_err(|failure| Failure { on: format!("{}, {}", file.name, failure.on), ..failure })
+fn no_pattern(happened: String) -> Failure {
+    Failure::new(Cause::Usage, "import", "--pattern", happened, "Name one of them.")
 }
 
 /// "imported 5eed0001: 10 runs on 2 targets, fio-3.36; to see it: plimsoll show 5eed0001".
@@ -48,7 +37,7 @@ fn imported(study: &Study) -> String {
         Origin::Imported { tool } => (tool.clone(), "run"),
         Origin::Measured { version } => (format!("plimsoll {version}"), "trial"),
     };
-    let targets = study.targets.len().max(study.plan.targets.len());
+    let targets = study.subjects.len().max(study.plan.subjects.len());
     printable(&format!(
         "imported {}: {} on {}, {origin}; to see it: plimsoll show {0}",
         study.id,

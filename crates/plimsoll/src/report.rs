@@ -1,21 +1,19 @@
-//! `plimsoll report`: a study or a device as a page to keep, send or print; several studies as a
-//! trend.
+//! `plimsoll report`: a study as a page to keep, send or print; several studies as a trend.
 
 use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
 use crate::output::{self, NewFile};
 use crate::store;
-use plimsoll_model::{Cause, Device, Failure, Study, printable};
-use plimsoll_record::Kept;
+use plimsoll_model::{Cause, Failure, Study, printable};
 use plimsoll_report::Paper;
 use std::path::{Path, PathBuf};
 
 /// Reads what is to be told, and writes the report and, where asked for, its charts.
 pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
-    let subject = subject(report, arguments)?;
-    let path = report.output.clone().unwrap_or_else(|| default_path(&subject, report.format));
+    let studies = studies(report, arguments)?;
+    let path = report.output.clone().unwrap_or_else(|| default_path(&studies, report.format));
     // Every file is opened before anything is written: all of the report, or nothing.
     let file = NewFile::create(&path, report.force)?;
-    let paper = subject.paper();
+    let paper = Paper::new(&studies);
     let charts = report.svg.as_deref().map(|dir| charts(&paper, dir, report.force)).transpose()?;
     let text = match report.format {
         PaperFormat::Html => paper.html(),
@@ -23,8 +21,8 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
             let folder = report.svg.as_deref().map(|dir| relative(dir, &path));
             paper.markdown(folder.as_deref())
         }
-        PaperFormat::Csv => subject.csv()?,
-        PaperFormat::Json => subject.json()?,
+        PaperFormat::Csv => csv(&studies)?,
+        PaperFormat::Json => json(&studies)?,
     };
     for (chart, svg) in charts.into_iter().flatten() {
         chart.write(&svg)?;
@@ -41,11 +39,6 @@ pub fn write_page(study: &Study, file: NewFile) -> Result<(), Failure> {
     write(&Paper::new(std::slice::from_ref(study)), file)
 }
 
-/// Writes the page of a device that was just measured.
-pub fn write_device_page(device: &Device, file: NewFile) -> Result<(), Failure> {
-    write(&Paper::of_device(device), file)
-}
-
 fn write(paper: &Paper, file: NewFile) -> Result<(), Failure> {
     let path = file.path().to_owned();
     file.write(&paper.html())?;
@@ -53,24 +46,9 @@ fn write(paper: &Paper, file: NewFile) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a report is about.
-enum Subject {
-    Studies(Vec<Study>),
-    Device(Box<Device>),
-}
-
-/// The studies, each once, or the device; redacted where that was asked for.
-fn subject(report: &ReportArguments, arguments: &StoreArguments) -> Result<Subject, Failure> {
+/// The studies, each once; redacted where that was asked for.
+fn studies(report: &ReportArguments, arguments: &StoreArguments) -> Result<Vec<Study>, Failure> {
     let store = store::open(arguments)?;
-    if let [one] = &report.studies[..]
-        && let Kept::Device(id) = store.find(one)?
-    {
-        let device = store.load_device(&id.0)?;
-        return Ok(Subject::Device(Box::new(match report.redact {
-            true => plimsoll_report::redact_device(&device, &own_names())?,
-            false => device,
-        })));
-    }
     let mut studies: Vec<Study> = Vec::new();
     for id in &report.studies {
         let study = store.load(id)?;
@@ -83,60 +61,38 @@ fn subject(report: &ReportArguments, arguments: &StoreArguments) -> Result<Subje
         studies =
             studies.iter().map(|s| plimsoll_report::redact(s, &own)).collect::<Result<_, _>>()?;
     }
-    Ok(Subject::Studies(studies))
+    Ok(studies)
 }
 
-impl Subject {
-    fn paper(&self) -> Paper {
-        match self {
-            Subject::Studies(studies) => Paper::new(studies),
-            Subject::Device(device) => Paper::of_device(device),
-        }
+/// The rows of all studies under one header.
+fn csv(studies: &[Study]) -> Result<String, Failure> {
+    let mut all = String::new();
+    for study in studies {
+        let text = plimsoll_record::to_csv(study)?;
+        let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
+        all.push_str(if all.is_empty() { &text } else { rows });
     }
+    Ok(all)
+}
 
-    /// The rows of all studies under one header.
-    fn csv(&self) -> Result<String, Failure> {
-        let studies = match self {
-            Subject::Studies(studies) => studies,
-            Subject::Device(device) => {
-                return plimsoll_record::devices_to_csv(std::slice::from_ref(device));
-            }
-        };
-        let mut all = String::new();
-        for study in studies {
-            let text = plimsoll_record::to_csv(study)?;
-            let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
-            all.push_str(if all.is_empty() { &text } else { rows });
-        }
-        Ok(all)
+fn json(studies: &[Study]) -> Result<String, Failure> {
+    match studies {
+        [one] => plimsoll_record::to_json(one),
+        _ => Err(Failure::new(
+            Cause::Usage,
+            "write the report",
+            "--format json",
+            "one study makes one JSON document, and there are several",
+            "Name one study, or take --format csv.",
+        )),
     }
+}
 
-    fn json(&self) -> Result<String, Failure> {
-        match self {
-            Subject::Studies(studies) => match &studies[..] {
-                [one] => plimsoll_record::to_json(one),
-                _ => Err(Failure::new(
-                    Cause::Usage,
-                    "write the report",
-                    "--format json",
-                    "one study makes one JSON document, and there are several",
-                    "Name one study, or take --format csv.",
-                )),
-            },
-            Subject::Device(device) => plimsoll_record::device_to_json(device),
-        }
-    }
-
-    /// What its file is called; an imported id is text from outside.
-    fn name(&self) -> String {
-        let plain = |id: &str| id.chars().filter(char::is_ascii_alphanumeric).collect::<String>();
-        match self {
-            Subject::Studies(studies) => match &studies[..] {
-                [one] => plain(&one.id.0),
-                _ => "trend".to_owned(),
-            },
-            Subject::Device(device) => plain(&device.id.0),
-        }
+/// What its file is called; an imported id is text from outside.
+fn name(studies: &[Study]) -> String {
+    match studies {
+        [one] => one.id.0.chars().filter(char::is_ascii_alphanumeric).collect(),
+        _ => "trend".to_owned(),
     }
 }
 
@@ -149,14 +105,14 @@ fn own_names() -> Vec<String> {
     users.chain([host.trim().to_owned()]).filter(known).collect()
 }
 
-fn default_path(subject: &Subject, format: PaperFormat) -> PathBuf {
+fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
     let ending = match format {
         PaperFormat::Html => "html",
         PaperFormat::Markdown => "md",
         PaperFormat::Csv => "csv",
         PaperFormat::Json => "json",
     };
-    PathBuf::from(format!("plimsoll-{}.{ending}", subject.name()))
+    PathBuf::from(format!("plimsoll-{}.{ending}", name(studies)))
 }
 
 /// Opens a file for every chart.

@@ -3,7 +3,7 @@
 use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
 use crate::output;
 use plimsoll_model::Failure;
-use plimsoll_record::{Kept, Store};
+use plimsoll_record::Store;
 use std::path::{Path, PathBuf};
 
 /// Columns of the terminal in a picture of it.
@@ -35,66 +35,41 @@ pub fn open(arguments: &StoreArguments) -> Result<Store, Failure> {
 /// Prints what is kept.
 pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    output::print(&plimsoll_report::list(&store.list()?, &store.devices()?, &output::style()))?;
+    output::print(&plimsoll_report::list(&store.list()?, &output::style()))?;
     Ok(0)
 }
 
-/// Prints one study as `check` did, or a device as `device` did.
+/// Prints one study as the command that measured it did.
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let text = |style: &plimsoll_report::Style| match store.find(&show.study)? {
-        Kept::Study(id) => Ok(plimsoll_report::study(&store.load(&id.0)?, style)),
-        Kept::Device(id) => Ok(plimsoll_report::device(&store.load_device(&id.0)?, style)),
-    };
+    let study = store.load(&show.study)?;
     match &show.svg {
         Some(path) => {
             let style = plimsoll_report::Style { width: PICTURE_COLUMNS, colour: true };
-            output::write(path, &plimsoll_report::picture(&text(&style)?))?;
+            let text = plimsoll_report::study(&study, &style);
+            output::write(path, &plimsoll_report::picture(&text))?;
         }
-        None => output::print(&text(&output::style())?)?,
+        None => output::print(&plimsoll_report::study(&study, &output::style()))?,
     }
     Ok(0)
 }
 
-/// Prints two studies, or two devices, side by side.
+/// Prints two studies side by side.
 pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let style = output::style();
-    let text = match (store.find(&compare.before)?, store.find(&compare.after)?) {
-        (Kept::Device(a), Kept::Device(b)) => plimsoll_report::compare_devices(
-            &store.load_device(&a.0)?,
-            &store.load_device(&b.0)?,
-            &style,
-        ),
-        _ => plimsoll_report::compare(
-            &store.load(&compare.before)?,
-            &store.load(&compare.after)?,
-            &style,
-        ),
-    };
+    let (before, after) = (store.load(&compare.before)?, store.load(&compare.after)?);
+    let text = plimsoll_report::compare(&before, &after, &output::style());
     output::print(&text)?;
     Ok(0)
 }
 
-/// Writes one study or device as JSON or CSV.
+/// Writes one study as JSON or CSV.
 pub fn export(export: &ExportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let text = match store.find(&export.study)? {
-        Kept::Study(id) => {
-            let study = store.load(&id.0)?;
-            if export.csv {
-                plimsoll_record::to_csv(&study)?
-            } else {
-                plimsoll_record::to_json(&study)?
-            }
-        }
-        Kept::Device(id) => {
-            let device = store.load_device(&id.0)?;
-            match export.csv {
-                true => plimsoll_record::devices_to_csv(std::slice::from_ref(&device))?,
-                false => plimsoll_record::device_to_json(&device)?,
-            }
-        }
+    let study = store.load(&export.study)?;
+    let text = match export.csv {
+        true => plimsoll_record::to_csv(&study)?,
+        false => plimsoll_record::to_json(&study)?,
     };
     output::write(export.output.as_deref().unwrap_or(Path::new("-")), &text)?;
     Ok(0)
