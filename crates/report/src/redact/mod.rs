@@ -170,7 +170,7 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
                 "label" => std::mem::take(text),
                 "kernel" => pseudonyms.replace(text),
                 "path" | "file" | "directory" | "directories" | "data" => pseudonyms.path(text),
-                "name" if text.starts_with("sysctl:") => std::mem::take(text),
+                "name" | "setting" if text.starts_with("sysctl:") => std::mem::take(text),
                 "host" | "name" if text == "local" => std::mem::take(text),
                 "host" => pseudonyms.replace_all(Kind::Host, text),
                 "user" => pseudonyms.replace_all(Kind::User, text),

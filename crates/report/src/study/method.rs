@@ -5,7 +5,7 @@ use crate::page::Page;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Ended, Factor, Length, Plan, Rule, Switch};
+use plimsoll_model::{Ended, Factor, Flag, Length, Plan, Rule, Switch};
 use std::collections::BTreeSet;
 
 pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
@@ -116,13 +116,23 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
         Switch::Live => "changed between trials, in random order within each block",
         Switch::Restart => "changed a few times in each block, as something restarts each time",
     };
+    let host = factor.host.to_string();
+    let not_restored = |flag: &Flag| match flag {
+        Flag::SettingNotRestored { host: on, setting, .. } => {
+            *on == host && *setting == factor.name
+        }
+        _ => false,
+    };
     let after = match shown.study.ended {
+        _ if shown.study.flags.iter().any(not_restored) => {
+            "It could not be put back: see the warnings."
+        }
         Ended::Open => "It is put back at the end; where it was not, plimsoll restore does.",
         _ => "It was put back at the end.",
     };
     format!(
         "Changed on {}: {} ({}), {order}. {after}",
-        super::hosts::name(&factor.host.to_string()),
+        super::hosts::name(&host),
         printable(&factor.name),
         listed(&levels)
     )
