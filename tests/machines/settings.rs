@@ -114,7 +114,7 @@ fn levels_take_effect(beds: &Beds) {
     beds.on("settings/client", &mount);
     let journal = Journal::at(here(beds));
     // The labs of this test are found by the environment of its programs alone.
-    let reach = plimsoll_lab::bed::vm::reach(&lab, "server");
+    let reach = plimsoll_lab::vm::reach(&lab, "server");
     let kernel = || {
         beds.on("settings/client", "ls /mnt/films >/dev/null; echo >/mnt/films/x");
         beds.on("settings/server", "grep '^/srv/films' /proc/net/rpc/nfsd.export/content")

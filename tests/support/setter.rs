@@ -20,7 +20,7 @@ const PATIENCE: &str = "PLIMSOLL_TEST_PATIENCE";
 /// Reaches any host.
 fn open(host: &HostName) -> Result<std::sync::Arc<dyn plimsoll_host::reach::Reach>, Failure> {
     match host {
-        HostName::Lab { lab, host } => plimsoll_lab::bed::reach(lab, host),
+        HostName::Lab { lab, host } => plimsoll_lab::reach(lab, host),
         _ => plimsoll_host::reach::open(host, false),
     }
 }
