@@ -13,7 +13,7 @@ pub use clock::SystemClock;
 pub use error::Error;
 pub use pipeline::{
     BadFrame, COPY_MOST, Completion, Encoded, Exchange, FrameBuffer, Full, InFlight, Mark,
-    Outgoing, Pipeline, PipelineOptions, Protocol, Slot, payload,
+    Outgoing, Pipeline, PipelineOptions, Protocol, Received, Slot, payload,
 };
 pub use plimsoll_model::{Deadline, Over};
 pub use resolve::resolve;

@@ -8,7 +8,7 @@ use crate::op::{Attributes, Found, Op, OpError, Span};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
-use crate::wire::{Call, Outcome, Reply, Wire, failed, not_open, path_of, wrong_size};
+use crate::wire::{Call, Of, Outcome, Reply, Wire, failed, not_open, path_of, wrong_size};
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
@@ -232,20 +232,6 @@ impl NfsWire {
             _ => Ok(Outcome::Found(None)),
         }
     }
-
-    /// A call was refused.
-    fn refused(&mut self, op: &Op, tag: u16, error: &Error) -> Result<Outcome, OpError> {
-        let steps = &mut self.steps[usize::from(tag)];
-        match (steps.next, op, error.status()) {
-            (Next::Name, Op::ReadDirectory(_), Some(Status::NotSupported)) => {
-                (steps.next, steps.listing) = (Next::Names, Listing::default());
-                Ok(Outcome::GoOn)
-            }
-            // A name that is gone meanwhile keeps no kind.
-            (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
-            _ => Err(op_error(error)),
-        }
-    }
 }
 
 impl Wire for NfsWire {
@@ -270,7 +256,8 @@ impl Wire for NfsWire {
     }
 
     #[inline]
-    fn request(&mut self, op: &Op, call: &Call) -> Result<Option<Request<'_>>, OpError> {
+    fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let Of { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
         let Call { offset, length: count, .. } = *call;
         let directory = steps.directory;
@@ -329,21 +316,15 @@ impl Wire for NfsWire {
         }))
     }
 
-    fn outcome<'a>(
-        &mut self,
-        op: &Op,
-        call: &Call,
-        result: Result<Done<'a>, Error>,
-    ) -> Result<Reply<'a>, OpError>
+    fn outcome<'a>(&mut self, of: Of<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
     where
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
-        let (tag, next) = (call.op, self.steps[usize::from(call.op)].next);
-        let done = match result {
-            Ok(Done::Read { data, end_of_file }) => return Ok(Reply::Data(data, end_of_file)),
-            Ok(done) => done,
-            Err(error) => return self.refused(op, tag, &error).map(Reply::from),
-        };
+        let (op, tag) = (of.op, of.call.op);
+        if let Done::Read { data, end_of_file } = done {
+            return Ok(Reply::Data(data, end_of_file));
+        }
+        let next = self.steps[usize::from(tag)].next;
         let outcome = match (next, done) {
             (Next::Transfer(_), done) => self.transferred(op, done),
             (Next::Resolve, Done::Found(found)) => self.resolved(op, tag, &found),
@@ -380,6 +361,20 @@ impl Wire for NfsWire {
             }
         };
         outcome.map(Reply::from)
+    }
+
+    fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
+        let tag = of.call.op;
+        let steps = &mut self.steps[usize::from(tag)];
+        match (steps.next, of.op, error.status()) {
+            (Next::Name, Op::ReadDirectory(_), Some(Status::NotSupported)) => {
+                (steps.next, steps.listing) = (Next::Names, Listing::default());
+                Ok(Outcome::GoOn)
+            }
+            // A name that is gone meanwhile keeps no kind.
+            (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
+            _ => Err(op_error(error)),
+        }
     }
 
     fn dead(error: &Error) -> LaneDead {

@@ -8,7 +8,7 @@ use crate::op::{Attributes, FileId, Found, Op, OpError};
 use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
 use crate::share::LaneDead;
-use crate::wire::{Call, Outcome, Reply, TransferSizes, Wire, not_open, path_of, wrong_size};
+use crate::wire::{Of, Outcome, Reply, TransferSizes, Wire, not_open, path_of, wrong_size};
 use plimsoll_model::{OpKind, Stability};
 use plimsoll_smb::{
     Access, CreateHow, Done, Error, FileId as Handle, Listing, NtStatus, Request, Smb2,
@@ -114,19 +114,12 @@ impl SmbWire {
         Outcome::Found(Some(Found::File(file)))
     }
 
-    /// A call was refused.
-    fn refused(&mut self, op: &Op, tag: u16, error: &Error) -> Result<Outcome, OpError> {
-        let steps = &mut self.steps[usize::from(tag)];
-        match (steps.next, op, error.status()) {
-            // It is removed, and goes with the last session that still has it open.
-            (_, Op::Remove(_), Some(NtStatus::DELETE_PENDING)) => Ok(Outcome::Found(None)),
-            (Next::List(directory), ..) => {
-                steps.failed = Some(op_error(error));
-                steps.next = Next::CloseDirectory(directory);
-                Ok(Outcome::GoOn)
-            }
-            _ => Err(op_error(error)),
-        }
+    /// A handle that was not needed is closed, or was already: the operation does not depend on it.
+    fn spare_is_closed(&mut self, op: &Op, tag: u16) -> Outcome {
+        let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
+        self.steps[usize::from(tag)].next = next;
+        let moves = op.file().is_some() || matches!(op, Op::Put(_) | Op::Get(_));
+        if next == Next::Itself && moves { Outcome::Transfer } else { Outcome::GoOn }
     }
 
     /// A page of a listing has come.
@@ -204,7 +197,8 @@ impl Wire for SmbWire {
     }
 
     #[inline]
-    fn request(&mut self, op: &Op, call: &Call) -> Result<Option<Request<'_>>, OpError> {
+    fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
+        let Of { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
         let (path, count) = (steps.path.as_str(), call.length);
         let open = |how, access| Request::Open { path, how, access };
@@ -246,35 +240,17 @@ impl Wire for SmbWire {
         }))
     }
 
-    fn outcome<'a>(
-        &mut self,
-        op: &Op,
-        call: &Call,
-        result: Result<Done<'a>, Error>,
-    ) -> Result<Reply<'a>, OpError>
+    fn outcome<'a>(&mut self, of: Of<'_>, done: Done<'a>) -> Result<Reply<'a>, OpError>
     where
         'a: 'a, // as in the trait, where it stands in a projection alone
     {
-        let (tag, next) = (call.op, self.steps[usize::from(call.op)].next);
-        let done = match (next, result) {
-            (Next::CloseSpare(_), _) => {
-                // Whatever came of it: the operation does not depend on it.
-                let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
-                self.steps[usize::from(tag)].next = next;
-                if next != Next::Itself {
-                    return Ok(Outcome::GoOn.into());
-                }
-                let moves = op.file().is_some() || matches!(op, Op::Put(_) | Op::Get(_));
-                return Ok(if moves { Outcome::Transfer } else { Outcome::GoOn }.into());
-            }
-            (Next::CloseDirectory(_), Err(error)) => {
-                self.steps[usize::from(tag)].failed.get_or_insert(op_error(&error));
-                return self.listed(tag).map(Reply::from);
-            }
-            (Next::CloseDirectory(_), Ok(_)) => return self.listed(tag).map(Reply::from),
-            (_, Ok(done)) => done,
-            (_, Err(error)) => return self.refused(op, tag, &error).map(Reply::from),
-        };
+        let (op, tag) = (of.op, of.call.op);
+        let next = self.steps[usize::from(tag)].next;
+        match next {
+            Next::CloseSpare(_) => return Ok(self.spare_is_closed(op, tag).into()),
+            Next::CloseDirectory(_) => return self.listed(tag).map(Reply::from),
+            _ => {}
+        }
         let steps = &mut self.steps[usize::from(tag)];
         let outcome = match (op, done) {
             // A read that ends before its end has met the end of the file, or a server that gives
@@ -318,6 +294,26 @@ impl Wire for SmbWire {
             _ => Outcome::Found(None),
         };
         Ok(outcome.into())
+    }
+
+    fn refused(&mut self, of: Of<'_>, error: &Error) -> Result<Outcome, OpError> {
+        let tag = of.call.op;
+        let steps = &mut self.steps[usize::from(tag)];
+        match (steps.next, of.op, error.status()) {
+            (Next::CloseSpare(_), ..) => Ok(self.spare_is_closed(of.op, tag)),
+            (Next::CloseDirectory(_), ..) => {
+                steps.failed.get_or_insert(op_error(error));
+                self.listed(tag)
+            }
+            (Next::List(directory), ..) => {
+                steps.failed = Some(op_error(error));
+                steps.next = Next::CloseDirectory(directory);
+                Ok(Outcome::GoOn)
+            }
+            // It is removed, and goes with the last session that still has it open.
+            (_, Op::Remove(_), Some(NtStatus::DELETE_PENDING)) => Ok(Outcome::Found(None)),
+            _ => Err(op_error(error)),
+        }
     }
 
     fn dead(error: &Error) -> LaneDead {

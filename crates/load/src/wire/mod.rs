@@ -29,20 +29,27 @@ pub(crate) trait Wire: Send {
     /// What a call of it asks for. `None`: nothing, the operation has ended.
     fn request(
         &mut self,
-        op: &Op,
-        call: &Call,
+        of: Of<'_>,
     ) -> Result<Option<<Self::Protocol as Protocol>::Request<'_>>, OpError>;
-    /// What the end of a call means for its operation.
+    /// What a reply means for its operation.
     fn outcome<'a>(
         &mut self,
-        op: &Op,
-        call: &Call,
-        result: Result<<Self::Protocol as Protocol>::Done<'a>, ErrorOf<Self>>,
+        of: Of<'_>,
+        done: <Self::Protocol as Protocol>::Done<'a>,
     ) -> Result<Reply<'a>, OpError>;
+    /// What a refusal means for its operation.
+    fn refused(&mut self, of: Of<'_>, error: &ErrorOf<Self>) -> Result<Outcome, OpError>;
     /// The end of the lane.
     fn dead(error: &ErrorOf<Self>) -> LaneDead;
     /// The lane is dropped.
     fn farewell(&self, _protocol: &mut Self::Protocol) {}
+}
+
+/// A call, and the operation that it is part of.
+#[derive(Clone, Copy)]
+pub(crate) struct Of<'o> {
+    pub op: &'o Op,
+    pub call: &'o Call,
 }
 
 /// What a call has done: bytes that were read, which are to be checked, or anything else.
@@ -105,7 +112,7 @@ impl<W: Wire> WireLane<W> {
     fn issue(&mut self) {
         let WireLane { pipeline, work } = self;
         while let Some((tag, op, call)) = work.calls.next() {
-            match work.wire.request(&op, &call) {
+            match work.wire.request(Of { op: &op, call: &call }) {
                 Ok(Some(request)) => {
                     if pipeline.submit(tag, request).is_err() {
                         // Calls and the pipeline's slots are as many: this cannot happen; but if it
@@ -192,7 +199,11 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
     ) {
         let Completion { tag, sent, done, result } = completion;
         let Some((op, call)) = self.calls.get(tag) else { return };
-        let reply = self.wire.outcome(&op, &call, result);
+        let of = Of { op: &op, call: &call };
+        let reply = match result {
+            Ok(done) => self.wire.outcome(of, done),
+            Err(error) => self.wire.refused(of, &error).map(Reply::Other),
+        };
         let outcome = reply.and_then(|reply| match reply {
             Reply::Other(outcome) => Ok(outcome),
             Reply::Data(data, ended) => {

@@ -11,7 +11,7 @@ use crate::rpc::{
 };
 use crate::xdr::{Encode, Encoder, padding};
 use plimsoll_transport::{
-    COPY_MOST, Encoded, Exchange, InFlight, Outgoing, PipelineOptions, Protocol, Slot, Socket,
+    COPY_MOST, Encoded, Exchange, Outgoing, PipelineOptions, Protocol, Received, Slot, Socket,
     payload,
 };
 
@@ -130,23 +130,18 @@ impl Protocol for Nfs3 {
         Ok(Encoded::Queued)
     }
 
-    fn complete(
+    fn complete<X: Exchange<Self>>(
         &mut self,
-        calls: &mut InFlight<Call>,
-        done: u64,
-        with: &mut impl Exchange<Self>,
+        frame: Received<'_, Call, X>,
     ) -> Result<usize, Error> {
-        let mut completed = 0;
-        while let Some(place) = self.replies.next_frame()? {
-            let (xid, outcome) = open_reply(self.replies.frame(place))?;
-            let index = (xid & self.mask) as u16;
-            let slot = calls.sent(index).filter(|slot| slot.call.xid == xid);
-            let slot = slot.ok_or(Error::UnknownTransaction(xid))?;
-            let result = slot.call.asked.results(outcome, &mut self.surplus);
-            with.complete(Completion { tag: slot.tag, sent: slot.sent, done, result });
-            calls.finish(index);
-            completed += 1;
-        }
-        Ok(completed)
+        let Received { place, done, calls, with } = frame;
+        let (xid, outcome) = open_reply(self.replies.frame(place))?;
+        let index = (xid & self.mask) as u16;
+        let slot = calls.sent(index).filter(|slot| slot.call.xid == xid);
+        let slot = slot.ok_or(Error::UnknownTransaction(xid))?;
+        let result = slot.call.asked.results(outcome, &mut self.surplus);
+        with.complete(Completion { tag: slot.tag, sent: slot.sent, done, result });
+        calls.finish(index);
+        Ok(1)
     }
 }

@@ -206,7 +206,9 @@ impl Call {
             Command::Write => self.seen.written = parse_write(message, most)? as u32,
             Command::QueryInfo => self.seen.info = parse_network_open(message)?,
             Command::QueryDirectory => self.seen.entries = parse_listing(message)?,
-            Command::Flush => drop(body(message, 4, "a FLUSH reply")?),
+            Command::Flush => {
+                body(message, 4, "a FLUSH reply")?;
+            }
             Command::Close => {
                 body(message, 60, "a CLOSE reply")?;
                 self.closed = true;

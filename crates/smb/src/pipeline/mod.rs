@@ -19,7 +19,7 @@ use crate::{Error, names};
 use ids::Guesses;
 use plimsoll_transport::{
     BadFrame, COPY_MOST, Encoded, Exchange, FrameBuffer, InFlight, Mark, Outgoing, PipelineOptions,
-    Protocol, Slot, payload,
+    Protocol, Received, Slot, payload,
 };
 use request::{Asked, Through};
 use smb2::types::Command;
@@ -277,77 +277,73 @@ impl Protocol for Smb2 {
         Ok(Encoded::Queued)
     }
 
-    fn complete(
+    fn complete<X: Exchange<Self>>(
         &mut self,
-        calls: &mut InFlight<Call>,
-        done: u64,
-        with: &mut impl Exchange<Self>,
+        frame: Received<'_, Call, X>,
     ) -> Result<usize, Error> {
+        let Received { place, done, calls, with } = frame;
         let mut completed = 0;
-        while let Some(place) = self.replies.next_frame()? {
-            let frame = self.replies.frame(place);
-            let sealed = frame.starts_with(b"\xfdSMB");
-            let frame = match (&self.guard.sealer, sealed) {
-                (Some(sealer), true) => sealer.open(frame)?,
-                (None, true) => return Err(Error::NotDecrypted),
-                (_, false) if self.guard.seal => return Err(Error::NotEncrypted),
-                (_, false) => frame,
+        let frame = self.replies.frame(place);
+        let sealed = frame.starts_with(b"\xfdSMB");
+        let frame = match (&self.guard.sealer, sealed) {
+            (Some(sealer), true) => sealer.open(frame)?,
+            (None, true) => return Err(Error::NotDecrypted),
+            (_, false) if self.guard.seal => return Err(Error::NotEncrypted),
+            (_, false) => frame,
+        };
+        // A call of which a part has been answered in this frame.
+        let mut begun: Option<u16> = None;
+        let mut at = 0;
+        while let Some((place, header)) = next_message(frame, at)? {
+            at = place.end;
+            if is_oplock_break(&header) {
+                // No file is opened with an oplock, so nothing is to be done about it.
+                continue;
+            }
+            let id = header.message_id;
+            let (index, part) = find(calls, &self.guesses, id).ok_or(Error::UnknownMessage(id))?;
+            let slot = calls.sent(index).ok_or(Error::UnknownMessage(id))?;
+            let call = &mut slot.call;
+            let mut credits = header.credits.into();
+            if !sealed {
+                self.guard.verify(&mut frame[place.clone()], &header)?;
+                if self.guard.lacks_signature(&header) {
+                    let expected = call.expected(part, self.session_id);
+                    credits = header.unsigned_interim(&expected)?;
+                }
+            }
+            self.credits = self.credits.saturating_add(credits);
+            if header.is_interim() {
+                call.postpone(part);
+                continue;
+            }
+            call.take(part, &header, frame, place)?;
+            let answered = call.is_answered();
+            let ended = answered && {
+                self.credits_spent -= call.charge;
+                !call.goes_on()
             };
-            // A call of which a part has been answered in this frame.
-            let mut begun: Option<u16> = None;
-            let mut at = 0;
-            while let Some((place, header)) = next_message(frame, at)? {
-                at = place.end;
-                if is_oplock_break(&header) {
-                    // No file is opened with an oplock, so nothing is to be done about it.
-                    continue;
-                }
-                let id = header.message_id;
-                let (index, part) =
-                    find(calls, &self.guesses, id).ok_or(Error::UnknownMessage(id))?;
-                let slot = calls.sent(index).ok_or(Error::UnknownMessage(id))?;
-                let call = &mut slot.call;
-                let mut credits = header.credits.into();
-                if !sealed {
-                    self.guard.verify(&mut frame[place.clone()], &header)?;
-                    if self.guard.lacks_signature(&header) {
-                        let expected = call.expected(part, self.session_id);
-                        credits = header.unsigned_interim(&expected)?;
-                    }
-                }
-                self.credits = self.credits.saturating_add(credits);
-                if header.is_interim() {
-                    call.postpone(part);
-                    continue;
-                }
-                call.take(part, &header, frame, place)?;
-                let answered = call.is_answered();
-                let ended = answered && {
-                    self.credits_spent -= call.charge;
-                    !call.goes_on()
-                };
-                if ended {
-                    let (tag, sent, result) = (slot.tag, slot.sent, slot.call.result(frame));
-                    with.complete(Completion { tag, sent, done, result });
-                    calls.finish(index);
-                    completed += 1;
-                } else if answered {
-                    // Compounds that are not followed once are not tried again.
-                    self.compounds &= call.compounds_are_followed();
-                    call.hold(frame);
-                    calls.go_on(index);
-                }
-                let begins = (!answered).then_some(index);
-                if let Some(other) = std::mem::replace(&mut begun, begins)
-                    && other != index
-                    && let Some(other) = calls.sent(other)
-                {
-                    other.call.hold(frame);
-                }
+            if ended {
+                let (tag, sent, result) = (slot.tag, slot.sent, slot.call.result(frame));
+                with.complete(Completion { tag, sent, done, result });
+                calls.finish(index);
+                completed += 1;
+            } else if answered {
+                // Compounds that are not followed once are not tried again.
+                self.compounds &= call.compounds_are_followed();
+                call.hold(frame);
+                calls.go_on(index);
             }
-            if let Some(slot) = begun.and_then(|index| calls.sent(index)) {
-                slot.call.hold(frame);
+            let begins = (!answered).then_some(index);
+            if let Some(other) = std::mem::replace(&mut begun, begins)
+                && other != index
+                && let Some(other) = calls.sent(other)
+            {
+                other.call.hold(frame);
             }
+        }
+        if let Some(slot) = begun.and_then(|index| calls.sent(index)) {
+            slot.call.hold(frame);
         }
         Ok(completed)
     }

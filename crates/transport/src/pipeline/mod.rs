@@ -19,6 +19,7 @@ pub use frames::{BadFrame, FrameBuffer, Mark};
 pub use outgoing::{COPY_MOST, Outgoing, payload};
 
 use crate::{Error, Ready, Socket};
+use std::ops::Range;
 use std::time::Duration;
 
 /// What a pipeline needs to know of the protocol spoken on it.
@@ -47,14 +48,23 @@ pub trait Protocol: Sized {
         to: &mut Outgoing,
         with: &mut impl Exchange<Self>,
     ) -> Result<Encoded<Self::Error>, Self::Error>;
-    /// Looks at every frame in the buffer and ends the calls that are answered; how many. An error
-    /// ends the connection.
-    fn complete(
+    /// Looks at a frame and ends the calls that it answers; how many. An error ends the connection.
+    fn complete<X: Exchange<Self>>(
         &mut self,
-        calls: &mut InFlight<Self::Call>,
-        done: u64,
-        with: &mut impl Exchange<Self>,
+        frame: Received<'_, Self::Call, X>,
     ) -> Result<usize, Self::Error>;
+}
+
+/// A frame that has been received.
+pub struct Received<'a, C, X> {
+    /// Where it is in the buffer of replies.
+    pub place: Range<usize>,
+    /// When it was there.
+    pub done: u64,
+    /// The calls that it may answer.
+    pub calls: &'a mut InFlight<C>,
+    /// To whom those are completed.
+    pub with: &'a mut X,
 }
 
 /// What became of a call that was to be encoded.
@@ -157,7 +167,10 @@ impl<P: Protocol> Pipeline<P> {
             if let Some(count) = self.receive(left)? {
                 let done = with.now();
                 self.protocol.replies().filled(count);
-                completed += self.protocol.complete(&mut self.calls, done, with)?;
+                while let Some(place) = self.protocol.replies().next_frame()? {
+                    let calls = &mut self.calls;
+                    completed += self.protocol.complete(Received { place, done, calls, with })?;
+                }
             }
             if completed > 0 || left.is_zero() {
                 return Ok(completed);

@@ -68,31 +68,25 @@ impl Protocol for Numbers {
         Ok(Encoded::Queued)
     }
 
-    fn complete(
+    fn complete<X: Exchange<Self>>(
         &mut self,
-        calls: &mut InFlight<Asked>,
-        done: u64,
-        with: &mut impl Exchange<Self>,
+        Received { place, done, calls, with }: Received<'_, Asked, X>,
     ) -> Result<usize, BadFrame> {
-        let mut completed = 0;
-        while let Some(place) = self.replies.next_frame()? {
-            let number = self.replies.frame(place).first_chunk().copied().map(u32::from_be_bytes);
-            let mut indices = calls.indices();
-            let index = indices
-                .find(|index| calls.sent(*index).is_some_and(|slot| Some(slot.call.0) == number))
-                .ok_or(BadFrame::EmptyFragments)?;
-            self.under_way -= 1;
-            let Some(slot) = calls.sent(index) else { continue };
-            if slot.call.1 > 0 {
-                calls.go_on(index);
-                continue;
-            }
-            let (tag, sent, result) = (slot.tag, slot.sent, Ok(slot.call.0));
-            with.complete(Completion { tag, sent, done, result });
-            calls.finish(index);
-            completed += 1;
+        let number = self.replies.frame(place).first_chunk().copied().map(u32::from_be_bytes);
+        let mut indices = calls.indices();
+        let index = indices
+            .find(|index| calls.sent(*index).is_some_and(|slot| Some(slot.call.0) == number))
+            .ok_or(BadFrame::EmptyFragments)?;
+        self.under_way -= 1;
+        let Some(slot) = calls.sent(index) else { return Ok(0) };
+        if slot.call.1 > 0 {
+            calls.go_on(index);
+            return Ok(0);
         }
-        Ok(completed)
+        let (tag, sent, result) = (slot.tag, slot.sent, Ok(slot.call.0));
+        with.complete(Completion { tag, sent, done, result });
+        calls.finish(index);
+        Ok(1)
     }
 }
 
