@@ -93,12 +93,12 @@ pub use self::nfs::NfsShare;
 pub use self::smb::{Passwords, SmbShare};
 pub use clock::VirtualClock;
 pub use connection::TimeLimits;
-pub use content::{Content, ContentError, ContentWriter};
+pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use directory::DirectoryShare;
 pub use driver::Ended;
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, READ_FILE,
-    ReadBack, RunContext, Step, WRITE_FILE, WriteOnce, Written,
+    ReadBack, RunContext, Step, WRITE_FILE, WriteOnce, Written, is_tree, remove_tree,
 };
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};

@@ -6,7 +6,7 @@ use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, FileId, OpError, Span};
 use crate::paths::Paths;
-use crate::share::{LaneRequest, Share};
+use crate::share::{Lane, LaneRequest, Share};
 use crate::tally::{Shape, Tally};
 use plimsoll_model::{Cause, Deadline, ErrorKind, Failure, Over};
 use std::num::NonZeroU16;
@@ -84,9 +84,9 @@ pub fn lay_out(
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), Failure> {
     let block = block(share.facts().write_size_bytes);
-    let mut work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
+    let work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
     let pass = Pass { share, means, block, verify: false, flush: Some(laid_out.file) };
-    pass.over("lay out the test file", &mut work)
+    pass.over("lay out the test file", |_| work).map(drop)
 }
 
 /// Reads back a file of `size` bytes and checks its content: the laid-out generation, or the one
@@ -108,8 +108,8 @@ pub fn verify(
     let pass = Pass { share, means, block, verify: true, flush: None };
     let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
         let LaidOut { file, generation } = laid_out;
-        let mut work = ReadBack::new(file, range, generation, written, block, seen);
-        pass.over("read back what was written", &mut work).map(|()| work.skipped_bytes())
+        let work = ReadBack::new(file, range, generation, written, block, seen);
+        pass.over("read back what was written", |_| work).map(|work| work.skipped_bytes())
     };
     let mut seen = |span: &Span, done: &Done| {
         progress(u64::from(span.length));
@@ -147,18 +147,27 @@ fn is_content(kind: &ErrorKind) -> bool {
     )
 }
 
-/// One unmeasured pass over a file.
-struct Pass<'a> {
-    share: &'a dyn Share,
-    means: &'a Means,
-    block: u32,
-    verify: bool,
-    flush: Option<FileId>,
+/// Work that is not measured, by one worker with several operations in flight.
+pub(crate) struct Pass<'a> {
+    pub share: &'a dyn Share,
+    pub means: &'a Means,
+    /// Largest operation in bytes.
+    pub block: u32,
+    /// Whether the content of every read is checked.
+    pub verify: bool,
+    /// What is flushed at the end.
+    pub flush: Option<FileId>,
 }
 
 impl Pass<'_> {
-    fn over(&self, tried: &str, work: &mut impl OperationSource) -> Result<(), Failure> {
+    /// Does the work of a source that is made for the lane, and gives the source back.
+    pub fn over<S: OperationSource>(
+        &self,
+        tried: &str,
+        source: impl FnOnce(&dyn Lane) -> S,
+    ) -> Result<S, Failure> {
         let mut lane = self.share.lane(self.means.lane(DEPTH, self.block, self.verify))?;
+        let mut work = source(&*lane);
         let deadline = &self.means.deadline;
         let clock = &**deadline.clock();
         let mut tally = Tally::new(Shape { timing: None, kinds: &[] });
@@ -171,8 +180,8 @@ impl Pass<'_> {
         };
         let (none, progress) = (Team::default(), Progress::default());
         let stop = Stop { user: deadline.stop(), team: &none };
-        let (ended, _) =
-            Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress).drive(work, &mut tally);
+        let (ended, _) = Driver::new(&mut *lane, DEPTH, clock, &limits, stop, &progress)
+            .drive(&mut work, &mut tally);
         let counted = tally.finish(clock.now());
         let on = || self.share.facts().given;
         match ended {
@@ -187,7 +196,7 @@ impl Pass<'_> {
             // same.
             Ended::Complete => match counted.first_error {
                 Some(error) if !is_content(&error.kind) => Err(failure(tried, on(), &error)),
-                _ => Ok(()),
+                _ => Ok(work),
             },
         }
     }

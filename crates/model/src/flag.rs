@@ -150,6 +150,13 @@ pub enum Flag {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<String>,
     },
+    /// Links, sockets or devices in the directory that is copied were left out.
+    EntriesSkipped {
+        /// The directory on the client.
+        directory: String,
+        /// How many.
+        count: u64,
+    },
     /// The file system refused O_DIRECT: the client's page cache serves reads.
     PageCache {
         /// The target.

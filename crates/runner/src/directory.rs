@@ -1,10 +1,10 @@
 //! The one fresh directory that a run works in, and how leftovers of dead runs are removed.
 //!
 //! Only what plimsoll made is ever removed: directories named `.plimsoll-<study>-<random>`, and in
-//! them only files of the few names below. Links are never followed.
+//! them only files of the few names below and trees of names of our making. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
-use plimsoll_load::{Entry, EntryKind, Namespace, READ_FILE, WRITE_FILE};
+use plimsoll_load::{Entry, EntryKind, Namespace, READ_FILE, WRITE_FILE, is_tree, remove_tree};
 use plimsoll_model::{Cause, Deadline, Failure, Flag, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -181,7 +181,7 @@ fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
     };
     if !entries.iter().any(|e| e.name == LEASE_FILE) {
         // The lease is the first file made and the last one removed.
-        let holds = |e: &Entry| OWN_FILES.contains(&e.name.as_str());
+        let holds = |e: &Entry| OWN_FILES.contains(&e.name.as_str()) || is_tree(e);
         let files = || LeaseState::Unknown("it holds files of a run, but no lease".to_owned());
         return entries.iter().any(holds).then(files);
     }
@@ -201,7 +201,9 @@ fn remove_one(namespace: &mut dyn Namespace, name: &str) -> Result<Vec<String>, 
     let mut foreign = Vec::new();
     let mut lease = false;
     for entry in namespace.list(name)? {
-        if entry.kind != EntryKind::File || !OWN_FILES.contains(&entry.name.as_str()) {
+        if is_tree(&entry) {
+            foreign.extend(remove_tree(namespace, &format!("{name}/{}", entry.name), &mut || {})?);
+        } else if entry.kind != EntryKind::File || !OWN_FILES.contains(&entry.name.as_str()) {
             foreign.push(entry.name);
         } else if entry.name == LEASE_FILE {
             lease = true;

@@ -3,22 +3,26 @@
 //! A [`StorageJob`] prepares what it works on, gives each worker an [`OperationSource`], and looks
 //! at what was done when the load is over. [`Jobs`] has those of a study on one share.
 
+mod copy;
 pub(crate) mod pattern;
+mod scan;
 mod table;
 mod test_files;
+mod tree;
 mod whole;
 mod written;
 
 pub use pattern::{Files, LaidOut, PatternSource};
 pub use table::{Jobs, PartDone};
 pub use test_files::{READ_FILE, WRITE_FILE};
+pub use tree::{is_tree, remove_tree};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
 
 use crate::op::{Done, FileId, Op};
 use crate::prepare::Means;
 use crate::share::{Lane, Namespace, Share};
-use plimsoll_model::{Event, Failure, Flag, Measure, Nanos, OpKind};
+use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
 use std::num::NonZeroU16;
 use test_files::TestFiles;
 
@@ -114,6 +118,18 @@ pub struct NotGood {
 impl From<Failure> for Box<NotGood> {
     fn from(failure: Failure) -> Self {
         Box::new(NotGood { failure, flags: Vec::new() })
+    }
+}
+
+/// Whether a lane does all that a job needs.
+fn can_do(tried: &str, lane: &dyn Lane, kinds: &[OpKind]) -> Result<(), Failure> {
+    match kinds.iter().find(|kind| !lane.does(**kind)) {
+        None => Ok(()),
+        Some(kind) => {
+            let happened = format!("operations of the kind '{kind}' are not done there");
+            let next = "Name a job that reads and writes alone.";
+            Err(Failure::new(Cause::Usage, tried, "the target", happened, next))
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 //! The jobs of a study on one share, whatever they are.
 
+use super::copy::CopyRun;
 use super::pattern::{LaidOut, PatternRun};
+use super::scan::ScanRun;
 use super::test_files::{TestFiles, WRITE_FILE};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::driver::{Ended, Progress};
@@ -250,12 +252,17 @@ fn seconds(seconds: f64) -> Duration {
     Duration::from_secs_f64(seconds.clamp(0.0, 1e7))
 }
 
+fn manned<J: StorageJob + 'static>(job: J) -> Box<dyn AnyJob> {
+    Box::new(Manned { job, crew: None })
+}
+
 /// How a job is done to storage: the one place that asks which it is. `number` tells its names from
 /// those of other jobs.
 fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failure> {
-    let _ = number;
     Ok(match job {
-        Job::Pattern(job) => Box::new(Manned { job: PatternRun::new(job), crew: None }),
+        Job::Pattern(job) => manned(PatternRun::new(job)),
+        Job::Copy(job) => manned(CopyRun::new(job, number)?),
+        Job::Scan(job) => manned(ScanRun::new(job, number)),
         other => {
             let tried = format!("do the job '{}'", other.kind());
             let happened = format!("it is not done to storage but to {}", other.subject());

@@ -1,6 +1,8 @@
 //! What tests of shares on real servers need: a lane driven by hand, and content on a disk.
 #![allow(dead_code)]
 
+pub mod jobs;
+
 use plimsoll_load::{
     Content, Done, FileId, Lane, LaneRequest, Namespace, Op, Paths, Share, Span, SystemClock, Tag,
 };

@@ -76,6 +76,9 @@ impl Flag {
             Flag::Leftovers { directories, .. } => {
                 format!("leftovers of a run that died: {}", directories.join(", "))
             }
+            Flag::EntriesSkipped { directory, count } => {
+                format!("{count} links, sockets or devices in {directory} were not copied")
+            }
             Flag::PageCache { target } => {
                 format!("{target} does not take O_DIRECT: the client's page cache takes part")
             }
@@ -195,6 +198,9 @@ impl Flag {
             Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
             Flag::Leftovers { target, on, .. } => {
                 format!("Remove them with: {}", clean(on.as_deref(), target))
+            }
+            Flag::EntriesSkipped { .. } => {
+                "Files and directories alone are copied; nothing is to be done.".into()
             }
             Flag::PageCache { .. } => {
                 "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()

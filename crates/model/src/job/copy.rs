@@ -2,7 +2,7 @@
 
 use super::{Footprint, JobFacts, Stability, SubjectKind};
 use crate::units::Bytes;
-use crate::{Measure, Metric};
+use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 
 /// Which way files go.
@@ -15,7 +15,8 @@ pub enum Transfer {
     Down,
 }
 
-/// Copies every file of a directory of the client's, directories included.
+/// Copies every file of a directory of the client's, directories included. Sizes, order and bytes are
+/// the user's; the names on the storage are of plimsoll's making.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CopyJob {
     /// The directory on the client.
@@ -30,6 +31,9 @@ pub struct CopyJob {
     pub directories: u64,
     /// Their bytes.
     pub bytes: Bytes,
+    /// Compare everything that is copied from the storage with the client's files, byte by byte.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub verify: bool,
 }
 
 impl JobFacts for CopyJob {
@@ -52,9 +56,22 @@ impl JobFacts for CopyJob {
         Measure::THROUGHPUT
     }
 
+    fn kinds_apart(&self) -> &'static [OpKind] {
+        match self.transfer {
+            Transfer::Up => {
+                &[OpKind::WRITE, OpKind::FLUSH, OpKind::CREATE, OpKind::CLOSE, OpKind::PUT]
+            }
+            Transfer::Down => &[OpKind::READ, OpKind::OPEN, OpKind::CLOSE, OpKind::GET],
+        }
+    }
+
     fn settings(&self) -> Vec<String> {
         let files = format!("{} files in {} directories", self.files, self.directories);
-        vec![files, self.bytes.to_string(), format!("{} blocks", self.block)]
+        let mut settings = vec![files, self.bytes.to_string(), format!("{} blocks", self.block)];
+        if self.verify {
+            settings.push("content verified".to_owned());
+        }
+        settings
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {

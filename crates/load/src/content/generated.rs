@@ -1,4 +1,4 @@
-//! What is written, so that it can be checked.
+//! Made-up bytes that can be checked.
 //!
 //! Content is a pure function of (study, file, generation, offset), defined byte by byte, so any
 //! range of it can be made and checked alone. It is a pool of 1 MiB of random bytes, repeated,
@@ -12,16 +12,16 @@
 //!
 //! The byte at `offset` stands in the pool at `(shift + offset) mod 1 MiB`; the shift is a number
 //! of pages that depends on study, file and generation. So a span is one slice of the pool: a
-//! [`ContentWriter`] patches stamps and marks in place and hands it out, without copying. Nothing
+//! [`GeneratedWriter`] patches stamps and marks in place and hands it out, without copying. Nothing
 //! repeats within 1 MiB, which is more than file systems compress at a time, and no two pages are
 //! equal, so there is nothing to deduplicate.
 
+use super::ContentError;
 use crate::aligned::AlignedBuffer;
-use crate::op::{FileId, OpError, Span};
+use crate::op::{FileId, Span};
 use plimsoll_model::ErrorKind;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
-use std::fmt;
 use std::sync::Arc;
 
 const PAGE: u64 = 4096;
@@ -39,34 +39,10 @@ const UNSPREAD: u64 = 0xf1de_83e1_9937_733d;
 /// How many older generations a piece without a stamp is compared with.
 const GENERATIONS_BACK: u32 = 16;
 
-/// Content of one study: shared by all its lanes.
-pub struct Content {
+/// Content of one study.
+pub(super) struct Generated {
     study: u64,
     pool: Arc<[u8]>,
-}
-
-/// What is wrong with content that was read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ContentError {
-    /// `StaleContent`: the right place, but of another generation or study. `MisplacedContent`:
-    /// ours, but of another file or offset. `CorruptContent`: anything else.
-    pub kind: ErrorKind,
-    /// Where, and what was found there.
-    pub detail: String,
-}
-
-impl fmt::Display for ContentError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.kind, self.detail)
-    }
-}
-
-impl std::error::Error for ContentError {}
-
-impl From<ContentError> for OpError {
-    fn from(error: ContentError) -> OpError {
-        OpError { kind: error.kind, detail: error.detail.into() }
-    }
 }
 
 /// What of the pool a buffer holds, apart from stamps and marks, whose places in it are fixed.
@@ -76,30 +52,29 @@ pub(crate) struct PartOfPool {
     length: usize,
 }
 
-/// Makes content, one span at a time, in a private copy of the pool. A lane has one, or one for
-/// each operation in flight where the bytes must stay as they are until it completes.
-pub struct ContentWriter {
+/// Makes content, one span at a time, in a private copy of the pool.
+pub(super) struct GeneratedWriter {
     study: u64,
     block: usize,
     pool: AlignedBuffer,
 }
 
-impl Content {
+impl Generated {
     /// The content of a study. Costs 1 MiB of memory and about a millisecond.
-    pub fn new(study: u64) -> Content {
+    pub fn new(study: u64) -> Generated {
         let mut pool = vec![0; POOL];
         Pcg64::new(u128::from(study), STREAM).fill_bytes(&mut pool);
-        Content { study, pool: pool.into() }
+        Generated { study, pool: pool.into() }
     }
 
     /// A writer of spans of at most `block` bytes. Costs 1 MiB + `block` of memory, page-aligned:
     /// spans at multiples of 512 bytes are as aligned in memory as in the file.
-    pub fn writer(&self, block: u32) -> ContentWriter {
+    pub fn writer(&self, block: u32) -> GeneratedWriter {
         let mut pool = AlignedBuffer::new(POOL + block as usize);
         for part in pool.chunks_mut(POOL) {
             part.copy_from_slice(&self.pool[..part.len()]);
         }
-        ContentWriter { study: self.study, block: block as usize, pool }
+        GeneratedWriter { study: self.study, block: block as usize, pool }
     }
 
     /// Makes the bytes of `span` at the start of a buffer of the caller's; a longer span is cut to
@@ -212,7 +187,7 @@ impl Content {
     }
 }
 
-impl ContentWriter {
+impl GeneratedWriter {
     /// The bytes of `span`, valid until the next call. A span longer than the writer's block is
     /// cut to it.
     pub fn fill(&mut self, span: &Span) -> &[u8] {

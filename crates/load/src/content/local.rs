@@ -1,0 +1,263 @@
+//! Files of the client's, as content.
+//!
+//! Their names and sizes come from outside: nothing is followed that is a link, nothing outside of the
+//! directory is opened, and a file that is not what it was when it was listed is reported.
+
+use super::ContentError;
+use nix::dir::{Dir, Type};
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, OFlag, openat};
+use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, ErrorKind, Failure, printable};
+use std::ffi::CString;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Most files and directories of one directory of the user's.
+const MOST: usize = 4_000_000;
+/// Files that are held open: each worker is at one of them.
+const OPEN: usize = 64;
+
+const DIRECTORY: OFlag =
+    OFlag::O_DIRECTORY.union(OFlag::O_RDONLY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
+
+/// Every file of a directory on this machine, as it was when it was listed.
+#[derive(Debug)]
+pub struct LocalFiles {
+    given: String,
+    root: OwnedFd,
+    /// Paths below the root; the first is the root itself, without a name.
+    directories: Vec<String>,
+    files: Vec<LocalFile>,
+    skipped: u64,
+    open: Mutex<Vec<(u32, Arc<File>)>>,
+    failure: OnceLock<Failure>,
+}
+
+/// A file as it was when it was listed.
+#[derive(Debug)]
+struct LocalFile {
+    directory: usize,
+    name: String,
+    state: State,
+}
+
+/// What shows that a file has not changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct State {
+    size: u64,
+    file: (u64, u64),
+    written: (i64, i64),
+}
+
+impl From<&FileStat> for State {
+    fn from(found: &FileStat) -> State {
+        State {
+            size: u64::try_from(found.st_size).unwrap_or(0),
+            file: (found.st_dev, found.st_ino),
+            written: (found.st_mtime, found.st_mtime_nsec),
+        }
+    }
+}
+
+impl LocalFiles {
+    /// Lists a directory and everything below it, in the order of names. Links, sockets and devices
+    /// are skipped and counted.
+    ///
+    /// # Errors
+    /// It cannot be read, a name in it is not UTF-8, or it holds too much.
+    pub fn list(given: &str) -> Result<LocalFiles, Failure> {
+        // The directory itself may be a link: the user named it.
+        let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+        let root = nix::fcntl::open(given, flags, Mode::empty())
+            .map_err(|errno| refused(given, errno.desc(), "Name a directory that you may read."))?;
+        let mut listed = LocalFiles {
+            given: given.to_owned(),
+            root,
+            directories: vec![String::new()],
+            files: Vec::new(),
+            skipped: 0,
+            open: Mutex::default(),
+            failure: OnceLock::new(),
+        };
+        let mut number = 0;
+        while number < listed.directories.len() {
+            listed.list_one(number)?;
+            number += 1;
+        }
+        Ok(listed)
+    }
+
+    fn list_one(&mut self, number: usize) -> Result<(), Failure> {
+        let path = self.directories[number].clone();
+        let on = format!("{}/{path}", self.given);
+        let failed = |errno: Errno| {
+            refused(&on, errno.desc(), "Make everything in it readable, or name another directory.")
+        };
+        let held = self.directory(&path).map_err(failed)?;
+        let mut names: Vec<(CString, Option<Type>)> = Vec::new();
+        let mut listing = Dir::openat(&held, ".", DIRECTORY, Mode::empty()).map_err(failed)?;
+        for entry in listing.iter() {
+            let entry = entry.map_err(failed)?;
+            if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+                names.push((entry.file_name().to_owned(), entry.file_type()));
+            }
+        }
+        names.sort_by(|a, b| a.0.cmp(&b.0));
+        for (name, _) in names {
+            let Ok(name) = name.into_string() else {
+                let happened = "a name in it is not UTF-8";
+                return Err(refused(&on, happened, "Rename it, or leave it out."));
+            };
+            let found = fstatat(&held, &*name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(failed)?;
+            match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
+                SFlag::S_IFDIR => self.directories.push(match &*path {
+                    "" => name,
+                    _ => format!("{path}/{name}"),
+                }),
+                SFlag::S_IFREG => {
+                    self.files.push(LocalFile { directory: number, name, state: (&found).into() });
+                }
+                _ => self.skipped += 1,
+            }
+        }
+        if self.files.len() + self.directories.len() > MOST {
+            let happened = format!("it holds more than {MOST} files and directories");
+            return Err(refused(&self.given, &happened, "Name a part of it."));
+        }
+        Ok(())
+    }
+
+    /// How many files there are.
+    pub fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    /// How many directories there are, the one that was named included.
+    pub fn directories(&self) -> usize {
+        self.directories.len()
+    }
+
+    /// Links, sockets, devices and others that were skipped.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    /// Bytes of all files.
+    pub fn bytes(&self) -> Bytes {
+        Bytes(self.files.iter().fold(0, |sum, file| sum.saturating_add(file.state.size)))
+    }
+
+    /// Size of a file.
+    pub(crate) fn size(&self, file: usize) -> u64 {
+        self.files[file].state.size
+    }
+
+    /// Number of the directory that a file is in.
+    pub(crate) fn directory_of(&self, file: usize) -> usize {
+        self.files[file].directory
+    }
+
+    /// What went wrong first while they were read, or what is not as it was listed.
+    pub(crate) fn check_unchanged(&self) -> Result<(), Failure> {
+        if let Some(failure) = self.failure.get() {
+            return Err(failure.clone());
+        }
+        let mut held: Option<(usize, OwnedFd)> = None;
+        for file in &self.files {
+            let of = |errno: Errno| self.changed(file, errno.desc());
+            if held.as_ref().is_none_or(|(number, _)| *number != file.directory) {
+                let opened = self.directory(&self.directories[file.directory]).map_err(of)?;
+                held = Some((file.directory, opened));
+            }
+            let Some((_, directory)) = &held else { continue };
+            let found =
+                fstatat(directory, &*file.name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(of)?;
+            if State::from(&found) != file.state {
+                return Err(self.changed(file, "it was changed"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What went wrong while they were read.
+    pub(crate) fn failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    /// Reads a part of a file; what goes wrong is kept, and the bytes are zeros then.
+    pub(super) fn read(&self, file: u32, offset: u64, buffer: &mut [u8]) {
+        if let Err(failure) = self.try_read(file, offset, buffer) {
+            buffer.fill(0);
+            let _ = self.failure.set(failure);
+        }
+    }
+
+    fn try_read(&self, number: u32, offset: u64, buffer: &mut [u8]) -> Result<(), Failure> {
+        let Some(file) = self.files.get(number as usize) else {
+            return Err(refused(&self.given, "there is no such file", ""));
+        };
+        let open = self.open(number, file)?;
+        open.read_exact_at(buffer, offset).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => self.changed(file, "it was cut short"),
+            _ => self.changed(file, &error.to_string()),
+        })
+    }
+
+    fn open(&self, number: u32, file: &LocalFile) -> Result<Arc<File>, Failure> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = open.iter().find(|(known, _)| *known == number) {
+            return Ok(found.clone());
+        }
+        let of = |errno: Errno| self.changed(file, errno.desc());
+        let directory = self.directory(&self.directories[file.directory]).map_err(of)?;
+        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
+        let opened = openat(&directory, &*file.name, flags, Mode::empty()).map_err(of)?;
+        if State::from(&fstat(&opened).map_err(of)?) != file.state {
+            return Err(self.changed(file, "it was changed"));
+        }
+        let opened = Arc::new(File::from(opened));
+        if open.len() >= OPEN {
+            open.remove(0);
+        }
+        open.push((number, opened.clone()));
+        Ok(opened)
+    }
+
+    /// A directory below the root, each of its names looked up without following a link.
+    fn directory(&self, path: &str) -> nix::Result<OwnedFd> {
+        let mut held = openat(self.root.as_fd(), ".", DIRECTORY, Mode::empty())?;
+        for name in path.split('/').filter(|name| !name.is_empty()) {
+            held = openat(&held, name, DIRECTORY, Mode::empty())?;
+        }
+        Ok(held)
+    }
+
+    /// Compares what was read with a file's bytes.
+    pub(super) fn check(&self, file: u32, offset: u64, data: &[u8]) -> Result<(), ContentError> {
+        let mut expected = vec![0; data.len()];
+        self.read(file, offset, &mut expected);
+        let Some(wrong) = data.iter().zip(&expected).position(|(is, should)| is != should) else {
+            return Ok(());
+        };
+        let at = offset + wrong as u64;
+        let name = self.files.get(file as usize).map_or("", |file| &file.name);
+        let detail = format!("'{}' differs at byte {at}", printable(name));
+        Err(ContentError { kind: ErrorKind::CorruptContent, detail })
+    }
+
+    fn changed(&self, file: &LocalFile, happened: &str) -> Failure {
+        let on = [&*self.given, &self.directories[file.directory], &file.name];
+        let on: Vec<&str> = on.into_iter().filter(|part| !part.is_empty()).collect();
+        let next = "Keep the files as they are while they are copied, then run it again.";
+        Failure::new(Cause::Trial, "read a file that is copied", on.join("/"), happened, next)
+    }
+}
+
+fn refused(on: &str, happened: &str, next: &str) -> Failure {
+    Failure::new(Cause::Usage, "list the files that are copied", on, happened, next)
+}

@@ -1,0 +1,273 @@
+//! A walk over a tree of directories: each is listed, and every name found is looked up. What a
+//! photo library or a backup program does before it reads a byte.
+//!
+//! On a directory that is mounted here the kernel answers what it has cached, as it does for any
+//! program.
+
+use super::tree::{self, SCAN};
+use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
+use crate::op::{Done, FileId, Found, Op, PathId, Whole};
+use crate::prepare::Pass;
+use crate::share::{EntryKind, Lane};
+use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+const KINDS: &[OpKind] = &[OpKind::LOOKUP, OpKind::READ_DIRECTORY];
+/// How long a worker waits before it looks again whether there is a directory to be walked.
+const PAUSE: Duration = Duration::from_micros(100);
+
+/// A scan of a tree that was made for it.
+pub(crate) struct ScanRun {
+    job: ScanJob,
+    number: usize,
+    tree: Option<Arc<Tree>>,
+    walk: Arc<Mutex<Walk>>,
+}
+
+/// The paths of the tree.
+struct Tree {
+    root: PathId,
+    directories: Vec<PathId>,
+    /// By directory.
+    files: Vec<Vec<PathId>>,
+}
+
+/// What is left of the walk, for all workers.
+#[derive(Default)]
+struct Walk {
+    /// Directories that were found and that nobody walks yet.
+    found: VecDeque<Directory>,
+    /// Directories that were found and are not walked.
+    left: usize,
+    /// Whether the root was walked.
+    begun: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directory {
+    Root,
+    Below(usize),
+}
+
+impl ScanRun {
+    pub fn new(job: &ScanJob, number: usize) -> Self {
+        ScanRun { job: job.clone(), number, tree: None, walk: Arc::default() }
+    }
+}
+
+impl StorageJob for ScanRun {
+    type Source = ScanSource;
+    const COUNTED: Counted = &[(Measure::ENTRIES, &[OpKind::LOOKUP])];
+
+    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
+        if self.tree.is_some() {
+            return Ok(Vec::new());
+        }
+        at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes: 0 });
+        let root = format!("{}/{SCAN}{}", at.run.names()?.1, self.number);
+        let add = |path: String| at.means.paths.add(path);
+        let (mut directories, mut files) = (Vec::new(), Vec::new());
+        for number in 0..self.job.directories as usize {
+            let directory = format!("{root}/{}", tree::directory(number));
+            let file = |file| add(format!("{directory}/{}", tree::file(file)));
+            files.push((0..self.job.files as usize).map(file).collect());
+            directories.push(add(directory));
+        }
+        let made = Tree { root: add(root), directories, files };
+        let pass =
+            Pass { share: at.share, means: at.means, block: 4096, verify: false, flush: None };
+        let mut progress = || at.run.event(Event::Progress { bytes: 0 });
+        pass.over("make the tree to be scanned", |lane| {
+            MakeTree::new(&made, lane.does(OpKind::PUT), &mut progress)
+        })?;
+        self.tree = Some(Arc::new(made));
+        Ok(Vec::new())
+    }
+
+    fn begin(&mut self, at: &mut Workspace<'_>, _point: &Point) -> Result<(), Failure> {
+        self.prepare(at)?;
+        self.walk = Arc::default();
+        Ok(())
+    }
+
+    fn asks(&self) -> Asks {
+        Asks { block: 4096, verify: false, kinds: KINDS, flush: None }
+    }
+
+    fn source(&self, point: &Point, _: u16, lane: &dyn Lane) -> Result<ScanSource, Failure> {
+        can_do("scan a tree", lane, KINDS)?;
+        let tree = self.tree.clone().ok_or_else(|| changed("it was never made"))?;
+        Ok(ScanSource {
+            tree,
+            walk: self.walk.clone(),
+            once: point.once,
+            at: None,
+            to_look_up: Vec::new(),
+            in_flight: 0,
+            wrong: None,
+        })
+    }
+
+    fn finish(
+        &mut self,
+        sources: Vec<ScanSource>,
+        _at: &mut Workspace<'_>,
+        _complete: bool,
+    ) -> Result<Vec<Flag>, Box<NotGood>> {
+        match sources.into_iter().find_map(|source| source.wrong) {
+            Some(wrong) => Err(changed(&wrong).into()),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+fn changed(happened: &str) -> Failure {
+    let next = "Make sure that nobody changes the run's directory, then run it again.";
+    Failure::new(Cause::Trial, "scan the tree", "the run's directory", happened, next)
+}
+
+fn lock(walk: &Mutex<Walk>) -> MutexGuard<'_, Walk> {
+    walk.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One worker of a scan: one directory after the other, with as many names looked up at a time as
+/// its lane takes.
+pub(crate) struct ScanSource {
+    tree: Arc<Tree>,
+    walk: Arc<Mutex<Walk>>,
+    once: bool,
+    /// The directory that is walked; `None` between two.
+    at: Option<Directory>,
+    to_look_up: Vec<PathId>,
+    in_flight: usize,
+    /// What is not as it was made, in words.
+    wrong: Option<String>,
+}
+
+impl OperationSource for ScanSource {
+    fn next(&mut self, now: Nanos) -> Step {
+        if self.wrong.is_some() {
+            return Step::End;
+        }
+        if let Some(path) = self.to_look_up.pop() {
+            self.in_flight += 1;
+            return Step::Issue(Op::Lookup(path));
+        }
+        if self.in_flight > 0 {
+            return Step::WaitUntil(Nanos(u64::MAX));
+        }
+        let mut walk = lock(&self.walk);
+        if self.at.take().is_some() {
+            walk.left -= 1;
+        }
+        if walk.left == 0 && !(walk.begun && self.once) {
+            walk.begun = true;
+            walk.left = 1;
+            walk.found.push_back(Directory::Root);
+        }
+        self.at = walk.found.pop_front();
+        let path = match self.at {
+            Some(Directory::Root) => self.tree.root,
+            Some(Directory::Below(number)) => self.tree.directories[number],
+            None if walk.left == 0 => return Step::End,
+            None => return Step::WaitUntil(now + PAUSE),
+        };
+        self.in_flight = 1;
+        Step::Issue(Op::ReadDirectory(path))
+    }
+
+    fn completed(&mut self, op: &Op, done: &Done) {
+        self.in_flight -= 1;
+        match (op, done.result.as_ref().map(|found| found.as_deref())) {
+            (Op::ReadDirectory(_), Ok(Some(Found::Entries(entries)))) => self.listed(entries),
+            (Op::Lookup(_), Ok(Some(Found::Attributes(found)))) => {
+                let expected = match self.at {
+                    Some(Directory::Root) => EntryKind::Directory,
+                    _ => EntryKind::File,
+                };
+                if found.kind != expected {
+                    self.wrong = Some("a name stands for something else".to_owned());
+                }
+            }
+            (_, Ok(_)) => self.wrong = Some("nothing was found".to_owned()),
+            // Counted where errors are.
+            (_, Err(_)) => {}
+        }
+    }
+}
+
+impl ScanSource {
+    fn listed(&mut self, entries: &[crate::share::Entry]) {
+        let tree = self.tree.clone();
+        let (letter, expected) = match self.at {
+            Some(Directory::Below(number)) => ('f', &tree.files[number]),
+            _ => ('d', &tree.directories),
+        };
+        self.to_look_up.clear();
+        for entry in entries {
+            match tree::number(letter, &entry.name).and_then(|number| expected.get(number)) {
+                Some(path) => self.to_look_up.push(*path),
+                None => self.wrong = Some(format!("there is a new name in it: {}", entry.name)),
+            }
+        }
+        if self.to_look_up.len() < expected.len() {
+            let (is, was) = (self.to_look_up.len(), expected.len());
+            self.wrong = Some(format!("a directory has {is} names where it had {was}"));
+        }
+        if self.at == Some(Directory::Root) && self.wrong.is_none() {
+            let mut walk = lock(&self.walk);
+            walk.left += tree.directories.len();
+            walk.found.extend((0..tree.directories.len()).map(Directory::Below));
+        }
+    }
+}
+
+/// Makes a tree: the root, then the directories, then empty files.
+struct MakeTree<'a> {
+    /// What is left, the first last.
+    stages: Vec<Vec<Op>>,
+    in_flight: usize,
+    progress: &'a mut dyn FnMut(),
+}
+
+impl<'a> MakeTree<'a> {
+    fn new(tree: &Tree, puts: bool, progress: &'a mut dyn FnMut()) -> Self {
+        let empty = |path| Whole { path, length: 0, content: FileId(0), generation: 0 };
+        let file = |path: &PathId| {
+            if puts { Op::Put(empty(*path)) } else { Op::Create(*path) }
+        };
+        let files = tree.files.iter().flatten().map(file).collect();
+        let directories = tree.directories.iter().map(|d| Op::MakeDirectory(*d)).collect();
+        let stages = vec![files, directories, vec![Op::MakeDirectory(tree.root)]];
+        MakeTree { stages, in_flight: 0, progress }
+    }
+}
+
+impl OperationSource for MakeTree<'_> {
+    fn next(&mut self, _now: Nanos) -> Step {
+        while let Some(stage) = self.stages.last_mut() {
+            if let Some(op) = stage.pop() {
+                self.in_flight += 1;
+                return Step::Issue(op);
+            }
+            if self.in_flight > 0 {
+                return Step::WaitUntil(Nanos(u64::MAX));
+            }
+            self.stages.pop();
+        }
+        Step::End
+    }
+
+    fn completed(&mut self, _op: &Op, done: &Done) {
+        self.in_flight -= 1;
+        (self.progress)();
+        if let Ok(Some(found)) = &done.result
+            && let Found::File(file) = **found
+            && let Some(stage) = self.stages.last_mut()
+        {
+            stage.push(Op::Close(file));
+        }
+    }
+}

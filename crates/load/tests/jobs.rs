@@ -1,0 +1,283 @@
+//! Scans and copies: exactly on scripted shares, and with real bytes on directories.
+
+mod support;
+
+use plimsoll_load::{
+    DirectoryShare, Ended, LocalFiles, MockShare, NullShare, Op, OpenOptions, Reply, Share,
+    SystemClock, VirtualClock,
+};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
+    Cause, DirectoryTarget, Engine, ErrorKind, Failure, Job, Layout, Length, OpKind, Pattern,
+    PatternJob, ScanJob, Stability, Transfer, Workload,
+};
+use std::fs;
+use std::num::NonZeroU16;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use support::jobs::{Run, copy, done, once, part, user_directory};
+
+const MS: Duration = Duration::from_millis(1);
+
+/// So many servers that take a millisecond for everything.
+fn mock(clock: &Arc<VirtualClock>, servers: u16) -> MockShare {
+    let servers = NonZeroU16::new(servers).unwrap();
+    MockShare::new(clock.clone(), servers, |_, _| Reply::After(MS))
+}
+
+/// How long a job takes on such servers, by one worker, in milliseconds.
+fn took(servers: u16, depth: u16, job: Job, whole: bool) -> u128 {
+    let clock = Arc::new(VirtualClock::new());
+    let share = mock(&clock, servers);
+    let share = if whole { share } else { share.without_whole_files() };
+    let mut run = Run::new(Arc::new(share), clock);
+    let workload = once(part(job, 1, depth));
+    run.prepare(&workload).unwrap();
+    let first = run.good(&workload)[0].team.measured;
+    let second = run.good(&workload)[0].team.measured;
+    assert_eq!(first, second, "every point does the same");
+    run.close();
+    first.as_millis()
+}
+
+#[test]
+fn a_scan_lists_every_directory_and_looks_up_every_name() {
+    let job = || Job::Scan(ScanJob { directories: 3, files: 4 });
+    // 4 listings, 3 directories and 12 files.
+    assert_eq!(took(1, 1, job(), true), 4 + 3 + 12);
+    // Four at a time: a listing, and then all names in it at once.
+    assert_eq!(took(4, 4, job(), true), 4 * 2);
+    assert_eq!(took(1, 1, job(), false), 19);
+}
+
+#[test]
+fn a_copy_pays_for_each_operation_that_it_is_made_of() {
+    let data = user_directory();
+    let up = || Job::Copy(copy(data.path(), Transfer::Up, 4096));
+    let down = || Job::Copy(copy(data.path(), Transfer::Down, 4096));
+    // 10, 10,240, 4096, 0, 300,001 and 4097 bytes in three directories of one tree: three files are no
+    // longer than a block, the others have 3, 74 and 2.
+    assert_eq!(took(1, 1, up(), true), 4 + 3 + (3 + 74 + 2) + 3 * 3);
+    assert_eq!(took(1, 1, up(), false), 4 + (3 + 74 + 2 + 1 + 1) + 6 * 3);
+    assert_eq!(took(1, 1, down(), true), 3 + (3 + 74 + 2) + 3 * 2);
+    assert_eq!(took(1, 1, down(), false), (3 + 74 + 2 + 1 + 1) + 6 * 2);
+    // Blocks of one file are in flight together, everything else is one by one.
+    assert_eq!(took(100, 100, up(), true), 4 + 3 + 3 + 3 * 3);
+}
+
+#[test]
+fn on_directories() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let there = tempfile::tempdir().unwrap();
+        support::jobs::copy_up_and_down(directory(there.path(), engine), there.path());
+        support::jobs::scan(directory(there.path(), engine));
+        assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
+    }
+}
+
+fn directory(path: &Path, engine: Engine) -> Arc<dyn Share> {
+    let target = DirectoryTarget { path: path.to_owned() };
+    let options = OpenOptions { engine: Some(engine), ..OpenOptions::default() };
+    Arc::new(DirectoryShare::open(&target, "here", &options).unwrap())
+}
+
+fn random_reads() -> Job {
+    Job::Pattern(PatternJob {
+        pattern: Pattern::RandomRead,
+        block: Bytes(4 * KIB),
+        size: Bytes(MIB),
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: false,
+    })
+}
+
+/// The copy ends, the scan and the reads beside it end with it; each has a result of its own.
+#[test]
+fn parts_run_at_once_until_the_first_is_done() {
+    let (there, data) = (tempfile::tempdir().unwrap(), user_directory());
+    let mut run = Run::new(directory(there.path(), Engine::Psync), Arc::new(SystemClock::new()));
+    let scan = Job::Scan(ScanJob { directories: 2, files: 3 });
+    let parts = vec![
+        part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 2, 1),
+        part(scan.clone(), 1, 1),
+        part(scan, 2, 2),
+        part(random_reads(), 1, 4),
+    ];
+    let workload =
+        Workload { parts, steps: None, length: Length::UntilDone { at_most_seconds: 60.0 } };
+    run.prepare(&workload).unwrap();
+    let parts = run.good(&workload);
+    assert_eq!(run.trees(), ["copy-0-0", "scan-1", "scan-2"]);
+    assert_eq!(done(&parts[0], OpKind::MAKE_DIRECTORY), 4);
+    for scan in &parts[1..3] {
+        let kinds: Vec<_> = scan.team.total.kinds.keys().copied().collect();
+        assert!(kinds.iter().all(|k| [OpKind::LOOKUP, OpKind::READ_DIRECTORY].contains(k)));
+    }
+    assert_eq!(parts[3].team.total.kinds.len(), 1);
+    assert!(done(&parts[3], OpKind::READ) > 0);
+    let longest = parts.iter().map(|p| p.team.measured).max().unwrap();
+    assert!(longest < Duration::from_secs(50), "nobody waits for the minute: {longest:?}");
+    run.close();
+}
+
+/// For a time: both begin again and again, a copy in a tree of its own each time.
+#[test]
+fn work_that_is_done_begins_again_until_the_time_is_over() {
+    let data = user_directory();
+    let clock = Arc::new(VirtualClock::new());
+    let mut run = Run::new(Arc::new(mock(&clock, 1)), clock);
+    let for_a_second = Length::For { seconds: 1.0, warm_up_seconds: 0.0 };
+    let up = part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 1, 1);
+    let workload = Workload::of(up, for_a_second);
+    run.prepare(&workload).unwrap();
+    let parts = run.good(&workload);
+    assert_eq!(parts[0].team.measured, 1000 * MS);
+    // One round takes 95 ms: ten are whole, and the eleventh has come to the largest file, which lies
+    // behind the three small ones.
+    assert_eq!(done(&parts[0], OpKind::PUT), 11 * 3);
+    assert_eq!(run.trees().len(), 11);
+    run.good(&workload);
+    assert_eq!(run.trees().len(), 11, "those of the first point are removed");
+    assert!(run.trees().contains(&"copy-0-21".to_owned()), "no number twice");
+    let scan =
+        Workload::of(part(Job::Scan(ScanJob { directories: 1, files: 2 }), 1, 1), for_a_second);
+    run.prepare(&scan).unwrap();
+    // 2 listings and 3 names a walk.
+    assert_eq!(done(&run.good(&scan)[0], OpKind::READ_DIRECTORY), 400 + 1);
+    run.close();
+}
+
+#[test]
+fn work_that_is_not_done_in_time_fails() {
+    let clock = Arc::new(VirtualClock::new());
+    let mut run = Run::new(Arc::new(mock(&clock, 1)), clock);
+    let job = Job::Scan(ScanJob { directories: 100, files: 50 });
+    let length = Length::UntilDone { at_most_seconds: 2.0 };
+    let workload = Workload::of(part(job, 1, 1), length);
+    run.prepare(&workload).unwrap();
+    let parts = run.point(&workload).unwrap();
+    assert_eq!(parts[0].team.ended, Ended::NotDone);
+    assert!(parts[0].team.measured <= 2000 * MS);
+    run.close();
+}
+
+#[test]
+fn an_error_of_one_worker_ends_a_copy_that_others_wait_in() {
+    let data = user_directory();
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |op, _| match op {
+        Op::MakeDirectory(_) => Reply::error(MS, ErrorKind::Io),
+        _ => Reply::After(MS),
+    });
+    let mut run = Run::new(Arc::new(share), clock);
+    let workload = once(part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 4, 1));
+    run.prepare(&workload).unwrap();
+    let parts = run.point(&workload).unwrap();
+    assert!(parts[0].team.first_error.is_some());
+    assert_eq!(done(&parts[0], OpKind::PUT), 0);
+}
+
+fn not_good(run: &mut Run, workload: &Workload) -> Failure {
+    match run.point(workload) {
+        Err(failure) => failure,
+        Ok(mut parts) => match parts.swap_remove(0).found {
+            Err(not_good) => not_good.failure,
+            Ok(_) => panic!("nothing was found wrong"),
+        },
+    }
+}
+
+/// What is copied is read while it is copied: files that change make the point fail, in words.
+#[test]
+fn files_that_change_or_vanish_fail_the_copy() {
+    type Change = fn(&Path);
+    let changes: [(&str, Change); 4] = [
+        ("cut short", |path| {
+            fs::File::options().write(true).open(path).unwrap().set_len(5).unwrap()
+        }),
+        ("No such file", |path| fs::remove_file(path).unwrap()),
+        ("changed", |path| fs::write(path, [7; 4096]).unwrap()),
+        ("", |path| {
+            fs::remove_file(path).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", path).unwrap();
+        }),
+    ];
+    for (_, change) in changes {
+        for transfer in [Transfer::Up, Transfer::Down] {
+            let (there, data) = (tempfile::tempdir().unwrap(), user_directory());
+            let share = directory(there.path(), Engine::Psync);
+            let mut run = Run::new(share, Arc::new(SystemClock::new()));
+            let workload = once(part(Job::Copy(copy(data.path(), transfer, 4096)), 1, 1));
+            run.prepare(&workload).unwrap();
+            run.good(&workload);
+            change(&data.path().join("sp ace"));
+            let failure = not_good(&mut run, &workload);
+            assert_eq!(failure.cause, Cause::Trial, "{failure}");
+            assert!(failure.on.ends_with("sp ace"), "{failure}");
+            assert!(failure.next.contains("while they are copied"), "{failure}");
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_is_not_the_planned_one_is_refused() {
+    let (there, data) = (tempfile::tempdir().unwrap(), user_directory());
+    let workload = once(part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 1, 1));
+    fs::write(data.path().join("later"), b"more").unwrap();
+    let share = directory(there.path(), Engine::Psync);
+    let mut run = Run::new(share, Arc::new(SystemClock::new()));
+    let failure = run.prepare(&workload).unwrap_err();
+    assert!(failure.happened.contains("6 files") && failure.happened.contains("7"), "{failure}");
+    run.close();
+}
+
+#[test]
+fn names_that_are_not_text_are_refused_and_links_are_not_followed() {
+    let data = user_directory();
+    let listed = LocalFiles::list(data.path().to_str().unwrap()).unwrap();
+    assert_eq!((listed.files(), listed.directories(), listed.skipped()), (6, 3, 3));
+    fs::write(data.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), b"x").unwrap();
+    let failure = LocalFiles::list(data.path().to_str().unwrap()).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.happened.contains("UTF-8"), "{failure}");
+    let failure = LocalFiles::list("/nowhere/at/all").unwrap_err();
+    assert!(failure.happened.contains("No such file"), "{failure}");
+}
+
+/// Somebody else changes the tree that is scanned.
+#[test]
+fn a_tree_that_is_not_as_it_was_made_fails_the_scan() {
+    let changes: [fn(&Path); 3] = [
+        |tree| fs::remove_file(tree.join("d000001/f000002")).unwrap(),
+        |tree| fs::write(tree.join("d000000/holiday"), b"x").unwrap(),
+        |tree| {
+            fs::remove_file(tree.join("d000000/f000000")).unwrap();
+            fs::create_dir(tree.join("d000000/f000000")).unwrap();
+        },
+    ];
+    for change in changes {
+        let there = tempfile::tempdir().unwrap();
+        let share = directory(there.path(), Engine::Psync);
+        let mut run = Run::new(share, Arc::new(SystemClock::new()));
+        let workload = once(part(Job::Scan(ScanJob { directories: 2, files: 3 }), 1, 1));
+        run.prepare(&workload).unwrap();
+        run.good(&workload);
+        change(&there.path().join("run/scan-0"));
+        let failure = not_good(&mut run, &workload);
+        assert!(failure.next.contains("nobody changes"), "{failure}");
+    }
+}
+
+#[test]
+fn what_is_no_job_for_storage_is_refused_in_words() {
+    let mut run = Run::new(Arc::new(NullShare::new()), Arc::new(SystemClock::new()));
+    let stream = plimsoll_model::StreamJob { connections: 1, rate: None };
+    let failure = run.prepare(&once(part(Job::Stream(stream), 1, 1))).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.happened.contains("network path") && failure.tried.contains("stream"));
+    let failure = run.point(&once(part(random_reads(), 1, 1))).err().unwrap();
+    assert!(failure.happened.contains("no end of its own"), "{failure}");
+}

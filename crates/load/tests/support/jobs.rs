@@ -1,0 +1,234 @@
+//! Jobs on any share, and files of a user's to be copied.
+#![allow(dead_code)]
+
+use plimsoll_load::{
+    Content, Jobs, LocalFiles, Means, Namespace, PartDone, RunContext, Share, is_tree, remove_tree,
+};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Clock, CopyJob, Deadline, Event, Failure, Flag, Job, Length, OpKind, Part, PointSpec, Transfer,
+    Workload,
+};
+use std::fs;
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The run's directory.
+pub const RUN: &str = "run";
+
+/// A run on a share: what the runner does around jobs.
+pub struct Run {
+    pub jobs: Jobs,
+    pub paths: Arc<plimsoll_load::Paths>,
+    names: Box<dyn Namespace>,
+    points: u32,
+}
+
+struct Context<'a>(&'a mut dyn Namespace);
+
+impl RunContext for Context<'_> {
+    fn names(&mut self) -> Result<(&mut dyn Namespace, &str), Failure> {
+        Ok((&mut *self.0, RUN))
+    }
+
+    fn event(&mut self, _event: Event) {}
+}
+
+impl Run {
+    pub fn new(share: Arc<dyn Share>, clock: Arc<dyn Clock>) -> Run {
+        let mut names = share.namespace().unwrap();
+        names.make_directory(RUN).unwrap();
+        let paths = Arc::default();
+        let means = Means {
+            content: Arc::new(Content::new(super::STUDY)),
+            paths: Arc::clone(&paths),
+            deadline: Deadline::new(clock, Arc::default()),
+            operation_timeout: Duration::from_secs(20),
+        };
+        Run { jobs: Jobs::new(share, means, None), paths, names, points: 0 }
+    }
+
+    pub fn prepare(&mut self, workload: &Workload) -> Result<Vec<Flag>, Failure> {
+        self.jobs.claim(std::slice::from_ref(workload))?;
+        self.jobs.prepare(&mut Context(&mut *self.names))
+    }
+
+    /// One point; a failure is of what comes before the load.
+    pub fn point(&mut self, workload: &Workload) -> Result<Vec<PartDone>, Failure> {
+        self.points += 1;
+        let spec = PointSpec {
+            number: self.points,
+            subject: 0,
+            workload: workload.clone(),
+            generation: 1,
+            window_seconds: 0.01,
+            operation_timeout_seconds: 20.0,
+            seed: 1,
+        };
+        self.jobs.ready(&spec, &mut Context(&mut *self.names))?;
+        self.jobs.run(None);
+        Ok(self.jobs.finish(&mut Context(&mut *self.names)))
+    }
+
+    /// One point in which nothing goes wrong.
+    pub fn good(&mut self, workload: &Workload) -> Vec<PartDone> {
+        let parts = self.point(workload).unwrap_or_else(|failure| panic!("{failure}"));
+        for part in &parts {
+            assert_eq!(part.team.ended, plimsoll_load::Ended::Complete, "{:?}", errors(part));
+            assert!(part.team.first_error.is_none(), "{:?}", errors(part));
+            assert!(part.found.as_ref().is_ok_and(Vec::is_empty));
+        }
+        parts
+    }
+
+    /// The trees that are there now.
+    pub fn trees(&mut self) -> Vec<String> {
+        let entries = self.names.list(RUN).unwrap();
+        let mut trees: Vec<_> = entries.into_iter().filter(is_tree).map(|e| e.name).collect();
+        trees.sort();
+        trees
+    }
+
+    /// Removes all that jobs made; nothing else may be there.
+    pub fn close(mut self) {
+        for tree in self.trees() {
+            let left = remove_tree(&mut *self.names, &format!("{RUN}/{tree}"), &mut || {});
+            assert_eq!(left.unwrap(), [""; 0]);
+        }
+        for file in self.jobs.open_files() {
+            self.names.close(file);
+        }
+        drop(self.jobs);
+        for entry in self.names.list(RUN).unwrap() {
+            self.names.remove_file(&format!("{RUN}/{}", entry.name)).unwrap();
+        }
+        self.names.remove_directory(RUN).unwrap();
+    }
+}
+
+pub fn errors(part: &PartDone) -> &Option<plimsoll_load::OpError> {
+    &part.team.first_error
+}
+
+/// What completed of a kind.
+pub fn done(part: &PartDone, kind: OpKind) -> u64 {
+    part.team.total.count(kind).operations
+}
+
+pub fn part(job: Job, workers: u16, depth: u16) -> Part {
+    let of = |n| NonZeroU16::new(n).unwrap();
+    Part::closed(job, of(workers), of(depth))
+}
+
+/// Until it is done, a minute at most.
+pub fn once(part: Part) -> Workload {
+    Workload::of(part, Length::UntilDone { at_most_seconds: 60.0 })
+}
+
+pub fn copy(data: &Path, transfer: Transfer, block: u64) -> CopyJob {
+    let data = data.to_str().unwrap().to_owned();
+    let files = LocalFiles::list(&data).unwrap();
+    CopyJob {
+        data,
+        transfer,
+        block: Bytes(block),
+        files: files.files() as u64,
+        directories: files.directories() as u64,
+        bytes: files.bytes(),
+        verify: transfer == Transfer::Down,
+    }
+}
+
+/// The user's files, in the order in which they are copied: their places there and their bytes.
+pub fn user_files() -> [(&'static str, Vec<u8>); 6] {
+    let bytes = |length: usize, seed: usize| -> Vec<u8> {
+        (0..length).map(|i| (i * 31 + i / 251 + seed) as u8).collect()
+    };
+    [
+        ("d000000/f000000", bytes(10, 1)),
+        ("d000000/f000001", bytes(10_240, 2)),
+        ("d000000/f000002", bytes(4096, 3)),
+        ("d000001/f000003", Vec::new()),
+        ("d000001/f000004", bytes(300_001, 4)),
+        ("d000002/f000005", bytes(4097, 5)),
+    ]
+}
+
+/// A directory with these files under names that are trouble, and with things that are no files.
+pub fn user_directory() -> tempfile::TempDir {
+    let there = tempfile::tempdir().unwrap();
+    let names = [
+        " -rf *",
+        "..\u{202e}\n\"'\\",
+        "sp ace",
+        "sub/a:b|c?",
+        "sub/\u{1f4f7} photo",
+        "sub/deep/x",
+    ]
+    .map(str::to_owned);
+    fs::create_dir_all(there.path().join("sub/deep")).unwrap();
+    for (name, (_, bytes)) in names.iter().zip(user_files()) {
+        fs::write(there.path().join(name), bytes).unwrap();
+    }
+    std::os::unix::fs::symlink("/etc/passwd", there.path().join("link")).unwrap();
+    std::os::unix::fs::symlink("/etc", there.path().join("sub/directory")).unwrap();
+    let socket = there.path().join("socket");
+    drop(std::os::unix::net::UnixListener::bind(socket).unwrap());
+    there
+}
+
+/// Copies up with several workers, and down again with everything compared; what is on the server's
+/// disk below `root` is the user's bytes. Twice, to see that points follow each other.
+pub fn copy_up_and_down(share: Arc<dyn Share>, root: &Path) {
+    let data = user_directory();
+    let clock = Arc::new(plimsoll_load::SystemClock::new());
+    let mut run = Run::new(share, clock);
+    let up = once(part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 3, 4));
+    let flags = run.prepare(&up).unwrap();
+    assert!(matches!(flags[..], [Flag::EntriesSkipped { count: 3, .. }]), "{flags:?}");
+    for tree in ["copy-0-0", "copy-0-1"] {
+        let parts = run.good(&up);
+        assert_eq!(run.trees(), [tree], "the one before is removed");
+        for (place, bytes) in user_files() {
+            let on_disk = fs::read(root.join(RUN).join(tree).join(place)).unwrap();
+            assert!(on_disk == bytes, "{place}");
+        }
+        let total = parts[0].team.total.total();
+        assert_eq!(total.bytes, user_files().iter().map(|f| f.1.len() as u64).sum::<u64>());
+        let files = [OpKind::CLOSE, OpKind::PUT].map(|kind| done(&parts[0], kind));
+        assert_eq!(files.iter().sum::<u64>(), 6);
+        assert_eq!(done(&parts[0], OpKind::MAKE_DIRECTORY), 4);
+    }
+    let down = once(part(Job::Copy(copy(data.path(), Transfer::Down, 4096)), 3, 4));
+    run.prepare(&down).unwrap();
+    for _ in 0..2 {
+        let parts = run.good(&down);
+        assert_eq!(parts[0].team.total.total().bytes, 318_444);
+        assert_eq!(run.trees(), ["copy-0-1", "copy-1-0"]);
+    }
+    // Bytes on the server that are not the user's are found.
+    let spoilt = root.join(RUN).join("copy-1-0/d000001/f000004");
+    let mut bytes = fs::read(&spoilt).unwrap();
+    bytes[200_000] ^= 1;
+    fs::write(&spoilt, bytes).unwrap();
+    let parts = run.point(&down).unwrap();
+    let error = errors(&parts[0]).as_ref().expect("it differs");
+    assert!(error.kind.is_content() && error.detail.contains("byte 200000"), "{}", error.detail);
+    run.close();
+}
+
+/// Walks a tree, once and again and again beside another job.
+pub fn scan(share: Arc<dyn Share>) {
+    let job = plimsoll_model::ScanJob { directories: 7, files: 30 };
+    let scan = once(part(Job::Scan(job), 3, 4));
+    let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
+    run.prepare(&scan).unwrap();
+    for _ in 0..2 {
+        let parts = run.good(&scan);
+        assert_eq!(done(&parts[0], OpKind::LOOKUP), 7 + 7 * 30);
+        assert_eq!(done(&parts[0], OpKind::READ_DIRECTORY), 1 + 7);
+    }
+    run.close();
+}
