@@ -2,9 +2,12 @@
 
 mod support;
 
+use plimsoll_lab::Need;
+use plimsoll_lab::servers::ganesha::{Export, Ganesha, GaneshaConfig};
+use plimsoll_lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use plimsoll_load::{
-    DirectoryShare, Ended, LocalFiles, MockShare, NullShare, Op, OpenOptions, Reply, Share,
-    SystemClock, VirtualClock,
+    DirectoryShare, Ended, LocalFiles, MockShare, NullShare, Op, OpenOptions, Passwords, Reply,
+    Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -83,6 +86,36 @@ fn directory(path: &Path, engine: Engine) -> Arc<dyn Share> {
     Arc::new(DirectoryShare::open(&target, "here", &options).unwrap())
 }
 
+fn share(url: String) -> Arc<dyn Share> {
+    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
+    let options = OpenOptions { passwords, ..OpenOptions::default() };
+    plimsoll_load::open(&url.parse().unwrap(), &options).unwrap()
+}
+
+#[test]
+fn over_nfs() {
+    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let disk = server.directory("data").unwrap().to_owned();
+    support::jobs::copy_up_and_down(share(server.url("data")), &disk);
+    support::jobs::scan(share(server.url("data")));
+    assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
+}
+
+#[test]
+fn over_smb() {
+    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
+    let disk = server.directory("data").unwrap();
+    // Signed requests go one by one, others as compounds.
+    for options in ["", "?sign=off", "?encrypt=on"] {
+        let url = format!("{}{options}", server.url("data"));
+        support::jobs::copy_up_and_down(share(url.clone()), &disk);
+        support::jobs::scan(share(url));
+        assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
+    }
+}
+
 fn random_reads() -> Job {
     Job::Pattern(PatternJob {
         pattern: Pattern::RandomRead,
@@ -146,7 +179,7 @@ fn work_that_is_done_begins_again_until_the_time_is_over() {
         Workload::of(part(Job::Scan(ScanJob { directories: 1, files: 2 }), 1, 1), for_a_second);
     run.prepare(&scan).unwrap();
     // 2 listings and 3 names a walk.
-    assert_eq!(done(&run.good(&scan)[0], OpKind::READ_DIRECTORY), 400 + 1);
+    assert_eq!(done(&run.good(&scan)[0], OpKind::READ_DIRECTORY), 2 * 200);
     run.close();
 }
 
