@@ -33,7 +33,13 @@ pub(crate) fn part(
 ) -> (PartResult, Outcome, Vec<Flag>) {
     let measured = team.measured(warm_up(team, job, spec));
     let outcome = outcome(team, &measured, given);
-    let mut flags = flags(team, &measured);
+    let mut flags = flags(&measured);
+    let few = measured.kinds.values().map(|kind| kind.operations).sum::<u64>();
+    // Work that ends by itself takes the time that it takes, however little it is.
+    let for_a_time = matches!(spec.workload.length, Length::For { .. });
+    if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS {
+        flags.push(Flag::FewOperations { count: few });
+    }
     let mut result = PartResult {
         quantities: BTreeMap::new(),
         ops: ops(team, &measured),
@@ -202,7 +208,7 @@ fn together<'a>(mut kinds: impl Iterator<Item = &'a Kind>) -> Option<Kind> {
     Some(all)
 }
 
-fn flags(team: &TeamResult, measured: &Measured) -> Vec<Flag> {
+fn flags(measured: &Measured) -> Vec<Flag> {
     let mut flags = Vec::new();
     let seconds = measured.length.as_secs_f64().max(1e-9);
     let completed: Vec<Completed> = measured
@@ -231,9 +237,6 @@ fn flags(team: &TeamResult, measured: &Measured) -> Vec<Flag> {
     let gap = measured.longest_gap.as_secs_f64();
     if gap > LONG_GAP_SECONDS && gap > LONG_GAP_SHARE * seconds {
         flags.push(Flag::LongGap { seconds: gap });
-    }
-    if team.ended == Ended::Complete && operations < FEW_OPERATIONS {
-        flags.push(Flag::FewOperations { count: operations });
     }
     flags
 }

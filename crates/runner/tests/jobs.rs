@@ -1,0 +1,290 @@
+//! Scans, copies and several parts at once through the runner: figures exactly, on scripted shares and a
+//! scripted clock; and what a run that died leaves on a disk.
+
+use plimsoll_load::{LocalFiles, MockShare, Op, OpenOptions, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
+    CopyJob, Deadline, ErrorKind, Event, Flag, Job, Layout, Length, LoadObserver, Measure, Metric,
+    OpKind, Outcome, Part, Pattern, PatternJob, PointResult, PointSpec, ScanJob, Stability,
+    StudyId, SubjectRunner, Transfer, Workload,
+};
+use plimsoll_runner::{Runner, RunnerOptions, clean};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+
+struct Nobody;
+
+impl LoadObserver for Nobody {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, _event: Event) {}
+}
+
+fn options(deadline: Deadline) -> RunnerOptions {
+    RunnerOptions {
+        study: StudyId("0123abcd".into()),
+        nonce: 7,
+        longest_trial: Duration::from_secs(1),
+        operation_timeout: Duration::from_secs(30),
+        server_memory: None,
+        live: false,
+        set_up: Duration::from_secs(600),
+        deadline,
+    }
+}
+
+/// A runner on a share of one server.
+fn on(
+    script: impl Fn(&Op, plimsoll_model::Nanos) -> Reply + Send + Sync + 'static,
+) -> (Runner, Arc<MockShare>) {
+    let clock = Arc::new(VirtualClock::new());
+    let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
+    let options = options(Deadline::new(clock, Arc::default()));
+    let mut runner = Runner::new(options, vec![share.clone()]);
+    assert_eq!(runner.attach(0).unwrap(), vec![]);
+    (runner, share)
+}
+
+fn alone(job: Job) -> Part {
+    Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN)
+}
+
+fn once(parts: Vec<Part>) -> Workload {
+    Workload { parts, steps: None, length: Length::UntilDone { at_most_seconds: 1e6 } }
+}
+
+fn spec(workload: &Workload) -> PointSpec {
+    PointSpec {
+        number: 0,
+        subject: 0,
+        workload: workload.clone(),
+        generation: 1,
+        window_seconds: 0.01,
+        operation_timeout_seconds: 30.0,
+        seed: 1,
+    }
+}
+
+fn point(runner: &mut Runner, workload: &Workload) -> PointResult {
+    runner.prepare(0, std::slice::from_ref(workload), &mut Nobody).unwrap();
+    runner.point(&spec(workload), &mut Nobody)
+}
+
+fn is(result: &PointResult, part: u16, metric: Metric, expected: f64) {
+    let value = result.value(part, metric).unwrap_or_else(|| panic!("{metric} is missing"));
+    assert!((value / expected - 1.0).abs() < 1e-9, "{metric}: {value}, not {expected}");
+}
+
+#[test]
+fn figures_of_a_scan() {
+    let (mut runner, share) = on(|op, _| match op {
+        Op::ReadDirectory(_) => Reply::After(5 * MS),
+        _ => Reply::After(MS),
+    });
+    let job = ScanJob { directories: 10, files: 20 };
+    let result = point(&mut runner, &once(vec![alone(Job::Scan(job))]));
+    assert_eq!((result.outcome.clone(), result.flags.clone()), (Outcome::Complete, vec![]));
+    // 11 listings of 5 ms, 210 names of 1 ms.
+    let elapsed = 0.055 + 0.210;
+    is(&result, 0, Metric::all(Measure::ELAPSED), elapsed);
+    is(&result, 0, Metric::all(Measure::ENTRIES), 210.0 / elapsed);
+    is(&result, 0, Metric::all(Measure::IOPS), 221.0 / elapsed);
+    is(&result, 0, Metric::of(OpKind::LOOKUP, Measure::IOPS), 210.0 / elapsed);
+    let latency = |kind| result.value(0, Metric::of(kind, Measure::LATENCY_MEAN)).unwrap();
+    assert!((latency(OpKind::LOOKUP) / 1e-3 - 1.0).abs() < 1e-3);
+    assert!((latency(OpKind::READ_DIRECTORY) / 5e-3 - 1.0).abs() < 1e-3);
+    assert!(result.value(0, Metric::all(Measure::CLIENT_CPU_PER_OP)).is_some());
+    for nothing in [Measure::THROUGHPUT, Measure::CLIENT_CPU_PER_BYTE, Measure::FLUSH_TIME] {
+        assert_eq!(result.value(0, Metric::all(nothing)), None, "no byte is moved: {nothing}");
+    }
+    assert_eq!(result.parts[0].series.total().operations, 221);
+    assert_eq!(runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+}
+
+/// Two files of 2.5 blocks and one of ten bytes.
+fn user_files() -> tempfile::TempDir {
+    let there = tempfile::tempdir().unwrap();
+    for name in ["a", "b"] {
+        std::fs::write(there.path().join(name), vec![7; 2560]).unwrap();
+    }
+    std::fs::write(there.path().join("c"), b"0123456789").unwrap();
+    there
+}
+
+fn copied(data: &Path, transfer: Transfer) -> Job {
+    let data = data.to_str().unwrap().to_owned();
+    let files = LocalFiles::list(&data).unwrap();
+    Job::Copy(CopyJob {
+        transfer,
+        block: Bytes(KIB),
+        files: files.files() as u64,
+        directories: files.directories() as u64,
+        bytes: files.bytes(),
+        verify: false,
+        data,
+    })
+}
+
+#[test]
+fn figures_of_a_copy() {
+    let data = user_files();
+    let (mut runner, share) = on(|op, _| match op {
+        Op::Flush(_) => Reply::After(50 * MS),
+        _ => Reply::After(MS),
+    });
+    let up = once(vec![alone(copied(data.path(), Transfer::Up))]);
+    let result = point(&mut runner, &up);
+    assert_eq!(result.outcome, Outcome::Complete);
+    // Tree and directory; twice create, three writes, flush, close; and the small file whole.
+    let elapsed = 0.002 + 2.0 * (0.001 + 0.003 + 0.050 + 0.001) + 0.001;
+    is(&result, 0, Metric::all(Measure::ELAPSED), elapsed);
+    is(&result, 0, Metric::all(Measure::FILES), 3.0 / elapsed);
+    is(&result, 0, Metric::all(Measure::THROUGHPUT), 5130.0 / elapsed);
+    is(&result, 0, Metric::of(OpKind::WRITE, Measure::THROUGHPUT), 5120.0 / elapsed);
+    let flush = result.value(0, Metric::of(OpKind::FLUSH, Measure::LATENCY_MEAN)).unwrap();
+    assert!((flush / 0.05 - 1.0).abs() < 1e-3);
+    let down = once(vec![alone(copied(data.path(), Transfer::Down))]);
+    let result = point(&mut runner, &down);
+    let elapsed = 2.0 * (0.001 + 0.003 + 0.001) + 0.001;
+    is(&result, 0, Metric::all(Measure::ELAPSED), elapsed);
+    is(&result, 0, Metric::all(Measure::FILES), 3.0 / elapsed);
+    is(&result, 0, Metric::all(Measure::THROUGHPUT), 5130.0 / elapsed);
+    assert_eq!(runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+}
+
+fn mixed() -> Job {
+    Job::Pattern(PatternJob {
+        pattern: Pattern::RandomMixed,
+        block: Bytes(64 * KIB),
+        size: Bytes(4 * MIB),
+        layout: Layout::Disjoint,
+        stability: Stability::Unstable,
+        verify: true,
+    })
+}
+
+/// A scan waits until so many reads were handed over beside it.
+fn beside_reads(
+    count: u64,
+    reply: impl Fn(&Op) -> Reply + Send + Sync + 'static,
+) -> impl Fn(&Op, plimsoll_model::Nanos) -> Reply + Send + Sync + 'static {
+    let seen = AtomicU64::new(0);
+    move |op, _| {
+        if matches!(op, Op::Read(_)) {
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+        while matches!(op, Op::ReadDirectory(_)) && seen.load(Ordering::Relaxed) < count {
+            std::thread::yield_now();
+        }
+        reply(op)
+    }
+}
+
+#[test]
+fn parts_have_results_of_their_own_and_the_worst_is_the_points() {
+    let scan = || alone(Job::Scan(ScanJob { directories: 3, files: 5 }));
+    let (mut runner, share) = on(beside_reads(2, |_| Reply::After(MS)));
+    let workload = once(vec![scan(), alone(mixed())]);
+    let result = point(&mut runner, &workload);
+    assert_eq!(result.outcome, Outcome::Complete);
+    let kinds = |part: usize| result.parts[part].ops.keys().copied().collect::<Vec<_>>();
+    assert_eq!(kinds(0), [OpKind::LOOKUP, OpKind::READ_DIRECTORY]);
+    assert!(kinds(1).iter().all(|kind| [OpKind::READ, OpKind::WRITE].contains(kind)));
+    assert_eq!(result.value(1, Metric::all(Measure::ENTRIES)), None);
+    assert_eq!(runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+
+    let (mut runner, _) = on(beside_reads(1, |op| match op {
+        Op::Read(_) => Reply::error(MS, ErrorKind::NoSpace),
+        _ => Reply::After(MS),
+    }));
+    let result = point(&mut runner, &workload);
+    let Outcome::Failed { failure, .. } = &result.outcome else { panic!("{:?}", result.outcome) };
+    assert!(failure.happened.contains("no space"), "{failure}");
+    assert!(result.parts[1].quantities.is_empty(), "a failed part has no figures");
+    assert_eq!(runner.close(), vec![]);
+}
+
+#[test]
+fn work_that_is_not_done_in_time_is_told_as_such() {
+    let (mut runner, _) = on(|_, _| Reply::After(MS));
+    let mut workload = once(vec![alone(Job::Scan(ScanJob { directories: 100, files: 100 }))]);
+    workload.length = Length::UntilDone { at_most_seconds: 1.0 };
+    let result = point(&mut runner, &workload);
+    let Outcome::Failed { failure, .. } = &result.outcome else { panic!("{:?}", result.outcome) };
+    assert!(failure.happened.contains("not done within 1.0 s"), "{failure}");
+}
+
+/// A run that died in the middle of everything, on a real directory.
+#[test]
+fn clean_removes_trees_of_ours_and_nothing_else() {
+    let (there, data) = (tempfile::tempdir().unwrap(), user_files());
+    let target = format!("{}", there.path().display()).parse().unwrap();
+    let share = plimsoll_load::open(&target, &OpenOptions::default()).unwrap();
+    let options = options(plimsoll_load::SystemClock::no_deadline());
+    let mut runner = Runner::new(options, vec![share.clone()]);
+    runner.attach(0).unwrap();
+    let parts = vec![
+        alone(copied(data.path(), Transfer::Up)),
+        alone(Job::Scan(ScanJob { directories: 2, files: 3 })),
+        alone(copied(data.path(), Transfer::Down)),
+    ];
+    assert_eq!(point(&mut runner, &once(parts)).outcome, Outcome::Complete);
+    drop(runner);
+    let run = there.path().join(".plimsoll-0123abcd-00000007");
+    let names = || {
+        let mut names: Vec<_> = std::fs::read_dir(&run)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(), ["copy-0-0", "copy-2-0", "lease.json", "scan-1"]);
+    // Its process is gone, and somebody put a file of their own into a tree.
+    let lease = std::fs::read_to_string(run.join("lease.json")).unwrap();
+    let dead = lease.replace(&format!("\"process\":{}", std::process::id()), "\"process\":4194304");
+    assert_ne!(lease, dead);
+    std::fs::write(run.join("lease.json"), dead).unwrap();
+    let precious = run.join("scan-1/d000001/precious");
+    std::fs::write(&precious, b"mine").unwrap();
+    let open = || plimsoll_load::open(&target, &OpenOptions::default()).unwrap();
+    let cleaned = clean(&mut *open().namespace().unwrap(), None, &|_| {}).unwrap();
+    assert!(cleaned.removed.is_empty() && cleaned.left.len() == 1, "{cleaned:?}");
+    assert!(cleaned.left[0].1.contains("scan-1/d000001/precious"), "{cleaned:?}");
+    assert_eq!(names(), ["lease.json", "scan-1"]);
+    std::fs::remove_file(&precious).unwrap();
+    let cleaned = clean(&mut *open().namespace().unwrap(), None, &|_| {}).unwrap();
+    assert_eq!(cleaned.removed.len(), 1, "{cleaned:?}");
+    assert_eq!(std::fs::read_dir(there.path()).unwrap().count(), 0);
+}
+
+/// What a user's directory holds that is not copied is a flag, once.
+#[test]
+fn what_is_not_copied_is_reported() {
+    let data = user_files();
+    std::os::unix::fs::symlink("/etc/passwd", data.path().join("link")).unwrap();
+    let (mut runner, _) = on(|_, _| Reply::After(MS));
+    let workload = once(vec![alone(copied(data.path(), Transfer::Up))]);
+    let flags = runner.prepare(0, std::slice::from_ref(&workload), &mut Nobody).unwrap();
+    assert!(matches!(&flags[..], [Flag::EntriesSkipped { count: 1, .. }]), "{flags:?}");
+    assert_eq!(runner.point(&spec(&workload), &mut Nobody).flags, vec![]);
+}
+
+#[test]
+fn names_are_worked_on_over_a_new_connection_after_reopening() {
+    let (mut runner, share) = on(|_, _| Reply::After(MS));
+    let workload = once(vec![alone(Job::Scan(ScanJob { directories: 1, files: 1 }))]);
+    assert_eq!(point(&mut runner, &workload).outcome, Outcome::Complete);
+    runner.reopen().unwrap();
+    assert_eq!(runner.point(&spec(&workload), &mut Nobody).outcome, Outcome::Complete);
+    assert_eq!(runner.close(), vec![]);
+    assert_eq!(share.paths(), Vec::<String>::new());
+}
