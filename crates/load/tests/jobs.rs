@@ -2,9 +2,6 @@
 
 mod support;
 
-use plimsoll_lab::Need;
-use plimsoll_lab::servers::ganesha::{Export, Ganesha, GaneshaConfig};
-use plimsoll_lab::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use plimsoll_load::{
     DirectoryShare, Ended, LocalFiles, MockShare, NullShare, Op, OpenOptions, Passwords, Reply,
     Share, SystemClock, VirtualClock,
@@ -14,6 +11,9 @@ use plimsoll_model::{
     Cause, DirectoryTarget, Engine, ErrorKind, Failure, Job, Layout, Length, OpKind, Pattern,
     PatternJob, ScanJob, Stability, Transfer, Workload,
 };
+use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use std::fs;
 use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStrExt;
@@ -95,7 +95,7 @@ fn share(url: String) -> Arc<dyn Share> {
 
 #[test]
 fn over_nfs() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Ganesha);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let disk = server.directory("data").unwrap().to_owned();
     support::jobs::copy_up_and_down(share(server.url("data")), &disk);
@@ -105,7 +105,7 @@ fn over_nfs() {
 
 #[test]
 fn over_smb() {
-    let stage = plimsoll_lab::enter_or_skip!(Need::Samba);
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let disk = server.directory("data").unwrap();
     // Signed requests go one by one, others as compounds.

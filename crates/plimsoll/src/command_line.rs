@@ -5,6 +5,7 @@ use crate::arguments::{
     ExportArguments, ImportArguments, ManArguments, ReportArguments, ServeArguments, ShowArguments,
     StoreArguments,
 };
+use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::lab::LabArguments;
 use crate::restore::RestoreArguments;
@@ -29,6 +30,8 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are pa
 pub enum Command {
     /// How fast is this share, or which of these is faster?
     Check(Box<CheckArguments>),
+    /// How long do the files of a directory take, to the share and back?
+    Copy(Box<CopyArguments>),
     /// What is this box, and what can its processor, memory, cryptography and disk do?
     Device(Box<DeviceArguments>),
     /// A test bed in a box: hosts in namespaces or virtual machines

@@ -6,7 +6,7 @@ use crate::arguments::{
 use crate::check::{self, More};
 use crate::plan::{self, Storage};
 use clap::{Args, ValueEnum};
-use plimsoll_load::DataFiles;
+use plimsoll_load::LocalFiles;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, CopyJob, Failure, Length, Transfer};
 use std::num::NonZeroU16;
@@ -32,6 +32,9 @@ pub struct CopyArguments {
     /// Operations in flight per file
     #[arg(long, value_name = "N", default_value = "4")]
     pub depth: NonZeroU16,
+    /// Compare everything that is copied from the share with the files here, byte by byte
+    #[arg(long)]
+    pub verify: bool,
     #[command(flatten)]
     pub how: RuleArguments,
     #[command(flatten)]
@@ -57,14 +60,20 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         let next = "Run plimsoll copy on that host.";
         return Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next));
     }
-    let data = DataFiles::find(&copy.data)?;
+    let given = copy.data.to_str().ok_or_else(|| {
+        let happened = "its name is not in UTF-8";
+        let on = copy.data.display();
+        Failure::new(Cause::Usage, "find the files to copy", on, happened, "Rename it.")
+    })?;
+    let data = LocalFiles::list(given)?;
     let job = |transfer| CopyJob {
-        data: copy.data.display().to_string(),
+        data: given.to_owned(),
         transfer,
         block: copy.block,
-        files: data.files(),
-        directories: data.directories(),
-        bytes: Bytes(data.bytes()),
+        files: data.files() as u64,
+        directories: data.directories() as u64,
+        bytes: data.bytes(),
+        verify: copy.verify,
     };
     let jobs = [(Direction::Up, Transfer::Up), (Direction::Down, Transfer::Down)];
     let jobs = jobs.into_iter().filter(|(way, _)| copy.only.is_none_or(|only| only == *way));

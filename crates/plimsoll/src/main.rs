@@ -6,6 +6,7 @@ mod arguments;
 mod check;
 mod clean;
 mod command_line;
+mod copy;
 mod credentials;
 mod demo;
 mod device;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     };
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
+        Command::Copy(copy) => copy::run(&copy, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),
