@@ -68,7 +68,7 @@ jobs! {
 }
 
 /// The measures of jobs that have some of their own.
-pub(crate) const MEASURES: [&[Row]; 2] = [&stream::MEASURES, &device::MEASURES];
+pub(crate) const MEASURES: &[&[Row]] = &[&stream::MEASURES, &device::MEASURES];
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

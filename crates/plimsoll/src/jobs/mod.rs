@@ -8,16 +8,16 @@ pub use scan::ScanArguments;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use plimsoll_model::{Failure, Job};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Failure, Job};
 use std::num::NonZeroU16;
 
 /// The settings of each job, and which are wanted.
 #[derive(Args)]
 pub struct JobArguments {
-    /// What is done: pattern, reads and writes of blocks in one large file; scan, a walk over a tree
-    /// of names
+    /// What is done: pattern (reads and writes of blocks in one large file), or another of these
     #[arg(long = "job", value_name = "NAME", value_delimiter = ',', default_value = "pattern")]
-    #[arg(value_parser = PossibleValuesParser::new(JOBS.map(|(name, _)| name)))]
+    #[arg(value_parser = PossibleValuesParser::new(JOBS.iter().map(|(name, _)| *name)))]
     pub jobs: Vec<String>,
     #[command(flatten)]
     pub pattern: PatternArguments,
@@ -29,7 +29,7 @@ pub struct JobArguments {
 type Make = fn(&JobArguments, NonZeroU16) -> Result<Vec<Job>, Failure>;
 
 /// Every job there is, in the order of the report.
-const JOBS: [(&str, Make); 2] = [
+const JOBS: &[(&str, Make)] = &[
     ("pattern", |arguments, workers| arguments.pattern.jobs(workers)),
     ("scan", |arguments, _| arguments.scan.jobs()),
 ];
@@ -39,4 +39,13 @@ pub fn jobs(arguments: &JobArguments, workers: NonZeroU16) -> Result<Vec<Job>, F
     let asked = JOBS.iter().filter(|(name, _)| arguments.jobs.iter().any(|job| job == name));
     let jobs = asked.map(|(_, make)| make(arguments, workers));
     Ok(jobs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
+}
+
+fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
+    if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
+        return Ok(());
+    }
+    let happened = "a block is a multiple of 512 bytes, at most 64 MiB";
+    let (on, next) = (format!("{option} {block}"), "Try 4KiB, 32KiB or 1MiB.");
+    Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
 }

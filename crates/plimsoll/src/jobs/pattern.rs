@@ -85,7 +85,7 @@ impl PatternArguments {
         };
         let job = |pattern: Pattern| {
             let block = self.block.unwrap_or(pattern.default_block());
-            block_can_be_driven(block)?;
+            super::block_can_be_driven("--block", block)?;
             let (stability, verify) = (self.stability.into(), self.verify);
             let mut job = PatternJob { pattern, block, size, layout, stability, verify };
             if !job.fit(workers.get(), size.0) {
@@ -104,15 +104,6 @@ impl PatternArguments {
         let adapt = self.size.is_none() && self.design.is_none() && self.file.is_none();
         (adapt, self.size.is_none())
     }
-}
-
-fn block_can_be_driven(block: Bytes) -> Result<(), Failure> {
-    if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
-        return Ok(());
-    }
-    let happened = "a block is a multiple of 512 bytes, at most 64 MiB";
-    let (on, next) = (format!("--block {block}"), "Try 4KiB, 32KiB or 1MiB.");
-    Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
 }
 
 /// A file that is read in place is not written, and what it holds is its owner's.
