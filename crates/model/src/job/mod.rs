@@ -21,12 +21,12 @@ use std::ops::{Deref, DerefMut};
 
 /// The jobs there are: a variant each, named in plans by its name in lower case.
 macro_rules! jobs {
-    ($($(#[$doc:meta])* $name:ident($job:ty)),* $(,)?) => {
+    ($($name:ident($job:ident)),* $(,)?) => {
         /// One job with all its settings.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case", tag = "job")]
         pub enum Job {
-            $($(#[$doc])* $name($job),)*
+            $(#[doc = concat!("What [`", stringify!($job), "`] says.")] $name($job),)*
         }
 
         $(impl From<$job> for Job {
@@ -55,15 +55,10 @@ macro_rules! jobs {
 }
 
 jobs! {
-    /// Reads and writes of equal blocks in one file.
     Pattern(PatternJob),
-    /// A walk over a tree of names.
     Scan(ScanJob),
-    /// Files copied to storage or from it.
     Copy(CopyJob),
-    /// Bytes through a path as fast as they go, or at a rate.
     Stream(StreamJob),
-    /// One part of a device.
     Device(DeviceJob),
 }
 
