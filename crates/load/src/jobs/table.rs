@@ -262,6 +262,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
     Ok(match job {
         Job::Pattern(job) => manned(PatternRun::new(job)),
         Job::Copy(job) => manned(CopyRun::new(job, number)?),
+        Job::Log(job) => manned(super::log::LogRun::new(job)),
         Job::Scan(job) => manned(ScanRun::new(job, number)),
         other => {
             let tried = format!("do the job '{}'", other.kind());

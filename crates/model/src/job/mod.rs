@@ -3,12 +3,14 @@
 
 mod copy;
 mod device;
+mod log;
 mod pattern;
 mod scan;
 mod stream;
 
 pub use copy::{CopyJob, Transfer};
 pub use device::DeviceJob;
+pub use log::LogJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
 pub use scan::ScanJob;
 pub use stream::StreamJob;
@@ -57,13 +59,14 @@ macro_rules! jobs {
 jobs! {
     Pattern(PatternJob),
     Scan(ScanJob),
+    Log(LogJob),
     Copy(CopyJob),
     Stream(StreamJob),
     Device(DeviceJob),
 }
 
 /// The measures of jobs that have some of their own.
-pub(crate) const MEASURES: &[&[Row]] = &[&stream::MEASURES, &device::MEASURES];
+pub(crate) const MEASURES: &[&[Row]] = &[&stream::MEASURES, &device::MEASURES, &log::MEASURES];
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

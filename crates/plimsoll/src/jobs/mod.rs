@@ -1,5 +1,6 @@
 //! The jobs of `check --job`: arguments become parts of workloads, a file each.
 
+mod log;
 mod pattern;
 mod scan;
 
@@ -23,6 +24,8 @@ pub struct JobArguments {
     pub pattern: PatternArguments,
     #[command(flatten)]
     pub scan: ScanArguments,
+    #[command(flatten)]
+    pub log: log::LogArguments,
 }
 
 /// Makes jobs of arguments, for so many workers.
@@ -32,6 +35,7 @@ type Make = fn(&JobArguments, NonZeroU16) -> Result<Vec<Job>, Failure>;
 const JOBS: &[(&str, Make)] = &[
     ("pattern", |arguments, workers| arguments.pattern.jobs(workers)),
     ("scan", |arguments, _| arguments.scan.jobs()),
+    ("log", |arguments, _| arguments.log.jobs()),
 ];
 
 /// The jobs that are asked for.

@@ -1,0 +1,114 @@
+//! A log: each record is written and flushed before the next.
+
+use super::test_files::TestFiles;
+use super::{Asks, Counted, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
+use crate::op::{Done, Op, Span};
+use crate::share::Lane;
+use plimsoll_model::{Cause, Failure, Flag, JobFacts, LogJob, Nanos, OpKind, Stability};
+use std::ops::Range;
+
+/// A log in the file that is written.
+pub(crate) struct LogRun {
+    job: LogJob,
+    file: Option<LaidOut>,
+}
+
+impl LogRun {
+    pub fn new(job: &LogJob) -> Self {
+        LogRun { job: job.clone(), file: None }
+    }
+}
+
+impl StorageJob for LogRun {
+    type Source = LogSource;
+    const COUNTED: Counted = &[(LogJob::COMMITS, &[OpKind::FLUSH])];
+
+    fn claim(&self, files: &mut TestFiles) {
+        files.write_size = files.write_size.max(self.job.footprint().written);
+    }
+
+    fn prepare(&mut self, _: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
+        Ok(Vec::new())
+    }
+
+    fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
+        self.file = Some(TestFiles::of_point(at, true, point.generation, false)?.write);
+        Ok(())
+    }
+
+    fn asks(&self) -> Asks {
+        let block = u32::try_from(self.job.block.0).unwrap_or(u32::MAX);
+        Asks { block, verify: false, kinds: &[OpKind::WRITE, OpKind::FLUSH], flush: None }
+    }
+
+    fn source(&self, point: &Point, worker: u16, _: &dyn Lane) -> Result<LogSource, Failure> {
+        let record = u32::try_from(self.job.block.0).unwrap_or(0).max(1);
+        let share = self.job.size.0 / u64::from(point.workers.get()) / u64::from(record);
+        let first = share * u64::from(worker);
+        let file = self.file.filter(|_| share > 0).ok_or_else(|| {
+            let happened = format!("{} has no record for each worker", self.job.size);
+            let next = "Give a larger --size or fewer --workers.";
+            Failure::new(Cause::Usage, "share out the log", "--size", happened, next)
+        })?;
+        let records = first..first + share;
+        Ok(LogSource { file, record, next: records.start, records, once: point.once, state: Idle })
+    }
+
+    fn finish(
+        &mut self,
+        _: Vec<LogSource>,
+        at: &mut Workspace<'_>,
+        _: bool,
+    ) -> Result<Vec<Flag>, Box<NotGood>> {
+        at.files.was_written();
+        Ok(Vec::new())
+    }
+}
+
+use State::{Idle, Waiting, Written};
+
+/// Where a worker is with its record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// An operation is in flight.
+    Waiting,
+    /// Written, and not flushed yet.
+    Written,
+}
+
+/// One worker's records, one at a time whatever its depth.
+pub(crate) struct LogSource {
+    file: LaidOut,
+    record: u32,
+    records: Range<u64>,
+    next: u64,
+    /// Whether its end is the end of its part of the file.
+    once: bool,
+    state: State,
+}
+
+impl OperationSource for LogSource {
+    fn next(&mut self, _: Nanos) -> Step {
+        let LaidOut { file, generation } = self.file;
+        match std::mem::replace(&mut self.state, Waiting) {
+            Waiting => Step::WaitUntil(Nanos(u64::MAX)),
+            Written => Step::Issue(Op::Flush(file)),
+            Idle if self.next == self.records.end && self.once => Step::End,
+            Idle => {
+                if self.next == self.records.end {
+                    self.next = self.records.start;
+                }
+                let offset = self.next * u64::from(self.record);
+                self.next += 1;
+                let generation = generation.wrapping_add(1);
+                let span = Span { file, offset, length: self.record, generation };
+                Step::Issue(Op::Write(span, Stability::Unstable))
+            }
+        }
+    }
+
+    fn completed(&mut self, op: &Op, _: &Done) {
+        self.state = if matches!(op, Op::Write(..)) { Written } else { Idle };
+    }
+}

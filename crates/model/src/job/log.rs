@@ -1,0 +1,70 @@
+//! A log as databases and mail servers keep one: each record is stable before the next is written.
+
+use super::{Footprint, JobFacts, Stability, SubjectKind};
+use crate::metric::{Aggregation, Direction, Row};
+use crate::units::Bytes;
+use crate::{Measure, Metric, OpKind};
+use serde::{Deserialize, Serialize};
+
+/// Writes records one after the other into a file that is there, and flushes after each.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogJob {
+    /// Bytes of a record.
+    pub block: Bytes,
+    /// Size of the file; each worker has an equal part of it, and begins again at its end.
+    pub size: Bytes,
+}
+
+impl LogJob {
+    /// Records made stable per second.
+    pub const COMMITS: Measure = Measure::own("commits_per_second");
+}
+
+pub(super) const MEASURES: [Row; 1] =
+    [(LogJob::COMMITS, "1/s", "", Direction::More, Aggregation::Geometric)];
+
+impl JobFacts for LogJob {
+    fn kind(&self) -> &'static str {
+        "log"
+    }
+
+    fn subject(&self) -> SubjectKind {
+        SubjectKind::Storage
+    }
+
+    fn headline(&self) -> Metric {
+        Metric::all(LogJob::COMMITS)
+    }
+
+    fn speed(&self) -> Measure {
+        LogJob::COMMITS
+    }
+
+    fn kinds_apart(&self) -> &'static [OpKind] {
+        &[OpKind::WRITE, OpKind::FLUSH]
+    }
+
+    fn settings(&self) -> Vec<String> {
+        vec![format!("records of {}", self.block), self.size.to_string()]
+    }
+
+    fn parameters(&self) -> Vec<(&'static str, String)> {
+        let number = |bytes: Bytes| bytes.0.to_string();
+        vec![("block_bytes", number(self.block)), ("size_bytes", number(self.size))]
+    }
+
+    fn stability(&self) -> Option<Stability> {
+        Some(Stability::FileSync)
+    }
+
+    fn footprint(&self) -> Footprint {
+        Footprint { written: self.size.0, ..Footprint::default() }
+    }
+
+    fn fit(&mut self, workers: u16, largest: u64) -> bool {
+        let unit = self.block.0.saturating_mul(workers.into()).max(1);
+        let size = self.size.0.min(largest) / unit * unit;
+        self.size = Bytes(if size > 0 { size } else { self.size.0 });
+        size > 0
+    }
+}
