@@ -130,7 +130,7 @@ measure-burner: setup-demo
 # The tests have a few moments each; and these need no quiet machine, but time.
 measure-settings: setup-machines
 	cargo test --locked -p plimsoll --test settings measure_ -- --ignored --nocapture --test-threads 1
-	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines settings::an_export -- --ignored --nocapture
+	PLIMSOLL_MOMENTS=30 cargo test --locked -p plimsoll --test machines settings::an_export -- --ignored --test-threads 1 --nocapture
 
 docs: setup-demo
 	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs

@@ -81,7 +81,7 @@ fn sets(host: &str) -> [String; 2] {
     ]
 }
 
-fn start(program: &Plimsoll, host: &str, patience: u64) -> Setter {
+fn start(program: &Plimsoll, host: &str, patience: Option<u64>) -> Setter {
     let sets = sets(host);
     let sets: Vec<&str> = sets.iter().map(String::as_str).collect();
     Setter::start(program, "sets_until_it_is_killed", patience, &sets)
@@ -112,14 +112,15 @@ fn killed_at_any_moment(program: &Plimsoll, host: &str, journal: &Path, moments:
     let found = values();
     let mut changed = 0;
     for moment in 0..moments {
-        let mut setter = start(program, host, 600);
+        let mut setter = start(program, host, None);
         // Some while it has just begun to write things down.
         setter.wait_for(if moment % 3 == 0 { "begun" } else { "set" });
         std::thread::sleep(Duration::from_micros(random.random_range(0..300_000)));
         setter.kill();
         changed += usize::from(values() != found);
         // The journal of this machine is lost, and the host's own is there.
-        if moment % 4 == 3 && !files(journal).is_empty() {
+        let kept = |path: &PathBuf| path.extension().is_some_and(|end| end == "json");
+        if moment % 4 == 3 && files(journal).iter().all(kept) && !files(journal).is_empty() {
             fs::remove_dir_all(program.home().join("plimsoll/settings")).unwrap();
         }
         let restored = program.run(&["restore", host]).expect(0);
@@ -212,7 +213,7 @@ fn nothing_is_measured_while_a_setting_is_changed() {
     let target = target.path().to_str().unwrap();
     let check = ["check", target, "--host", &url, "--quick", "--quiet"];
     let device = ["device", &url, "--quiet"];
-    let mut setter = start(&program, &url, 600);
+    let mut setter = start(&program, &url, None);
     setter.wait_for("set");
     // By a run that is alive: neither measured, nor restored.
     let runs = format!("process {}", setter.id());
@@ -227,6 +228,9 @@ fn nothing_is_measured_while_a_setting_is_changed() {
     setter.kill();
     // By one that died, as this machine's journal has it; then as the host's own alone has it.
     let next = format!("plimsoll restore {url}");
+    // Also where the target alone names the host.
+    let ran = program.run(&["check", "nfs://127.0.0.1/films", "--quick", "--quiet"]).expect(2);
+    assert!(ran.err.contains(&next), "{}", ran.err);
     for _ in 0..2 {
         for words in [&check[..], &device[..]] {
             let ran = program.run(words).expect(2);
@@ -238,6 +242,45 @@ fn nothing_is_measured_while_a_setting_is_changed() {
     program.run(&["restore", &url]).expect(0);
     assert_eq!(values(), found);
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+}
+
+/// As somebody may have put it there who wants more than to undo.
+#[test]
+fn what_is_no_entry_of_a_journal_is_named_and_changes_nothing() {
+    let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
+    let _settings = own_settings(&stage);
+    let found = values();
+    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let url = server.url();
+    let program =
+        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let mut setter = start(&program, &url, None);
+    setter.wait_for("set");
+    setter.kill();
+    let journal = server.root().join("etc/plimsoll");
+    let mine = files(&journal);
+    assert_eq!(mine.len(), FOUND.len());
+    let text = fs::read_to_string(&mine[0]).unwrap();
+    let name = |n: u32| journal.join(format!("{n:016x}.json"));
+    fs::write(name(1), "{").unwrap();
+    fs::write(name(2), text.replace("net.ipv4.tcp_", "kernel.modprobe.")).unwrap();
+    fs::write(name(3), &text).unwrap();
+    fs::write(name(4), vec![b' '; 1 << 20]).unwrap();
+    let others = files(&journal).len() - mine.len();
+    let ran = program.run(&["device", &url, "--quiet"]).expect(2);
+    assert!(ran.err.contains("plimsoll restore"), "{}", ran.err);
+    let restored = program.run(&["restore", &url]).expect(1);
+    assert_eq!(restored.out.matches("restored ").count(), mine.len(), "{}", restored.out);
+    assert_eq!(restored.out.matches("left /etc/plimsoll/").count(), others, "{}", restored.out);
+    assert_eq!((values(), files(&journal).len()), (found.clone(), others));
+    let ran = program.run(&["device", &url, "--quiet"]).expect(2);
+    assert!(ran.err.contains("/etc/plimsoll/0000000000000001.json"), "{}", ran.err);
+    // Another user's directory is no journal: whatever is in it, nobody acts on it.
+    fs::write(journal.join(mine[0].file_name().unwrap()), &text).unwrap();
+    std::os::unix::fs::chown(&journal, Some(65_534), None).unwrap();
+    let ran = program.run(&["restore", &url]).expect(0);
+    assert_eq!(ran.out, format!("nothing to restore on {url}\n"));
+    assert_eq!(values(), found);
 }
 
 /// What no kernel takes, and what it takes for something else.
@@ -316,7 +359,7 @@ fn a_panic_puts_everything_back_and_a_setting_has_one_run_at_a_time() {
 #[track_caller]
 fn undone_by_the_host_itself(program: &Plimsoll, url: &str, journal: &Path) {
     let found = values();
-    let mut setter = start(program, url, 8);
+    let mut setter = start(program, url, Some(8));
     setter.wait_for("set");
     let begun = std::time::Instant::now();
     while begun.elapsed() < Duration::from_secs(17) {

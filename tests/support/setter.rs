@@ -14,7 +14,7 @@ const SETS: &str = "PLIMSOLL_TEST_SETS";
 /// The study's id in the journals.
 pub const STUDY: &str = "5e77e100";
 
-/// How long a host that is cut off waits in these tests, in seconds.
+/// How long a host that is cut off waits, in seconds: for one that sets everything once.
 const PATIENCE: &str = "PLIMSOLL_TEST_PATIENCE";
 
 /// Reaches any host.
@@ -37,16 +37,17 @@ pub fn session(journal: Journal, sets: &[&str]) -> Result<Session, Failure> {
     Session::begin(journal, STUDY, factors)
 }
 
-/// Sets every factor to each of its levels in turn, for ever.
+/// Sets every factor to each of its levels in turn, for ever; or to the first one alone, for a test
+/// of how long that lasts.
 pub fn set_until_killed() {
     let Ok(sets) = std::env::var(SETS) else { return };
     let sets: Vec<&str> = sets.lines().collect();
     let count = |set: &&str| set.parse::<Asked>().unwrap().levels.len();
     let levels: Vec<usize> = sets.iter().map(count).collect();
-    let patience = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok()).unwrap_or(600);
+    let patience: Option<u64> = std::env::var(PATIENCE).ok().and_then(|text| text.parse().ok());
     let mut session = session(Journal::of_this_user().unwrap(), &sets)
         .unwrap()
-        .undone_within(Duration::from_secs(patience));
+        .undone_within(Duration::from_secs(patience.unwrap_or(600)));
     println!("\nbegun");
     for turn in 0.. {
         for (factor, levels) in levels.iter().enumerate() {
@@ -55,6 +56,9 @@ pub fn set_until_killed() {
         // Once everything has been set.
         if turn == 0 {
             println!("\nset");
+        }
+        while patience.is_some() {
+            std::thread::sleep(Duration::from_secs(1));
         }
     }
 }
@@ -67,7 +71,7 @@ pub struct Setter {
 
 impl Setter {
     /// Starts it, with the name of the test that calls [`set_until_killed`].
-    pub fn start(program: &Plimsoll, test: &str, patience: u64, sets: &[&str]) -> Setter {
+    pub fn start(program: &Plimsoll, test: &str, patience: Option<u64>, sets: &[&str]) -> Setter {
         let none: [&str; 0] = [];
         let mut command = Command::new(std::env::current_exe().expect("this test"));
         for (name, value) in program.command(&none).get_envs() {
@@ -78,7 +82,7 @@ impl Setter {
         command
             .args(["--ignored", "--exact", "--nocapture", test])
             .env(SETS, sets.join("\n"))
-            .env(PATIENCE, patience.to_string())
+            .env(PATIENCE, patience.map_or_else(String::new, |seconds| seconds.to_string()))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::null());

@@ -129,7 +129,7 @@ fn set_up(
         Some(host) => {
             Some(Signals::leave_when_over(&deadline, "reach the host", host.clone(), move || {
                 let reach = hosts::open(&host, true)?;
-                restore::expect_none_left_on(&*reach).map(|()| reach)
+                plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
             })?)
         }
     };

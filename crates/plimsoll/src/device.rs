@@ -68,7 +68,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     let reached = host.clone();
     let reach = Signals::leave_when_over(&deadline, "reach the host", &host, move || {
         let reach = hosts::open(&reached, true)?;
-        restore::expect_none_left_on(&*reach).map(|()| reach)
+        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
     })
     .map_err(|failure| signals.explain(failure))?;
     progress.show("carrying the probe there");

@@ -5,7 +5,7 @@ use plimsoll_host::probe::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_host::watch::{Probe, Remote};
 use plimsoll_host::{Local, Watch};
-use plimsoll_model::{Clock, Failure, Flag, HostName, Plan, ServerHost};
+use plimsoll_model::{Cause, Clock, Failure, Flag, HostName, Plan, ServerHost};
 use std::sync::Arc;
 
 /// Reaches a host; `may_ask`: whether somebody may be asked on the terminal now.
@@ -37,7 +37,7 @@ pub fn watch(
     let client = plan.client();
     let first: Box<dyn Watch> = match on {
         None => {
-            restore::expect_none_left_on(&plimsoll_host::reach::Local)?;
+            restore::expect_none_left_here()?;
             Box::new(Local::new(clock.clone()))
         }
         Some(reach) => Box::new(watch_by(reach, client, clock.clone())?),
@@ -53,13 +53,14 @@ pub fn watch(
             watching.hosts.push(Box::new(Local::new(clock.clone())));
             continue;
         }
-        let reached = open(host, !guessed);
-        if let Ok(reach) = &reached {
-            restore::expect_none_left_on(&**reach)?;
-        }
-        match reached.and_then(|reach| watch_by(reach, host, clock.clone())) {
+        let unchanged = |reach: Arc<dyn Reach>| {
+            plimsoll_host::settings::expect_none_left_on(&*reach)
+                .and_then(|()| watch_by(reach, host, clock.clone()))
+        };
+        match open(host, !guessed).and_then(unchanged) {
             Ok(watch) => watching.hosts.push(Box::new(watch)),
-            Err(Failure { happened: reason, .. }) if *guessed => {
+            // One that was left changed is not watched, nor measured.
+            Err(Failure { cause, happened: reason, .. }) if *guessed && cause != Cause::Usage => {
                 watching.flags.push(Flag::NotWatched { host: host.to_string(), reason });
             }
             Err(failure) => return Err(failure),

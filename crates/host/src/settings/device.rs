@@ -1,7 +1,7 @@
 //! The undo journal on the host itself: a file for each setting that is changed, in a directory of
 //! the login's user alone.
 //!
-//! It lies in the first of [`PLACES`] that is not in memory and can be written to; else in the
+//! It lies in the first of `PLACES` that is not in memory and can be written to; else in the
 //! first that can be written to at all, where it outlives this program but no reboot.
 
 use super::{Entry, Unreadable, command, entry};
@@ -10,8 +10,13 @@ use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
 /// Where it may lie, words of the shell; the directory above each must be there.
-const PLACES: &str =
-    r#"/var/lib/plimsoll /etc/plimsoll "${HOME:-/root}/.plimsoll" /run/plimsoll /tmp/plimsoll"#;
+const PLACES: [&str; 5] = [
+    "/var/lib/plimsoll",
+    "/etc/plimsoll",
+    r#""${HOME:-/root}/.plimsoll""#,
+    "/run/plimsoll",
+    "/tmp/plimsoll",
+];
 
 /// Whether the login's user, and nobody else, has the directory `$1`.
 const OWN: &str = r#"
@@ -66,7 +71,7 @@ pub struct OnHost {
 pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     const TRIED: &str = "write the undo journal on the host";
     let bytes = entry.to_bytes().unwrap_or_default();
-    let find = format!("{OWN}{}", FIND.replace("PLACES", PLACES));
+    let find = format!("{OWN}{}", FIND.replace("PLACES", &PLACES.join(" ")));
     let directory = command(host, TRIED, &find, b"")?;
     let path = format!("{}/{}", directory.trim_end_matches('\n'), entry.name_on_host());
     if !is_path(&path) {
@@ -96,12 +101,24 @@ pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     }
 }
 
-/// What is in the journal on a host; and what is no entry.
+/// Whether this machine can have a journal as a host: without one, nobody need ask a shell.
+pub fn is_here() -> bool {
+    let home = std::env::var("HOME").unwrap_or_else(|_| "/root".to_owned());
+    let places = PLACES.map(|place| place.trim_matches('"').replace("${HOME:-/root}", &home));
+    places.iter().any(|place| std::path::Path::new(place).is_dir())
+}
+
+/// What is in the journal on a host; and what is no entry. What writers that are gone there had not
+/// finished is removed.
 pub fn list(host: &dyn Reach) -> Result<(Vec<OnHost>, Vec<Unreadable>), Failure> {
     const TRIED: &str = "read the undo journal on the host";
+    let places = PLACES.join(" ");
     let text = format!(
-        "{OWN}for d in {PLACES}; do
+        "{OWN}for d in {places}; do
             [ -d \"$d\" ] && own \"$d\" || continue
+            for f in \"$d\"/*.json.*; do
+                [ ! -f \"$f\" ] || [ -d \"/proc/${{f##*.}}\" ] || rm -f \"$f\"
+            done
             for f in \"$d\"/*.json; do [ ! -f \"$f\" ] || [ -L \"$f\" ] || echo \"$f\"; done
         done; true"
     );
@@ -126,12 +143,17 @@ pub fn list(host: &dyn Reach) -> Result<(Vec<OnHost>, Vec<Unreadable>), Failure>
     Ok((entries, unreadable))
 }
 
-/// Removes an entry and its directory if nothing else is in it, and returns when that is on the
-/// host's disk.
-pub fn remove(host: &dyn Reach, path: &str) -> Result<(), Failure> {
-    let file = quote(path);
-    let text =
-        format!("f={file}; rm -f \"$f\" \"$f\".* && {{ rmdir \"${{f%/*}}\" 2>/dev/null; sync; }}");
+/// Removes an entry, wherever it lies, with what a killed run has not finished writing or is about
+/// to finish; and its directory if nothing else is in it. Returns when that is on the host's disk.
+pub fn remove(host: &dyn Reach, entry: &Entry) -> Result<(), Failure> {
+    let (name, places) = (entry.name_on_host(), PLACES.join(" "));
+    let text = format!(
+        "{OWN}for d in {places}; do
+            [ -d \"$d\" ] && own \"$d\" || continue
+            rm -f \"$d/{name}\".* \"$d/{name}\" || exit 1
+            rmdir \"$d\" 2>/dev/null
+        done; sync"
+    );
     command(host, "write the undo journal on the host", &text, b"").map(drop)
 }
 

@@ -84,7 +84,11 @@ impl Journal {
             File::open(&self.directory)?.sync_all()
         };
         write().map_err(|error: io::Error| match error.kind() {
-            ErrorKind::AlreadyExists => super::left::failure(entry),
+            ErrorKind::AlreadyExists => {
+                let entries = self.of(&entry.host).unwrap_or_default();
+                let other = entries.iter().find(|other| other.knob == entry.knob);
+                super::left::failure(other.unwrap_or(entry))
+            }
             _ => failed("write the undo journal", &path, &error),
         })
     }
@@ -212,11 +216,11 @@ mod tests {
         assert_eq!(mode, 0o700);
         assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
         assert_eq!(journal.of(&HostName::Local).unwrap(), []);
-        let again = journal.add(&entry()).unwrap_err();
-        assert!(
-            again.next.contains("plimsoll restore ssh://root@nas")
-                || again.happened.contains("runs")
-        );
+        let mut later = entry();
+        later.study = "00000001".into();
+        let again = journal.add(&later).unwrap_err();
+        assert!(again.happened.contains("0123abcd, which runs"), "{again}");
+        assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
         journal.remove(&entry()).unwrap();
         journal.remove(&entry()).unwrap();
         assert_eq!(fs::read_dir(journal.directory()).unwrap().count(), 0);

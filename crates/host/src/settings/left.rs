@@ -4,30 +4,34 @@ use super::{Entry, Journal, Process, Unreadable, device};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure, HostName};
 
-/// Fails where a run that died, or one that is alive, has a setting of a host changed.
-///
-/// Looks into this machine's journal for hosts that `concerns` names, and into that of the host
-/// itself where that is reached.
+/// Fails where a run that died, or one that is alive, has a setting changed of a host that
+/// `concerns` names, as this machine's journal has it.
 ///
 /// # Errors
-/// [`Cause::Usage`], with the command that restores; and what reading the journals fails with.
+/// [`Cause::Usage`], with the command that restores; or the journal cannot be read.
 pub fn expect_none_left(
     journal: &Journal,
     concerns: impl Fn(&HostName) -> bool,
-    host: Option<&dyn Reach>,
 ) -> Result<(), Failure> {
     let (entries, unreadable) = journal.list()?;
     if let Some(entry) = entries.iter().find(|entry| concerns(&entry.host)) {
         return Err(failure(entry));
     }
-    unreadable.first().map_or(Ok(()), |unreadable| Err(not_read(unreadable, "this machine")))?;
-    let Some(host) = host else { return Ok(()) };
+    unreadable.first().map_or(Ok(()), |unreadable| Err(not_read(unreadable, "this machine")))
+}
+
+/// The same of a host that is reached, as its own journal has it.
+///
+/// # Errors
+/// [`Cause::Usage`] likewise; what [`Reach::run`] fails with.
+pub fn expect_none_left_on(host: &dyn Reach) -> Result<(), Failure> {
     let (entries, unreadable) = device::list(host)?;
     if let Some(other) = entries.first() {
-        // The name by which it is reached now, which may be another one.
-        let named = host.name().parse().unwrap_or_else(|_| other.entry.host.clone());
         let mut entry = other.entry.clone();
-        entry.host = named;
+        // The name by which it is reached now, which may be another one.
+        if let Ok(named) = host.name().parse() {
+            entry.host = named;
+        }
         return Err(failure(&entry));
     }
     unreadable.first().map_or(Ok(()), |unreadable| Err(not_read(unreadable, host.name())))

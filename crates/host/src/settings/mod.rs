@@ -6,7 +6,7 @@
 //! ([`device`]), so that [`restore`] puts it back after a crash or a power cut. Where a change may
 //! cut the link, a timer on the host ([`guard`]) undoes it unless it is renewed.
 //!
-//! A new kind of setting is a file here and a line in [`KINDS`].
+//! A new kind of setting is a file here and a line in `KINDS`.
 
 mod asked;
 pub mod device;
@@ -25,7 +25,7 @@ pub mod sysctl;
 pub use asked::Asked;
 pub use entry::{Entry, MOST_BYTES};
 pub use journal::{Journal, Unreadable};
-pub use left::expect_none_left;
+pub use left::{expect_none_left, expect_none_left_on};
 pub use owner::{Owner, Process};
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};

@@ -32,10 +32,10 @@ pub fn restore(
     let (there, unreadable) = device::list(host)?;
     let mut restored = Restored { unreadable, ..Restored::default() };
     let (here, _) = journal.list()?;
-    for device::OnHost { path, entry } in &there {
+    for device::OnHost { entry, .. } in &there {
         restored.take(entry, force, || {
             put_back(host, entry)?;
-            device::remove(host, path)?;
+            device::remove(host, entry)?;
             // The same, under whatever name the host had then.
             let same = |other: &&Entry| other.knob == entry.knob && other.study == entry.study;
             here.iter().filter(same).try_for_each(|other| journal.remove(other))
@@ -48,6 +48,7 @@ pub fn restore(
             Some(_) if entry.owner.process() != Process::Alive => journal.remove(entry)?,
             _ => restored.take(entry, force, || {
                 put_back(host, entry)?;
+                device::remove(host, entry)?;
                 journal.remove(entry)
             }),
         }

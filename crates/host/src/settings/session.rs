@@ -2,7 +2,7 @@
 
 use super::device::{self, Fenced};
 use super::guard::{self, Guard};
-use super::{Entry, Journal, Knob, Level, Original, expect_none_left};
+use super::{Entry, Journal, Knob, Level, Original, expect_none_left, expect_none_left_on};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure, HostName};
 use std::sync::Arc;
@@ -78,7 +78,8 @@ impl Session {
                 }
             }
             let concerns = |host: &HostName| *host == factor.name;
-            expect_none_left(&journal, concerns, Some(&*factor.host))?;
+            expect_none_left(&journal, concerns)?;
+            expect_none_left_on(&*factor.host)?;
         }
         let read = |factor: Factor| {
             let found = factor.knob.read(&*factor.host)?;
@@ -155,7 +156,7 @@ impl State {
             return self.verify();
         }
         let value = match &self.factor.levels[level] {
-            Level::AsFound if self.changed.is_none() => return Ok(()),
+            Level::AsFound if self.changed.is_none() => return self.verify_as_found(),
             Level::AsFound => None,
             Level::Value(value) => Some(value.clone()),
         };
@@ -192,12 +193,21 @@ impl State {
     }
 
     fn verify(&self) -> Result<(), Failure> {
-        let level = match self.set.and_then(|level| self.factor.levels.get(level)) {
-            None => return Ok(()),
-            Some(Level::AsFound) => &self.level,
-            Some(Level::Value(value)) => value,
-        };
-        self.factor.knob.verify(&*self.factor.host, level)
+        match self.set.and_then(|level| self.factor.levels.get(level)) {
+            None => Ok(()),
+            Some(Level::AsFound) => self.verify_as_found(),
+            Some(Level::Value(value)) => self.factor.knob.verify(&*self.factor.host, value),
+        }
+    }
+
+    fn verify_as_found(&self) -> Result<(), Failure> {
+        let Factor { knob, name, host, .. } = &self.factor;
+        if knob.read(&**host)?.original == self.original {
+            return Ok(());
+        }
+        let happened = "it is not as the study found it: somebody else has changed it";
+        let next = "Begin the study again.";
+        Err(Failure::new(Cause::Trial, format!("leave {}", knob.name()), name, happened, next))
     }
 
     fn restore(&mut self, journal: &Journal) -> Result<(), Failure> {
@@ -206,10 +216,10 @@ impl State {
         self.set = None;
         let mut put_back = || {
             // Without an entry on the host nothing was changed.
-            if let Some(path) = &changed.path {
+            if changed.path.is_some() {
                 knob.undo(&**host, &self.original)?;
                 changed.guard.take().map_or(Ok(()), Guard::end)?;
-                device::remove(&**host, path)?;
+                device::remove(&**host, &changed.entry)?;
             }
             journal.remove(&changed.entry)
         };

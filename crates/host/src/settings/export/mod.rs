@@ -79,11 +79,11 @@ impl ExportSync {
         command(host, "read the exports", &format!("cat {}", quote(file)), b"")
     }
 
-    /// The lines in force of the export, in their order.
+    /// The lines in force of the export, sorted: exportfs has them in any order.
     fn in_force(&self, host: &dyn Reach) -> Result<String, Failure> {
-        let text = command(host, "read what is exported", &format!("cat {IN_FORCE}"), b"")?;
-        let of = |line: &&str| file::path_of(line).as_deref() == Some(&*self.path);
-        Ok(text.lines().filter(of).map(|line| format!("{line}\n")).collect())
+        let text = format!("[ ! -f {IN_FORCE} ] || cat {IN_FORCE}");
+        let text = command(host, "read what is exported", &text, b"")?;
+        Ok(sorted(text.lines().filter(|line| file::path_of(line).as_deref() == Some(&*self.path))))
     }
 
     /// Replaces the file: whole or not at all, with the owner and rights that it has, and where a
@@ -124,6 +124,12 @@ impl ExportSync {
             false => "mixed",
         }
     }
+}
+
+fn sorted<'a>(lines: impl Iterator<Item = &'a str>) -> String {
+    let mut lines: Vec<_> = lines.map(|line| format!("{line}\n")).collect();
+    lines.sort();
+    lines.concat()
 }
 
 /// A file that exports may be configured in.
@@ -231,19 +237,11 @@ impl Knob for ExportSync {
             return Err(self.failed(host, &format!("{file} is not as it was written"), ""));
         }
         // A server that does not run has nothing in force.
-        if !command(host, "look at the exports", &format!("cat {IN_FORCE} 2>/dev/null; true"), b"")?
-            .lines()
-            .any(|line| file::path_of(line).as_deref() == Some(&*self.path))
-        {
+        if self.in_force(host)?.is_empty() {
             return Ok(());
         }
         self.export(host, in_force)?;
-        let sorted = |text: &str| {
-            let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
-            lines.sort();
-            lines
-        };
-        match sorted(&self.in_force(host)?) == sorted(in_force) {
+        match self.in_force(host)? == sorted(in_force.lines()) {
             true => Ok(()),
             false => {
                 let happened = "what is in force is not what was found";
