@@ -6,9 +6,9 @@ mod support;
 
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use plimsoll_host::settings::Journal;
-use plimsoll_lab::{Need, Stage, enter_or_skip};
 use plimsoll_model::Cause;
 use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
+use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;

@@ -83,7 +83,7 @@ fn moments() -> usize {
 
 /// The lab is up, and has the user's exports.
 fn up() -> Option<Machines> {
-    if !plimsoll_lab::available(Need::Machines) {
+    if !plimsoll_testkit::available(Need::Machines) {
         return None;
     }
     let machines = Machines::new();
