@@ -130,11 +130,8 @@ impl Protocol for Nfs3 {
         Ok(Encoded::Queued)
     }
 
-    fn complete<X: Exchange<Self>>(
-        &mut self,
-        frame: Received<'_, Call, X>,
-    ) -> Result<usize, Error> {
-        let Received { place, done, calls, with } = frame;
+    fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {
+        let Received { place, done, calls, with } = of;
         let (xid, outcome) = open_reply(self.replies.frame(place))?;
         let index = (xid & self.mask) as u16;
         let slot = calls.sent(index).filter(|slot| slot.call.xid == xid);

@@ -277,11 +277,8 @@ impl Protocol for Smb2 {
         Ok(Encoded::Queued)
     }
 
-    fn complete<X: Exchange<Self>>(
-        &mut self,
-        frame: Received<'_, Call, X>,
-    ) -> Result<usize, Error> {
-        let Received { place, done, calls, with } = frame;
+    fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {
+        let Received { place, done, calls, with } = of;
         let mut completed = 0;
         let frame = self.replies.frame(place);
         let sealed = frame.starts_with(b"\xfdSMB");
