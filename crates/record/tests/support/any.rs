@@ -168,7 +168,7 @@ fn job() -> impl Strategy<Value = Job> {
     let copy = (text(), transfer, any::<[u64; 4]>()).prop_map(|(data, transfer, n)| {
         let [block, files, directories, bytes] = n;
         let (block, bytes) = (Bytes(block), Bytes(bytes));
-        Job::Copy(CopyJob { data, transfer, block, files, directories, bytes })
+        Job::Copy(CopyJob { data, transfer, block, files, directories, bytes, verify: true })
     });
     let stream = (any::<u16>(), option::of(any::<f64>()))
         .prop_map(|(connections, rate)| Job::Stream(StreamJob { connections, rate }));

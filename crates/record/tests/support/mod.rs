@@ -245,6 +245,7 @@ pub fn everything() -> Study {
         files: 3,
         directories: 1,
         bytes: Bytes(5 * MIB),
+        verify: false,
     };
     let scan = Part { client: 0, ..beside(Job::Scan(ScanJob::default())) };
     plan.workloads.push(Workload {
