@@ -241,12 +241,12 @@ impl<'a> Driver<'a> {
     fn issue(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> Nanos {
         while self.issuing {
             let Some(&tag) = self.free.last() else { break };
-            let now = self.clock.now();
-            self.now = now;
             if self.stop.any() {
                 self.stop_early(tally);
                 break;
             }
+            let now = self.clock.now();
+            self.now = now;
             if now >= tally.end() {
                 self.out_of_time();
                 break;
@@ -317,7 +317,7 @@ impl<'a> Driver<'a> {
             self.halt(Ended::Stopped);
         } else if self.issuing {
             self.issuing = false;
-            tally.end_at(self.now);
+            tally.end_at(self.clock.now());
         }
     }
 

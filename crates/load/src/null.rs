@@ -76,6 +76,12 @@ impl NullLane {
         };
         self.names.push(Done { tag, issued, sent: issued, done: issued, bytes, result });
     }
+
+    #[cold]
+    fn take_names(&mut self, done: Nanos, out: &mut Vec<Done>) {
+        self.names.iter_mut().for_each(|name| name.done = done);
+        out.append(&mut self.names);
+    }
 }
 
 impl Lane for NullLane {
@@ -105,9 +111,8 @@ impl Lane for NullLane {
             return Ok(());
         }
         let done = self.clock.now();
-        for mut name in self.names.drain(..) {
-            name.done = done;
-            out.push(name);
+        if !self.names.is_empty() {
+            self.take_names(done, out);
         }
         out.extend(self.queue.drain(..).map(|(tag, bytes, issued)| {
             let sent = issued;
