@@ -159,6 +159,7 @@ fn parts_run_at_once_until_the_first_is_done() {
         part(random_reads(), 1, 4),
     ];
     // Virtual time flies while others wait.
+    run.operation_timeout_seconds = 1e7;
     let length = Length::UntilDone { at_most_seconds: 1e6 };
     let workload = Workload { parts, steps: None, length };
     run.prepare(&workload).unwrap();

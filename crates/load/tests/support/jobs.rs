@@ -24,6 +24,7 @@ pub struct Run {
     pub paths: Arc<plimsoll_load::Paths>,
     names: Box<dyn Namespace>,
     points: u32,
+    pub operation_timeout_seconds: f64,
 }
 
 struct Context<'a>(&'a mut dyn Namespace);
@@ -47,7 +48,13 @@ impl Run {
             deadline: Deadline::new(clock, Arc::default()),
             operation_timeout: Duration::from_secs(20),
         };
-        Run { jobs: Jobs::new(share, means, None), paths, names, points: 0 }
+        Run {
+            jobs: Jobs::new(share, means, None),
+            paths,
+            names,
+            points: 0,
+            operation_timeout_seconds: 20.0,
+        }
     }
 
     pub fn prepare(&mut self, workload: &Workload) -> Result<Vec<Flag>, Failure> {
@@ -64,7 +71,7 @@ impl Run {
             workload: workload.clone(),
             generation: 1,
             window_seconds: 0.01,
-            operation_timeout_seconds: 20.0,
+            operation_timeout_seconds: self.operation_timeout_seconds,
             seed: 1,
         };
         self.jobs.ready(&spec, &mut Context(&mut *self.names))?;

@@ -5,19 +5,19 @@
 //! theirs are. Every worker copies one file after the other: created, written with as many blocks in
 //! flight as it has, flushed, closed; or whole where it is no longer than a block and the lane does that.
 
+mod source;
+
 use super::tree::{self, COPY};
-use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
+use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::content::{Content, LocalFiles};
-use crate::op::{Done, FileId, Found, Op, PathId, Span, Whole};
+use crate::op::PathId;
 use crate::paths::Paths;
 use crate::prepare::{Means, Pass};
 use crate::share::Lane;
-use plimsoll_model::{
-    Cause, CopyJob, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, Stability, Transfer,
-};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use plimsoll_model::{Cause, CopyJob, Event, Failure, Flag, Measure, OpKind, Phase, Transfer};
+use source::{CopySource, Uploading};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 const UP: &[OpKind] = &[
     OpKind::MAKE_DIRECTORY,
@@ -28,8 +28,6 @@ const UP: &[OpKind] = &[
     OpKind::PUT,
 ];
 const DOWN: &[OpKind] = &[OpKind::OPEN, OpKind::READ, OpKind::CLOSE, OpKind::GET];
-/// How long a worker waits before it looks again whether another has made a directory.
-const PAUSE: Duration = Duration::from_micros(100);
 
 /// A copy of one directory, one way.
 pub(crate) struct CopyRun {
@@ -300,216 +298,5 @@ impl StorageJob for CopyRun {
             copies.files.check_unchanged()?;
         }
         Ok(Vec::new())
-    }
-}
-
-/// One worker of a copy.
-pub(crate) struct CopySource {
-    copies: Arc<Copies>,
-    round: Arc<Round>,
-    block: u32,
-    /// Whether the lane does files of a block at most whole.
-    whole: bool,
-    doing: Doing,
-    in_flight: usize,
-}
-
-/// What a worker is at.
-#[derive(Clone, Copy, Debug)]
-enum Doing {
-    Nothing,
-    /// The next of the round; perhaps after the directory that it is in.
-    Item(usize),
-    /// An operation that has nothing beside it.
-    Single(usize),
-    /// The blocks of an open file.
-    Blocks {
-        index: usize,
-        file: FileId,
-        next: u64,
-        flushed: bool,
-    },
-    /// The end of a file.
-    Closing,
-}
-
-impl CopySource {
-    fn new(copies: &Arc<Copies>, block: u32, lane: &dyn Lane) -> Self {
-        let kind = if copies.transfer == Transfer::Up { OpKind::PUT } else { OpKind::GET };
-        let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
-        CopySource {
-            copies: copies.clone(),
-            round,
-            block,
-            whole: lane.does(kind),
-            doing: Doing::Nothing,
-            in_flight: 0,
-        }
-    }
-
-    fn is_up(&self) -> bool {
-        self.copies.transfer == Transfer::Up
-    }
-
-    fn issue(&mut self, op: Op) -> Step {
-        self.in_flight += 1;
-        Step::Issue(op)
-    }
-
-    /// Takes the next of the round, or begins the next round.
-    fn take(&mut self) -> Option<usize> {
-        let files = &self.copies.files;
-        let all = files.directories() + files.files();
-        let item = self.round.next.fetch_add(1, Ordering::Relaxed);
-        if item < all {
-            return Some(item);
-        }
-        if self.copies.once {
-            return None;
-        }
-        self.round = self.copies.after(&self.round);
-        Some(self.round.next.fetch_add(1, Ordering::Relaxed)).filter(|item| *item < all)
-    }
-
-    /// The directory that an item is, or is in.
-    fn directory(&self, item: usize) -> usize {
-        let files = &self.copies.files;
-        item.checked_sub(files.directories()).map_or(item, |file| files.directory_of(file))
-    }
-
-    /// What has to be made before a directory's files can be: the tree, then the directory.
-    fn make(&mut self, directory: usize, now: Nanos) -> Option<Step> {
-        let names = &self.round.names;
-        let needed = [
-            (&self.round.tree, names.tree),
-            (&self.round.directories[directory], names.directories[directory]),
-        ];
-        for (state, path) in needed {
-            let taken =
-                state.compare_exchange(MISSING, IN_THE_MAKING, Ordering::AcqRel, Ordering::Acquire);
-            match taken {
-                Ok(_) => {
-                    self.in_flight += 1;
-                    return Some(Step::Issue(Op::MakeDirectory(path)));
-                }
-                Err(MADE) => {}
-                Err(_) => return Some(Step::WaitUntil(now + PAUSE)),
-            }
-        }
-        None
-    }
-
-    /// A file's first operation.
-    fn begin(&mut self, index: usize) -> Step {
-        self.doing = Doing::Single(index);
-        let path = self.round.names.files[index];
-        let small = u32::try_from(self.copies.files.size(index)).ok().filter(|s| *s <= self.block);
-        let op = match (small.filter(|_| self.whole), self.is_up()) {
-            (Some(length), up) => {
-                // The file's own number is all that its content needs.
-                let whole = Whole { path, length, content: FileId(0), generation: index as u32 };
-                if up { Op::Put(whole) } else { Op::Get(whole) }
-            }
-            (None, true) => Op::Create(path),
-            (None, false) => Op::Open(path),
-        };
-        self.issue(op)
-    }
-
-    /// The next operation on an open file.
-    fn on_blocks(&mut self, index: usize, file: FileId, next: u64, flushed: bool) -> Step {
-        let size = self.copies.files.size(index);
-        if next < size {
-            let length = (size - next).min(u64::from(self.block)) as u32;
-            let span = Span { file, offset: next, length, generation: index as u32 };
-            let next = next + u64::from(length);
-            self.doing = Doing::Blocks { index, file, next, flushed };
-            let op =
-                if self.is_up() { Op::Write(span, Stability::Unstable) } else { Op::Read(span) };
-            return self.issue(op);
-        }
-        if self.in_flight > 0 {
-            return Step::WaitUntil(Nanos(u64::MAX));
-        }
-        if self.is_up() && !flushed {
-            self.doing = Doing::Blocks { index, file, next, flushed: true };
-            return self.issue(Op::Flush(file));
-        }
-        self.doing = Doing::Closing;
-        self.issue(Op::Close(file))
-    }
-}
-
-impl OperationSource for CopySource {
-    fn next(&mut self, now: Nanos) -> Step {
-        if self.copies.failed.load(Ordering::Relaxed) {
-            return Step::End;
-        }
-        loop {
-            match self.doing {
-                Doing::Blocks { index, file, next, flushed } => {
-                    return self.on_blocks(index, file, next, flushed);
-                }
-                _ if self.in_flight > 0 => return Step::WaitUntil(Nanos(u64::MAX)),
-                Doing::Nothing | Doing::Single(_) | Doing::Closing => {
-                    if self.copies.files.failed() {
-                        return Step::End;
-                    }
-                    match self.take() {
-                        Some(item) => self.doing = Doing::Item(item),
-                        None => return Step::End,
-                    }
-                }
-                Doing::Item(item) => {
-                    if self.is_up()
-                        && let Some(step) = self.make(self.directory(item), now)
-                    {
-                        return step;
-                    }
-                    match item.checked_sub(self.copies.files.directories()) {
-                        Some(file) => return self.begin(file),
-                        None => self.doing = Doing::Nothing,
-                    }
-                }
-            }
-        }
-    }
-
-    fn completed(&mut self, op: &Op, done: &Done) {
-        self.in_flight -= 1;
-        match (op, done.result.as_ref().map(|found| found.as_deref())) {
-            (_, Err(_)) => self.copies.failed.store(true, Ordering::Relaxed),
-            (Op::MakeDirectory(path), Ok(_)) => {
-                let Round { names, tree, directories, .. } = &*self.round;
-                let state = match self.doing {
-                    Doing::Item(item) if *path != names.tree => &directories[self.directory(item)],
-                    _ => tree,
-                };
-                state.store(MADE, Ordering::Release);
-            }
-            (Op::Create(_) | Op::Open(_), Ok(Some(Found::File(file)))) => {
-                if let Doing::Single(index) = self.doing {
-                    self.doing = Doing::Blocks { index, file: *file, next: 0, flushed: false };
-                }
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A copy that is not measured, with its progress.
-struct Uploading<'a> {
-    source: CopySource,
-    progress: &'a mut dyn FnMut(u64),
-}
-
-impl OperationSource for Uploading<'_> {
-    fn next(&mut self, now: Nanos) -> Step {
-        self.source.next(now)
-    }
-
-    fn completed(&mut self, op: &Op, done: &Done) {
-        self.source.completed(op, done);
-        (self.progress)(u64::from(done.bytes));
     }
 }
