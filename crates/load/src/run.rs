@@ -1,5 +1,6 @@
 //! The load: workers with their lanes, of one part or of several at once; a common start, and an end
-//! for all.
+//! for all. Loads of several processes begin together where each gets the instant from a
+//! [`StartGate`].
 
 use crate::cpu;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
@@ -8,7 +9,7 @@ use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, Share};
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
-use plimsoll_model::{Failure, Nanos, PatternJob, Window};
+use plimsoll_model::{Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -18,6 +19,10 @@ use std::time::Duration;
 /// call, all parts together. Approximate: it samples counters beside the workers, which never wait
 /// for it.
 pub type Observer<'a> = &'a mut (dyn FnMut(Duration, Window) + Send);
+
+/// Says when the load begins, on the load's clock: called once, when every worker is ready, it may
+/// wait for others that begin at the same instant.
+pub type StartGate<'a> = dyn Fn() -> Result<Nanos, Failure> + Sync + 'a;
 
 /// What one worker does when everybody is ready.
 pub(crate) type Task<'a> = Box<dyn FnOnce(&Gate<'_>) -> WorkerResult + Send + 'a>;
@@ -101,7 +106,7 @@ fn work<S: OperationSource>(
         end: Nanos(u64::MAX),
         must_be_done: main && timing.until_done,
     };
-    gate.barrier.wait();
+    gate.wait(clock);
     let start = *gate.start.get_or_init(|| clock.now());
     let helpers_before = worker.lane.helper_cpu();
     let cpu_before = cpu::of_this_thread();
@@ -123,12 +128,41 @@ fn work<S: OperationSource>(
 /// Where all workers of all parts wait for each other, and what they have in common.
 pub(crate) struct Gate<'a> {
     barrier: Barrier,
+    agreed: Option<&'a StartGate<'a>>,
+    /// What that said.
+    instant: OnceLock<Result<Nanos, Failure>>,
     /// When the load began: taken once, by whoever is first through the gate.
     start: OnceLock<Nanos>,
     stop: &'a AtomicBool,
     team: Team,
     /// Workers of the main part that are not done.
     main_left: AtomicUsize,
+}
+
+impl Gate<'_> {
+    /// Until every worker is ready and, where one was agreed on, until the instant of the start.
+    fn wait(&self, clock: &dyn Clock) {
+        let one = self.barrier.wait().is_leader();
+        let Some(agreed) = self.agreed else { return };
+        if one {
+            let _ = self.instant.set(agreed());
+        }
+        self.barrier.wait();
+        match self.instant.get() {
+            Some(Ok(at)) => clock.sleep_until(*at),
+            // Nothing is issued.
+            _ => self.team.fail(),
+        }
+    }
+}
+
+/// What the workers of all parts did.
+pub(crate) struct Ran {
+    /// By part and worker.
+    pub results: Vec<Vec<WorkerResult>>,
+    /// How long after the instant of a start gate the first worker began, where there was one; or
+    /// why nothing began.
+    pub late: Result<Option<Duration>, Failure>,
 }
 
 /// Runs the tasks of all parts at once; the first part is the main one. One task alone runs on the
@@ -139,9 +173,12 @@ pub(crate) fn run_all(
     means: &Means,
     window: Duration,
     observer: Option<Observer<'_>>,
-) -> Vec<Vec<WorkerResult>> {
+    agreed: Option<&StartGate<'_>>,
+) -> Ran {
     let gate = Gate {
         barrier: Barrier::new(parts.iter().map(|(tasks, _)| tasks.len()).sum()),
+        agreed,
+        instant: OnceLock::new(),
         start: OnceLock::new(),
         stop: means.deadline.stop(),
         team: Team::default(),
@@ -150,7 +187,7 @@ pub(crate) fn run_all(
     let (tasks, progress): (Vec<_>, Vec<_>) = parts.into_iter().unzip();
     let progress = progress.concat();
     let done = AtomicBool::new(false);
-    std::thread::scope(|scope| {
+    let results = std::thread::scope(|scope| {
         let observing = observer.map(|observer| {
             scope.spawn(|| observe(&gate, &progress, means, window, &done, observer))
         });
@@ -160,7 +197,10 @@ pub(crate) fn run_all(
             observing.thread().unpark();
         }
         results
-    })
+    });
+    let start = gate.start.into_inner();
+    let late = gate.instant.into_inner().transpose();
+    Ran { results, late: late.map(|at| at.zip(start).map(|(at, start)| start.since(at))) }
 }
 
 fn perform<'t>(mut parts: Vec<Vec<Task<'t>>>, gate: &Gate<'_>) -> Vec<Vec<WorkerResult>> {
@@ -236,6 +276,17 @@ pub fn run(
     spec: &RunSpec,
     observer: Option<Observer<'_>>,
 ) -> Result<(TeamResult, Written), Failure> {
+    run_from(share, spec, observer, None).map(|(team, written, _)| (team, written))
+}
+
+/// [`run`], from the instant that a gate gives; also returns how long after that it began. A failure
+/// of the gate is one of what comes before the load.
+pub fn run_from(
+    share: &dyn Share,
+    spec: &RunSpec,
+    observer: Option<Observer<'_>>,
+    gate: Option<&StartGate<'_>>,
+) -> Result<(TeamResult, Written, Option<Duration>), Failure> {
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
     let needs =
@@ -244,8 +295,9 @@ pub fn run(
         PatternSource::new(job, *workers, worker, spec.files, spec.seed)
             .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
     })?;
-    let results = run_all(vec![crew.tasks()], means, *window, observer).swap_remove(0);
+    let Ran { results, late } = run_all(vec![crew.tasks()], means, *window, observer, gate);
+    let late = late?;
     let mut written = Written::nothing();
     crew.into_sources().into_iter().for_each(|source| written.add(&source.into_written()));
-    Ok((TeamResult::merge(timing, results), written))
+    Ok((TeamResult::merge(timing, results.into_iter().flatten().collect()), written, late))
 }

@@ -6,11 +6,12 @@ use common::{job, means, spec, workers};
 use plimsoll_load::{
     Done, Ended, LaidOut, LaneDead, Means, MockShare, NullShare, Op, OpError, OperationSource,
     PatternSource, Reply, RunSpec, Step, SystemClock, Tag, TeamResult, VirtualClock, lay_out, run,
-    verify,
+    run_from, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Clock, Deadline, ErrorKind, Nanos, OpKind, Pattern, PatternJob, Stability, Window,
+    Cause, Clock, Deadline, ErrorKind, Failure, Nanos, OpKind, Pattern, PatternJob, Stability,
+    Window,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -233,6 +234,40 @@ fn a_stop_is_noticed_while_nothing_answers() {
     let (result, _) = run(&share, &stopped_by(&stop, spec), None).unwrap();
     assert_eq!(result.ended, Ended::Stopped);
     assert!(result.measured <= 1300 * MS, "a tick and the grace: {:?}", result.measured);
+}
+
+#[test]
+fn the_load_begins_when_the_gate_says_so_or_not_at_all() {
+    for number in [1, 3] {
+        let clock = Arc::new(VirtualClock::new());
+        let first = Arc::new(AtomicU64::new(u64::MAX));
+        let issued = first.clone();
+        let share = MockShare::new(clock.clone(), workers(number), move |_, now| {
+            issued.fetch_min(now.0, Ordering::Relaxed);
+            Reply::After(MS)
+        });
+        let spec = spec(job(Pattern::RandomRead), clock.clone(), 100 * MS);
+        let spec = RunSpec { workers: workers(number), ..spec };
+        let asked = AtomicU64::new(0);
+        let at = Nanos(7_000_000);
+        let gate = || {
+            assert_eq!(first.load(Ordering::Relaxed), u64::MAX, "nothing was issued before");
+            asked.fetch_add(1, Ordering::Relaxed);
+            Ok(at)
+        };
+        let (result, _, late) = run_from(&share, &spec, None, Some(&gate)).unwrap();
+        assert_eq!(asked.load(Ordering::Relaxed), 1, "asked once, whatever the workers");
+        assert_eq!(result.ended, Ended::Complete);
+        assert_eq!(Nanos(first.load(Ordering::Relaxed)), at);
+        assert_eq!(late, Some(Duration::ZERO));
+        assert_eq!(run_from(&share, &spec, None, None).unwrap().2, None);
+
+        first.store(u64::MAX, Ordering::Relaxed);
+        let no = || Err(Failure::new(Cause::Interrupted, "begin", "it", "nobody else does", ""));
+        let failure = run_from(&share, &spec, None, Some(&no)).err().unwrap();
+        assert_eq!(failure.happened, "nobody else does");
+        assert_eq!(first.load(Ordering::Relaxed), u64::MAX, "nothing was issued");
+    }
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use crate::options::RunnerOptions;
 use crate::session::Session;
-use plimsoll_load::Share;
+use plimsoll_load::{Share, StartGate};
 use plimsoll_model::{
     Cause, Failure, Flag, LoadObserver, Outcome, Phase, PointResult, PointSpec, SubjectFacts,
     SubjectRunner, Workload,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Measures points on opened shares, from this process.
 pub struct Runner {
@@ -20,6 +21,32 @@ impl Runner {
     /// A runner on shares that are opened, in the plan's order.
     pub fn new(options: RunnerOptions, shares: Vec<Arc<dyn Share>>) -> Self {
         Runner { options, shares, sessions: Vec::new() }
+    }
+
+    /// [`point`](SubjectRunner::point), whose load begins at the instant that a gate gives; and how
+    /// long after that it did.
+    pub fn point_from(
+        &mut self,
+        spec: &PointSpec,
+        gate: &StartGate<'_>,
+        observer: &mut dyn LoadObserver,
+    ) -> (PointResult, Option<Duration>) {
+        self.measure(spec, Some(gate), observer)
+    }
+
+    fn measure(
+        &mut self,
+        spec: &PointSpec,
+        gate: Option<&StartGate<'_>>,
+        observer: &mut dyn LoadObserver,
+    ) -> (PointResult, Option<Duration>) {
+        match self.session(spec.subject) {
+            Ok(session) => session.point(spec, gate, observer),
+            Err(failure) => {
+                let phase = Phase::Prepare.to_string();
+                (PointResult::empty(Outcome::Failed { phase, failure }), None)
+            }
+        }
     }
 
     fn session(&mut self, subject: usize) -> Result<&mut Session, Failure> {
@@ -69,13 +96,7 @@ impl SubjectRunner for Runner {
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        match self.session(spec.subject) {
-            Ok(session) => session.point(spec, observer),
-            Err(failure) => {
-                let phase = Phase::Prepare.to_string();
-                PointResult::empty(Outcome::Failed { phase, failure })
-            }
-        }
+        self.measure(spec, None, observer).0
     }
 
     fn reopen(&mut self) -> Result<(), Failure> {

@@ -5,7 +5,7 @@ use crate::directory::{self, RunDirectory};
 use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
 use crate::{cache_test, summarize};
-use plimsoll_load::{Content, Jobs, LaidOut, Means, NotGood, PartDone, Share};
+use plimsoll_load::{Content, Jobs, LaidOut, Means, NotGood, PartDone, Share, StartGate};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult, PointSpec,
@@ -78,7 +78,9 @@ impl Session {
                 (Some(made), None)
             }
         };
-        let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
+        // Several clients, and several targets, of one study write nothing alike: what two have in
+        // common, a storage may keep once.
+        let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0) | u64::from(nonce) << 32;
         let means = Means {
             content: Arc::new(Content::new(study)),
             paths: Arc::default(),
@@ -177,25 +179,32 @@ impl Session {
         ))
     }
 
+    /// One point; and of one that begins at a gate, how long after its instant it did.
     pub(crate) fn point(
         &mut self,
         spec: &PointSpec,
+        gate: Option<&StartGate<'_>>,
         observer: &mut dyn LoadObserver,
-    ) -> PointResult {
+    ) -> (PointResult, Option<Duration>) {
+        let failed = |phase, failure| (PointResult::empty(ended(phase, failure)), None);
         self.means.deadline.give(self.options.set_up);
         let renewed = self.directory.as_mut().map_or(Ok(()), RunDirectory::renew);
         let (jobs, mut context) = self.jobs(observer);
         if let Err(failure) = renewed.and_then(|()| jobs.ready(spec, &mut context)) {
-            return PointResult::empty(ended(Phase::LayOut, failure));
+            return failed(Phase::LayOut, failure);
         }
         observer.event(Event::Phase { phase: Phase::Measure, total_bytes: 0 });
         observer.load_begins();
-        self.load(observer);
+        let begun = self.load(gate, observer);
         observer.load_ends();
         observer.event(Event::Phase { phase: Phase::Summarize, total_bytes: 0 });
         self.means.deadline.give(self.options.set_up);
         let (jobs, mut context) = self.jobs(observer);
         let parts = jobs.finish(&mut context);
+        let late = match begun {
+            Ok(late) => late,
+            Err(failure) => return failed(Phase::Measure, failure),
+        };
         let mut result = PointResult::empty(Outcome::Complete);
         for (part, done) in spec.workload.parts.iter().zip(parts) {
             let PartDone { team, counted, found } = done;
@@ -214,14 +223,18 @@ impl Session {
             result.outcome = worse(result.outcome, outcome);
         }
         result.flags.extend(self.share.take_flags());
-        result
+        (result, late)
     }
 
     /// The load of a point whose jobs are ready.
-    fn load(&mut self, observer: &mut dyn LoadObserver) {
+    fn load(
+        &mut self,
+        gate: Option<&StartGate<'_>>,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Option<Duration>, Failure> {
         let jobs = &mut self.jobs;
         if !self.options.live {
-            return jobs.run(None);
+            return jobs.run(None, gate);
         }
         let (sender, receiver) = mpsc::channel();
         std::thread::scope(|scope| {
@@ -230,13 +243,13 @@ impl Session {
                     // Nobody listens any more only if the receiver's thread died.
                     let _ = sender.send((at, window));
                 };
-                jobs.run(Some(&mut windows));
+                jobs.run(Some(&mut windows), gate)
             });
             for (at, window) in receiver {
                 observer.event(Event::Window { at_seconds: at.as_secs_f64(), window });
             }
-            running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        });
+            running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })
     }
 
     /// Makes the connection that names are worked on with anew; every lane has one of its own.

@@ -19,9 +19,9 @@ const LONG_GAP_SHARE: f64 = 0.2;
 const FEW_OPERATIONS: u64 = 20;
 
 /// Kinds that move payload: what rates over all operations are of.
-const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
+pub const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
 /// What a final flush makes stable.
-const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
+pub const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
 
 /// What one part did, how it ended, and what is odd about it.
 pub(crate) fn part(
@@ -31,7 +31,7 @@ pub(crate) fn part(
     spec: &PointSpec,
     given: &str,
 ) -> (PartResult, Outcome, Vec<Flag>) {
-    let measured = team.measured(warm_up(team, job, spec));
+    let measured = team.measured(warm_up(&team.windows, job, spec));
     let outcome = outcome(team, &measured, given);
     let mut flags = flags(&measured);
     let few = measured.kinds.values().map(|kind| kind.operations).sum::<u64>();
@@ -63,10 +63,11 @@ fn speed(window: &Window, job: &Job) -> f64 {
     (if job.moves_payload() { window.bytes() } else { window.operations() }) as f64
 }
 
-/// What is cut from the start: by MSER-5 where there are enough windows, else the fixed time.
-fn warm_up(team: &TeamResult, job: &Job, spec: &PointSpec) -> Duration {
+/// What is cut from the start of a part: by MSER-5 where there are enough windows, else the fixed
+/// time.
+pub fn warm_up(windows: &[Window], job: &Job, spec: &PointSpec) -> Duration {
     let Length::For { warm_up_seconds, .. } = spec.workload.length else { return Duration::ZERO };
-    let rates: Vec<f64> = team.windows.iter().map(|w| speed(w, job)).collect();
+    let rates: Vec<f64> = windows.iter().map(|w| speed(w, job)).collect();
     match plimsoll_stats::warm_up::mser_5(&rates) {
         Some(windows) => Duration::from_secs_f64(windows as f64 * spec.window_seconds),
         None => Duration::from_secs_f64(warm_up_seconds.max(0.0)),

@@ -9,7 +9,7 @@ use crate::driver::{Ended, Progress};
 use crate::op::FileId;
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
-use crate::run::{Crew, Needs, Observer, Task, run_all};
+use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
 use plimsoll_model::{Cause, Failure, Flag, Footprint, Job, Length, Part, PointSpec, Workload};
@@ -212,8 +212,16 @@ impl Jobs {
         Ok(())
     }
 
-    /// The load: from the first operation to the end of the last flush.
-    pub fn run(&mut self, observer: Option<Observer<'_>>) {
+    /// The load: from the first operation to the end of the last flush. With a gate it begins at the
+    /// instant that this gives; how long after that it did.
+    ///
+    /// # Errors
+    /// Those of the gate: nothing was issued.
+    pub fn run(
+        &mut self,
+        observer: Option<Observer<'_>>,
+        gate: Option<&StartGate<'_>>,
+    ) -> Result<Option<Duration>, Failure> {
         let mut order: Vec<Option<_>> = self.parts.iter().map(|_| None).collect();
         for (number, (_, job)) in self.jobs.iter_mut().enumerate() {
             if let Some(part) = self.parts.iter().position(|part| *part == number) {
@@ -221,7 +229,9 @@ impl Jobs {
             }
         }
         let parts = order.into_iter().flatten().collect();
-        self.results = run_all(parts, &self.means, self.timing.window, observer);
+        let Ran { results, late } = run_all(parts, &self.means, self.timing.window, observer, gate);
+        self.results = results;
+        late
     }
 
     /// What came of it, part by part.
