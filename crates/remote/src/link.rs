@@ -276,7 +276,9 @@ impl Talk {
             if !self.under_way {
                 return Err(not_understood(&self.host, "it speaks without being asked"));
             }
-            self.under_way = matches!(reply, Reply::Event { .. });
+            // Others answer what was asked for.
+            self.under_way =
+                matches!(reply, Reply::Event { .. } | Reply::LoadBegins | Reply::LoadEnds);
             if self.replies.send(Ok(reply)).is_err() {
                 return Ok(());
             }
