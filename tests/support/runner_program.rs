@@ -28,11 +28,12 @@ pub fn impostor(place: &Path, body: &str) -> PathBuf {
     let text = format!(
         "#include <stdio.h>\n#include <string.h>\n#include <unistd.h>\n\
          static char line[1 << 16];\n\
-         static void hello(void) {{ puts(\"{{\\\"reply\\\":\\\"hello\\\",\\\"protocol\\\":1,\
+         static void hello(void) {{ puts(\"{{\\\"reply\\\":\\\"hello\\\",\\\"protocol\\\":{protocol},\
          \\\"version\\\":\\\"{version}\\\"}}\"); fflush(stdout); }}\n\
          int main(int n, char **v) {{\n\
          if (n > 1) {{ puts(\"plimsoll-runner 0\"); return 0; }}\n(void)line; (void)hello;\n{body}\nreturn 0; }}\n",
         version = env!("CARGO_PKG_VERSION"),
+        protocol = plimsoll_remote::protocol::PROTOCOL,
     );
     std::fs::write(&source, text).expect("room for a few lines");
     let made = Command::new("cc").args(["-static", "-o"]).args([&program, &source]).status();

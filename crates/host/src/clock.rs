@@ -71,6 +71,11 @@ impl Clocks {
         }
     }
 
+    /// The shortest time there and back, as far as it counts still.
+    pub fn round_trip(&self) -> Option<Duration> {
+        self.best.map(|best| best.length())
+    }
+
     /// What the other clock shows at a moment of this machine, and how far off that may be, to
     /// either side; `None` where nothing is known of it.
     pub fn there(&self, at: Instant) -> Option<(Nanos, Duration)> {

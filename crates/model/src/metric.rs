@@ -101,6 +101,10 @@ impl Measure {
     /// Names seen per second of the elapsed time: files, directories and others.
     pub const ENTRIES: Measure = Measure("entries_per_second");
 
+    /// How far the first operations of several clients lay apart, by their own clocks.
+    pub const START_SPREAD: Measure = Measure("start_spread_seconds");
+    /// How far off that may be, as the clocks are not known better.
+    pub const START_SPREAD_ERROR: Measure = Measure("start_spread_error_seconds");
     /// The value that a trial with steps came to, in the unit of what its steps go over.
     pub const STEP: Measure = Measure("step_value");
 
@@ -135,7 +139,7 @@ impl Measure {
     }
 }
 
-const COMMON: [Row; 22] = [
+const COMMON: [Row; 24] = [
     (Measure::IOPS, "1/s", "", More, Geometric),
     (Measure::THROUGHPUT, "B/s", "", More, Geometric),
     (Measure::BURST_THROUGHPUT, "B/s", "", More, Geometric),
@@ -157,6 +161,8 @@ const COMMON: [Row; 22] = [
     (Measure::ELAPSED, "s", "", Less, Geometric),
     (Measure::FILES, "1/s", "", More, Geometric),
     (Measure::ENTRIES, "1/s", "", More, Geometric),
+    (Measure::START_SPREAD, "s", "", Neither, Geometric),
+    (Measure::START_SPREAD_ERROR, "s", "", Neither, Geometric),
     (Measure::STEP, "1", "", More, Geometric),
 ];
 

@@ -120,6 +120,16 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// How two ended together: the first failure, which explains the stop of the others.
+    pub fn worse(self, other: Outcome) -> Outcome {
+        match (&self, &other) {
+            (Outcome::Complete, _) | (Outcome::Stopped, Outcome::Failed { .. }) => other,
+            _ => self,
+        }
+    }
+}
+
 /// A trial as it is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {

@@ -1,15 +1,18 @@
 //! A runner on another host. [`Program`] finds the program `plimsoll-runner`, [`RemoteRunner`] deploys
-//! it, opens targets from there, and drives; both speak the [`protocol`]. The host is asked for nothing
-//! but a shell, a directory for 10 MB, and that it is the same kind of machine.
+//! it, opens targets from there, and drives; [`Clients`] are several of them that do each trial together.
+//! All speak the [`protocol`]. A host is asked for nothing but a shell, a directory for 10 MB, and that
+//! it is the same kind of machine.
 //!
 //! The program knows neither ssh nor store nor web: it is small, static, and cleans up by itself.
 #![forbid(unsafe_code)]
 
+mod clients;
 mod link;
 mod names;
 mod program;
 pub mod protocol;
 mod runner;
 
+pub use clients::{Begun, Clients, Start};
 pub use program::{Program, VARIABLE};
 pub use runner::RemoteRunner;

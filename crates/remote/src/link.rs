@@ -37,22 +37,43 @@ impl LoadObserver for Nobody {
     fn event(&mut self, _: Event) {}
 }
 
+/// Two reasons to stop: the user, and that this host's work is of no use any more.
+#[derive(Clone)]
+pub(super) struct Stop {
+    pub(super) user: Arc<AtomicBool>,
+    pub(super) useless: Arc<AtomicBool>,
+}
+
+impl Stop {
+    fn asked(&self) -> bool {
+        self.user.load(Ordering::Relaxed) || self.useless.load(Ordering::Relaxed)
+    }
+}
+
+/// A reply, with when its request was sent and when it was there.
+pub(super) struct Heard {
+    pub(super) reply: Reply,
+    pub(super) sent: Instant,
+    pub(super) received: Instant,
+}
+
 /// The conversation with the program on the host.
 pub(super) struct Link {
     host: String,
     requests: Option<Sender<Vec<u8>>>,
-    replies: Receiver<Result<Reply, Failure>>,
+    replies: Receiver<Result<Heard, Failure>>,
     thread: Option<JoinHandle<()>>,
     /// Why it ended, once it has.
     ended: Option<Failure>,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     /// Whether it was asked to stop and said nothing any more.
     silent: bool,
 }
 
 impl Link {
-    /// Starts the program and waits for its first word. It is asked to stop once `stop` is set.
-    pub(super) fn start(deployed: &Deployed, stop: Arc<AtomicBool>) -> Result<Link, Failure> {
+    /// Starts the program and waits for its first word. It is asked to stop once `stop` says
+    /// so.
+    pub(super) fn start(deployed: &Deployed, stop: Stop) -> Result<Link, Failure> {
         // The shell stays beside it: ssh tells exit codes, but not which signal ended a program.
         let channel = deployed.reach().open(&format!("{}; exit $?", deployed.command()))?;
         let host = deployed.reach().name().to_owned();
@@ -67,6 +88,7 @@ impl Link {
             stopped: false,
             requests: to_send,
             replies: received,
+            asked: Instant::now(),
             heard: Instant::now(),
             spoke: Instant::now(),
             under_way: true,
@@ -80,7 +102,7 @@ impl Link {
         let thread = Some(thread);
         let mut link =
             Link { host, requests, replies, thread, ended: None, stop: asked, silent: false };
-        match link.reply(&mut Nobody)? {
+        match link.reply(&mut Nobody)?.reply {
             Reply::Hello { protocol: PROTOCOL, version }
                 if version == env!("CARGO_PKG_VERSION") =>
             {
@@ -104,6 +126,15 @@ impl Link {
         request: &Request,
         observer: &mut dyn LoadObserver,
     ) -> Result<Reply, Failure> {
+        self.ask_timed(request, observer).map(|heard| heard.reply)
+    }
+
+    /// The same with the moments of both.
+    pub(super) fn ask_timed(
+        &mut self,
+        request: &Request,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Heard, Failure> {
         if let Some(ended) = &self.ended {
             return Err(ended.clone());
         }
@@ -112,17 +143,19 @@ impl Link {
         self.reply(observer)
     }
 
-    fn reply(&mut self, observer: &mut dyn LoadObserver) -> Result<Reply, Failure> {
+    fn reply(&mut self, observer: &mut dyn LoadObserver) -> Result<Heard, Failure> {
         let mut stopped = None;
         loop {
             match self.replies.recv_timeout(LOOK) {
-                Ok(Ok(Reply::LoadBegins)) => observer.load_begins(),
-                Ok(Ok(Reply::LoadEnds)) => observer.load_ends(),
-                Ok(Ok(Reply::Event { event })) => observer.event(event),
-                Ok(Ok(Reply::Failed { failure })) => return Err(failure),
-                Ok(Ok(reply)) => return Ok(reply),
+                Ok(Ok(heard)) => match heard.reply {
+                    Reply::LoadBegins => observer.load_begins(),
+                    Reply::LoadEnds => observer.load_ends(),
+                    Reply::Event { event } => observer.event(event),
+                    Reply::Failed { failure } => return Err(failure),
+                    _ => return Ok(heard),
+                },
                 Ok(Err(failure)) => return Err(self.end(failure)),
-                Err(RecvTimeoutError::Timeout) if !self.stop.load(Ordering::Relaxed) => {}
+                Err(RecvTimeoutError::Timeout) if !self.stop.asked() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     if stopped.get_or_insert_with(Instant::now).elapsed() > STOPPING {
                         self.silent = true;
@@ -180,10 +213,12 @@ struct Talk {
     host: String,
     channel: Option<Box<dyn Channel>>,
     lines: Lines,
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     stopped: bool,
     requests: Receiver<Vec<u8>>,
-    replies: SyncSender<Result<Reply, Failure>>,
+    replies: SyncSender<Result<Heard, Failure>>,
+    /// When the last request was sent.
+    asked: Instant,
     heard: Instant,
     spoke: Instant,
     /// Whether a reply is waited for: at first, for the first word.
@@ -216,12 +251,13 @@ impl Talk {
         match self.requests.try_recv() {
             Ok(line) => {
                 self.under_way = true;
+                self.asked = Instant::now();
                 self.send(&line)?;
             }
             Err(TryRecvError::Empty) => {}
             Err(TryRecvError::Disconnected) => return Ok(false),
         }
-        if self.stop.load(Ordering::Relaxed) && !self.stopped {
+        if self.stop.asked() && !self.stopped {
             self.stopped = true;
             self.send(&Request::Stop.to_line())?;
         }
@@ -279,7 +315,8 @@ impl Talk {
             // Others answer what was asked for.
             self.under_way =
                 matches!(reply, Reply::Event { .. } | Reply::LoadBegins | Reply::LoadEnds);
-            if self.replies.send(Ok(reply)).is_err() {
+            let heard = Heard { reply, sent: self.asked, received: self.heard };
+            if self.replies.send(Ok(heard)).is_err() {
                 return Ok(());
             }
         }
@@ -336,6 +373,8 @@ fn kind_of(reply: &Reply) -> &'static str {
         Reply::Done => "that it is done",
         Reply::Target { .. } => "a target",
         Reply::Rate { .. } => "a rate",
+        Reply::Ready => "that a point is ready",
+        Reply::Clock { .. } => "its clock",
         Reply::Result { .. } => "a point",
         Reply::Closed { .. } => "that it has ended",
         Reply::Cleaned { .. } => "what was removed",

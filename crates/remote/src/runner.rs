@@ -1,23 +1,31 @@
 //! The study's end: trials driven by the program on the host.
 
-use crate::link::{Link, Nobody};
+use crate::link::{Link, Nobody, Stop};
 use crate::names;
 use crate::program::Program;
 use crate::protocol::{Begin, Connect, Reply, Request, Secret};
+use plimsoll_host::clock::{Clocks, RoundTrip};
 use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
-    Cause, Deadline, Event, Failure, Flag, LoadObserver, Outcome, PartResult, Phase, PointResult,
-    PointSpec, Series, SubjectFacts, SubjectRunner, Target, Window, Workload,
+    Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, Outcome, PartResult, Phase,
+    PointResult, PointSpec, Series, SubjectFacts, SubjectRunner, Target, Window, Workload,
 };
 use plimsoll_runner::{Cleaned, OpenOptions, RunnerOptions};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Questions to relate the clocks.
+const ROUND_TRIPS: usize = 8;
 
 /// Trials driven on another host. Dropping it ends the program there, which removes what it made.
 pub struct RemoteRunner {
     // Before the program's directory, so that it ends before that is removed.
     link: Link,
     options: RunnerOptions,
+    /// Set once its work is of no use any more.
+    useless: Arc<AtomicBool>,
     opened: Vec<(Target, OpenOptions)>,
     facts: Vec<SubjectFacts>,
     deployed: Deployed,
@@ -34,9 +42,11 @@ impl RemoteRunner {
         options: &RunnerOptions,
     ) -> Result<RemoteRunner, Failure> {
         let deployed = program.deploy(reach)?;
-        let link = begin(&deployed, options)?;
+        let useless = Arc::default();
+        let link = begin(&deployed, options, &useless)?;
         let options = options.clone();
-        Ok(RemoteRunner { link, options, opened: Vec::new(), facts: Vec::new(), deployed })
+        let (opened, facts) = (Vec::new(), Vec::new());
+        Ok(RemoteRunner { link, options, useless, opened, facts, deployed })
     }
 
     /// Opens a target on the host. Its name is resolved before, and its password found here, once
@@ -80,7 +90,8 @@ impl RemoteRunner {
         // Whoever stopped the study wants it cleaned up all the same.
         let deadline = Deadline::new(self.options.deadline.clock().clone(), Arc::default());
         let options = RunnerOptions { deadline, ..self.options.clone() };
-        self.link = begin(&self.deployed, &options)?;
+        self.useless = Arc::default();
+        self.link = begin(&self.deployed, &options, &self.useless)?;
         let mut flags = Vec::new();
         for (number, (target, options)) in std::mem::take(&mut self.opened).iter().enumerate() {
             self.connect(target, options)?;
@@ -110,6 +121,73 @@ impl RemoteRunner {
             }
         }
         flags
+    }
+
+    /// The host.
+    pub fn host(&self) -> &str {
+        self.deployed.reach().name()
+    }
+
+    /// Relates the host's clock to this machine's.
+    pub fn clocks(&mut self) -> Result<Clocks, Failure> {
+        let mut clocks = Clocks::default();
+        for _ in 0..ROUND_TRIPS {
+            let heard = self.link.ask_timed(&Request::Clock, &mut Nobody)?;
+            let Reply::Clock { now } = heard.reply else {
+                return Err(self.link.nonsense(&heard.reply));
+            };
+            let (sent, received) = (heard.sent, heard.received);
+            clocks.learn(RoundTrip { sent, received, begin: now, end: now });
+        }
+        Ok(clocks)
+    }
+
+    /// What to set to have it stop what it does, as its work is of no use any more.
+    pub(crate) fn useless(&self) -> Arc<AtomicBool> {
+        self.useless.clone()
+    }
+
+    /// [`point`](SubjectRunner::point), whose load begins when `start` says so. That is called once
+    /// everything is ready, with what is known of the host's clock then; `None`: it does not begin.
+    /// Returns also how long after that instant it did.
+    pub(crate) fn point_from(
+        &mut self,
+        spec: &PointSpec,
+        start: &mut dyn FnMut(Clocks) -> Option<Nanos>,
+        observer: &mut dyn LoadObserver,
+    ) -> (PointResult, Option<Duration>) {
+        self.measure(spec, Some(start), observer)
+    }
+
+    fn measure(
+        &mut self,
+        spec: &PointSpec,
+        start: Option<&mut dyn FnMut(Clocks) -> Option<Nanos>>,
+        observer: &mut dyn LoadObserver,
+    ) -> (PointResult, Option<Duration>) {
+        let mut seen = Seen::new(observer);
+        match self.result(spec, start, &mut seen) {
+            Ok(Reply::Result { result, late }) => (*result, late.map(|late| late - Nanos(0))),
+            Ok(other) => (seen.failed(spec, self.link.nonsense(&other)), None),
+            Err(failure) => (seen.failed(spec, failure), None),
+        }
+    }
+
+    /// The last reply of a point.
+    fn result(
+        &mut self,
+        spec: &PointSpec,
+        start: Option<&mut dyn FnMut(Clocks) -> Option<Nanos>>,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Reply, Failure> {
+        let request = Request::Point { spec: Box::new(spec.clone()), gated: start.is_some() };
+        match (self.link.ask(&request, observer)?, start) {
+            (Reply::Ready, Some(start)) => {
+                let at = start(self.clocks()?);
+                self.link.ask(&Request::Start { at }, observer)
+            }
+            (reply, _) => Ok(reply),
+        }
     }
 
     /// Asks for something that has no events.
@@ -164,13 +242,7 @@ impl SubjectRunner for RemoteRunner {
     }
 
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult {
-        let mut seen = Seen::new(observer);
-        let request = Request::Point { spec: Box::new(spec.clone()) };
-        match self.link.ask(&request, &mut seen) {
-            Ok(Reply::Result { result }) => *result,
-            Ok(other) => seen.failed(spec, self.link.nonsense(&other)),
-            Err(failure) => seen.failed(spec, failure),
-        }
+        self.measure(spec, None, observer).0
     }
 
     fn reopen(&mut self) -> Result<(), Failure> {
@@ -193,8 +265,13 @@ impl SubjectRunner for RemoteRunner {
 }
 
 /// Starts the program and tells it what holds for all trials.
-fn begin(deployed: &Deployed, options: &RunnerOptions) -> Result<Link, Failure> {
-    let mut link = Link::start(deployed, options.deadline.stop().clone())?;
+fn begin(
+    deployed: &Deployed,
+    options: &RunnerOptions,
+    useless: &Arc<AtomicBool>,
+) -> Result<Link, Failure> {
+    let stop = Stop { user: options.deadline.stop().clone(), useless: useless.clone() };
+    let mut link = Link::start(deployed, stop)?;
     match link.ask(&Request::Begin(Begin::from(options)), &mut Nobody)? {
         Reply::Done => Ok(link),
         other => Err(link.nonsense(&other)),

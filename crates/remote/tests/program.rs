@@ -2,7 +2,8 @@
 
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Event, Length, Outcome, Part, PatternJob, Phase, PointSpec, StudyId, Target, Workload,
+    Cause, Event, Length, Nanos, Outcome, Part, PatternJob, Phase, PointSpec, StudyId, Target,
+    Workload,
 };
 use plimsoll_remote::protocol::{Begin, Connect, Reply, Request};
 use plimsoll_runner::{OpenOptions, RunnerOptions};
@@ -136,6 +137,7 @@ fn point(seconds: f64, pattern: &str) -> Request {
             operation_timeout_seconds: 30.0,
             seed: 1,
         }),
+        gated: false,
     }
 }
 
@@ -149,9 +151,9 @@ fn a_file_is_read_in_place_and_nothing_written() {
     let mut program = Program::begun(OpenOptions { file, ..OpenOptions::default() });
     assert_eq!(entries(program.share.path()), 1, "the file alone");
     program.prepare();
-    let Reply::Result { result } = program.ask(&trial(0.2)) else { panic!("a result") };
+    let Reply::Result { result, .. } = program.ask(&trial(0.2)) else { panic!("a result") };
     assert_eq!(result.outcome, Outcome::Complete);
-    let Reply::Result { result } = program.ask(&point(0.2, "random-write")) else {
+    let Reply::Result { result, .. } = program.ask(&point(0.2, "random-write")) else {
         panic!("a result")
     };
     let Outcome::Failed { failure, .. } = result.outcome else { panic!("{:?}", result.outcome) };
@@ -164,7 +166,7 @@ fn a_file_is_read_in_place_and_nothing_written() {
 #[test]
 fn a_trial_and_an_orderly_end() {
     let mut program = Program::prepared();
-    let Reply::Result { result } = program.ask(&trial(0.3)) else { panic!("a result") };
+    let Reply::Result { result, .. } = program.ask(&trial(0.3)) else { panic!("a result") };
     assert_eq!(result.outcome, Outcome::Complete);
     assert!(!result.parts[0].quantities.is_empty());
     assert_eq!(program.ask(&Request::Close), Reply::Closed { flags: vec![] });
@@ -178,7 +180,7 @@ fn a_trial_that_is_stopped_says_so() {
     program.say(&Request::Stop.to_line());
     let result = loop {
         match program.reply() {
-            Reply::Result { result } => break result,
+            Reply::Result { result, .. } => break result,
             Reply::Event { .. } | Reply::LoadBegins | Reply::LoadEnds | Reply::Alive => {}
             other => panic!("{other:?}"),
         }
@@ -214,7 +216,7 @@ fn requests_out_of_order_are_refused() {
     ] {
         match program.ask(&request) {
             Reply::Failed { failure } => assert_eq!(failure.cause, Cause::Usage, "{failure}"),
-            Reply::Result { result } => assert_ne!(result.outcome, Outcome::Complete),
+            Reply::Result { result, .. } => assert_ne!(result.outcome, Outcome::Complete),
             other => panic!("{other:?}"),
         }
     }
@@ -227,5 +229,67 @@ fn requests_out_of_order_are_refused() {
     // It does not listen to the end of it.
     let _ = program.input.as_mut().unwrap().write_all(&[b'x'; 2 << 20]);
     assert!(matches!(program.reply(), Reply::Failed { .. }), "a line without end");
+    program.assert_ends();
+}
+
+/// A trial that waits for its start.
+fn gated(seconds: f64) -> Request {
+    let Request::Point { spec, .. } = trial(seconds) else { unreachable!() };
+    Request::Point { spec, gated: true }
+}
+
+#[test]
+fn a_gated_trial_begins_at_the_instant_and_says_how_late() {
+    let mut program = Program::prepared();
+    let clock = |program: &mut Program| {
+        let Reply::Clock { now } = program.ask(&Request::Clock) else { panic!("its clock") };
+        now
+    };
+    let first = clock(&mut program);
+    assert_eq!(program.ask(&gated(0.3)), Reply::Ready);
+    let now = clock(&mut program);
+    assert!(now > first, "it tells the time while it waits, too");
+    let at = now + Duration::from_millis(400);
+    let Reply::Result { result, late } = program.ask(&Request::Start { at: Some(at) }) else {
+        panic!("a result")
+    };
+    assert_eq!(result.outcome, Outcome::Complete);
+    let end = clock(&mut program);
+    assert!(end >= at + Duration::from_millis(300), "it neither began before nor was cut short");
+    let late = late.expect("how late") - Nanos(0);
+    assert!(late < end.since(at), "measured from the instant: {late:?}");
+    let Reply::Result { late, .. } = program.ask(&trial(0.1)) else { panic!("a result") };
+    assert_eq!(late, None, "there was no instant");
+}
+
+#[test]
+fn a_gated_trial_that_is_not_to_begin_or_too_late_has_no_figures() {
+    let mut program = Program::prepared();
+    let cases = [
+        (None, None),
+        (Some(Nanos(1)), Some("after it had passed")),
+        (Some(Nanos(u64::MAX)), Some("too far away")),
+    ];
+    for (at, words) in cases {
+        assert_eq!(program.ask(&gated(60.0)), Reply::Ready);
+        let Reply::Result { result, late } = program.ask(&Request::Start { at }) else {
+            panic!("a result")
+        };
+        match (&result.outcome, words) {
+            (Outcome::Stopped, None) => {}
+            (Outcome::Failed { failure, .. }, Some(words)) => {
+                assert!(failure.happened.contains(words), "{failure}");
+            }
+            other => panic!("{other:?}"),
+        }
+        assert!(result.parts.is_empty() && late.is_none());
+    }
+    let start = Request::Start { at: Some(Nanos(u64::MAX)) };
+    assert!(matches!(program.ask(&start), Reply::Failed { .. }), "nothing waits for it");
+    assert_eq!(program.ask(&gated(60.0)), Reply::Ready);
+    let Reply::Result { result, .. } = program.ask(&trial(1.0)) else { panic!("a result") };
+    assert!(matches!(result.outcome, Outcome::Failed { .. }), "it waits for its start");
+    assert_eq!(program.ask(&gated(60.0)), Reply::Ready);
+    program.input = None;
     program.assert_ends();
 }

@@ -216,11 +216,11 @@ impl Session {
                 Ok(flags) => (outcome, flags),
                 Err(not_good) => {
                     let NotGood { failure, flags } = *not_good;
-                    (worse(outcome, ended(Phase::Verify, failure)), flags)
+                    (outcome.worse(ended(Phase::Verify, failure)), flags)
                 }
             };
             result.flags.extend(flags);
-            result.outcome = worse(result.outcome, outcome);
+            result.outcome = result.outcome.worse(outcome);
         }
         result.flags.extend(self.share.take_flags());
         (result, late)
@@ -296,14 +296,6 @@ fn ended(phase: Phase, failure: Failure) -> Outcome {
     match failure.cause {
         Cause::Interrupted => Outcome::Stopped,
         _ => Outcome::Failed { phase: phase.to_string(), failure },
-    }
-}
-
-/// The outcome of two parts together: the first failure, and no part is stopped without the others.
-fn worse(one: Outcome, other: Outcome) -> Outcome {
-    match (&one, &other) {
-        (Outcome::Complete, _) | (Outcome::Stopped, Outcome::Failed { .. }) => other,
-        _ => one,
     }
 }
 

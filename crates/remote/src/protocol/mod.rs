@@ -26,7 +26,7 @@ use serde_json::Value;
 use std::time::Duration;
 
 /// The version of what is said. The two programs come from one build: others are refused.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// How often each side says that it is alive.
 pub const PULSE: Duration = Duration::from_secs(5);

@@ -1,7 +1,7 @@
 //! What the program on the host answers.
 
 use super::{PROTOCOL, TooLong, decode, encode};
-use plimsoll_model::{Event, Failure, Flag, PointResult, SubjectFacts};
+use plimsoll_model::{Event, Failure, Flag, Nanos, PointResult, SubjectFacts};
 use plimsoll_runner::Cleaned;
 use serde::{Deserialize, Serialize};
 
@@ -46,10 +46,21 @@ pub enum Reply {
         /// In bytes per second; `None` where nothing is laid out.
         bytes_per_second: Option<f64>,
     },
+    /// The load of a point can begin at once, and waits for [`super::Request::Start`].
+    Ready,
+    /// What the host's clock shows.
+    Clock {
+        /// CLOCK_MONOTONIC.
+        now: Nanos,
+    },
     /// A point ended.
     Result {
         /// Its figures.
         result: Box<PointResult>,
+        /// Of one that began at an instant that was given: how long after that its first operation
+        /// was, on the host's clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        late: Option<Nanos>,
     },
     /// Everything made was removed, but for what flags name.
     Closed {

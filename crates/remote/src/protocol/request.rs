@@ -2,7 +2,7 @@
 
 use super::{Secret, TooLong, encode};
 use plimsoll_load::{Names, OpenOptions, TimeLimits};
-use plimsoll_model::{Deadline, Engine, Failure, PointSpec, StudyId, Target, Workload};
+use plimsoll_model::{Deadline, Engine, Failure, Nanos, PointSpec, StudyId, Target, Workload};
 use plimsoll_runner::RunnerOptions;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -54,6 +54,16 @@ pub enum Request {
     Point {
         /// The point.
         spec: Box<PointSpec>,
+        /// Whether its load waits for [`Request::Start`], once [`super::Reply::Ready`] was said.
+        #[serde(default)]
+        gated: bool,
+    },
+    /// What the host's clock shows.
+    Clock,
+    /// The answer to [`super::Reply::Ready`].
+    Start {
+        /// When the load begins, on the host's clock; `None`: it does not.
+        at: Option<Nanos>,
     },
     /// [`plimsoll_runner::clean`]; before any target is attached.
     Clean {

@@ -1,5 +1,6 @@
 //! The two streams: requests come in, replies go out, and neither makes the work wait.
 
+use plimsoll_load::SystemClock;
 use plimsoll_remote::protocol::{Lines, MOST_REQUEST, PULSE, Reply, Request, SILENCE};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read, Write};
@@ -19,6 +20,8 @@ pub struct Connection {
     requests: Mutex<Receiver<Result<Request, String>>>,
     replies: Sender<Vec<u8>>,
     waiting: Arc<AtomicUsize>,
+    /// The kernel's clock: processes of one machine agree on it.
+    pub clock: SystemClock,
     /// Set when the trial under way is to end: asked for, or because nobody is there any more.
     pub stop: Arc<AtomicBool>,
     /// Set when nobody is there any more.
@@ -55,6 +58,7 @@ impl Connection {
             requests: Mutex::new(requests),
             replies,
             waiting,
+            clock: SystemClock::of_the_kernel(),
             stop,
             gone,
             silent: AtomicBool::new(false),

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod connection;
+mod gate;
 mod serve;
 
 use std::process::ExitCode;

@@ -1,11 +1,12 @@
 //! Requests are answered one after the other.
 
 use crate::connection::Connection;
+use crate::gate;
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
-use plimsoll_load::{Passwords, SystemClock};
-use plimsoll_model::{Cause, Deadline, Event, Failure, Flag, LoadObserver, SubjectRunner};
+use plimsoll_load::Passwords;
+use plimsoll_model::{Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, SubjectRunner};
 use plimsoll_remote::protocol::{Connect, Reply, Request};
 use plimsoll_runner::{Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
@@ -92,8 +93,8 @@ impl Served {
     fn answer(&mut self, request: Request) -> Result<Reply, Failure> {
         match request {
             Request::Begin(begin) => {
-                let deadline =
-                    Deadline::new(Arc::new(SystemClock::new()), self.connection.stop.clone());
+                let clock = Arc::new(self.connection.clock);
+                let deadline = Deadline::new(clock, self.connection.stop.clone());
                 let options = begin.options(deadline);
                 let options = options.ok_or_else(|| refused("it names no study"))?;
                 options.deadline.give(options.set_up);
@@ -120,11 +121,19 @@ impl Served {
                 let flags = runner.prepare(target, &workloads, &mut reported)?;
                 target_reply(runner, target, flags)
             }
-            Request::Point { spec } => {
+            Request::Point { spec, gated } => {
                 let mut reported = Reported(self.connection.clone());
-                let result = self.runner()?.point(&spec, &mut reported);
-                Ok(Reply::Result { result: Box::new(result) })
+                let connection = self.connection.clone();
+                let runner = self.runner()?;
+                let (result, late) = match gated {
+                    true => runner.point_from(&spec, &|| gate::open(&connection), &mut reported),
+                    false => (runner.point(&spec, &mut reported), None),
+                };
+                let late = late.map(|late| Nanos(0) + late);
+                Ok(Reply::Result { result: Box::new(result), late })
             }
+            Request::Clock => Ok(gate::clock(&self.connection)),
+            Request::Start { .. } => Err(refused("no trial waits for its start")),
             Request::Reopen => self.runner()?.reopen().map(|()| Reply::Done),
             Request::Clean { target, own } => self.clean(target, own),
             Request::Close => Ok(Reply::Closed {
@@ -221,7 +230,7 @@ impl LoadObserver for Reported {
     }
 }
 
-fn refused(why: &str) -> Failure {
+pub fn refused(why: &str) -> Failure {
     let next = "Both programs must come from one build: make the runner again with `make runner`.";
     Failure::new(Cause::Usage, "understand what is asked for", "plimsoll-runner", why, next)
 }

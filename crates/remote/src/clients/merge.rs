@@ -1,0 +1,310 @@
+//! What several clients did of one job, put together.
+
+use plimsoll_model::{
+    Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult, PointSpec,
+    Series, Window,
+};
+use plimsoll_runner::{PAYLOAD, WRITING};
+use std::collections::BTreeMap;
+
+/// Several clients' parts of the same job as one. Operations, bytes and windows add up, latencies by
+/// their histograms; rates are those of everything over the time that the clients have in common,
+/// and latencies those of each client's own measured part. It has quantities only if every part has.
+pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
+    let mut windows = Vec::new();
+    let mut ops: BTreeMap<OpKind, OpStats> = BTreeMap::new();
+    for part in parts {
+        windows.resize(part.series.len().max(windows.len()), Window::default());
+        for (sum, window) in windows.iter_mut().zip(part.series.windows()) {
+            sum.add(&window);
+        }
+        for (kind, more) in &part.ops {
+            add(ops.entry(*kind).or_default(), more);
+        }
+    }
+    let mut quantities = BTreeMap::new();
+    if let Some(main) = spec.workload.main()
+        && parts.iter().all(|part| !part.quantities.is_empty())
+    {
+        let sum = Sum { spec, job: &main.job, parts, windows: &windows, ops: &ops };
+        quantities = sum.quantities();
+    }
+    PartResult { quantities, ops, series: Series::new(spec.window_seconds, &windows) }
+}
+
+fn add(sum: &mut OpStats, more: &OpStats) {
+    sum.count = sum.count.saturating_add(more.count);
+    sum.bytes = sum.bytes.saturating_add(more.bytes);
+    for (error, count) in &more.errors {
+        let errors = sum.errors.entry(error.clone()).or_default();
+        *errors = errors.saturating_add(*count);
+    }
+    // One without operations has no latency either.
+    if more.count > 0 {
+        sum.client_latency.add(&more.client_latency);
+    }
+    if let Some(more) = &more.rpc_latency {
+        sum.rpc_latency.get_or_insert_default().add(more);
+    }
+}
+
+/// Complete parts, and what they are together so far.
+struct Sum<'a> {
+    spec: &'a PointSpec,
+    job: &'a Job,
+    parts: &'a [PartResult],
+    windows: &'a [Window],
+    ops: &'a BTreeMap<OpKind, OpStats>,
+}
+
+/// What is measured of all windows.
+struct Measured {
+    /// What completed.
+    sum: Window,
+    /// The time that it took.
+    seconds: f64,
+    /// Its share of the final flush, which made everything stable that was written from the start
+    /// on, in seconds.
+    flush: f64,
+}
+
+impl Sum<'_> {
+    fn quantities(&self) -> BTreeMap<Metric, f64> {
+        let mut q = BTreeMap::new();
+        let measured = self.measured();
+        let is_payload = |kind: &OpKind| !self.job.moves_payload() || PAYLOAD.contains(kind);
+        let all: Vec<OpKind> = self.ops.keys().copied().filter(is_payload).collect();
+        self.of_kinds(&mut q, None, &all, &measured);
+        for kind in self.job.kinds_apart() {
+            self.of_kinds(&mut q, Some(*kind), &[*kind], &measured);
+        }
+        let mut put = |measure, value: Option<f64>| {
+            value.map(|value| q.insert(Metric::all(measure), value));
+        };
+        for measure in [Measure::FILES, Measure::ENTRIES, Measure::IN_FLIGHT] {
+            put(measure, self.rate(measure));
+        }
+        for measure in [Measure::ELAPSED, Measure::LONGEST_GAP, Measure::FLUSH_TIME] {
+            put(measure, self.largest(measure));
+        }
+        // What the CPU time of all was, by what each client did in its whole trial.
+        let done = |series: &Series| {
+            let windows = series.windows();
+            windows.fold(Count::default(), |mut done, window| {
+                done.add(count(&window, &all));
+                done
+            })
+        };
+        let each = self.parts.iter().map(|part| {
+            let per = part.quantities.get(&Metric::all(Measure::CLIENT_CPU_PER_OP));
+            Some((per? * done(&part.series).operations as f64, done(&part.series)))
+        });
+        if let Some(each) = each.collect::<Option<Vec<(f64, Count)>>>() {
+            let spent: f64 = each.iter().map(|(spent, _)| spent).sum();
+            let operations: u64 = each.iter().map(|(_, done)| done.operations).sum();
+            let bytes: u64 = each.iter().map(|(_, done)| done.bytes).sum();
+            let per = |count: u64| (count > 0).then(|| spent / count as f64);
+            put(Measure::CLIENT_CPU_PER_OP, per(operations));
+            put(Measure::CLIENT_CPU_PER_BYTE, per(bytes));
+        }
+        q
+    }
+
+    /// One figure of each client.
+    fn of(&self, measure: Measure) -> impl Iterator<Item = f64> {
+        let metric = Metric::all(measure);
+        self.parts.iter().filter_map(move |part| part.quantities.get(&metric).copied())
+    }
+
+    fn largest(&self, measure: Measure) -> Option<f64> {
+        self.of(measure).reduce(f64::max)
+    }
+
+    /// What the clients did at these rates, over the time of the longest.
+    fn rate(&self, measure: Measure) -> Option<f64> {
+        let longest = self.largest(Measure::ELAPSED);
+        let each = self.parts.iter().filter_map(|part| {
+            let of = |measure| part.quantities.get(&Metric::all(measure));
+            let share = match (of(Measure::ELAPSED), longest) {
+                (Some(own), Some(longest)) if longest > 0.0 => own / longest,
+                _ => 1.0,
+            };
+            Some(of(measure)? * share)
+        });
+        each.reduce(|sum, rate| sum + rate)
+    }
+
+    /// What is left after the warm-up that all windows together show; half of the trial stays, as
+    /// with one client.
+    fn measured(&self) -> Measured {
+        let window = self.spec.window_seconds.max(1e-9);
+        let cut =
+            plimsoll_runner::warm_up(self.windows, self.job, self.spec).as_secs_f64() / window;
+        let first = (cut.ceil() as usize).min(self.windows.len() / 2);
+        let total = match self.spec.workload.length {
+            Length::For { seconds, .. } => seconds,
+            Length::UntilDone { .. } => self.largest(Measure::ELAPSED).unwrap_or(0.0),
+        };
+        let mut sum = Window::default();
+        self.windows[first..].iter().for_each(|window| sum.add(window));
+        let written = |window: &Window| count(window, &WRITING).operations;
+        let ever: u64 = self.windows.iter().map(written).sum();
+        let flush = self.largest(Measure::FLUSH_TIME).unwrap_or(0.0);
+        let flush = flush * written(&sum) as f64 / ever.max(1) as f64;
+        Measured { sum, seconds: (total - first as f64 * window).max(1e-9), flush }
+    }
+
+    /// Rates and latencies of some kinds of operation.
+    fn of_kinds(
+        &self,
+        q: &mut BTreeMap<Metric, f64>,
+        name: Option<OpKind>,
+        kinds: &[OpKind],
+        measured: &Measured,
+    ) {
+        let mut stats = OpStats::default();
+        kinds.iter().filter_map(|kind| self.ops.get(kind)).for_each(|kind| add(&mut stats, kind));
+        if stats.count == 0 {
+            return;
+        }
+        let flushed = name.is_none_or(|kind| WRITING.contains(&kind));
+        let seconds = measured.seconds + if flushed { measured.flush } else { 0.0 };
+        let done = count(&measured.sum, kinds);
+        let mut put = |measure, value| q.insert(Metric { kind: name, measure }, value);
+        put(Measure::IOPS, done.operations as f64 / seconds);
+        if done.bytes > 0 {
+            put(Measure::THROUGHPUT, done.bytes as f64 / seconds);
+        }
+        let client = &stats.client_latency;
+        put(Measure::LATENCY_MEAN, client.mean_seconds);
+        put(Measure::LATENCY_MAX, client.max_seconds);
+        let rpc = stats.rpc_latency.as_ref();
+        for (measure, value) in [
+            (Measure::LATENCY_P50, client.quantile("0.5")),
+            (Measure::LATENCY_P99, client.quantile("0.99")),
+            (Measure::RPC_LATENCY_P50, rpc.and_then(|rpc: &LatencySummary| rpc.quantile("0.5"))),
+        ] {
+            value.map(|value| put(measure, value));
+        }
+    }
+}
+
+/// What completed of some kinds.
+fn count(window: &Window, kinds: &[OpKind]) -> Count {
+    let mut count = Count::default();
+    kinds.iter().for_each(|kind| count.add(window.count(*kind)));
+    count
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::Bytes;
+    use plimsoll_model::{Histogram, Part, Pattern, PatternJob, ScanJob, Workload};
+    use std::num::NonZeroU16;
+
+    fn spec(job: Job, length: Length) -> PointSpec {
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let parts = [0, 1].map(|client| Part { client, ..part.clone() }).into();
+        PointSpec {
+            number: 0,
+            subject: 0,
+            workload: Workload { parts, steps: None, length },
+            generation: 1,
+            window_seconds: 0.5,
+            operation_timeout_seconds: 30.0,
+            seed: 1,
+        }
+    }
+
+    /// `count` operations of `bytes` in each of the windows, which took so long each.
+    fn part(
+        kind: OpKind,
+        counts: &[u64],
+        bytes: u64,
+        ns: u64,
+        more: &[(Measure, f64)],
+    ) -> PartResult {
+        let windows: Vec<Window> = counts.iter().map(|n| Window::of(kind, *n, n * bytes)).collect();
+        let count = counts.iter().sum();
+        let seconds = ns as f64 / 1e9;
+        let client_latency = LatencySummary {
+            mean_seconds: seconds,
+            min_seconds: seconds,
+            max_seconds: seconds,
+            histogram: Some(Histogram { buckets_ns: vec![(ns, count)] }),
+            ..LatencySummary::default()
+        };
+        let stats = OpStats { count, bytes: count * bytes, client_latency, ..OpStats::default() };
+        PartResult {
+            quantities: more.iter().map(|(m, value)| (Metric::all(*m), *value)).collect(),
+            ops: BTreeMap::from([(kind, stats)]),
+            series: Series::new(0.5, &windows),
+        }
+    }
+
+    #[track_caller]
+    fn assert_near(part: &PartResult, measure: Measure, expected: f64) {
+        let value = part.quantities.get(&Metric::all(measure)).copied();
+        let near = value.is_some_and(|value| (value - expected).abs() < 1e-9 * expected.max(1.0));
+        assert!(near, "{measure}: {value:?}, not {expected}");
+    }
+
+    #[test]
+    fn what_two_wrote_adds_up_and_the_slower_flush_counts() {
+        let job = PatternJob::new(Pattern::RandomWrite, Bytes(4096), Bytes(1 << 20));
+        let spec = spec(job.into(), Length::For { seconds: 2.0, warm_up_seconds: 0.5 });
+        let cpu = Measure::CLIENT_CPU_PER_OP;
+        let one = [(Measure::FLUSH_TIME, 0.4), (Measure::IN_FLIGHT, 1.5), (cpu, 1e-3)];
+        let two = [(Measure::FLUSH_TIME, 0.8), (Measure::IN_FLIGHT, 2.0), (cpu, 4e-3)];
+        let parts = [
+            part(OpKind::WRITE, &[10, 20, 20, 20], 4096, 1000, &one),
+            part(OpKind::WRITE, &[0, 10, 10, 10], 4096, 4000, &two),
+        ];
+        let all = together(&spec, &parts);
+        let ops = &all.ops[&OpKind::WRITE];
+        assert_eq!((ops.count, ops.bytes), (100, 100 * 4096));
+        let columns: Vec<u64> = all.series.windows().map(|window| window.operations()).collect();
+        assert_eq!(columns, [10, 30, 30, 30]);
+        // Without the first window: 90 of 100 operations in 1.5 s, and as much of the flush.
+        let seconds = 1.5 + 0.8 * 0.9;
+        assert_near(&all, Measure::IOPS, 90.0 / seconds);
+        assert_near(&all, Measure::THROUGHPUT, 90.0 * 4096.0 / seconds);
+        assert_near(&all, Measure::LATENCY_MEAN, (70.0 * 1e-6 + 30.0 * 4e-6) / 100.0);
+        assert_near(&all, Measure::LATENCY_MAX, 4e-6);
+        assert_near(&all, Measure::IN_FLIGHT, 3.5);
+        assert_near(&all, Measure::FLUSH_TIME, 0.8);
+        assert_near(&all, cpu, (70.0 * 1e-3 + 30.0 * 4e-3) / 100.0);
+        assert_near(&all, Measure::CLIENT_CPU_PER_BYTE, (70.0 * 1e-3 + 30.0 * 4e-3) / 409_600.0);
+    }
+
+    #[test]
+    fn work_that_ends_by_itself_took_as_long_as_the_slowest() {
+        let job = Job::Scan(ScanJob::default());
+        let spec = spec(job, Length::UntilDone { at_most_seconds: 60.0 });
+        let figures = |elapsed, entries| [(Measure::ELAPSED, elapsed), (Measure::ENTRIES, entries)];
+        let parts = [
+            part(OpKind::LOOKUP, &[100], 0, 1000, &figures(0.5, 200.0)),
+            part(OpKind::LOOKUP, &[25, 25, 25, 25], 0, 1000, &figures(2.0, 50.0)),
+        ];
+        let all = together(&spec, &parts);
+        assert_near(&all, Measure::ELAPSED, 2.0);
+        assert_near(&all, Measure::ENTRIES, 100.0);
+        assert_near(&all, Measure::IOPS, 100.0);
+    }
+
+    #[test]
+    fn there_is_no_sum_of_what_is_not_complete() {
+        let job = PatternJob::new(Pattern::RandomRead, Bytes(4096), Bytes(1 << 20));
+        let spec = spec(job.into(), Length::For { seconds: 2.0, warm_up_seconds: 0.5 });
+        let one = [(Measure::IN_FLIGHT, 1.0)];
+        let parts = [
+            part(OpKind::READ, &[1, 2, 2, 2], 4096, 1000, &one),
+            part(OpKind::READ, &[1, 1], 4096, 1000, &[]),
+        ];
+        let all = together(&spec, &parts);
+        assert!(all.quantities.is_empty());
+        assert_eq!(all.series.total(), Count { operations: 9, bytes: 9 * 4096 });
+        assert!(together(&spec, &[PartResult::default(), PartResult::default()]).ops.is_empty());
+    }
+}
