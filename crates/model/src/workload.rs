@@ -161,12 +161,13 @@ impl Workload {
         }
     }
 
-    /// The same at one value of what its steps go over. Values that the parameter cannot have are
-    /// taken for the nearest that it can.
+    /// The same at one value of what its steps go over: of the first part, or of every client's where
+    /// all do the same. Values that the parameter cannot have are taken for the nearest that it can.
     pub fn at(&self, over: Parameter, value: f64) -> Workload {
         let count = NonZeroU16::new(value.round() as u16).unwrap_or(NonZeroU16::MIN);
         let mut at = Workload { steps: None, ..self.clone() };
-        if let Some(part) = at.parts.first_mut() {
+        let stepped = self.together().map_or(1, usize::from);
+        for part in at.parts.iter_mut().take(stepped) {
             match over {
                 Parameter::Depth => part.arrival = Arrival::Closed { depth: count },
                 Parameter::Workers => part.workers = count,
@@ -196,5 +197,33 @@ impl Part {
         settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
         settings.push(format!("{} in flight each", self.depth()));
         settings.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+    use crate::{Pattern, PatternJob};
+
+    fn of_clients(patterns: [Pattern; 2]) -> Workload {
+        let part = |(client, pattern)| {
+            let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
+            Part { client, ..Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN) }
+        };
+        let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
+        Workload { parts: (0..).zip(patterns).map(part).collect(), steps: None, length }
+    }
+
+    #[test]
+    fn clients_that_do_the_same_step_together() {
+        let depths = |workload: Workload| -> Vec<u16> {
+            let at = workload.at(Parameter::Depth, 8.0);
+            at.parts.iter().map(|part| part.depth().get()).collect()
+        };
+        let same = of_clients([Pattern::RandomRead; 2]);
+        assert_eq!((same.together(), depths(same)), (Some(2), vec![8, 8]));
+        let different = of_clients([Pattern::RandomRead, Pattern::RandomWrite]);
+        assert_eq!((different.together(), depths(different)), (None, vec![8, 1]));
     }
 }

@@ -155,14 +155,20 @@ impl Conductor<'_> {
         self.keep.begin(&self.study)
     }
 
-    /// A server's host may be the one that drives the trials, under another name too.
+    /// A server's host may be one that drives the trials, under another name too.
     fn same_machine(&mut self) {
         let plan = &self.study.plan;
-        let named = plan.hosts.iter().filter(|server| server.host == *plan.client());
+        let drives = |host| host == plan.client() || plan.clients.contains(host);
+        let named = plan.hosts.iter().filter(|server| drives(&server.host));
         let named = named.map(|server| server.host.to_string());
-        let here = !plan.is_remote() || self.study.hosts.first().is_some_and(|h| h.is_this_machine);
-        let others = self.study.hosts.iter().skip(1);
-        let found = others.filter(|host| here && host.is_this_machine);
+        // Clients are watched first.
+        let (driving, others) = self
+            .study
+            .hosts
+            .split_at_checked(plan.clients.len().max(1))
+            .unwrap_or((&self.study.hosts, &[]));
+        let here = !plan.is_remote() || driving.iter().any(|host| host.is_this_machine);
+        let found = others.iter().filter(|host| here && host.is_this_machine);
         let all = named.chain(found.map(|host| host.name.clone()));
         add_new(&mut self.study.flags, all.map(|host| Flag::SameMachine { host }).collect());
     }

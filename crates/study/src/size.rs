@@ -5,6 +5,7 @@ use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Failure, Flag, Footprint, InPlace, Part, Plan, SubjectFacts, TargetFacts, Workload,
 };
+use std::collections::BTreeMap;
 
 /// Share of the time cap that laying out files may take.
 const SHARE: f64 = 0.25;
@@ -53,7 +54,7 @@ const SPARE: u64 = MIB;
 
 /// Lowers the sizes of the plan's workloads to the room that its targets have, or to the files of
 /// theirs that are read in place. Targets with as much space in all are taken for one file system,
-/// which must hold the files of both.
+/// which must hold the files of both; every client has files of its own.
 ///
 /// # Errors
 /// [`Cause::Usage`] where a file that is read in place has not a block for every worker.
@@ -104,6 +105,10 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
                 0 | 1 => happened,
                 count => format!("{happened}, for {count} targets that seem to be one file system"),
             };
+        let happened = match plan.clients.len() {
+            0 | 1 => happened,
+            count => format!("{happened}; each of {count} clients has files of its own"),
+        };
         let tried = "find room for the test files";
         return Err(Failure::new(Cause::NoSpace, tried, &tightest.given, happened, next));
     }
@@ -114,16 +119,18 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     Ok(Some(Flag::SizeFitted { target, wanted: Bytes(wanted), used: Bytes(used), available }))
 }
 
-/// What a target holds at most while the workloads run, with files of at most `size` bytes: the
-/// largest that is read and the largest that is written of each. `None`: too small for the workers.
+/// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
+/// client the largest that is read and the largest that is written. `None`: too small for the workers.
 fn held(workloads: &[Workload], size: u64) -> Option<u64> {
-    let (mut read, mut written) = (0, 0);
+    let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
     for part in workloads.iter().flat_map(|workload| &workload.parts) {
         let footprint = fitted(part, size)?.job.footprint();
-        read = footprint.read.max(read);
-        written = footprint.written.max(written);
+        let (read, written) = clients.entry(part.client).or_default();
+        *read = footprint.read.max(*read);
+        *written = footprint.written.max(*written);
     }
-    Some(read.saturating_add(written))
+    let each = clients.into_values().map(|(read, written)| read.saturating_add(written));
+    Some(each.fold(0, u64::saturating_add))
 }
 
 /// The part with files of at most `size` bytes.
@@ -248,6 +255,27 @@ mod tests {
         assert!(failure.next.contains("--size 32MiB or less"), "{failure}");
         assert!(failure.happened.contains("2 targets"), "{failure}");
         assert_eq!(size_of(&named.workloads[0]), 64 * MIB, "the user's size stays as it is");
+    }
+
+    #[test]
+    fn every_client_has_files_of_its_own() {
+        let mut plan = plan(64 * MIB);
+        plan.storage.fit_size = true;
+        plan.clients = ["ssh://a", "ssh://b", "ssh://c"].map(|host| host.parse().unwrap()).into();
+        for workload in &mut plan.workloads {
+            let part = workload.parts[0].clone();
+            workload.parts = (0..3).map(|client| Part { client, ..part.clone() }).collect();
+        }
+        let room = |available| [free(GIB, available)];
+        assert_eq!(fit(&mut plan.clone(), &room(3 * 128 * MIB + SPARE)), Ok(None));
+        let mut named = plan.clone();
+        named.storage.fit_size = false;
+        let failure = fit(&mut named, &room(200 * MIB)).unwrap_err();
+        assert!(failure.happened.contains("they need 384 MiB"), "{failure}");
+        assert!(failure.happened.contains("each of 3 clients"), "{failure}");
+        fit(&mut plan, &room(200 * MIB)).unwrap().expect("files of three clients do not fit");
+        assert_eq!(held(&plan), 6 * size_of(&plan.workloads[0]));
+        assert!(held(&plan) + SPARE <= 200 * MIB);
     }
 
     #[test]
