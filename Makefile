@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-links measure-settings measure-versions docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-clients measure-links measure-settings measure-versions docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
@@ -36,6 +36,7 @@ help:
 	@echo "make runner           the program that 'check --on' deploys on other hosts"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
+	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
@@ -97,6 +98,9 @@ check-machines: setup-machines
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test
 	cargo test --locked -p plimsoll --test lab measure_links -- --ignored --nocapture
+
+measure-clients: setup-test
+	cargo test --locked -p plimsoll --test clients measure_clients -- --ignored --nocapture
 
 lint-advisories: setup-lint
 	cargo deny --locked check --hide-inclusion-graph advisories

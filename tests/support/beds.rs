@@ -1,11 +1,13 @@
 //! Labs in tests: a place of their own, a look at what they leave, and a sender.
 
 use super::{Plimsoll, Ran};
+use plimsoll_host::reach::{Reach, Through};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
 /// The program with a place for labs of its own.
 pub struct Beds {
@@ -60,6 +62,13 @@ impl Beds {
     #[track_caller]
     pub fn on(&self, host: &str, line: &str) -> String {
         self.lab(&["exec", host, "--", "/bin/sh", "-c", line]).expect(0).out
+    }
+
+    /// A way to a host of a lab.
+    pub fn reach(&self, host: &str) -> Arc<dyn Reach> {
+        let place = format!("PLIMSOLL_LABS={}", self.place.display());
+        let words = ["env", &place, env!("CARGO_BIN_EXE_plimsoll"), "lab", "exec", host, "--"];
+        Arc::new(Through::new(format!("lab://{host}"), words))
     }
 
     /// Where a lab is written down.

@@ -25,7 +25,9 @@ without asking. May be given several times. Nothing is installed there";
 const ON_HELP: &str = "The host that the work is done from, instead of this machine: \
 ssh://[user@]host[:port], by the system's own ssh. Directories are its own, servers are reached \
 from there. A program is deployed there for the time of the run (x86_64); results, passwords and \
-the store stay here. May be given several times: then all of them do it at the same time";
+the store stay here. Given several times, all these hosts do each trial together: they begin at one \
+instant, each with files of its own, and the figures are those of each and of all; local is this \
+machine";
 
 const SET_HELP: &str = "A setting that is varied and put back: sysctl:KEY or export-sync:PATH, on \
 this machine or a host; 'as-found' is a value too. May be given several times: then every combination \

@@ -8,10 +8,10 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, Flag, Outcome, Plan, Rule, Study, StudyId, Subject,
-    SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, Study, StudyId,
+    Subject, SubjectRunner, Target,
 };
-use plimsoll_remote::{Program, RemoteRunner};
+use plimsoll_remote::{Clients, Program, RemoteRunner};
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Settings, conduct};
 use std::sync::Arc;
@@ -124,15 +124,14 @@ fn set_up(
     let (engine, names) = (plan.storage.engine, Names::default());
     let options = OpenOptions { engine, limits, passwords, names, file, deadline };
     let deadline = options.deadline.clone();
-    let on = match plan.clients.first().cloned() {
-        None => None,
-        Some(host) => {
-            Some(Signals::leave_when_over(&deadline, "reach the host", host.clone(), move || {
-                let reach = hosts::open(&host, true)?;
-                plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
-            })?)
-        }
+    let reach = |host: &HostName| {
+        let named = host.clone();
+        Signals::leave_when_over(&deadline, "reach the host", host, move || {
+            let reach = hosts::open(&named, true)?;
+            plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
+        })
     };
+    let on = plan.clients.iter().map(reach).collect::<Result<Vec<_>, Failure>>()?;
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
     let runner = driver(plan, options, told, on.clone())?;
@@ -148,25 +147,34 @@ fn set_up(
     Ok(SetUp { clock, runner, settings, watching })
 }
 
-/// Opens the targets where the trials are driven: in this process, or on the host of the plan.
+/// Opens the targets where the trials are driven: in this process, on another host, or on several.
 fn driver(
     plan: &Plan,
     options: OpenOptions,
     told: RunnerOptions,
-    on: Option<Arc<dyn Reach>>,
+    mut on: Vec<Arc<dyn Reach>>,
 ) -> Result<Box<dyn SubjectRunner>, Failure> {
-    let Some(on) = on else {
+    let Some(first) = on.first() else {
         let shares = targets(plan).map(|target| plimsoll_load::open(target, &options));
         return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
     };
-    let (deadline, host, targets) =
-        (told.deadline.clone(), on.name().to_owned(), targets(plan).cloned().collect::<Vec<_>>());
-    let far = Signals::leave_when_over(&deadline, "start the runner", host, move || {
-        let mut far = RemoteRunner::start(on, &Program::find()?, &told)?;
-        targets.iter().try_for_each(|target| far.connect(target, &options))?;
-        Ok(far)
-    })?;
-    Ok(Box::new(far))
+    let (deadline, host, targets) = (
+        told.deadline.clone(),
+        first.name().to_owned(),
+        targets(plan).cloned().collect::<Vec<_>>(),
+    );
+    Signals::leave_when_over(&deadline, "start the runner", host, move || {
+        let program = Program::find()?;
+        if on.len() > 1 {
+            let mut clients = Clients::start(on, &program, &told)?;
+            targets.iter().try_for_each(|target| clients.connect(target, &options))?;
+            return Ok(Box::new(clients) as Box<dyn SubjectRunner + Send>);
+        }
+        let mut remote = RemoteRunner::start(on.swap_remove(0), &program, &told)?;
+        targets.iter().try_for_each(|target| remote.connect(target, &options))?;
+        Ok(Box::new(remote))
+    })
+    .map(|runner| runner as Box<dyn SubjectRunner>)
 }
 
 fn targets(plan: &Plan) -> impl Iterator<Item = &Target> {

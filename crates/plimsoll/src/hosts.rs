@@ -18,32 +18,36 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
 
 /// The hosts that are watched while a plan is carried out.
 pub struct Watching {
-    /// The host that the trials are driven on, then each that the plan names.
+    /// The hosts that the trials are driven on, then each that the plan names.
     pub hosts: Vec<Box<dyn Watch>>,
     /// Which of those that were only guessed could not be watched.
     pub flags: Vec<Flag>,
 }
 
-/// Begins to watch the host that the trials are driven on, which `on` reaches if it is another one,
-/// and each host that the plan names.
+/// Begins to watch the hosts that the trials are driven on, which `on` reaches in the plan's order
+/// (none: this machine), and each host that the plan names.
 ///
 /// # Errors
 /// A host that was named cannot be reached or watched, or an earlier run left it changed.
 pub fn watch(
     plan: &Plan,
-    on: Option<Arc<dyn Reach>>,
+    on: Vec<Arc<dyn Reach>>,
     clock: &Arc<dyn Clock>,
 ) -> Result<Watching, Failure> {
-    let client = plan.client();
-    let first: Box<dyn Watch> = match on {
-        None => {
-            restore::expect_none_left_here()?;
-            Box::new(Local::new(clock.clone()))
-        }
-        Some(reach) => Box::new(watch_by(reach, client, clock.clone())?),
-    };
-    let mut watching = Watching { hosts: vec![first], flags: Vec::new() };
-    let mut seen = vec![client];
+    let mut watching = Watching { hosts: Vec::new(), flags: Vec::new() };
+    let mut seen = Vec::new();
+    for (host, reach) in plan.clients.iter().zip(on) {
+        seen.push(host);
+        watching.hosts.push(match host {
+            HostName::Local => Box::new(Local::new(clock.clone())),
+            _ => Box::new(watch_by(reach, host, clock.clone())?),
+        });
+    }
+    if seen.is_empty() {
+        restore::expect_none_left_here()?;
+        seen.push(plan.client());
+        watching.hosts.push(Box::new(Local::new(clock.clone())));
+    }
     for ServerHost { host, guessed, .. } in &plan.hosts {
         if seen.contains(&host) {
             continue;

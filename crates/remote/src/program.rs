@@ -62,6 +62,11 @@ impl Program {
         ))
     }
 
+    /// The one in this file.
+    pub fn at(path: impl Into<PathBuf>) -> Program {
+        Program { path: path.into() }
+    }
+
     /// Deploys it on a host.
     pub(super) fn deploy(&self, reach: Arc<dyn Reach>) -> Result<Deployed, Failure> {
         let bytes = read(&self.path).map_err(|error| {
