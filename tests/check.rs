@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Flag, OpKind, Outcome, Pattern, StoredOn, Study};
+use plimsoll_model::{Flag, Layout, OpKind, Outcome, Pattern, StoredOn, Study};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::collections::HashSet;
@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
+use support::trial::{job, result, target};
 use support::{Plimsoll, ended, listing, run_directories, wait_until};
 
 #[test]
@@ -36,18 +37,16 @@ fn five_patterns_on_ganesha_and_a_directory() {
             .trials
             .iter()
             .filter(|t| t.block == Some(block))
-            .map(|t| (t.cell.target, t.cell.workload.pattern))
+            .map(|t| (t.cell.subject, job(&study, t).pattern))
             .collect();
         assert_eq!(cells.len(), 10, "every cell once in block {block}");
     }
-    assert!(study.targets[0].protocol.contains("NFSv3"), "{:?}", study.targets[0]);
+    let nfs = target(&study, 0);
+    assert!(nfs.protocol.contains("NFSv3"), "{nfs:?}");
     // On a busy machine the probe may not be able to tell; it must never take a tmpfs for a disk.
-    assert!(matches!(
-        study.targets[0].reads_from,
-        Some(StoredOn::ServerMemory | StoredOn::Unknown)
-    ));
-    let wire = study.trials.iter().find(|t| t.cell.target == 0).unwrap();
-    assert!(wire.result.ops.values().any(|o| o.rpc_latency.is_some()), "NFS has RPC latencies");
+    assert!(matches!(nfs.reads_from, Some(StoredOn::ServerMemory | StoredOn::Unknown)));
+    let wire = study.trials.iter().find(|t| t.cell.subject == 0).unwrap();
+    assert!(result(wire).ops.values().any(|o| o.rpc_latency.is_some()), "NFS has RPC latencies");
 
     let shown = program.run(&["show"]).expect(0).out;
     for word in ["Sequential read", "Random mixed", "NFSv3", "directory"] {
@@ -66,7 +65,7 @@ fn the_order_is_the_seeds_and_changes_from_block_to_block() {
         let program = Plimsoll::new();
         program.run(&with(&["check", directory, "--json=-"], &SHORT)).expect(0);
         let study = program.latest();
-        study.trials.iter().map(|t| t.cell.workload.pattern).collect::<Vec<Pattern>>()
+        study.trials.iter().map(|t| job(&study, t).pattern).collect::<Vec<Pattern>>()
     };
     let first = order();
     assert_eq!(first, order());
@@ -136,7 +135,8 @@ fn io_uring_and_psync_are_driven_and_named() {
             .expect(0);
         let study = program.latest();
         assert_sound(&study);
-        assert!(study.targets[0].engine.contains(word), "{}", study.targets[0].engine);
+        let used = &target(&study, 0).engine;
+        assert!(used.contains(word), "{used}");
     }
 }
 
@@ -147,7 +147,7 @@ fn the_published_layout_shares_one_file() {
     let directory = plain.path().to_str().unwrap();
     program.run(&with(&["check", directory, "--design=jonfk2024"], &SHORT)).expect(0);
     let study = program.latest();
-    assert!(study.trials.iter().all(|t| t.cell.workload.layout == plimsoll_model::Layout::Shared));
+    assert!(study.trials.iter().all(|t| job(&study, t).layout == Layout::Shared));
     assert_sound(&study);
 }
 
@@ -209,7 +209,7 @@ fn corrupt_and_misplaced_content_is_found_and_told_apart() {
         data.write_all_at(&page, 1 << 20).unwrap();
         let ran = ended(child).expect(1);
         let study = program.latest();
-        let errors = &study.trials[0].result.ops[&OpKind::READ].errors;
+        let errors = &result(&study.trials[0]).ops[&OpKind::READ].errors;
         assert_eq!(errors.len(), 1, "{errors:?}");
         let (kind, count) = errors.first_key_value().unwrap();
         assert!(kind.to_string().contains(word) && *count > 0, "{errors:?}");

@@ -8,6 +8,7 @@ use plimsoll_testkit::servers::{Dropbear, Export, Ganesha, GaneshaConfig, Sshd, 
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::path::{Path, PathBuf};
 use support::sound::assert_sound;
+use support::trial::{job, result};
 use support::{Plimsoll, ended, listing, probes, run_directories, signal, wait_until};
 
 const SSH_CONFIG: &str = "PLIMSOLL_SSH_CONFIG";
@@ -96,8 +97,8 @@ fn the_servers_cpu_beside_the_clients() {
         is_watched(trial, &host);
     }
     // The client moved what the server's network moved: at least the payload, over loopback here.
-    let written = study.trials.iter().find(|t| t.cell.workload.pattern.writes()).unwrap();
-    let (_, bytes) = written.result.series.totals();
+    let written = study.trials.iter().find(|t| job(&study, t).pattern.writes()).unwrap();
+    let bytes = result(written).series.total().bytes;
     let lo = load(written, &host).unwrap().interfaces.iter().find(|i| i.name == "lo").unwrap();
     assert!(lo.received_bytes as f64 > 0.9 * bytes as f64, "{lo:?}, {bytes} written");
 
@@ -123,11 +124,12 @@ fn is_watched(trial: &Trial, host: &str) {
     assert!(load.memory.is_some() && load.idle.is_some() && load.softirqs.is_some());
     assert!(load.watcher_cpu_seconds.is_some());
     assert_eq!(trial.result.outcome, Outcome::Complete);
-    let (operations, bytes) = trial.result.series.totals();
-    for (measure, count) in
-        [(Measure::SERVER_CPU_PER_OP, operations), (Measure::SERVER_CPU_PER_BYTE, bytes)]
-    {
-        let figure = trial.result.quantities[&Metric::all(measure)];
+    let moved = result(trial).series.total();
+    for (measure, count) in [
+        (Measure::SERVER_CPU_PER_OP, moved.operations),
+        (Measure::SERVER_CPU_PER_BYTE, moved.bytes),
+    ] {
+        let figure = result(trial).quantities[&Metric::all(measure)];
         let by_hand = load.caused().0 / count as f64;
         assert!((figure - by_hand).abs() <= 1e-9 * by_hand.abs(), "{figure} {by_hand}");
     }
@@ -146,8 +148,8 @@ fn a_host_of_one_target_over_dropbear() {
     let per_op = Metric::all(Measure::SERVER_CPU_PER_OP);
     for trial in &study.trials {
         assert!(load(trial, &router.url()).is_some(), "it is watched all the time");
-        let charged = trial.result.quantities.contains_key(&per_op);
-        assert_eq!(charged, trial.cell.target == 0, "only what it serves is charged to it");
+        let charged = result(trial).quantities.contains_key(&per_op);
+        assert_eq!(charged, trial.cell.subject == 0, "only what it serves is charged to it");
     }
     assert_eq!(study.hosts[1].watched_by, Some(WatchedBy::Probe));
     nothing_is_left(&router);
@@ -229,8 +231,8 @@ fn the_hosts_that_targets_name_themselves() {
     let names: Vec<&str> = study.hosts.iter().map(|facts| facts.name.as_str()).collect();
     assert_eq!(names, ["local", "ssh://127.0.0.1"]);
     assert_eq!(study.plan.hosts.len(), 1, "a directory names none");
-    assert!(study.plan.hosts[0].guessed && study.plan.hosts[0].target == Some(0));
-    study.trials.iter().filter(|t| t.cell.target == 0).for_each(|t| is_watched(t, names[1]));
+    assert!(study.plan.hosts[0].guessed && study.plan.hosts[0].subject == Some(0));
+    study.trials.iter().filter(|t| t.cell.subject == 0).for_each(|t| is_watched(t, names[1]));
 
     // Nobody listens where ssh looks without a word of its port.
     let program = with_ssh(&sshd.configuration());
@@ -256,7 +258,7 @@ fn this_machine_as_the_server() {
     let study = program.latest();
     assert_eq!(study.hosts.len(), 1, "it is watched anyway");
     assert!(study.flags.contains(&Flag::SameMachine { host: "local".into() }));
-    let per_op = |measure| study.trials[0].result.quantities[&Metric::all(measure)];
+    let per_op = |measure| result(&study.trials[0]).quantities[&Metric::all(measure)];
     assert_eq!(per_op(Measure::SERVER_CPU_PER_OP), per_op(Measure::MACHINE_CPU_PER_OP));
 }
 

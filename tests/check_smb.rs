@@ -3,12 +3,13 @@
 mod support;
 
 use plimsoll_load::{OpenOptions, Passwords};
-use plimsoll_model::{Stability, Study};
+use plimsoll_model::{OpKind, Stability, Study};
 use plimsoll_testkit::servers::samba::{Encryption, PASSWORD, Signing};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use std::collections::HashSet;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
+use support::trial::{job, result, target};
 use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
 
 fn program() -> Plimsoll {
@@ -37,14 +38,14 @@ fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
     for block in 0..3 {
         let in_block = study.trials.iter().filter(|t| t.block == Some(block));
         let cells: HashSet<_> =
-            in_block.map(|t| (t.cell.target, t.cell.workload.pattern)).collect();
+            in_block.map(|t| (t.cell.subject, job(&study, t).pattern)).collect();
         assert_eq!(cells.len(), 10, "every cell once in block {block}");
     }
-    let facts = &study.targets[1];
+    let facts = target(&study, 1);
     assert_eq!(facts.protocol, "SMB 3.1.1, signed with AES-128-GMAC");
     assert_eq!((&*facts.given, &*facts.client_cache), (&*smb_url, "none"));
-    let wire = study.trials.iter().find(|t| t.cell.target == 1).unwrap();
-    assert!(wire.result.ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
+    let wire = study.trials.iter().find(|t| t.cell.subject == 1).unwrap();
+    assert!(result(wire).ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
 
     let shown = program.run(&["show"]).expect(0).out;
     for word in ["Sequential read", "Random mixed", "NFSv3", "SMB 3.1.1", "Summary"] {
@@ -92,16 +93,17 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
     let study = program.latest();
     assert_eq!(study.trials.len(), 3 * 2 * 2, "the patterns that read");
     for trial in &study.trials {
-        let workload = &trial.cell.workload;
-        assert!(workload.pattern.reads() && !workload.pattern.writes());
-        let unit = workload.block.0 * 4;
-        assert_eq!(workload.size.0, ((9 << 20) + 12_345) / unit * unit, "as much as there is");
-        let reads = &trial.result.ops[&plimsoll_model::OpKind::READ];
+        let job = job(&study, trial);
+        assert!(job.pattern.reads() && !job.pattern.writes());
+        let unit = job.block.0 * 4;
+        assert_eq!(job.size.0, ((9 << 20) + 12_345) / unit * unit, "as much as there is");
+        let reads = &result(trial).ops[&OpKind::READ];
         assert!(reads.count > 0 && reads.errors.is_empty(), "{reads:?}");
-        assert_eq!(reads.bytes, reads.count * workload.block.0);
+        assert_eq!(reads.bytes, reads.count * job.block.0);
     }
-    for facts in &study.targets {
-        let read = facts.in_place.as_ref().expect("the study says what was read");
+    assert_eq!(study.subjects.len(), 3);
+    for number in 0..3 {
+        let read = target(&study, number).in_place.as_ref().expect("the study says what was read");
         assert_eq!((&*read.file, read.size.0), ("new/Übung 1.mkv", (9 << 20) + 12_345));
     }
     let words = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -131,7 +133,8 @@ fn a_file_is_read_in_place_where_nothing_can_be_written() {
         "-q",
     ]);
     ran.expect(0);
-    assert_eq!(program.latest().trials[0].cell.workload.size.0, 8 << 20);
+    let study = program.latest();
+    assert_eq!(job(&study, &study.trials[0]).size.0, 8 << 20);
     assert_eq!((listing(&folder), changed(&folder)), before);
 }
 
@@ -174,7 +177,7 @@ fn every_dialect_signed_and_encrypted() {
         program.run(&with(&["check", &url], &tiny)).expect(0);
         let study = program.latest();
         assert_sound(&study);
-        assert_eq!(study.targets[0].protocol, protocol, "{url}");
+        assert_eq!(target(&study, 0).protocol, protocol, "{url}");
         assert_eq!(listing(&server.directory(share).unwrap()), vec![], "{url}");
     }
 }
@@ -192,8 +195,8 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     signed.run(&arguments(&server.url("films"))).expect(0);
     let study = signed.latest();
     assert_sound(&study);
-    assert_eq!(study.targets[0].protocol, "SMB 3.1.1, signed with AES-128-GMAC");
-    assert_eq!(study.trials[0].cell.workload.stability, Stability::FileSync);
+    assert_eq!(target(&study, 0).protocol, "SMB 3.1.1, signed with AES-128-GMAC");
+    assert_eq!(job(&study, &study.trials[0]).stability, Stability::FileSync);
     drop(server);
 
     let share = SambaShare::new("films").guest_ok();
@@ -203,11 +206,13 @@ fn stable_writes_and_guests_and_servers_that_insist_on_signing() {
     guest.run(&arguments(&server.guest_url("films"))).expect(0);
     let study = guest.latest();
     assert_sound(&study);
-    assert!(study.targets[0].notes.iter().any(|n| n == "as a guest"), "{:?}", study.targets[0]);
+    let facts = target(&study, 0);
+    assert!(facts.notes.iter().any(|n| n == "as a guest"), "{facts:?}");
     // A user whom the server does not know is a guest only where that is allowed.
     let stranger = server.guest_url("films").replace("smb://", "smb://stranger@");
     signed.run(&arguments(&format!("{stranger}?guest=allow"))).expect(0);
-    let facts = &signed.latest().targets[0];
+    let study = signed.latest();
+    let facts = target(&study, 0);
     assert_eq!(facts.protocol, "SMB 3.1.1, not signed");
     let note = "the server took stranger for a guest";
     assert!(facts.notes.iter().any(|n| n == note), "{facts:?}");

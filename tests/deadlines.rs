@@ -250,7 +250,8 @@ fn a_server_that_takes_single_bytes_at_most_is_not_believed() {
     let program = Plimsoll::new();
     program.run(&check(&url, &[])).expect(0);
     assert!(liar.lies() > 0);
-    let target = &program.latest().targets[0];
+    let study = program.latest();
+    let target = support::trial::target(&study, 0);
     assert_eq!((target.read_size_bytes, target.write_size_bytes), (8192, 8192));
     assert_eq!(listing(there.path()), vec![]);
 }

@@ -13,6 +13,7 @@ pub mod setter;
 pub mod sound;
 pub mod stepped;
 pub mod strace;
+pub mod trial;
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;

@@ -1,6 +1,7 @@
 //! What a study must be, whatever was measured.
 
-use plimsoll_model::{Job, Measure, Metric, OpKind, Outcome, Study};
+use super::trial;
+use plimsoll_model::{Measure, Metric, OpKind, Outcome, Study};
 use std::collections::HashSet;
 
 /// Arguments of a study that takes seconds and has all that a long one has.
@@ -15,11 +16,8 @@ pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
 /// Every figure of a complete trial hangs together with every other.
 pub fn assert_sound(study: &Study) {
     for trial in &study.trials {
-        let result = &trial.result;
-        assert_eq!(result.outcome, Outcome::Complete, "trial {}", trial.number);
-        let part = &study.plan.workload(trial.cell).expect("planned").parts[0];
-        let Job::Pattern(job) = &part.job else { panic!("{:?}", part.job) };
-        let result = result.main().expect("a result");
+        assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
+        let (job, result) = (trial::job(study, trial), trial::result(trial));
         let get = |measure| result.quantities.get(&Metric::all(measure)).copied();
         let iops = get(Measure::IOPS).expect("a rate");
         let throughput = get(Measure::THROUGHPUT).expect("a throughput");
