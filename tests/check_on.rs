@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Side, Study};
+use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Study};
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::Child;
 use support::runner_program::{impostor, runner};
 use support::sound::{SHORT, assert_sound, with};
+use support::trial::{result, target};
 use support::{Plimsoll, Ran, ended, run_directories, signal, wait_until};
 
 /// The program on a machine that reaches others by a configuration of ssh.
@@ -49,7 +50,7 @@ fn places(processes: &[u32]) -> BTreeSet<PathBuf> {
 /// The figures of a study, but for the quantiles: whether a trial has those depends on how much it
 /// got done.
 fn names(study: &Study) -> BTreeSet<Metric> {
-    let all = study.trials.iter().flat_map(|trial| trial.result.quantities.keys().copied());
+    let all = study.trials.iter().flat_map(|trial| result(trial).quantities.keys().copied());
     all.filter(|metric| !QUANTILES.iter().any(|(measure, _)| metric.measure == *measure)).collect()
 }
 
@@ -60,18 +61,23 @@ const QUANTILES: [(Measure, &str); 2] =
 #[track_caller]
 fn assert_quantiles(study: &Study) {
     for trial in &study.trials {
-        let ops: Vec<_> = trial.result.ops.values().filter(|ops| ops.count > 0).collect();
+        let result = result(trial);
+        let ops: Vec<_> = result.ops.values().filter(|ops| ops.count > 0).collect();
         for (measure, name) in QUANTILES {
-            let there = |side| trial.result.quantities.contains_key(&Metric::of(side, measure));
+            let there = |kind| result.quantities.contains_key(&Metric { kind, measure });
             let has = |ops: &&OpStats| ops.client_latency.quantile(name).is_some();
             match &ops[..] {
-                [one] => assert_eq!(there(Side::All), has(one), "{measure:?}: {trial:?}"),
+                [one] => assert_eq!(there(None), has(one), "{measure:?}: {trial:?}"),
                 // Both halves together have what either has, and may have more.
-                both => assert!(there(Side::All) || !both.iter().any(has), "{trial:?}"),
+                both => assert!(there(None) || !both.iter().any(has), "{trial:?}"),
             }
-            for (side, kind) in [(Side::Read, OpKind::READ), (Side::Write, OpKind::WRITE)] {
-                let half = trial.result.ops.get(&kind).filter(|_| ops.len() > 1);
-                assert_eq!(there(side), half.as_ref().is_some_and(has), "{measure:?}: {trial:?}");
+            for kind in [OpKind::READ, OpKind::WRITE] {
+                let half = result.ops.get(&kind).filter(|_| ops.len() > 1);
+                assert_eq!(
+                    there(Some(kind)),
+                    half.as_ref().is_some_and(has),
+                    "{measure:?}: {trial:?}"
+                );
             }
         }
     }
@@ -98,17 +104,18 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     assert_quantiles(&there);
     assert_quantiles(&here);
     let per_op = |study: &Study, measure| {
-        study.trials.iter().all(|t| t.result.quantities.contains_key(&Metric::all(measure)))
+        study.trials.iter().all(|t| result(t).quantities.contains_key(&Metric::all(measure)))
     };
     assert!(
         per_op(&there, Measure::CLIENT_CPU_PER_OP) && per_op(&there, Measure::MACHINE_CPU_PER_OP)
     );
-    assert_eq!(there.plan.on.as_ref().map(ToString::to_string), Some(sshd.url()));
-    assert_eq!(here.plan.on, None);
+    let clients = there.plan.clients.iter().map(ToString::to_string);
+    assert_eq!(clients.collect::<Vec<_>>(), [sshd.url()]);
+    assert_eq!(here.plan.clients, []);
     let facts: Vec<&str> = there.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(facts, [sshd.url()], "the client that is watched is that host");
     assert!(there.trials.iter().all(|t| t.loads.iter().all(|load| load.host == sshd.url())));
-    assert_eq!(there.targets[0].protocol, here.targets[0].protocol);
+    assert_eq!(target(&there, 0).protocol, target(&here, 0).protocol);
     assert!(there.flags.iter().all(|f| !matches!(f, plimsoll_model::Flag::SameMachine { .. })));
     let from = format!("from {}", sshd.url());
     assert!(shown.contains(&from), "{from} in\n{shown}");
@@ -145,8 +152,8 @@ fn servers_are_reached_from_there_by_name_and_passwords_come_from_here() {
     program.run(&words).expect(0);
     let study = program.latest();
     assert_sound(&study);
-    assert_eq!(study.targets[0].given, nfs_url, "the name is kept");
-    assert!(study.targets[1].protocol.starts_with("SMB 3.1.1"));
+    assert_eq!(target(&study, 0).given, nfs_url, "the name is kept");
+    assert!(target(&study, 1).protocol.starts_with("SMB 3.1.1"));
     for (directory, what) in [
         (nfs.directory("films").unwrap().to_owned(), "NFS"),
         (smb.directory("backups").unwrap(), "SMB"),
@@ -375,8 +382,8 @@ fn a_lost_connection_ends_the_trial_cleanly_on_both_sides() {
     assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
     let last = study.trials.last().unwrap();
     lost(&study);
-    assert!(!last.result.series.windows.is_empty(), "what was seen of it is kept");
-    assert!(last.result.quantities.is_empty());
+    assert!(!result(last).series.is_empty(), "what was seen of it is kept");
+    assert!(result(last).quantities.is_empty());
 }
 
 #[test]
@@ -403,7 +410,8 @@ fn a_link_that_falls_silent_is_given_up_by_both_sides() {
     let (ran, study) = run.ended(1);
     assert!(ran.out.contains("plimsoll clean --on"), "{}", ran.out);
     lost(&study);
-    assert!(study.trials.last().unwrap().result.quantities.is_empty());
+    let last = study.trials.last().unwrap();
+    assert!(last.result.parts.iter().all(|part| part.quantities.is_empty()));
 }
 
 #[test]

@@ -14,6 +14,7 @@ use support::Ran;
 use support::beds::Beds;
 use support::runner_program::runner;
 use support::sound::assert_sound;
+use support::trial::{job, part, pattern, result};
 
 /// Two blocks: there is a verdict, whatever it is.
 const SHORT: [&str; 4] = ["--repeats=2", "--time=1s", "--baseline=0s", "--quiet"];
@@ -50,23 +51,28 @@ fn studies(beds: &Beds) -> Vec<Study> {
 
 /// The verdict on a target against the first.
 #[track_caller]
-fn verdict(study: &Study, pattern: Pattern, target: usize) -> Verdict {
+fn verdict(study: &Study, wanted: Pattern, target: u16) -> Verdict {
     let findings = plimsoll_explain::findings(study);
-    let found = findings.workloads.iter().find(|found| found.workload.pattern == pattern);
-    let pair = found.and_then(|found| found.pairs.iter().find(|pair| pair.b == target));
+    let found = findings.workloads.iter().find(|found| pattern(&found.workload).pattern == wanted);
+    let of = |pair: &&plimsoll_explain::Pair| {
+        let contrast = pair.contrast;
+        (contrast.against.cell.subject, contrast.of.cell.subject) == (0, target)
+    };
+    let pair = found.and_then(|found| found.pairs.iter().find(of));
     let verdict = pair.and_then(|pair| pair.claim).and_then(|claim| claim.verdict);
-    verdict.unwrap_or_else(|| panic!("no verdict on {target} at {pattern}"))
+    verdict.unwrap_or_else(|| panic!("no verdict on {target} at {wanted}"))
 }
 
 /// All trials are there and hang together, and none carried more than the link does.
 #[track_caller]
 fn assert_carried(study: &Study, host: &str, blocks: usize, most_bits_per_second: f64) {
     assert_sound(study);
-    assert_eq!(study.plan.on.as_ref().map(ToString::to_string).as_deref(), Some(host));
-    let cells = study.targets.len() * study.plan.workloads.len();
+    let clients = study.plan.clients.iter().map(ToString::to_string);
+    assert_eq!(clients.collect::<Vec<_>>(), [host]);
+    let cells = study.subjects.len() * study.plan.workloads.len();
     assert_eq!(study.trials.len(), cells * blocks, "every variant in every block");
     for trial in &study.trials {
-        let rate = trial.result.quantities[&Metric::all(Measure::THROUGHPUT)] * 8.0;
+        let rate = result(trial).quantities[&Metric::all(Measure::THROUGHPUT)] * 8.0;
         assert!(rate < most_bits_per_second, "{rate} bit/s in trial {}", trial.number);
     }
 }
@@ -77,8 +83,8 @@ fn assert_carried(study: &Study, host: &str, blocks: usize, most_bits_per_second
 fn assert_complete(study: &Study) {
     for trial in &study.trials {
         assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
-        assert!(trial.result.ops.values().all(|stats| stats.errors.is_empty()));
-        assert!(trial.result.ops.values().any(|stats| stats.count > 0));
+        assert!(result(trial).ops.values().all(|stats| stats.errors.is_empty()));
+        assert!(result(trial).ops.values().any(|stats| stats.count > 0));
     }
 }
 
@@ -94,8 +100,8 @@ fn readers_and_blocks_on_one_server() {
         assert_carried(study, "lab://readers/client", 2, 100e6);
     }
     let of = |study: &Study| {
-        let workload = &study.trials[0].cell.workload;
-        (workload.workers.get(), workload.block.0)
+        let workload = study.plan.workload(study.trials[0].cell).unwrap();
+        (part(workload).workers.get(), pattern(workload).block.0)
     };
     let variants: Vec<(u16, u64)> = studies.iter().map(of).collect();
     assert_eq!(variants, [(1, 1 << 10), (1, 8 << 10), (2, 8 << 10), (3, 8 << 10)]);
@@ -125,8 +131,8 @@ fn a_router_with_rules_and_one_without() {
     // All that was read through the router with rules went by its last rule.
     let (_, counted) = out.rsplit_once(" bytes ").expect("a counter");
     let counted: u64 = counted.split(' ').next().unwrap().parse().unwrap();
-    let through = study.trials.iter().filter(|trial| trial.cell.target == 1);
-    let read: u64 = through.map(|trial| trial.result.ops[&OpKind::READ].bytes).sum();
+    let through = study.trials.iter().filter(|trial| trial.cell.subject == 1);
+    let read: u64 = through.map(|trial| result(trial).ops[&OpKind::READ].bytes).sum();
     assert!(counted > read, "{counted} bytes counted, {read} read");
     assert!(out.ends_with("no rules\n"), "{out}");
 }
@@ -143,7 +149,7 @@ fn async_exports_and_larger_transfers() {
     println!("{out}");
     let [sequential, random] = &studies(&beds)[..] else { panic!("two studies in {out}") };
     let given = |study: &Study| -> Vec<String> {
-        study.targets.iter().map(|target| target.given.clone()).collect()
+        study.subjects.iter().map(|subject| subject.given().to_owned()).collect()
     };
     assert_eq!(given(sequential), ["/mnt/async-16k", "/mnt/async-32k"]);
     let all = ["/mnt/sync-16k", "/mnt/sync-32k", "/mnt/async-16k", "/mnt/async-32k"];
@@ -156,11 +162,11 @@ fn async_exports_and_larger_transfers() {
     assert_ne!(larger.faster(), Some(Side::A), "32 KiB: {larger:?}");
     for target in [2, 3] {
         let unsafer = verdict(random, Pattern::RandomWrite, target);
-        assert_eq!(unsafer.faster(), Some(Side::B), "{}: {unsafer:?}", all[target]);
+        assert_eq!(unsafer.faster(), Some(Side::B), "{}: {unsafer:?}", all[usize::from(target)]);
     }
     // Mounts are what they are called: what a WRITE carries, with its head of some 200 bytes.
     let sent = |target| {
-        let trials = sequential.trials.iter().filter(|trial| trial.cell.target == target);
+        let trials = sequential.trials.iter().filter(|trial| trial.cell.subject == target);
         let writes = trials.map(|trial| trial.mount.as_ref().unwrap().operations["WRITE"]);
         let (bytes, count) = writes.fold((0, 0), |(bytes, count), operation| {
             (bytes + operation.wire.unwrap().sent_bytes, count + operation.count)
@@ -185,15 +191,15 @@ fn nfs_and_smb_of_one_server() {
     let [study] = &studies(&beds)[..] else { panic!("one study in {out}") };
     assert_complete(study);
     let patterns: BTreeSet<String> =
-        study.trials.iter().map(|t| t.cell.workload.pattern.to_string()).collect();
+        study.trials.iter().map(|t| job(study, t).pattern.to_string()).collect();
     assert_eq!(patterns.len(), 5, "{patterns:?}");
     for (target, system) in [(0, "nfs"), (1, "smb")] {
-        let mut trials = study.trials.iter().filter(|trial| trial.cell.target == target);
+        let mut trials = study.trials.iter().filter(|trial| trial.cell.subject == target);
         assert!(
             trials.all(|t| t.mount.as_ref().is_some_and(|m| m.file_system.starts_with(system)))
         );
     }
     for found in plimsoll_explain::findings(study).workloads {
-        verdict(study, found.workload.pattern, 1);
+        verdict(study, pattern(&found.workload).pattern, 1);
     }
 }
