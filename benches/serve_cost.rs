@@ -12,7 +12,7 @@ mod trials;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 use plimsoll_live::feed::Feed;
-use plimsoll_live::{Header, News, Told};
+use plimsoll_live::{Header, News, Notice};
 use plimsoll_load::NullShare;
 use plimsoll_model::units::{Bytes, GIB, KIB};
 use plimsoll_model::{
@@ -113,12 +113,12 @@ fn watched(
     runs: &Path,
     cpu: &mut f64,
 ) -> Result<f64, Box<dyn Error>> {
-    let feed = Feed::open(runs, &header(workload))?;
+    let header = header(workload);
+    let feed = Feed::open(runs, &header)?;
     let begun = Instant::now();
     let tell = |progress: Progress<'_>| {
-        if let Some(news) = News::of(progress) {
-            feed.tell(&Told { at_seconds: begun.elapsed().as_secs_f64(), news });
-        }
+        let news = News::of(progress, &header.plan);
+        feed.send(&Notice { at_seconds: begun.elapsed().as_secs_f64(), news });
     };
     let (number, block, cell) = (0, 0, Cell::default());
     let (planned, seconds_left) = (1, SECONDS);

@@ -148,7 +148,7 @@ fn odd_pages() {
     let mut one = plain::empty(&TWO[..1], &[Pattern::RandomRead]);
     one.id.0 = "5eed0003".into();
     plain::add(&mut one, 0, 0, Pattern::RandomRead, 30e6);
-    studies::furnish(&mut one, 0.1);
+    studies::enrich(&mut one, 0.1);
     let mut failed = measured(&TWO, 1);
     failed.id.0 = "5eed0004".into();
     failed.trials.iter_mut().for_each(plain::fail);

@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::{
-    ImportedCpu, LatencySummary, Measure, Metric, OpKind, Pattern, Side, Study, Trial,
+    Arrival, ImportedCpu, Job, LatencySummary, Measure, Metric, OpKind, Part, Pattern, Study, Trial,
 };
 use plimsoll_testkit::Need;
 use serde_json::Value;
@@ -56,10 +56,20 @@ fn apart(all: &str) -> Forms {
     }
 }
 
-fn imported(content: &str, options: &[&str]) -> Trial {
+fn imported(content: &str, options: &[&str]) -> (Part, Trial) {
     let mut study = study_of(content, options);
     assert_eq!(study.trials.len(), 1, "one run, however often it is told");
-    study.trials.remove(0)
+    let trial = study.trials.remove(0);
+    let workload = study.plan.workload(trial.cell).expect("it names one of the plan");
+    assert_eq!((workload.parts.len(), trial.result.parts.len()), (1, 1), "one job");
+    (workload.parts[0].clone(), trial)
+}
+
+fn pattern_of(part: &Part) -> Pattern {
+    match &part.job {
+        Job::Pattern(job) => job.pattern,
+        other => panic!("{other:?} is no pattern"),
+    }
 }
 
 fn study_of(content: &str, options: &[&str]) -> Study {
@@ -119,22 +129,26 @@ impl Truth<'_> {
 }
 
 /// Every figure of a trial against fio's JSON of the same run.
-fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &[(OpKind, Steps)]) {
+fn agrees(
+    (part, trial): &(Part, Trial),
+    json: &str,
+    percent_step: f64,
+    byte_step: f64,
+    steps: &[(OpKind, Steps)],
+) {
     let document: Value = serde_json::from_str(json).unwrap();
     let job = &document["jobs"][0];
     let run = trial.imported.as_ref().expect("an import");
-    let mixed = trial.cell.workload.pattern == Pattern::RandomMixed;
+    let mixed = pattern_of(part) == Pattern::RandomMixed;
+    let result = &trial.result.parts[0];
     let (mut operations, mut longest) = (0.0, 0.0f64);
-    assert_eq!(trial.result.ops.len(), steps.len());
+    assert_eq!(result.ops.len(), steps.len());
     for (kind, steps) in steps {
-        let (name, side) = match kind {
-            OpKind::READ => ("read", Side::Read),
-            _ => ("write", Side::Write),
-        };
+        let name = if *kind == OpKind::READ { "read" } else { "write" };
         let truth = Truth(&job[name]);
-        let side = if mixed { side } else { Side::All };
-        let quantity = |measure| trial.result.quantities[&Metric::of(side, measure)];
-        let stats = &trial.result.ops[kind];
+        let metric = |measure| Metric { kind: mixed.then_some(*kind), measure };
+        let quantity = |measure| result.quantities[&metric(measure)];
+        let stats = &result.ops[kind];
         assert_eq!(stats.count as f64, truth.number("total_ios"));
         near("bytes", stats.bytes as f64, truth.number("io_bytes"), byte_step);
         let seconds = truth.number("runtime") / 1e3;
@@ -147,7 +161,7 @@ fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &
         // A figure exactly where 20 operations lie beyond it (method, section 5); what fio printed
         // is kept in any case.
         let p99 = stats.client_latency.quantiles_seconds["0.99"];
-        let figure = trial.result.quantities.get(&Metric::of(side, Measure::LATENCY_P99));
+        let figure = result.quantities.get(&metric(Measure::LATENCY_P99));
         assert_eq!(figure.is_some(), stats.count >= 2000, "{} operations", stats.count);
         if let Some(figure) = figure {
             near("p99", *figure, p99, 0.0);
@@ -176,7 +190,7 @@ fn agrees(trial: &Trial, json: &str, percent_step: f64, byte_step: f64, steps: &
     let told = truth.number("job_runtime") / 1e3;
     let of_all = if percent_step < 1e-9 { told } else { f64::from(JOBS) * run.runtime_seconds };
     near("user seconds", user, cpu.user_percent / 100.0 * of_all, 1e-9);
-    let per_operation = trial.result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)];
+    let per_operation = result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)];
     near("CPU an operation", per_operation, (user + system) / operations, 1e-12);
     for (level, percent) in job["iodepth_level"].as_object().unwrap() {
         near(level, run.depth_shares[level] * 100.0, percent.as_f64().unwrap(), 0.051);
@@ -215,9 +229,9 @@ fn every_figure_of_every_form_is_fios_own() {
         let exact = Steps { least_and_most: 1e-3, mean: 1e-3, percentile: 1e-3 };
         // All forms together are the JSON's figures, once.
         for content in [&json, &all, &format!("fio: a warning first\n{json}")] {
-            let trial = imported(content, &[]);
-            assert_eq!(trial.cell.workload.pattern, pattern);
-            agrees(&trial, &json, 1e-12, 0.0, &with(&|_| exact));
+            let run = imported(content, &[]);
+            assert_eq!(pattern_of(&run.0), pattern);
+            agrees(&run, &json, 1e-12, 0.0, &with(&|_| exact));
         }
         let printed = |i: usize| {
             // clat, slat and lat may be printed in different units: the coarsest counts.
@@ -228,17 +242,18 @@ fn every_figure_of_every_form_is_fios_own() {
             let percentile = printed_unit(&text, "clat percentiles (", i);
             Steps { least_and_most: unit, mean: 0.0051 * unit, percentile }
         };
-        let trial = imported(&text, &[]);
-        assert_eq!(trial.cell.workload.pattern, pattern);
-        agrees(&trial, &json, 0.0051, 0.0, &with(&printed));
-        assert_eq!(trial.cell.workload.workers.get(), JOBS);
+        let run = imported(&text, &[]);
+        assert_eq!(pattern_of(&run.0), pattern);
+        agrees(&run, &json, 0.0051, 0.0, &with(&printed));
+        assert_eq!(run.0.workers.get(), JOBS);
         let depth = if pattern == Pattern::RandomMixed { 4 } else { 1 };
-        assert_eq!(trial.cell.workload.depth.get(), depth);
+        let Arrival::Closed { depth: found } = run.0.arrival;
+        assert_eq!(found.get(), depth);
 
         let micro = Steps { least_and_most: 1e3, mean: 1e-3, percentile: 1e3 };
         let options = ["--jobs", "4", "--pattern", pattern.name()];
-        let trial = imported(&terse, &options);
-        agrees(&trial, &json, 1e-6, 1024.0, &with(&|_| micro));
+        let run = imported(&terse, &options);
+        agrees(&run, &json, 1e-6, 1024.0, &with(&|_| micro));
     }
 }
 
