@@ -11,7 +11,10 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(study) = plimsoll_record::from_json(&text)
         && let Ok(written) = plimsoll_record::to_json(&study)
     {
-        assert_eq!(plimsoll_record::to_json(&plimsoll_record::from_json(&written).unwrap()).unwrap(), written);
+        assert_eq!(
+            plimsoll_record::to_json(&plimsoll_record::from_json(&written).unwrap()).unwrap(),
+            written
+        );
     }
     common::import(&text);
 });

@@ -2,8 +2,8 @@
 //! byte is the length of pieces.
 #![no_main]
 
-use plimsoll_lab::vm::fuzzing;
 use libfuzzer_sys::fuzz_target;
+use plimsoll_lab::vm::fuzzing;
 
 fuzz_target!(|data: &[u8]| {
     let [piece, said @ ..] = data else { return };

@@ -5,8 +5,8 @@
 #[path = "../../crates/nfs/tests/support/session.rs"]
 mod session;
 
-use plimsoll_testkit::servers::liar::{Liar, Transcript, Wire};
 use libfuzzer_sys::fuzz_target;
+use plimsoll_testkit::servers::liar::{Liar, Transcript, Wire};
 use std::time::Duration;
 
 /// How long a client waits in vain before it is hung up on.

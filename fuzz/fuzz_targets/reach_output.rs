@@ -3,8 +3,8 @@
 //! output from errors.
 #![no_main]
 
-use plimsoll_host::reach::fuzzing;
 use libfuzzer_sys::fuzz_target;
+use plimsoll_host::reach::fuzzing;
 
 fuzz_target!(|data: &[u8]| {
     let [status, piece, text @ ..] = data else { return };

@@ -90,7 +90,8 @@ fn cut(beds: &Beds, what: &str) -> Study {
     wait_until("it goes on", || writes() > begun + 20);
     ended(checking);
     let study = beds.program.exported("latest").unwrap();
-    let written = study.trials[0].result.parts[0].ops.get(&OpKind::WRITE).map_or(0, |stats| stats.bytes);
+    let written =
+        study.trials[0].result.parts[0].ops.get(&OpKind::WRITE).map_or(0, |stats| stats.bytes);
     assert!(written < 192 << 20, "some was written twice: {written} bytes");
     study
 }
