@@ -6,23 +6,28 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
-    Completion, Done, Exchange, FileHandle, Nfs3, PipelineOptions, ReadArguments, Request,
-    Stability, WriteArguments,
+    Completion, CreateArguments, CreateHow, Done, Exchange, FileHandle, Listing, Name, Nfs3,
+    PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::Credential;
-use plimsoll_transport::Socket;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
+use plimsoll_transport::Socket;
 
 /// Longest READ and WRITE.
 const MOST: u32 = 64;
 const MOMENT: u64 = 1_000_000_000;
+const GETATTR: u32 = 1;
+const LOOKUP: u32 = 3;
 const READ: u32 = 6;
 const WRITE: u32 = 7;
+const CREATE: u32 = 8;
+const REMOVE: u32 = 12;
+const READDIRPLUS: u32 = 17;
 
 /// A call that the server has seen.
 struct Call {
@@ -55,8 +60,11 @@ impl Exchange<Nfs3> for User {
                 assert!(count <= completion.tag % MOST, "more than sent");
                 Vec::new()
             }
-            Done::Commit { .. } => Vec::new(),
-            other => panic!("nobody asked for {other:?}"),
+            Done::Page(page) => {
+                assert!(page.entries.len() <= MOST as usize * 100, "names of nowhere");
+                Vec::new()
+            }
+            _ => Vec::new(),
         });
         assert!(self.ended.insert(completion.tag, told).is_none(), "a call ended twice");
     }
@@ -77,6 +85,20 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
+/// A call about names, or COMMIT.
+fn name_call(which: u8, file: FileHandle) -> Request<'static> {
+    let place = Place { directory: file, name: Name::new("a name").expect("a name") };
+    let attributes = SetAttributes { mode: Some(0o600), size: None };
+    match which % 6 {
+        1 => Request::Attributes(file),
+        2 => Request::Lookup(place),
+        3 => Request::Create(CreateArguments { place, how: CreateHow::Guarded(attributes) }),
+        4 => Request::Remove(place),
+        5 => Request::List(Listing::default().next_page(file)),
+        _ => Request::commit(file),
+    }
+}
+
 /// What a true server answers.
 fn truth(call: &Call) -> (Vec<u8>, Vec<u8>) {
     let data: Vec<u8> = (0..call.count).map(|i| (call.tag + i) as u8).collect();
@@ -92,8 +114,16 @@ fn truth(call: &Call) -> (Vec<u8>, Vec<u8>) {
             reply.extend(words(&[0, 0, call.count, 2, 1, 2]));
             (reply, Vec::new())
         }
-        _ => {
-            reply.extend(words(&[0, 0, 1, 2]));
+        procedure => {
+            let attributes = [&[1][..], &[0; 20]].concat();
+            reply.extend(words(match procedure {
+                GETATTR => &attributes,
+                LOOKUP => &[4, 7, 0, 0],
+                CREATE => &[1, 4, 7, 0, 0, 0],
+                REMOVE => &[0, 0],
+                READDIRPLUS => &[0, 1, 2, 0, 1],
+                _ => &[0, 0, 1, 2],
+            }));
             (reply, Vec::new())
         }
     }
@@ -151,8 +181,7 @@ fuzz_target!(|data: &[u8]| {
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("TCP");
     let mut peer = Peer { stream, calls: Vec::new() };
     let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
-    let socket =
-        Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
+    let socket = Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
     let mut pipeline = Nfs3::pipeline(socket, &Credential::None, options);
     let mut user = User { begun: Instant::now(), ended: BTreeMap::new() };
     let file = FileHandle::new(&[3; 8]).expect("short");
@@ -172,7 +201,7 @@ fuzz_target!(|data: &[u8]| {
                 let request = match kind {
                     0 => Request::Read(ReadArguments { file, offset: 0, count }),
                     1 => Request::Write(WriteArguments { file, offset: 0, count, stability }),
-                    _ => Request::commit(file),
+                    _ => name_call(step / 8, file),
                 };
                 let queued = pipeline.submit(tag, request);
                 if queued.is_ok() {

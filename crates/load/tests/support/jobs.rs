@@ -75,7 +75,7 @@ impl Run {
             seed: 1,
         };
         self.jobs.ready(&spec, &mut Context(&mut *self.names))?;
-        self.jobs.run(None);
+        self.jobs.run(None, None)?;
         Ok(self.jobs.finish(&mut Context(&mut *self.names)))
     }
 
