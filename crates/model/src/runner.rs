@@ -1,6 +1,8 @@
 //! Measuring one point, wherever and on whatever that is done.
 
-use crate::{Failure, Flag, LoadObserver, PointResult, PointSpec, SubjectFacts, Workload};
+use crate::{
+    Failure, Flag, LoadObserver, MeasureInfo, PointResult, PointSpec, SubjectFacts, Workload,
+};
 
 /// Measures points on the subjects of a study: storage from this process, the same from other hosts, a
 /// network path, a host. It neither schedules nor records.
@@ -29,8 +31,14 @@ pub trait SubjectRunner {
         observer: &mut dyn LoadObserver,
     ) -> Result<Vec<Flag>, Failure>;
 
-    /// What the subjects turned out to be, in the order they were attached.
+    /// What the subjects turned out to be, in the order they were attached; what points find out of them
+    /// is added to it.
     fn facts(&self) -> Vec<SubjectFacts>;
+
+    /// What is known of measures that no job names, as far as points had such.
+    fn measures(&self) -> Vec<MeasureInfo> {
+        Vec::new()
+    }
 
     /// Measures one point. Whatever goes wrong is in the result.
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult;

@@ -1,6 +1,8 @@
 //! Whether a plan can be conducted at all: looked at before anything is touched.
 
-use plimsoll_model::{Cause, Contrast, Failure, Measurand, Plan, Workload, factor};
+use plimsoll_model::{
+    Cause, Contrast, Failure, Measurand, Plan, Subject, SubjectKind, Workload, factor,
+};
 
 /// # Errors
 /// [`Cause::Usage`] for a plan without subjects or workloads, a job that no subject can do, a contrast
@@ -10,7 +12,10 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
         Err(Failure::new(Cause::Usage, "conduct the plan", on, happened, next))
     };
-    if plan.subjects.is_empty() || plan.workloads.is_empty() {
+    // Of a host there is something to find out without any work.
+    let host = |subject: &Subject| subject.kind() == SubjectKind::Host;
+    let idle = plan.workloads.is_empty() && !plan.subjects.iter().all(host);
+    if plan.subjects.is_empty() || idle {
         let happened = "there is nothing to measure or nothing to do".to_owned();
         return bad("the plan", happened, "Name a subject and a workload.");
     }

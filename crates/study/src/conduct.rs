@@ -136,8 +136,7 @@ impl Conductor<'_> {
             workloads.retain(|workload| workload.subject() == kind);
             self.study.flags.extend(self.runner.prepare(subject, &workloads, &mut observer)?);
         }
-        self.study.subjects = self.runner.facts();
-        label(&mut self.study.subjects);
+        self.note_facts();
         self.study.hosts = self.hosts.facts();
         self.same_machine();
         let difference = stability::difference(&self.study.subjects, &self.study.plan.workloads);
@@ -318,9 +317,12 @@ impl Conductor<'_> {
             mount,
             imported: None,
         };
-        let kept = self.keep.add_trial(&self.study, &trial);
+        let mut kept = self.keep.add_trial(&self.study, &trial);
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
+        if self.note_facts() {
+            kept = kept.and_then(|()| self.keep.update(&self.study));
+        }
         kept?;
         fatal.map_or(Ok(()), Err)
     }
@@ -350,6 +352,17 @@ impl Conductor<'_> {
         (result, loads)
     }
 
+    /// Takes over what the runner found out by now of the subjects, and of measures of its own; whether
+    /// that is news.
+    fn note_facts(&mut self) -> bool {
+        let (mut subjects, measures) = (self.runner.facts(), self.runner.measures());
+        label(&mut subjects);
+        let known = &mut self.study;
+        let new = (&known.subjects, &known.measures) != (&subjects, &measures);
+        (known.subjects, known.measures) = (subjects, measures);
+        new
+    }
+
     /// Cleans up and says why it ended.
     fn finish(mut self, outcome: Result<(), Failure>) -> Result<Study, Failure> {
         // What restarts a server is put back before the run's directories are removed.
@@ -372,7 +385,7 @@ impl Conductor<'_> {
             Ok(()) => {}
         }
         self.study.flags.extend(left);
-        if let Err(failure) = self.keep.end(&self.study) {
+        if let Err(failure) = self.keep.update(&self.study) {
             // The figures are worth more than the store: they are handed back all the same.
             self.study.ended = Ended::Failed { failure };
         }

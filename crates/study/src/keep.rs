@@ -8,8 +8,8 @@ pub trait Keep {
     fn begin(&mut self, study: &Study) -> Result<(), Failure>;
     /// A trial ended.
     fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure>;
-    /// The study ended: how, and its flags are kept anew.
-    fn end(&mut self, study: &Study) -> Result<(), Failure>;
+    /// Keeps anew what is known of the study beside its trials: facts, flags, how it ended.
+    fn update(&mut self, study: &Study) -> Result<(), Failure>;
 }
 
 impl Keep for plimsoll_record::Store {
@@ -19,8 +19,8 @@ impl Keep for plimsoll_record::Store {
     fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure> {
         plimsoll_record::Store::add_trial(self, &study.id, trial)
     }
-    fn end(&mut self, study: &Study) -> Result<(), Failure> {
-        self.update(study)
+    fn update(&mut self, study: &Study) -> Result<(), Failure> {
+        plimsoll_record::Store::update(self, study)
     }
 }
 
@@ -34,7 +34,7 @@ impl Keep for InMemory {
     fn add_trial(&mut self, _: &Study, _: &Trial) -> Result<(), Failure> {
         Ok(())
     }
-    fn end(&mut self, _: &Study) -> Result<(), Failure> {
+    fn update(&mut self, _: &Study) -> Result<(), Failure> {
         Ok(())
     }
 }

@@ -48,7 +48,7 @@ impl Keep for Kept {
         self.trials.push(trial.clone());
         Ok(())
     }
-    fn end(&mut self, study: &Study) -> Result<(), Failure> {
+    fn update(&mut self, study: &Study) -> Result<(), Failure> {
         self.ended = Some(study.ended.clone());
         Ok(())
     }
