@@ -156,6 +156,9 @@ impl Line {
                 let left = if self.left.is_empty() { "" } else { &format!("{}, ", self.left) };
                 self.say(&format!("{left}{phase}, {}", self.doing));
             }
+            Progress::Event(Event::Step { what }) => {
+                self.say(&format!("{}, {what}, {}", self.left, self.doing));
+            }
             // The same again: laying out may take minutes.
             Progress::Event(Event::Progress { .. }) => self.say(&self.bar.message()),
             _ => {}

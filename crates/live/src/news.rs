@@ -85,6 +85,11 @@ pub enum News {
         /// Bytes until it ends; 0 where unknown.
         total_bytes: Bytes,
     },
+    /// A step of a phase began.
+    Step {
+        /// Which, in a few words.
+        what: String,
+    },
     /// More of the phase is done.
     Progress {
         /// Bytes since the last of these.
@@ -140,6 +145,7 @@ impl News {
             Progress::Event(Event::Phase { phase, total_bytes }) => {
                 News::Phase { phase: *phase, total_bytes: Bytes(*total_bytes) }
             }
+            Progress::Event(Event::Step { what }) => News::Step { what: what.clone() },
             Progress::Event(Event::Progress { bytes }) => News::Progress { bytes: Bytes(*bytes) },
             Progress::Event(Event::Window { at_seconds, window }) => {
                 News::Window { trial_seconds: *at_seconds, window: window.clone() }
@@ -159,6 +165,9 @@ impl News {
 
     /// Whether a picture of the run as it stands can do without it once it is old.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, News::Window { .. } | News::Progress { .. } | News::Loads { .. })
+        matches!(
+            self,
+            News::Window { .. } | News::Progress { .. } | News::Loads { .. } | News::Step { .. }
+        )
     }
 }

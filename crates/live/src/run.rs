@@ -223,6 +223,8 @@ impl Run {
                 self.push(Point::gap(self.at_seconds));
             }
             News::Phase { phase, total_bytes } => self.phase(*phase, total_bytes.0),
+            // Its words are for the line of progress.
+            News::Step { .. } => self.phase(Phase::Measure, 0),
             News::Progress { bytes } => self.progress(bytes.0),
             News::Window { trial_seconds, window } => self.window(*trial_seconds, window),
             News::Loads { hosts } => hosts.iter().for_each(|load| self.load(load)),

@@ -50,6 +50,11 @@ pub enum Event {
         /// Bytes until it ends; 0 where unknown.
         total_bytes: u64,
     },
+    /// What is being done, where a phase has several steps: "the probe's rounds on each core".
+    Step {
+        /// In a few words.
+        what: String,
+    },
     /// Bytes done since the last event of this kind, in a phase with a known end.
     Progress {
         /// Bytes.
