@@ -69,8 +69,17 @@ fn csv(studies: &[Study]) -> Result<String, Failure> {
     let mut all = String::new();
     for study in studies {
         let text = plimsoll_record::to_csv(study)?;
-        let rows = text.find('\n').map_or("", |end| &text[end + 1..]);
-        all.push_str(if all.is_empty() { &text } else { rows });
+        let (header, rows) = text.split_once('\n').unwrap_or((&text, ""));
+        match all.split_once('\n') {
+            None => all.push_str(&text),
+            Some((columns, _)) if columns == header => all.push_str(rows),
+            Some(_) => {
+                let happened = "it has other jobs or figures, and so other columns";
+                let next = "Write each study into a file of its own.";
+                let tried = "write several studies as one table";
+                return Err(Failure::new(Cause::Usage, tried, &study.id, happened, next));
+            }
+        }
     }
     Ok(all)
 }
