@@ -1,4 +1,4 @@
-//! `plimsoll device` end to end: on this machine, and over ssh on a host that has BusyBox alone.
+//! `plimsoll device` end to end: on this machine, and over ssh on hosts that have BusyBox alone.
 
 #[path = "../crates/host/tests/probe_support/mod.rs"]
 mod probe_support;
@@ -6,8 +6,8 @@ mod support;
 
 use plimsoll_host::probe::Machine;
 use plimsoll_model::device::{Algorithm, CoreMarkKind, CryptoMeans, Device, Part, ReadBy};
-use plimsoll_model::{Cause, Ended};
-use plimsoll_testkit::servers::Dropbear;
+use plimsoll_model::{Cause, Ended, Flag, Job, Metric, Outcome, Study};
+use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use probe_support::emulated::{ALL, Emulated};
 use std::os::unix::fs::PermissionsExt;
@@ -22,12 +22,38 @@ fn program() -> Plimsoll {
 /// Where no probe can be put: then there is none.
 const NOWHERE: &str = "--probe-dir=/proc";
 
-/// The record on standard output.
+/// The study on standard output.
+#[track_caller]
+fn study(ran: &Ran) -> Study {
+    plimsoll_record::from_json(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"))
+}
+
+/// What became known of its only host. A study has the figures of its trials.
 #[track_caller]
 fn record(ran: &Ran) -> Device {
-    let device = serde_json::from_str(&ran.out).unwrap_or_else(|e| panic!("{e}: {ran:?}"));
-    plimsoll_record::device_from_json(&ran.out).expect("what is exported reads back");
+    let study = study(ran);
+    assert_eq!(study.subjects.len(), 1);
+    let last = figures(&study, 0, study.trials.last().and_then(|trial| trial.block));
+    let device = device(&study, 0);
+    if study.plan.first_blocks() == 1 {
+        let measured = device.measured();
+        let values: Vec<(Metric, f64)> =
+            measured.iter().map(|m| (Metric::all(m.info().unwrap().measure), m.value)).collect();
+        assert_eq!(last.len(), values.len());
+        assert!(values.iter().all(|value| last.contains(value)), "{last:?} and {values:?}");
+    }
     device
+}
+
+fn device(study: &Study, number: usize) -> Device {
+    study.subjects[number].host().expect("a host").device.clone()
+}
+
+/// The figures of one host in one block.
+fn figures(study: &Study, subject: u16, block: Option<u32>) -> Vec<(Metric, f64)> {
+    let trials = study.trials.iter().filter(|t| t.cell.subject == subject && t.block == block);
+    let parts = trials.flat_map(|trial| &trial.result.parts);
+    parts.flat_map(|part| &part.quantities).map(|(metric, value)| (*metric, *value)).collect()
 }
 
 #[track_caller]
@@ -42,7 +68,9 @@ fn this_machine_is_measured_kept_and_shown_again() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().to_str().unwrap();
     let words = ["device", "local", "--quick", "--disk", path, "--json=-"];
-    let device = record(&program.run(&words).expect(0));
+    let ran = program.run(&words).expect(0);
+    let (whole, device) = (study(&ran), record(&ran));
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 4));
     assert!(device.is_complete(), "{:?}", device.parts);
     assert_eq!(device.parts.iter().map(|p| p.part).collect::<Vec<_>>(), Part::ALL);
     assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "the file is removed");
@@ -69,7 +97,7 @@ fn this_machine_is_measured_kept_and_shown_again() {
         assert!(figure.cpu_share.is_some_and(|share| share > 0.0), "{figure:?}");
     }
 
-    let id = &device.id.0;
+    let id = &whole.id.0;
     let list = program.run(&["list"]).expect(0).out;
     assert!(list.contains(id) && list.contains("device, done"), "{list}");
     let shown = program.run(&["show", id]).expect(0).out;
@@ -80,15 +108,19 @@ fn this_machine_is_measured_kept_and_shown_again() {
     let disturbed = device.measured().into_iter().chain(of_cores).any(|m| m.is_disturbed());
     assert_eq!(shown.contains(" disturbed: "), disturbed, "{shown}");
     let exported = program.run(&["export", id]).expect(0);
-    assert_eq!(record(&exported), device);
+    assert_eq!(study(&exported), whole);
     let elsewhere = self::program();
     let file = program.home().join("device.json");
     std::fs::write(&file, &exported.out).unwrap();
     elsewhere.run(&["import", file.to_str().unwrap()]).expect(0);
-    assert_eq!(record(&elsewhere.run(&["export", id]).expect(0)), device);
+    assert_eq!(study(&elsewhere.run(&["export", id]).expect(0)), whole);
     elsewhere.run(&["import", file.to_str().unwrap()]).expect(2);
     let csv = program.run(&["export", "latest", "--csv"]).expect(0).out;
-    assert_eq!(csv.lines().count(), 1 + device.measured().len());
+    assert_eq!(csv.lines().count(), 1 + whole.trials.len());
+    for figure in device.measured() {
+        let cell = format!(",{},", figure.value);
+        assert!(csv.contains(&cell), "{figure:?} in {csv}");
+    }
     let compared = program.run(&["compare", id, id]).expect(0).out;
     assert!(compared.contains("AES-128-GCM") && compared.contains("1.00"), "{compared}");
     let page = program.home().join("page.html");
@@ -146,12 +178,19 @@ fn what_is_measured_beside_other_work_is_flagged() {
     let words = ["device", "local", "--quick", "--only", "memory,crypto", "--json=-"];
     let ran = Ran::from(program.command_under(bound, &words).output().unwrap());
     drop(burners);
-    let device = record(&ran.expect(0));
+    let ran = ran.expect(0);
+    let (whole, device) = (study(&ran), record(&ran));
+    for trial in &whole.trials {
+        let [Flag::FiguresDisturbed { figures, of }] = &trial.result.flags[..] else {
+            panic!("{:?}", trial.result.flags)
+        };
+        assert_eq!(figures.len(), *of as usize);
+    }
     for figure in device.measured() {
         assert!(figure.is_disturbed(), "{figure:?}");
         assert!(figure.cpu_share.is_some_and(|share| share < 0.8), "{figure:?}");
     }
-    let shown = program.run(&["show", &device.id.0]).expect(0).out;
+    let shown = program.run(&["show", &whole.id.0]).expect(0).out;
     let algorithms = Algorithm::ALL.len();
     let flagged = format!("! {algorithms} of {algorithms} figures were disturbed: as little as ");
     assert!(shown.contains(&flagged), "{shown}");
@@ -168,7 +207,7 @@ fn a_program_called_coremark_is_run_and_its_figures_are_called_coremark() {
     std::fs::write(&tool, format!("#!/bin/sh\ncat <<'END'\n{printed}END\n")).unwrap();
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
     let tool = tool.to_str().unwrap();
-    let words = ["device", "local", "--only", "cpu", "--coremark", tool, "--json=-"];
+    let words = ["device", "local", "--only", "cpu", "--repeats=1", "--coremark", tool, "--json=-"];
     let device = record(&program.run(&words).expect(0));
     let marks = &device.cpu.as_ref().unwrap().coremark;
     assert!(matches!(&marks[0].kind, CoreMarkKind::Program { command } if command == tool));
@@ -215,8 +254,10 @@ fn an_interrupted_measurement_keeps_what_it_has() {
     signal(&child, "-INT");
     let ran = ended(child).expect(130);
     assert!(ran.out.contains("It was interrupted; the results are partial."), "{ran:?}");
-    let device = record(&program.run(&["export"]).expect(0));
-    assert_eq!(device.ended, Ended::Interrupted);
+    let exported = program.run(&["export"]).expect(0);
+    let (whole, device) = (study(&exported), record(&exported));
+    assert_eq!(whole.ended, Ended::Interrupted);
+    assert_eq!(whole.trials.last().unwrap().result.outcome, Outcome::Stopped);
     assert!(device.inventory.is_some());
     assert!(!part(&device, Part::Disk).complete);
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "the file is removed");
@@ -333,6 +374,151 @@ fn a_router_over_ssh() {
         support::listing(host.root()).len() <= before.len() + 1
     });
     assert!(host.processes().len() <= 2, "nothing runs there: {:?}", host.processes());
+}
+
+/// Every part of every host once a block, figures with intervals, and which box is faster.
+#[test]
+fn hosts_are_measured_in_blocks_and_compared() {
+    let stage = enter_or_skip!(Need::Sshd);
+    let host = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program = program().with("PLIMSOLL_SSH_CONFIG", host.configuration().to_str().unwrap());
+    let url = host.url();
+    let short = ["--quick", "--repeats=3", "--only=inventory,cpu,memory", "--json=-"];
+    let words = ["device", "local", &url, "--seed=7"];
+    let whole = study(&program.run(&[&words[..], &short[..]].concat()).expect(0));
+    assert_eq!(whole.ended, Ended::Done);
+    let mut order = Vec::new();
+    for block in 0..3 {
+        let trials = whole.trials.iter().filter(|trial| trial.block == Some(block));
+        let cells: Vec<_> = trials.map(|t| (t.cell.subject, t.cell.workload)).collect();
+        let mut sorted = cells.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, [(0, 0), (0, 1), (1, 0), (1, 1)], "block {block}");
+        order.push(cells);
+    }
+    assert!(order.iter().any(|cells| *cells != order[0]), "shuffled: {order:?}");
+    assert!(whole.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    for subject in 0..2 {
+        let of = device(&whole, subject.into());
+        assert!(of.is_complete() && of.inventory.is_some(), "{:?}", of.parts);
+        // The details are those of the last block; every block has figures of its own.
+        let last = figures(&whole, subject, Some(2));
+        let blocks: Vec<_> = (0..3).map(|block| figures(&whole, subject, Some(block))).collect();
+        assert!(blocks.iter().all(|figures| figures.len() == last.len()));
+        assert!(blocks[0] != blocks[1], "measured anew");
+        let measured = of.measured();
+        assert_eq!(measured.len(), last.len());
+        for figure in measured {
+            let metric = Metric::all(figure.info().unwrap().measure);
+            assert!(last.contains(&(metric, figure.value)), "{figure:?} in {last:?}");
+        }
+    }
+    let findings = plimsoll_explain::findings(&whole);
+    for workload in &findings.workloads {
+        let levels = workload.cells.iter().flat_map(|cell| cell.levels.values());
+        assert!(levels.clone().count() >= 4 && levels.into_iter().all(|l| l.interval.is_some()));
+        let claim = workload.pairs[0].claim.expect("the second host against the first");
+        assert!(claim.verdict.is_some() && claim.ratio.blocks == 3);
+    }
+    let shown = program.run(&["show"]).expect(0).out;
+    let jobs = whole.plan.workloads.iter().map(|w| match w.parts[0].job {
+        Job::Device(job) => job.part.name(),
+        _ => panic!("{w:?}"),
+    });
+    assert_eq!(jobs.collect::<Vec<_>>(), ["cpu", "memory"]);
+    for words in ["What it is: local", &format!("Memory: {url}"), "copy, memory"] {
+        assert!(shown.contains(words), "{words} in\n{shown}");
+    }
+    assert_eq!(study(&program.run(&["export"]).expect(0)), whole);
+    let list = program.run(&["list"]).expect(0).out;
+    assert!(list.contains("3 blocks, 12 trials, done"), "{list}");
+
+    // The same from two records: of two boxes, or of one before and after.
+    for host in ["local", &url] {
+        program.run(&[&["device", host][..], &short[..]].concat()).expect(0);
+    }
+    let list = program.run(&["list"]).expect(0).out;
+    let ids: Vec<&str> = list.lines().filter(|line| !line.starts_with(' ')).collect();
+    let ids: Vec<&str> = ids.iter().map(|line| line.split(' ').next().unwrap()).collect();
+    let [_, a, b] = ids[..] else { panic!("{list}") };
+    let one = program.run(&["show", a]).expect(0).out;
+    assert!(one.contains("geometric means of 3 blocks"), "{one}");
+    let compared = program.run(&["compare", a, b]).expect(0).out;
+    for figure in ["copy, memory", "integer rounds, one core"] {
+        let row = compared.lines().find(|line| line.starts_with(figure));
+        let row = row.unwrap_or_else(|| panic!("{figure} in\n{compared}"));
+        assert_eq!((row.matches('[').count(), row.matches(']').count()), (3, 3), "{row}");
+        assert!(compared.contains(&format!("> {figure}: ")), "{compared}");
+    }
+    let page = program.home().join("page.html");
+    program.run(&["report", a, "--output", page.to_str().unwrap()]).expect(0);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("geometric means of 3 blocks") && page.contains("<svg"));
+}
+
+/// What a box is can be found out without any work on it.
+#[test]
+fn an_inventory_alone_is_a_study_without_trials() {
+    let program = program();
+    let ran = program.run(&["device", "local", "--only", "inventory", "--json=-"]).expect(0);
+    let (whole, device) = (study(&ran), record(&ran));
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 0));
+    assert_eq!(device.inventory.as_ref().unwrap().read_by, Some(ReadBy::Probe));
+    let shown = program.run(&["show"]).expect(0).out;
+    assert!(shown.contains("What it is") && !shown.contains("Memory\n"), "{shown}");
+    assert_eq!(study(&program.run(&["export"]).expect(0)), whole);
+}
+
+/// What was measured before is kept, and the other host is measured to the end.
+#[test]
+fn a_host_that_is_lost_half_way_leaves_the_others() {
+    let stage = enter_or_skip!(Need::Sshd);
+    let mut host = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program = program().with("PLIMSOLL_SSH_CONFIG", host.configuration().to_str().unwrap());
+    let url = host.url();
+    let words = ["device", "local", &url, "--quick", "--repeats=4", "--only=cpu,memory"];
+    let child = program.start(&words);
+    let of_host = |study: &Study, complete: bool| {
+        let trials = study.trials.iter().filter(|trial| trial.cell.subject == 1);
+        trials.filter(|t| (t.result.outcome == Outcome::Complete) == complete).count()
+    };
+    wait_until("it was measured once", || {
+        let kept = program.run(&["export"]);
+        kept.code == Some(0) && of_host(&study(&kept), true) > 0
+    });
+    host.kill();
+    let ran = ended(child).expect(1);
+    let whole = study(&program.run(&["export"]).expect(0));
+    assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 16));
+    let (complete, failed) = (of_host(&whole, true), of_host(&whole, false));
+    assert!(complete > 0 && failed > 0 && complete + failed == 8, "{complete} and {failed}");
+    let mut local = whole.trials.iter().filter(|trial| trial.cell.subject == 0);
+    assert!(local.all(|trial| trial.result.outcome == Outcome::Complete));
+    assert!(device(&whole, 0).is_complete() && !device(&whole, 1).is_complete());
+    assert!(!device(&whole, 1).measured().is_empty(), "what came before is kept");
+    assert!(ran.out.contains(&url), "{}", ran.out);
+}
+
+/// A study of nothing but hosts that are gone is given up, and its figures are kept.
+#[test]
+fn the_only_host_that_is_lost_ends_the_study() {
+    let stage = enter_or_skip!(Need::Sshd);
+    let mut host = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program = program().with("PLIMSOLL_SSH_CONFIG", host.configuration().to_str().unwrap());
+    let words = ["device", &host.url(), "--quick", "--repeats=20", "--only=memory"];
+    let child = program.start(&words);
+    wait_until("it was measured once", || {
+        let kept = program.run(&["export"]);
+        kept.code == Some(0) && !study(&kept).trials.is_empty()
+    });
+    host.kill();
+    let ran = ended(child).expect(1);
+    assert!(ran.out.contains("It was given up"), "{}", ran.out);
+    let exported = program.run(&["export"]).expect(0);
+    let whole = study(&exported);
+    let Ended::Failed { failure } = &whole.ended else { panic!("{:?}", whole.ended) };
+    assert_eq!(failure.cause, Cause::Unreachable);
+    assert!(whole.trials.len() < 20 && !record(&exported).measured().is_empty());
 }
 
 /// What must hold of a router that is another machine, run again where its programs are executed.

@@ -5,6 +5,7 @@ mod words;
 pub use words::is_file_server;
 
 use crate::StoredOn;
+use crate::device::DisturbedFigure;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -234,6 +235,15 @@ pub enum Flag {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<String>,
     },
+    /// A program that was deployed on a host could not be removed.
+    ProgramLeft {
+        /// The host, as the user named it.
+        host: String,
+        /// Why.
+        reason: String,
+        /// How to remove it, as a sentence.
+        next: String,
+    },
     /// A setting could not be put back.
     SettingNotRestored {
         /// The host, as the user named it.
@@ -265,6 +275,13 @@ pub enum Flag {
         /// Smallest ratio that could be told from 1 with the spread seen; `None` if unknown.
         resolvable: Option<f64>,
     },
+    /// Figures of a host tell as much of what ran beside them as of the host.
+    FiguresDisturbed {
+        /// Which.
+        figures: Vec<DisturbedFigure>,
+        /// Of so many that were measured.
+        of: u32,
+    },
     /// The operations' rate cannot be trusted because few of them completed.
     FewOperations {
         /// How many completed in the measured part.
@@ -289,6 +306,7 @@ impl Flag {
             | Flag::HostLost { host, .. }
             | Flag::HostRestarted { host }
             | Flag::ImpossibleCounters { host }
+            | Flag::ProgramLeft { host, .. }
             | Flag::SettingNotRestored { host, .. }
             | Flag::SameMachine { host } => Some(host),
             _ => None,

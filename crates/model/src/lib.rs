@@ -35,7 +35,7 @@ mod workload;
 pub use cell::{Cell, Contrast, Measurand};
 pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};
-pub use device::{Device, DeviceId};
+pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};

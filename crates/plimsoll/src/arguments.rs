@@ -176,10 +176,10 @@ pub struct ExportArguments {
     /// Its id, the beginning of it, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
-    /// As JSON, schema plimsoll/1, of a device plimsoll-device/1 (the default)
+    /// As JSON, schema plimsoll/2 (the default)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// As CSV, a row a trial, of a device a row a figure
+    /// As CSV, a row for each part of each trial
     #[arg(long)]
     pub csv: bool,
     /// To a file instead of standard output
@@ -189,8 +189,8 @@ pub struct ExportArguments {
 
 #[derive(Args)]
 pub struct ImportArguments {
-    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json, of a study or a
-    /// device; all runs of fio become one study
+    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json; all runs of fio become
+    /// one study
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What was measured, where no line 'Testing NAME' in the file says it: once for all files, or
@@ -233,9 +233,9 @@ pub enum PaperFormat {
     Html,
     /// For an issue, a wiki or a README
     Markdown,
-    /// A row a trial, of a device a row a figure
+    /// A row for each part of each trial
     Csv,
-    /// Schema plimsoll/1, of a device plimsoll-device/1; of one study or device
+    /// Schema plimsoll/2; of one study
     Json,
 }
 
@@ -301,7 +301,7 @@ impl From<EngineChoice> for Engine {
     }
 }
 
-fn percent(text: &str) -> Result<f64, String> {
+pub fn percent(text: &str) -> Result<f64, String> {
     match text.trim_end_matches('%').parse::<f64>() {
         Ok(p) if (0.1..=100.0).contains(&p) => Ok(p / 100.0),
         _ => Err(format!("'{text}' is not a percentage from 0.1 to 100")),

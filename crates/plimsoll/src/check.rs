@@ -51,6 +51,19 @@ pub fn measure(
     named.extend(plan.factors.iter().map(|factor| &factor.host));
     let servers: Vec<_> = targets(&plan).filter_map(Target::host).collect();
     restore::expect_none_left(&named, &servers)?;
+    conducted(plan, output, store, more.quick, |plan, id, signals| {
+        set_up(plan, id, access, signals, more.file)
+    })
+}
+
+/// Conducts a plan with what `set_up` makes ready for it, shows and keeps what came of it.
+pub fn conducted(
+    plan: Plan,
+    output: &OutputArguments,
+    store: &StoreArguments,
+    quick: bool,
+    set_up: impl FnOnce(&Plan, &StudyId, &Signals) -> Result<SetUp, Failure>,
+) -> Result<(Study, Option<Cause>), Failure> {
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
@@ -58,8 +71,7 @@ pub fn measure(
     let signals = Signals::listen()?;
     signals.announce();
     let id = StudyId(format!("{:08x}", rand::random::<u32>()));
-    let ready = set_up(&plan, &id, access, &signals, more.file)
-        .map_err(|failure| signals.explain(failure))?;
+    let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
     let SetUp { clock, runner, watching, settings } = ready;
     let hosts::Watching { hosts, flags } = watching;
     let started_unix_seconds = unix_seconds();
@@ -82,7 +94,7 @@ pub fn measure(
     .map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.
     drop(observers);
-    study.flags.extend(hindsight(&study, more.quick));
+    study.flags.extend(hindsight(&study, quick));
     let kept = store.update(&study);
     show(&study, json)?;
     if let Some(page) = page {
@@ -93,11 +105,11 @@ pub fn measure(
 }
 
 /// What a study is conducted with, ready.
-struct SetUp {
-    clock: Arc<dyn Clock>,
-    runner: Box<dyn SubjectRunner>,
-    settings: Box<dyn Settings>,
-    watching: hosts::Watching,
+pub struct SetUp {
+    pub clock: Arc<dyn Clock>,
+    pub runner: Box<dyn SubjectRunner>,
+    pub settings: Box<dyn Settings>,
+    pub watching: hosts::Watching,
 }
 
 /// Reaches the hosts and opens the targets. All of it ends by the plan's time cap.

@@ -36,15 +36,15 @@ pub enum Command {
     Device(Box<DeviceArguments>),
     /// A test bed in a box: hosts in namespaces or virtual machines
     Lab(LabArguments),
-    /// The studies and devices in the store
+    /// The studies in the store
     List,
-    /// The results of a study, or of a device, again
+    /// The results of a study again
     Show(ShowArguments),
-    /// Two studies, or two devices, side by side
+    /// Two studies side by side
     Compare(CompareArguments),
-    /// A study or a device as JSON or CSV
+    /// A study as JSON or CSV
     Export(ExportArguments),
-    /// A study or a device as a page to keep, send or print; several studies as a trend
+    /// A study as a page to keep, send or print; several studies as a trend
     Report(ReportArguments),
     /// Results of fio, or of another plimsoll, into the store
     Import(ImportArguments),

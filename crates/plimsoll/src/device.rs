@@ -1,26 +1,40 @@
-//! `plimsoll device`: what a box is, and what it can do.
+//! `plimsoll device`: what a box is, and what it can do; of several, which is faster at what.
 
-use crate::arguments::StoreArguments;
-use crate::output::{self, NewFile, Progress};
+use crate::arguments::{OutputArguments, StoreArguments, percent};
+use crate::check::{self, SetUp};
+use crate::output::Progress;
 use crate::signals::Signals;
-use crate::{hosts, plan, report, restore, store};
+use crate::{hosts, plan, restore};
 use clap::Args;
-use plimsoll_host::device::{Asked, Measure, Verbs, measure};
+use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
 use plimsoll_host::probe::{Placed, Programs};
+use plimsoll_host::settings;
 use plimsoll_load::SystemClock;
-use plimsoll_model::device::{DEVICE_SCHEMA, Part};
-use plimsoll_model::{Cause, Deadline, Device, DeviceId, Ended, Failure, HostName, Study};
+use plimsoll_model::device::Part;
+use plimsoll_model::units::parse_duration;
+use plimsoll_model::{
+    Cause, Clock, Deadline, Design, DeviceJob, Failure, HostName, Job, Length, Plan, Rule, Study,
+    Subject, SubjectFacts, Workload,
+};
+use plimsoll_study::NoSettings;
+use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh";
+/// Blocks where the user names no number: enough for intervals.
+const BLOCKS: u32 = 3;
+/// Longest time for each host, where the user names none.
+const CAP_SECONDS: f64 = 600.0;
+
+const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh. Of \
+several, the first is the one that the others are compared with";
 
 #[derive(Args)]
 pub struct DeviceArguments {
     // A doc comment would take the brackets for links.
-    #[arg(value_name = "HOST", help = HOST_HELP)]
-    pub host: String,
+    #[arg(required = true, value_name = "HOST", help = HOST_HELP)]
+    pub hosts: Vec<String>,
     /// Only these parts: inventory, cpu, memory, crypto, disk [default: all; disk with --disk]
     #[arg(long, value_name = "PARTS", value_delimiter = ',')]
     pub only: Vec<Part>,
@@ -33,91 +47,57 @@ pub struct DeviceArguments {
     /// Where on the box the probe is put [default: the first RAM file system where programs run]
     #[arg(long, value_name = "DIR")]
     pub probe_dir: Option<String>,
+    /// How often each part is measured [default: 3; once with --quick]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub repeats: Option<u32>,
     /// Short measurements, less exact
     #[arg(long)]
     pub quick: bool,
-    /// Also write the record as JSON to a file, or to standard output with '-' (then nothing else)
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub json: Option<PathBuf>,
-    /// Also write the report, an HTML page, to this file
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    pub report: Option<PathBuf>,
-    /// Replace the report's file if it is there
-    #[arg(long, help_heading = "Output")]
-    pub force: bool,
-    /// No progress, only the result
-    #[arg(long, short, help_heading = "Output")]
-    pub quiet: bool,
+    /// No block is begun that would end later than this [default: 10min for each host]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    pub max_time: Option<Duration>,
+    /// Differences below this many percent do not matter
+    #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
+    pub margin: f64,
+    /// Seed of the order [default: drawn, and recorded]
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<u64>,
+    #[command(flatten)]
+    pub output: OutputArguments,
 }
 
-/// Measures a device and returns the exit code.
+/// Measures hosts and returns the exit code.
 pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Failure> {
     // Not parsed by clap: what it refuses, it repeats, and there may be a password in it.
-    let host: HostName = arguments.host.parse()?;
-    let asked = asked(arguments, &host)?;
-    restore::expect_none_left(&[&host], &[])?;
-    let json = arguments.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
-    let page = arguments.report.as_deref();
-    let page = page.map(|path| NewFile::create(path, arguments.force)).transpose()?;
-    let store = store::open_to_keep(kept)?;
-    let signals = Signals::listen()?;
-    signals.announce();
-    let progress = Progress::new(arguments.quiet);
-    progress.show("reaching the host");
-    let deadline = Deadline::new(Arc::new(SystemClock::new()), signals.stop.clone());
-    let reached = host.clone();
-    let reach = Signals::leave_when_over(&deadline, "reach the host", &host, move || {
-        let reach = hosts::open(&reached, true)?;
-        plimsoll_host::settings::expect_none_left_on(&*reach).map(|()| reach)
-    })
-    .map_err(|failure| signals.explain(failure))?;
-    progress.show("carrying the probe there");
-    let (there, directory) = (reach.clone(), arguments.probe_dir.clone());
-    let placed = Signals::leave_when_over(&deadline, "carry the probe", &host, move || {
-        Placed::place(there, &Programs::of_this_program(), directory.as_deref())
-    });
-    if let (Err(failure), Some(_)) = (&placed, signals.cause()) {
-        return Err(signals.explain(failure.clone()));
-    }
-    let verbs: Result<&dyn Verbs, Failure> = match &placed {
-        Ok(placed) => Ok(placed),
-        // Without a host there is nothing to measure; without a probe there is something.
-        Err(failure) if failure.cause == Cause::Unreachable => return Err(failure.clone()),
-        Err(failure) => Err(failure.clone()),
-    };
-    let device = begin(arguments, host);
-
-    let measured = measure(
-        Measure {
-            reach: &*reach,
-            verbs,
-            asked,
-            stop: &signals.stop,
-            say: &mut |part, what| progress.show(&format!("{part}: {what}")),
-            keep: &mut |_| Ok(()),
-        },
-        device,
-    );
-    progress.show("");
-    let device = measured?;
-    let study = plimsoll_record::study_of_device(device.clone());
-    store.import(std::slice::from_ref(&study))?;
-    show(&study, json)?;
-    if let Some(page) = page {
-        report::write_page(&study, page)?;
-    }
-    if let Ok(placed) = placed {
-        // What is left over there is named.
-        placed.remove()?;
-    }
-    Ok(exit_code(&device, signals.cause()))
+    let named = arguments.hosts.iter().map(|host| host.parse()).collect::<Result<Vec<_>, _>>()?;
+    let parts = parts(arguments)?;
+    let asked = named.iter().map(|host| asked(arguments, &parts, host));
+    let asked = asked.collect::<Result<Vec<_>, Failure>>()?;
+    restore::expect_none_left(&named.iter().collect::<Vec<_>>(), &[])?;
+    let mut plan = plan(arguments, &parts, &named);
+    plan.command = plan::repeatable_command(&plan);
+    let (output, quiet) = (&arguments.output, arguments.output.quiet);
+    let (study, interrupted) =
+        check::conducted(plan, output, kept, false, |_, _, signals: &Signals| {
+            let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+            let deadline = Deadline::new(clock.clone(), signals.stop.clone());
+            let progress = Progress::new(quiet);
+            let hosts = named.into_iter().zip(asked);
+            let reached = hosts.map(|(host, asked)| {
+                reach(host, asked, arguments.probe_dir.clone(), &deadline, &progress)
+            });
+            let reached = reached.collect::<Result<Vec<_>, Failure>>()?;
+            let runner = HostRunner::new(reached, clock.clone(), signals.stop.clone());
+            // A host that is measured is not watched: that would be work beside.
+            let watching = hosts::Watching { hosts: Vec::new(), flags: Vec::new() };
+            let (runner, settings) = (Box::new(runner), Box::new(NoSettings));
+            Ok(SetUp { clock, runner, settings, watching })
+        })?;
+    Ok(exit_code(&study, interrupted))
 }
 
-/// What is to be measured.
-fn asked(arguments: &DeviceArguments, host: &HostName) -> Result<Asked, Failure> {
-    let usage = |tried: &str, on: String, happened: &str, next: &str| {
-        Failure::new(Cause::Usage, tried, on, happened, next)
-    };
+/// The parts that are to be measured, in their order.
+fn parts(arguments: &DeviceArguments) -> Result<Vec<Part>, Failure> {
     let mut parts = match arguments.only.is_empty() {
         true => {
             Part::ALL.into_iter().filter(|p| *p != Part::Disk || arguments.disk.is_some()).collect()
@@ -127,10 +107,15 @@ fn asked(arguments: &DeviceArguments, host: &HostName) -> Result<Asked, Failure>
     parts.sort();
     parts.dedup();
     if parts.contains(&Part::Disk) && arguments.disk.is_none() {
-        let next = "Name a directory there with --disk PATH.";
-        return Err(usage("measure a disk", "--only disk".to_owned(), "no path was named", next));
+        let (happened, next) = ("no path was named", "Name a directory there with --disk PATH.");
+        return Err(usage("measure a disk", "--only disk".to_owned(), happened, next));
     }
-    let over_there = |option: &str, path: &Option<PathBuf>| {
+    Ok(parts)
+}
+
+/// What is to be found out about a host beside.
+fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result<Asked, Failure> {
+    let on_host = |option: &str, path: &Option<PathBuf>| {
         let Some(path) = path else { return Ok(None) };
         let named = || format!("{option} {}", path.display());
         let path = match host {
@@ -148,50 +133,82 @@ fn asked(arguments: &DeviceArguments, host: &HostName) -> Result<Asked, Failure>
         }
     };
     Ok(Asked {
-        parts,
-        disk: over_there("--disk", &arguments.disk)?,
-        coremark: over_there("--coremark", &arguments.coremark)?,
+        inventory: parts.contains(&Part::Inventory),
+        disk: on_host("--disk", &arguments.disk)?,
+        coremark: on_host("--coremark", &arguments.coremark)?,
     })
 }
 
-/// The record before anything was measured.
-fn begin(arguments: &DeviceArguments, host: HostName) -> Device {
-    Device {
-        schema: DEVICE_SCHEMA.to_owned(),
-        id: DeviceId(format!("{:08x}", rand::random::<u32>())),
-        started_unix_seconds: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |since| since.as_secs()),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        command: plan::command(),
-        host,
-        quick: arguments.quick,
-        parts: Vec::new(),
-        inventory: None,
-        cpu: None,
-        memory: None,
-        crypto: None,
-        disk: None,
-        odd: Vec::new(),
-        ended: Ended::Open,
-    }
+fn usage(tried: &str, on: String, happened: &str, next: &str) -> Failure {
+    Failure::new(Cause::Usage, tried, on, happened, next)
 }
 
-fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
-    if let Some(file) = json {
-        let alone = file.is_standard_output();
-        file.write(&plimsoll_record::to_json(study)?)?;
-        if alone {
-            return Ok(());
+/// Every part once a block on each host.
+fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan {
+    let quick = arguments.quick;
+    let workload = |part: &Part| {
+        let job = Job::Device(DeviceJob { part: *part, quick });
+        let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::UntilDone { at_most_seconds: about_seconds(quick) })
+    };
+    let measured = parts.iter().filter(|part| **part != Part::Inventory);
+    let subjects = hosts.iter().map(|host| Subject::Host { host: host.clone() }).collect();
+    let cap_seconds = match arguments.max_time {
+        Some(cap) => cap.as_secs_f64(),
+        None => CAP_SECONDS * hosts.len() as f64,
+    };
+    let blocks = arguments.repeats.unwrap_or(if quick { 1 } else { BLOCKS });
+    let design = Design {
+        rule: Rule::Fixed { blocks },
+        cap_seconds,
+        baseline_seconds: 0.0,
+        margin: arguments.margin,
+        confidence: plan::CONFIDENCE,
+        seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+    };
+    Plan::new(subjects, measured.map(workload).collect(), design)
+}
+
+/// What a part takes at most on a machine that is not slow, for the first estimate of the time.
+fn about_seconds(quick: bool) -> f64 {
+    if quick { 10.0 } else { 60.0 }
+}
+
+/// Reaches a host and deploys the probe there.
+fn reach(
+    host: HostName,
+    asked: Asked,
+    directory: Option<String>,
+    deadline: &Deadline,
+    progress: &Progress,
+) -> Result<Host<'static>, Failure> {
+    progress.show(&format!("reaching {host}"));
+    let named = host.clone();
+    let reach = Signals::leave_when_over(deadline, "reach the host", &host, move || {
+        let reach = hosts::open(&named, true)?;
+        settings::expect_none_left_on(&*reach).map(|()| reach)
+    })?;
+    progress.show(&format!("deploying the probe on {host}"));
+    let on = reach.clone();
+    let placed = Signals::leave_when_over(deadline, "deploy the probe", &host, move || {
+        Placed::place(on, &Programs::of_this_program(), directory.as_deref())
+    });
+    let verbs: Result<Box<dyn Verbs>, Failure> = match placed {
+        Ok(placed) => Ok(Box::new(placed)),
+        // Without a host there is nothing to measure; without a probe there is something.
+        Err(failure) if matches!(failure.cause, Cause::Unreachable | Cause::Interrupted) => {
+            return Err(failure);
         }
-    }
-    output::print(&plimsoll_report::study(study, &output::style()))
+        Err(failure) => Err(failure),
+    };
+    Ok(Host { name: host, reach, verbs, asked })
 }
 
-fn exit_code(device: &Device, interrupted: Option<Cause>) -> u8 {
-    match interrupted {
-        Some(cause) => cause.exit_code(),
-        None if device.is_complete() => 0,
-        None => Cause::Trial.exit_code(),
+/// A part that was not measured whole leaves a partial result.
+fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
+    let mut hosts = study.subjects.iter().filter_map(SubjectFacts::host);
+    match check::exit_code(study, interrupted) {
+        0 if !hosts.all(|host| host.device.is_complete()) => Cause::Trial.exit_code(),
+        code => code,
     }
 }

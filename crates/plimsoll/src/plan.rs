@@ -13,7 +13,7 @@ use std::time::Duration;
 /// Blocks of the pilot of the stop rule.
 const PILOT: u32 = Stein::PILOT as u32;
 /// Family-wise confidence of intervals and verdicts.
-const CONFIDENCE: f64 = 0.95;
+pub const CONFIDENCE: f64 = 0.95;
 const DEFAULT_CAP_SECONDS: f64 = 600.0;
 const DEFAULT_TRIAL_SECONDS: f64 = 5.0;
 const BASELINE_SECONDS: f64 = 5.0;

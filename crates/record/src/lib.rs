@@ -22,8 +22,7 @@ mod support;
 mod trouble;
 mod workloads;
 
-pub use export::{devices_to_csv, from_json, to_csv, to_json};
-pub use first_stage::study_of as study_of_device;
+pub use export::{from_json, to_csv, to_json};
 pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
 pub use input::open_regular;
 pub use open::default_path;

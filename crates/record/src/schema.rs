@@ -1,7 +1,6 @@
 //! The schemas that are read here, by the names that documents give them.
 
 use plimsoll_model::SCHEMA;
-use plimsoll_model::device::DEVICE_SCHEMA;
 
 /// A schema that is read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,12 +15,14 @@ pub(crate) enum Schema {
 
 /// The schema of the first stage's studies.
 pub(crate) const FIRST_SCHEMA: &str = "plimsoll/1";
+/// The schema of the first stage's devices.
+const FIRST_DEVICE_SCHEMA: &str = "plimsoll-device/1";
 
 impl Schema {
     const ALL: [(Schema, &str); 3] = [
         (Schema::Study, SCHEMA),
         (Schema::FirstStudy, FIRST_SCHEMA),
-        (Schema::FirstDevice, DEVICE_SCHEMA),
+        (Schema::FirstDevice, FIRST_DEVICE_SCHEMA),
     ];
 
     /// The schema of this name: `plimsoll/2`, or any `plimsoll/2.x`, whose additions can be ignored.

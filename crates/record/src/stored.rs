@@ -51,7 +51,7 @@ pub(crate) fn study(
         .converted()
         .map_err(|why| trouble::unreadable(path, &format!("study {id}"), why)),
         Some(Schema::FirstDevice) => {
-            Ok(first_stage::study_of(json(row, 5, path, &format!("the device {id}"))?))
+            Ok(json::<first_stage::Device>(row, 5, path, &format!("the device {id}"))?.converted())
         }
         None => Err(trouble::unreadable(
             path,

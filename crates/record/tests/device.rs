@@ -5,10 +5,12 @@ mod support;
 
 use plimsoll_model::device::Part;
 use plimsoll_model::{
-    Cause, Device, DeviceId, Direction, Job, Measure, Metric, Outcome, Study, Subject, SubjectKind,
+    Cause, Device, Direction, Job, Measure, Metric, Origin, Outcome, SCHEMA, Study, Subject,
+    SubjectKind,
 };
-use plimsoll_record::{Store, devices_to_csv, from_json, study_of_device, to_csv, to_json};
+use plimsoll_record::{Store, from_json, to_csv, to_json};
 use rusqlite::{Connection, params};
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Written by the first stage; never changed. The others are the same as its first version wrote it,
@@ -27,13 +29,19 @@ fn record(study: &Study) -> &Device {
     &study.subjects[0].host().expect("a host").device
 }
 
-fn device(name: &str, id: &str, started: u64) -> Device {
-    let device = record(&from_json(&golden(name)).unwrap()).clone();
-    Device { id: DeviceId(id.to_owned()), started_unix_seconds: started, ..device }
+/// The record of a golden file under another name, begun at another time.
+fn device(name: &str, id: &str, started: u64) -> Value {
+    let mut device: Value = serde_json::from_str(&golden(name)).unwrap();
+    (device["id"], device["started_unix_seconds"]) = (id.into(), started.into());
+    device
+}
+
+fn study_of(device: &Value) -> Study {
+    from_json(&device.to_string()).unwrap()
 }
 
 /// A store as the first stage left it, with these devices in it.
-fn old_store(devices: &[Device]) -> (tempfile::TempDir, PathBuf) {
+fn old_store(devices: &[Value]) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("old.db");
     let store = Connection::open(&path).unwrap();
@@ -47,10 +55,10 @@ fn old_store(devices: &[Device]) -> (tempfile::TempDir, PathBuf) {
     for device in devices {
         let sql = "INSERT INTO devices (id, started_unix_seconds, schema, host, document) \
                    VALUES (?, ?, ?, ?, ?)";
-        let document = serde_json::to_string(device).unwrap();
-        let host = device.host.to_string();
-        let values =
-            params![device.id.0, device.started_unix_seconds, device.schema, host, document];
+        let text = |field: &str| device[field].as_str().unwrap();
+        let started = device["started_unix_seconds"].as_u64().unwrap();
+        let document = device.to_string();
+        let values = params![text("id"), started, text("schema"), text("host"), document];
         store.execute(sql, values).unwrap();
     }
     (directory, path)
@@ -61,10 +69,25 @@ fn golden_files_are_studies_that_hold_the_record_as_it_was() {
     for name in OTHERS.into_iter().chain(["plimsoll-device-1.json"]) {
         let text = golden(name);
         let study = from_json(&text).unwrap();
-        let kept = serde_json::to_value(record(&study)).unwrap();
-        let was: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let mut kept = serde_json::to_value(record(&study)).unwrap();
+        // What a record had of its own is the study's.
+        let Job::Device(job) = study.plan.workloads[0].parts[0].job else { panic!("{name}") };
+        let Origin::Measured { version } = &study.origin else { panic!("{name}") };
+        for (field, value) in [
+            ("schema", json!("plimsoll-device/1")),
+            ("id", json!(study.id)),
+            ("started_unix_seconds", json!(study.started_unix_seconds)),
+            ("version", json!(version)),
+            ("command", json!(study.plan.command)),
+            ("host", json!(study.plan.subjects[0].to_string())),
+            ("quick", json!(job.quick)),
+            ("ended", json!(study.ended)),
+        ] {
+            assert_eq!(kept.as_object_mut().unwrap().insert(field.to_owned(), value), None);
+        }
+        let was: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(kept, was, "{name}");
-        assert_eq!(study, study_of_device(record(&study).clone()), "{name}");
+        assert_eq!(study.schema, SCHEMA);
         assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
     }
 }
@@ -79,7 +102,7 @@ fn every_figure_is_a_metric_of_its_part() {
         for (number, trial) in study.trials.iter().enumerate() {
             let part = &study.plan.workloads[usize::from(trial.cell.workload)].parts[0];
             let Job::Device(job) = part.job else { panic!("a device's job") };
-            assert_eq!((part.job.kind(), job.quick), (job.part.name(), device.quick));
+            assert_eq!(part.job.kind(), job.part.name());
             assert_eq!((trial.number as usize, trial.block), (number, Some(0)));
             let was = device.parts.iter().find(|record| record.part == job.part).unwrap();
             assert_eq!(trial.result.outcome == Outcome::Complete, was.complete);
@@ -149,11 +172,11 @@ fn every_field_is_documented() {
 
 #[test]
 fn unknown_fields_are_ignored_and_wrong_ones_refused() {
-    let mut value: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
+    let mut value: Value = serde_json::from_str(GOLDEN).unwrap();
     let original = from_json(GOLDEN).unwrap();
     value["schema"] = "plimsoll-device/1.3".into();
     value["inventory"]["weather"] = "fine".into();
-    value["inventory"]["cpu"]["model"] = serde_json::json!(["no", "text"]);
+    value["inventory"]["cpu"]["model"] = json!(["no", "text"]);
     let read = from_json(&value.to_string()).unwrap();
     assert_eq!(record(&read).cpu, record(&original).cpu);
     assert_eq!(record(&read).inventory.as_ref().unwrap().cpu.as_ref().unwrap().model, None);
@@ -187,11 +210,11 @@ fn devices_of_an_old_store_stand_among_the_studies() {
     assert_eq!(router.subjects[0].kind, Some(SubjectKind::Host));
     assert_eq!(router.jobs, Part::ALL[1..].iter().map(|part| part.name()).collect::<Vec<_>>());
     assert_eq!((router.blocks, router.complete, router.incomplete), (1, 4, 0));
-    assert_eq!(store.load("latest").unwrap(), study_of_device(devices[0].clone()));
-    assert_eq!(store.load("de000002").unwrap(), study_of_device(devices[1].clone()));
+    assert_eq!(store.load("latest").unwrap(), study_of(&devices[0]));
+    assert_eq!(store.load("de000002").unwrap(), study_of(&devices[1]));
     let failure = store.find("de").unwrap_err();
     assert_eq!(failure.happened, "several begin so: de000001, de000002");
-    let again = study_of_device(devices[1].clone());
+    let again = study_of(&devices[1]);
     assert_eq!(store.import(&[again]).unwrap_err().happened, "it is in the store already");
 }
 
@@ -217,7 +240,7 @@ fn what_is_added_to_an_old_device_is_added_to_its_study() {
 fn a_device_is_kept_as_a_study() {
     let directory = tempfile::tempdir().unwrap();
     let store = Store::open(directory.path().join("studies.db")).unwrap();
-    let study = study_of_device(device("device-vm.json", "de000003", 7));
+    let study = study_of(&device("device-vm.json", "de000003", 7));
     store.import(std::slice::from_ref(&study)).unwrap();
     assert_eq!(store.load("de").unwrap(), study);
     assert_eq!(store.list().unwrap()[0].blocks, 1);
@@ -234,26 +257,35 @@ fn a_row_that_cannot_be_read_is_named() {
     }
 }
 
+/// A row for each part, and a column for each figure.
 #[test]
-fn figures_as_rows() {
-    let router = device("plimsoll-device-1.json", "de000001", 1_760_000_000);
-    let csv = devices_to_csv(std::slice::from_ref(&router)).unwrap();
-    let rows: Vec<&str> = csv.split("\r\n").collect();
-    assert_eq!(
-        rows[..4],
-        [
-            "device,started_unix_seconds,host,part,figure,value,unit,measured_by,cpu_share",
-            "de000001,1760000000,ssh://root@box,cpu,\"CoreMark, one core\",1345.714843,\
-             iterations_per_second,coremark,",
-            "de000001,1760000000,ssh://root@box,cpu,\"integer rounds, one core\",402,\
-             rounds_per_second,probe,0.998",
-            "de000001,1760000000,ssh://root@box,cpu,\"integer rounds, all cores\",401,\
-             rounds_per_second,probe,0.996",
-        ]
-    );
-    assert_eq!(
-        rows[rows.len() - 2],
-        "de000001,1760000000,ssh://root@box,disk,\"fsync, median latency\",0.0503,seconds,probe,"
-    );
-    assert_eq!(rows.len(), 2 + 3 + 5 + 6 + 7, "{csv}");
+fn figures_as_cells() {
+    let study = study_of(&device("plimsoll-device-1.json", "de000001", 1_760_000_000));
+    let csv = to_csv(&study).unwrap();
+    let mut table = csv::Reader::from_reader(csv.as_bytes());
+    let header = table.headers().unwrap().clone();
+    let rows: Vec<_> = table.records().map(Result::unwrap).collect();
+    let cell = |row: usize, column: &str| {
+        let at = header.iter().position(|name| name == column);
+        rows[row][at.unwrap_or_else(|| panic!("no column {column}"))].to_owned()
+    };
+    let jobs: Vec<String> = (0..rows.len()).map(|row| cell(row, "job")).collect();
+    assert_eq!(jobs, ["cpu", "memory", "crypto", "disk"]);
+    for (row, column, value) in [
+        (0, "study", "de000001"),
+        (0, "given", "ssh://root@box"),
+        (0, "block", "0"),
+        (0, "coremark_one_core_iterations_per_second", "1345.714843"),
+        (0, "integer_rounds_one_core_rounds_per_second", "402"),
+        (0, "integer_rounds_all_cores_rounds_per_second", "401"),
+        (3, "fsync_median_latency_seconds", "0.0503"),
+    ] {
+        assert_eq!(cell(row, column), value, "{column}");
+    }
+    let figures = record(&study).measured();
+    let filled = |figure: &plimsoll_model::device::Measured| {
+        let row = jobs.iter().position(|job| job == figure.part.name()).unwrap();
+        cell(row, figure.info().unwrap().measure.name()) == figure.value.to_string()
+    };
+    assert_eq!((figures.len(), figures.iter().all(filled)), (3 + 5 + 6 + 7, true), "{csv}");
 }

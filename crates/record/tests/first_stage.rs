@@ -4,10 +4,8 @@
 #[path = "first_stage/flat.rs"]
 mod flat;
 
-use plimsoll_model::{Cause, Device, Ended, Outcome, Study, StudyId};
-use plimsoll_record::{
-    ImportFile, ImportOptions, Store, devices_to_csv, from_json, import, to_csv, to_json,
-};
+use plimsoll_model::{Cause, Ended, Outcome, Study, StudyId};
+use plimsoll_record::{ImportFile, ImportOptions, Store, from_json, import, to_csv, to_json};
 use serde_json::{Number, Value};
 use std::collections::BTreeMap;
 use std::fs;
@@ -209,10 +207,6 @@ fn the_list_counts_what_there_is() {
     assert_eq!(outcomes.filter(|o| matches!(o, Outcome::Failed { .. })).count(), 1);
 }
 
-fn device(study: &Study) -> &Device {
-    &study.subjects[0].host().expect("a host").device
-}
-
 #[test]
 fn every_number_of_a_device_is_what_it_was() {
     let (_directory, path) = copy();
@@ -222,11 +216,10 @@ fn every_number_of_a_device_is_what_it_was() {
         let golden: Value = serde_json::from_str(&exported).unwrap();
         assert_eq!(golden["schema"], "plimsoll-device/1");
         let study = store.load(&id).unwrap();
-        let device = device(&study);
-        assert_same(&name, &flat::device(device), &golden, 60);
+        assert_same(&name, &flat::device(&study), &golden, 60);
         assert_eq!(from_json(&exported).unwrap(), study, "{name}");
         assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
-        assert_cells(&name, &devices_to_csv(std::slice::from_ref(device)).unwrap());
+        assert_cells(&name, &flat::figures(&study));
     }
 }
 

@@ -54,13 +54,13 @@ impl Side<'_> {
 
 /// Study `b` against study `a`, cell by cell, as measured at different times.
 pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
-    if let (Some([a]), Some([b])) =
-        (device::measured_once(a).as_deref(), device::measured_once(b).as_deref())
-    {
-        return device::compare_devices(a, b, style);
-    }
-    let Across { counterparts, only_a, only_b } = plimsoll_explain::across(a, b);
+    let mut across = plimsoll_explain::across(a, b);
     let (a, b) = (Side(Shown::new(a)), Side(Shown::new(b)));
+    device::keep_comparable_across(&a, &b, &mut across);
+    if let (Some(a), Some(b)) = (device::only(&a), device::only(&b)) {
+        return device::compare_devices(&a, &b, &across, style);
+    }
+    let Across { counterparts, only_a, only_b } = across;
     let mut page = Page::new(style);
     page.heading(&format!("A: {}", a.line()));
     page.lines(&format!("B: {}\n", b.line()));
@@ -89,7 +89,7 @@ pub fn compare(a: &Study, b: &Study, style: &Style) -> String {
             page.paragraph(&format!("Only in {name}: {}.", cells.join(", ")));
         }
     }
-    device::compare_hosts(&mut page, a.study, b.study);
+    device::add_apart(&mut page, &a, &b);
     page.finish()
 }
 

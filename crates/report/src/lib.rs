@@ -31,10 +31,9 @@ mod verdict;
 
 pub use compare::compare;
 pub use date::utc;
-pub use device::{compare_devices, device};
 pub use list::list;
 pub use paper::Paper;
 pub use picture::picture;
-pub use redact::{redact, redact_device};
+pub use redact::redact;
 pub use study::study;
 pub use style::{Style, for_terminal};

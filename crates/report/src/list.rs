@@ -44,7 +44,9 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
         let subjects: Vec<String> = study.subjects.iter().map(subject).collect();
         let indent = " ".repeat(id.chars().count() + 2);
         page.item(&indent, &subjects.join("  "));
-        page.item(&indent, &study.jobs.join(", "));
+        if !study.jobs.is_empty() {
+            page.item(&indent, &study.jobs.join(", "));
+        }
     }
     page.finish()
 }

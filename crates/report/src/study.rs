@@ -28,7 +28,9 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
-        Shown { study, findings: plimsoll_explain::findings(study), names: Names::new(study) }
+        let mut findings = plimsoll_explain::findings(study);
+        device::keep_comparable(study, &mut findings);
+        Shown { study, findings, names: Names::new(study) }
     }
 
     /// Seconds that one more block of one workload takes.
@@ -78,21 +80,19 @@ pub(crate) fn speed(workload: &Workload) -> Measure {
     workload.main().map_or(Measure::THROUGHPUT, |part| part.job.speed())
 }
 
-/// Everything a study says, for the terminal; of hosts that were measured once, their records. Works
+/// Everything a study says, for the terminal; of one host, the page of a device. Works
 /// for any study: under way, failed, empty.
 pub fn study(study: &Study, style: &Style) -> String {
-    if let Some(devices) = device::measured_once(study) {
-        let pages: Vec<String> =
-            devices.into_iter().map(|device| device::device(device, style)).collect();
-        return pages.join("\n");
-    }
     let shown = Shown::new(study);
+    if let Some(host) = device::only(&shown) {
+        return device::device(&host, style);
+    }
     let mut page = Page::new(style);
     head::add(&mut page, &shown);
     for workload in &shown.findings.workloads {
         workload::add(&mut page, &shown, workload);
     }
-    device::add_hosts(&mut page, study);
+    device::add_hosts(&mut page, &shown);
     hosts::add(&mut page, &shown);
     summary::add(&mut page, &shown);
     warnings::add(&mut page, &shown);

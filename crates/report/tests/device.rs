@@ -1,10 +1,10 @@
-//! Records of devices as they are shown: exact tables, published figures only beside what measured
+//! Hosts that were measured by themselves, as they are shown: exact tables, published figures only beside what measured
 //! the same, and nothing of a hostile host gets through.
 
 use plimsoll_model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
-use plimsoll_model::{Device, Outcome, Study, StudyId, SubjectFacts, SubjectKind};
+use plimsoll_model::{Device, Outcome, Study, StudyId, Subject, SubjectFacts, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary, from_json};
-use plimsoll_report::{Paper, Style, compare_devices, device, list, redact_device};
+use plimsoll_report::{Paper, Style, compare, list, redact, study as device};
 
 const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
 const NAS: &str = include_str!("../../record/tests/golden/device-nas.json");
@@ -15,12 +15,20 @@ const NARROW: Style = Style { width: 80, colour: false };
 const WIDE: Style = Style { width: 140, colour: false };
 
 /// A record of the first stage is a study of one host.
-fn study_of(text: &str) -> Study {
+fn read(text: &str) -> Study {
     from_json(text).unwrap()
 }
 
-fn read(text: &str) -> Device {
-    study_of(text).subjects[0].host().unwrap().device.clone()
+/// What is known of the host.
+fn details(study: &mut Study) -> &mut Device {
+    match &mut study.subjects[0] {
+        SubjectFacts::Host(facts) => &mut facts.device,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn paper(study: &Study) -> Paper {
+    Paper::new(std::slice::from_ref(study))
 }
 
 #[test]
@@ -45,18 +53,18 @@ fn a_host_without_a_probe() {
 
 #[test]
 fn a_router_as_markdown() {
-    insta::assert_snapshot!(Paper::of_device(&read(ROUTER)).markdown(Some("charts")));
+    insta::assert_snapshot!(paper(&read(ROUTER)).markdown(Some("charts")));
 }
 
 #[test]
 fn a_router_against_a_nas() {
-    insta::assert_snapshot!(compare_devices(&read(ROUTER), &read(NAS), &NARROW));
+    insta::assert_snapshot!(compare(&read(ROUTER), &read(NAS), &NARROW));
 }
 
 #[test]
 fn devices_are_listed_in_their_order() {
     let at = |text: &str, id: &str, started_unix_seconds: u64| {
-        let Study { subjects, plan, ended, origin, trials, .. } = study_of(text);
+        let Study { subjects, plan, ended, origin, trials, .. } = read(text);
         let complete = trials.iter().filter(|t| t.result.outcome == Outcome::Complete).count();
         let model = |facts: &SubjectFacts| {
             facts.host()?.device.inventory.as_ref()?.system.as_ref()?.model.clone()
@@ -83,8 +91,8 @@ fn devices_are_listed_in_their_order() {
 }
 
 /// The row of the table beside the published platforms, cell by cell, from the left.
-fn row(device: &Device, name: &str) -> Vec<String> {
-    let shown = self::device(device, &Style { width: 160, colour: false });
+fn row(study: &Study, name: &str) -> Vec<String> {
+    let shown = device(study, &Style { width: 160, colour: false });
     let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
     line[name.len().min(line.len())..]
         .split("  ")
@@ -108,13 +116,13 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
 
     // The port has a row of its own, and so have several threads of CoreMark.
     let mut port = router.clone();
-    let mark = &mut port.cpu.as_mut().unwrap().coremark[0];
+    let mark = &mut details(&mut port).cpu.as_mut().unwrap().coremark[0];
     *mark = CoreMark { kind: CoreMarkKind::Port { version: "1.0.0".to_owned() }, ..mark.clone() };
     assert_eq!(row(&port, "CoreMark, one core")[0], "–");
     assert_eq!(row(&port, "CoreMark per MHz")[0], "–");
     assert_eq!(row(&port, "port of CoreMark"), ["1346", "–", "–", "–", "–"]);
     let mut threads = router.clone();
-    threads.cpu.as_mut().unwrap().coremark[0].threads_count = 2;
+    details(&mut threads).cpu.as_mut().unwrap().coremark[0].threads_count = 2;
     assert_eq!(row(&threads, "CoreMark, one core")[0], "–");
 
     // A STREAM that was not past the caches, or left wrong content, is no figure of the memory.
@@ -123,16 +131,15 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
         |s: &mut plimsoll_model::device::StreamFigure| s.verified = Some(false),
     ] {
         let mut spoilt = router.clone();
-        spoil(&mut spoilt.memory.as_mut().unwrap().streams[0]);
+        spoil(&mut details(&mut spoilt).memory.as_mut().unwrap().streams[0]);
         assert_eq!(row(&spoilt, "STREAM copy")[0], "–");
     }
 }
 
 #[test]
 fn ceilings_say_what_they_assume_and_when_they_are_none() {
-    let told = |device: &Device| {
-        self::device(device, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ")
-    };
+    let told =
+        |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let nas = read(NAS);
     assert!(told(&nas).contains(
         "Disk encryption (AES-256-XTS, LUKS): about 283 MB/s a core at most, 1.13 GB/s on all 4, \
@@ -144,7 +151,7 @@ fn ceilings_say_what_they_assume_and_when_they_are_none() {
     );
     assert!(!told(&nas).contains("no ceiling"));
     let mut portable = nas;
-    for figure in &mut portable.crypto.as_mut().unwrap().algorithms {
+    for figure in &mut details(&mut portable).crypto.as_mut().unwrap().algorithms {
         figure.means = CryptoMeans::Portable;
     }
     assert_eq!(told(&portable).matches("no ceiling").count(), 2);
@@ -153,18 +160,19 @@ fn ceilings_say_what_they_assume_and_when_they_are_none() {
 /// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
 #[test]
 fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
-    let told = |device: &Device| {
-        self::device(device, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ")
-    };
+    let told =
+        |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let mut quiet = read(NAS);
-    quiet.cpu.as_mut().unwrap().cores.iter_mut().for_each(|core| core.cpu_ns = core.elapsed_ns);
+    let cores = &mut details(&mut quiet).cpu.as_mut().unwrap().cores;
+    cores.iter_mut().for_each(|core| core.cpu_ns = core.elapsed_ns);
+    quiet.trials.iter_mut().for_each(|trial| trial.result.flags.clear());
     assert!(!told(&quiet).contains("disturbed"), "{}", told(&quiet));
 
     let mut busy = quiet.clone();
-    for figure in &mut busy.crypto.as_mut().unwrap().algorithms {
+    for figure in &mut details(&mut busy).crypto.as_mut().unwrap().algorithms {
         (figure.elapsed_ns, figure.cpu_ns) = (Some(2_000_000_000), Some(1_880_000_000));
     }
-    let memory = busy.memory.as_mut().unwrap();
+    let memory = details(&mut busy).memory.as_mut().unwrap();
     let latency = &mut memory.latencies[1];
     (latency.elapsed_ns, latency.cpu_ns) = (Some(1000), Some(200));
     let shown = told(&busy);
@@ -179,17 +187,17 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
         assert!(shown.contains(part), "{part} in\n{shown}");
     }
     assert!(!shown.contains(" at most"), "{shown}");
-    let both = compare_devices(&quiet, &busy, &WIDE);
+    let both = compare(&quiet, &busy, &WIDE);
     assert!(both.contains(" of B were disturbed") && !both.contains("of A were"), "{both}");
 
     // Where a lab limits the host on purpose, nothing else is to be stopped.
-    busy.host = "lab://routers/router".parse().unwrap();
+    busy.plan.subjects[0] = Subject::Host { host: "lab://routers/router".parse().unwrap() };
     let shown = told(&busy);
     assert!(shown.contains("The lab's own quota") && !shown.contains("Stop other"), "{shown}");
 
     // Enough of the core, but repetitions that are far apart: no ceiling either.
     let mut uneven = quiet.clone();
-    for figure in &mut uneven.crypto.as_mut().unwrap().algorithms {
+    for figure in &mut details(&mut uneven).crypto.as_mut().unwrap().algorithms {
         figure.slowest_bytes_per_second = Some(figure.bytes_per_second / 10 * 8);
     }
     let shown = told(&uneven);
@@ -200,7 +208,8 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
 #[test]
 fn what_the_host_says_does_not_steer_the_terminal_or_the_page() {
     let evil = "\u{1b}[2J<script>alert(1)</script>\u{202e}".to_owned();
-    let mut device = read(ROUTER);
+    let mut study = read(ROUTER);
+    let device = details(&mut study);
     let inventory = device.inventory.as_mut().unwrap();
     inventory.system.as_mut().unwrap().model = Some(evil.clone());
     inventory.cpu.as_mut().unwrap().model = Some(evil.clone());
@@ -216,11 +225,11 @@ fn what_the_host_says_does_not_steer_the_terminal_or_the_page() {
     device.cpu.as_mut().unwrap().coremark[0].compiler = evil.clone();
     device.disk.as_mut().unwrap().phases[0].phase = Some(evil.clone());
     device.odd = vec![evil.clone(); 33];
-    let shown = self::device(&device, &NARROW);
+    let shown = self::device(&study, &NARROW);
     assert!(!shown.contains('\u{1b}') && !shown.contains('\u{202e}'));
     assert!(shown.lines().count() < 600, "{} lines", shown.lines().count());
     assert!(shown.contains("and 216 interfaces more"), "{shown}");
-    let paper = Paper::of_device(&device);
+    let paper = paper(&study);
     for text in [paper.html(), paper.markdown(None)] {
         assert!(!text.contains('\u{1b}') && !text.contains('\u{202e}'));
         assert!(!text.contains("<script>alert"));
@@ -232,7 +241,7 @@ fn what_the_host_says_does_not_steer_the_terminal_or_the_page() {
 
 #[test]
 fn charts_have_names_of_their_own_and_are_pictures() {
-    let charts: Vec<_> = Paper::of_device(&read(ROUTER)).charts().collect();
+    let charts: Vec<_> = paper(&read(ROUTER)).charts().collect();
     let names: Vec<&str> = charts.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(
         names,
@@ -248,16 +257,20 @@ fn charts_have_names_of_their_own_and_are_pictures() {
         let picture = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
         assert_eq!(picture.root_element().tag_name().name(), "svg");
     }
-    let page = Paper::of_device(&read(NAS)).html();
+    let page = paper(&read(NAS)).html();
     assert!(page.contains("id=\"cores\"") && page.contains("WD40EFRX-68N32N0"));
 }
 
 #[test]
 fn redaction_leaves_the_hardware_and_takes_the_rest() {
     let mut secret = read(NAS);
-    secret.host = "ssh://jane@attic.example.org:2222".parse().unwrap();
-    secret.command = "plimsoll device ssh://jane@attic.example.org:2222".to_owned();
-    let redacted = redact_device(&secret, &["jane".to_owned()]).unwrap();
+    let url = "ssh://jane@attic.example.org:2222";
+    secret.plan.subjects[0] = Subject::Host { host: url.parse().unwrap() };
+    if let SubjectFacts::Host(facts) = &mut secret.subjects[0] {
+        (facts.label, facts.given) = (url.to_owned(), url.to_owned());
+    }
+    secret.plan.command = "plimsoll device ssh://jane@attic.example.org:2222".to_owned();
+    let mut redacted = redact(&secret, &["jane".to_owned()]).unwrap();
     let text = serde_json::to_string(&redacted).unwrap();
     for word in ["jane", "attic", "example.org", "volume1", "films"] {
         assert!(!text.contains(word), "{word} in {text}");
@@ -265,28 +278,20 @@ fn redaction_leaves_the_hardware_and_takes_the_rest() {
     for word in ["Synology DS218play", "WD40EFRX-68N32N0", "ARM Cortex-A53", "rtd1296", "r8168"] {
         assert!(text.contains(word), "{word} is gone");
     }
-    assert_eq!(redacted.host.to_string(), "ssh://name-1@host-2:2222");
-    assert_eq!((redacted.cpu, redacted.crypto), (secret.cpu, secret.crypto));
+    assert_eq!(redacted.plan.subjects[0].to_string(), "ssh://user-1@host-1:2222");
+    let (now, was) = (details(&mut redacted).clone(), details(&mut secret).clone());
+    assert_eq!((now.cpu, now.crypto), (was.cpu, was.crypto));
     // What is shown of it is still a device.
-    assert!(
-        Paper::of_device(&redact_device(&read(ROUTER), &[]).unwrap()).html().contains("TL-WDR4300")
-    );
+    assert!(paper(&redact(&read(ROUTER), &[]).unwrap()).html().contains("TL-WDR4300"));
 }
 
 #[test]
 fn empty_records_are_shown_too() {
-    let empty = Device {
-        parts: Vec::new(),
-        inventory: None,
-        cpu: None,
-        memory: None,
-        crypto: None,
-        disk: None,
-        ended: plimsoll_model::Ended::Interrupted,
-        ..read(ROUTER)
-    };
+    let mut empty = read(ROUTER);
+    *details(&mut empty) = Device::default();
+    (empty.trials, empty.ended) = (Vec::new(), plimsoll_model::Ended::Interrupted);
     let shown = device(&empty, &NARROW);
     assert!(shown.contains("It was interrupted"), "{shown}");
-    assert!(Paper::of_device(&empty).html().contains("ssh://root@box"));
-    assert!(compare_devices(&empty, &read(NAS), &NARROW).contains("no intervals"));
+    assert!(paper(&empty).html().contains("ssh://root@box"));
+    assert!(compare(&empty, &read(NAS), &NARROW).contains("no intervals"));
 }

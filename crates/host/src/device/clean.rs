@@ -32,7 +32,7 @@ const MOST_OTHERWISE: u64 = 1 << 53;
 const UNITS: [&str; 6] = ["_count", "_number", "_packets", "_bits", "_hertz", "_bytes"];
 
 /// What was left out of what the host said, as remarks.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Odd {
     remarks: Vec<String>,
     more: u64,

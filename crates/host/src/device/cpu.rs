@@ -1,9 +1,10 @@
 //! What the processor does: the probe's rounds, and CoreMark.
 
+use super::bench::Bench;
 use super::clean::{Odd, clean};
 use super::coremark::{self, Report};
 use super::inventory::Fields;
-use super::{Bench, tool};
+use super::tool;
 use crate::probe::Request;
 use crate::reach::quote;
 use plimsoll_model::device::{AllRounds, CoreMark, CoreRounds, CpuFigures};
@@ -19,12 +20,7 @@ const MOST_PROCESSES: u64 = 64;
 const COREMARK_LIMIT: Duration = Duration::from_secs(180);
 
 /// Measures the processor into `cpu`, and returns it even where something failed.
-pub(super) fn measure(
-    bench: &mut Bench<'_>,
-    host: &HostName,
-    program: Option<&str>,
-    odd: &mut Odd,
-) -> CpuFigures {
+pub(super) fn measure(bench: &mut Bench<'_>, program: Option<&str>, odd: &mut Odd) -> CpuFigures {
     let mut cpu = CpuFigures::default();
     let duration_ms = if bench.quick { 250 } else { 1000 };
     let request = Request::new("cpu").set("duration_ms", duration_ms);
@@ -34,14 +30,14 @@ pub(super) fn measure(
         bench.failed(Failure::new(
             Cause::Trial,
             "check the results of the integer rounds",
-            host,
+            bench.host,
             format!("{} of them were wrong", wrong(&cpu)),
             "The processor or its memory makes errors: check cooling, clock and power supply.",
         ));
     }
     let cores = cores(&cpu);
     if !bench.stopped() {
-        coremark(bench, host, program, cores, &mut cpu);
+        coremark(bench, program, cores, &mut cpu);
     }
     cpu
 }
@@ -74,13 +70,7 @@ fn cores(cpu: &CpuFigures) -> Option<u64> {
 }
 
 /// EEMBC's program where the host has it; on this machine else the port.
-fn coremark(
-    bench: &mut Bench<'_>,
-    host: &HostName,
-    given: Option<&str>,
-    cores: Option<u64>,
-    cpu: &mut CpuFigures,
-) {
+fn coremark(bench: &mut Bench<'_>, given: Option<&str>, cores: Option<u64>, cpu: &mut CpuFigures) {
     let path = match given {
         Some(path) => Some(path.to_owned()),
         None => match tool::found(bench.reach, &["coremark"]) {
@@ -95,7 +85,7 @@ fn coremark(
                 bench.failed(failure);
             }
         }
-        None if *host == HostName::Local => {
+        None if *bench.host == HostName::Local => {
             let here = || std::thread::available_parallelism().map_or(1, |n| n.get() as u64);
             port(bench, cores.unwrap_or_else(here), cpu);
         }

@@ -1,8 +1,9 @@
 //! What it encrypts and hashes: by the programs that a host has, else by the probe.
 
+use super::bench::Bench;
 use super::clean::{Odd, clean};
 use super::inventory::Fields;
-use super::{Bench, cryptsetup, openssl, tool};
+use super::{cryptsetup, openssl, tool};
 use crate::probe::Request;
 use crate::reach::quote;
 use plimsoll_model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans};

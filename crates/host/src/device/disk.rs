@@ -1,6 +1,6 @@
 //! What the disk behind a path does.
 
-use super::Bench;
+use super::bench::Bench;
 use super::clean::{Odd, clean};
 use super::inventory::Fields;
 use crate::probe::Request;

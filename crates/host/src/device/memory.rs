@@ -1,6 +1,6 @@
 //! What the memory does: the probe's STREAM kernels and pointer chase.
 
-use super::Bench;
+use super::bench::Bench;
 use super::clean::{Odd, clean};
 use super::inventory::Fields;
 use crate::probe::Request;

@@ -3,15 +3,19 @@
 
 pub mod shells;
 
-use plimsoll_host::device::{Asked, Measure, Verbs, measure};
+use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
 use plimsoll_host::probe::Request;
 use plimsoll_host::reach::{Channel, Output, Reach};
-use plimsoll_model::device::{DEVICE_SCHEMA, Part};
-use plimsoll_model::{Cause, Device, DeviceId, Ended, Failure, HostName};
+use plimsoll_model::device::Part;
+use plimsoll_model::{
+    Cause, Clock, Device, DeviceJob, Event, Failure, Job, Length, LoadObserver, Nanos, PointResult,
+    PointSpec, SubjectRunner, Workload,
+};
 use serde_json::Value;
 use std::io;
-use std::sync::Mutex;
+use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A host whose shell answers a command that holds the first text with the second, and the status.
@@ -93,16 +97,23 @@ pub struct Canned {
     /// The verb during which the user wants an end.
     pub stops_in: Option<&'static str>,
     pub calls: AtomicUsize,
+    pub removed: AtomicBool,
 }
 
 impl Canned {
     pub fn new(lines: &str) -> Canned {
         let sections = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        Canned { sections, fails: None, stops_in: None, calls: AtomicUsize::new(0) }
+        Canned {
+            sections,
+            fails: None,
+            stops_in: None,
+            calls: AtomicUsize::new(0),
+            removed: AtomicBool::new(false),
+        }
     }
 }
 
-impl Verbs for Canned {
+impl Verbs for &Canned {
     fn run(
         &self,
         request: &Request,
@@ -138,57 +149,109 @@ impl Verbs for Canned {
             _ => Ok(()),
         }
     }
-}
 
-/// A record before anything was measured, the same every time.
-pub fn fresh(host: &str) -> Device {
-    Device {
-        schema: DEVICE_SCHEMA.to_owned(),
-        id: DeviceId("de71ce01".to_owned()),
-        started_unix_seconds: 1_760_000_000,
-        version: "0.1.0".to_owned(),
-        command: format!("plimsoll device {host}"),
-        host: host.parse::<HostName>().unwrap(),
-        quick: false,
-        parts: Vec::new(),
-        inventory: None,
-        cpu: None,
-        memory: None,
-        crypto: None,
-        disk: None,
-        odd: Vec::new(),
-        ended: Ended::Open,
+    fn remove(self: Box<Self>) -> Result<(), Failure> {
+        self.removed.store(true, Ordering::Relaxed);
+        Ok(())
     }
 }
 
-/// Measures all parts, or with a disk those and it; the record, and how often it was kept.
+/// Time stands still here.
+struct Still;
+
+impl Clock for Still {
+    fn now(&self) -> Nanos {
+        Nanos(0)
+    }
+
+    fn sleep_until(&self, _: Nanos) {}
+}
+
+/// Sees that each load that begins ends.
+#[derive(Default)]
+struct Loads(usize, usize);
+
+impl LoadObserver for Loads {
+    fn load_begins(&mut self) {
+        self.0 += 1;
+    }
+
+    fn load_ends(&mut self) {
+        self.1 += 1;
+    }
+
+    fn event(&mut self, _: Event) {}
+}
+
+/// A runner of one host, and what stops it.
+pub struct Runner<'a> {
+    pub runner: HostRunner<'a>,
+    pub stop: Arc<AtomicBool>,
+}
+
+impl<'a> Runner<'a> {
+    pub fn of(hosts: Vec<Host<'a>>) -> Runner<'a> {
+        let stop = Arc::new(AtomicBool::new(false));
+        Runner { runner: HostRunner::new(hosts, Arc::new(Still), stop.clone()), stop }
+    }
+
+    /// One part of a host, once.
+    pub fn point(&mut self, subject: usize, part: Part) -> PointResult {
+        let job = Job::Device(DeviceJob { part, quick: false });
+        let part = plimsoll_model::Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        let workload = Workload::of(part, Length::UntilDone { at_most_seconds: 1.0 });
+        let spec = PointSpec {
+            number: 0,
+            subject,
+            workload,
+            generation: 1,
+            window_seconds: 0.1,
+            operation_timeout_seconds: 30.0,
+            seed: 1,
+        };
+        let mut loads = Loads::default();
+        let result = self.runner.point(&spec, &mut loads);
+        assert_eq!((loads.0, loads.1), (1, 1));
+        result
+    }
+
+    /// What is known of a host.
+    pub fn device(&self, subject: usize) -> Device {
+        let mut device = self.runner.facts()[subject].host().unwrap().device.clone();
+        // Of a clock that stands still.
+        device.parts.iter_mut().for_each(|part| part.seconds = 1.5);
+        device
+    }
+}
+
+/// A host that answers from scripts.
+pub fn host<'a>(
+    name: &str,
+    reach: Arc<dyn Reach>,
+    verbs: Result<&'a Canned, Failure>,
+    disk: Option<&str>,
+) -> Host<'a> {
+    let verbs = verbs.map(|verbs| Box::new(verbs) as Box<dyn Verbs + 'a>);
+    let asked = Asked { inventory: true, coremark: None, disk: disk.map(str::to_owned) };
+    Host { name: name.parse().unwrap(), reach, verbs, asked }
+}
+
+/// Measures all parts once, or with a disk those and it: what is known then, and the points.
 pub fn measured(
-    reach: &Script,
+    reach: Script,
     verbs: Result<&Canned, Failure>,
     disk: Option<&str>,
-) -> (Device, usize) {
-    let parts = Part::ALL.into_iter().filter(|part| *part != Part::Disk || disk.is_some());
-    let asked = Asked { parts: parts.collect(), coremark: None, disk: disk.map(str::to_owned) };
-    let mut kept = 0;
-    let stop = AtomicBool::new(false);
-    let measure = measure(
-        Measure {
-            reach,
-            verbs: verbs.map(|verbs| verbs as &dyn Verbs),
-            asked,
-            stop: &stop,
-            say: &mut |_, _| {},
-            keep: &mut |_| {
-                kept += 1;
-                Ok(())
-            },
-        },
-        fresh("ssh://root@box"),
-    );
-    let mut device = measure.unwrap();
-    // The one thing that differs from time to time.
-    device.parts.iter_mut().for_each(|part| part.seconds = 1.5);
-    (device, kept)
+) -> (Device, Vec<PointResult>) {
+    let mut runner = Runner::of(vec![host("ssh://root@box", Arc::new(reach), verbs, disk)]);
+    runner.runner.attach(0).unwrap();
+    let parts = Part::ALL[1..].iter().filter(|part| **part != Part::Disk || disk.is_some());
+    let mut points = Vec::new();
+    for part in parts {
+        if !runner.stop.load(Ordering::Relaxed) {
+            points.push(runner.point(0, *part));
+        }
+    }
+    (runner.device(0), points)
 }
 
 pub fn lost() -> Failure {

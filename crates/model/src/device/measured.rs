@@ -91,7 +91,7 @@ impl Device {
                 CoreMarkKind::Program { .. } => "coremark",
                 CoreMarkKind::Port { .. } => "coremark crate",
             };
-            let figure = format!("{}, {}", mark.name(), cores(mark.cores()));
+            let figure = mark.figure();
             let share = share(mark.cpu_ns, mark.elapsed_ns);
             add(figure, by, mark.iterations_per_second, Quantity::Iterations, share);
         }
@@ -221,6 +221,11 @@ impl super::StreamFigure {
 }
 
 impl CoreMark {
+    /// The figure in a list: "CoreMark, one core".
+    pub fn figure(&self) -> String {
+        format!("{}, {}", self.name(), cores(self.cores()))
+    }
+
     /// What the figure is to be called.
     pub fn name(&self) -> &'static str {
         match self.kind {

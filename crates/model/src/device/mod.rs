@@ -1,6 +1,7 @@
-//! A device measured by itself: what it is, and what its processor, memory, cryptography and disk
-//! do. This is the record that `plimsoll device` keeps and exports.
+//! A host measured by itself: what it is, and what its processor, memory, cryptography and disk do.
+//! The facts of a [`Subject::Host`](crate::Subject::Host).
 
+mod disturbed;
 mod facts;
 mod figures;
 mod inventory;
@@ -9,6 +10,7 @@ mod network;
 mod servers;
 mod storage;
 
+pub use disturbed::{DisturbedFigure, disturbance};
 pub use facts::{MOST_ENTRIES, MOST_LETTERS};
 pub use figures::{
     Algorithm, AllRounds, CoreMark, CoreMarkKind, CoreRounds, CpuFigures, CryptoFigure,
@@ -23,43 +25,17 @@ pub use network::{Netfilter, Nic, Nics, Radio};
 pub use servers::{NfsServer, SmbServer};
 pub use storage::{Disk, Mtd, PathFacts, PciDevice, SataLink, UsbDevice};
 
-use crate::{Ended, Failure, HostName};
+use crate::Failure;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// Name and major version of the schema of a device record.
-pub const DEVICE_SCHEMA: &str = "plimsoll-device/1";
-
-/// A record's identity: eight lower-case hexadecimal digits, as a study has.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct DeviceId(pub String);
-
-impl fmt::Display for DeviceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-/// What a device was found to be and to do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// What a host was found to be, and the details of what was measured on it last. Figures of every
+/// block are those of the study's trials.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// [`DEVICE_SCHEMA`]; readers refuse an unknown major version and ignore unknown fields.
-    pub schema: String,
-    /// Identity.
-    pub id: DeviceId,
-    /// Start, in seconds since 1970-01-01 UTC.
-    pub started_unix_seconds: u64,
-    /// Version of plimsoll.
-    pub version: String,
-    /// The command that repeats it.
-    pub command: String,
-    /// The host as the user named it.
-    pub host: HostName,
-    /// Whether short measurements were asked for.
-    pub quick: bool,
     /// Every part that was asked for and begun, in its order.
+    #[serde(default)]
     pub parts: Vec<PartRecord>,
     /// What the device is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,17 +52,20 @@ pub struct Device {
     /// What the disk behind the named path does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskFigures>,
-    /// What the host said that cannot be true, or was too much, and was left out.
+    /// What the host reported that cannot be true, or was too much, and was left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd: Vec<String>,
-    /// How it ended: `open`, `done` or `interrupted`.
-    pub ended: Ended,
 }
 
 impl Device {
-    /// Whether everything that was asked for is there.
+    /// Whether everything that was begun was measured whole, each time.
     pub fn is_complete(&self) -> bool {
-        self.ended == Ended::Done && self.parts.iter().all(|part| part.complete)
+        self.parts.iter().all(|part| part.complete)
+    }
+
+    /// How a part went.
+    pub fn part(&self, part: Part) -> Option<&PartRecord> {
+        self.parts.iter().find(|record| record.part == part)
     }
 }
 
@@ -140,7 +119,7 @@ impl FromStr for Part {
     }
 }
 
-/// How a part went.
+/// How a part went, all blocks together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartRecord {
     /// Which part: `inventory`, `cpu`, `memory`, `crypto`, `disk`.
@@ -149,10 +128,27 @@ pub struct PartRecord {
     pub seconds: f64,
     /// Whether everything of it was measured.
     pub complete: bool,
-    /// What was not, and why; empty where it was stopped.
+    /// What was not, and why, each once; empty where it was stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What a reader of the figures must know.
+    /// What a reader of the figures must know, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+impl PartRecord {
+    /// Adds another measurement of the same part.
+    pub fn add(&mut self, other: PartRecord) {
+        self.seconds += other.seconds;
+        self.complete &= other.complete;
+        let (failures, notes) = (&mut self.failures, &mut self.notes);
+        other.failures.into_iter().for_each(|failure| add_new(failures, failure));
+        other.notes.into_iter().for_each(|note| add_new(notes, note));
+    }
+}
+
+fn add_new<T: PartialEq>(known: &mut Vec<T>, new: T) {
+    if !known.contains(&new) {
+        known.push(new);
+    }
 }

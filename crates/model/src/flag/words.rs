@@ -1,6 +1,7 @@
 //! What each warning says, and what it advises.
 
 use super::Flag;
+use crate::device::disturbance;
 use crate::{StoredOn, units};
 
 impl Flag {
@@ -108,6 +109,9 @@ impl Flag {
             Flag::NotCleaned { target, directory, .. } => {
                 format!("{directory} could not be removed from {target}")
             }
+            Flag::ProgramLeft { host, reason, .. } => {
+                format!("the program deployed on {host} could not be removed: {reason}")
+            }
             Flag::SettingNotRestored { host, setting, reason } => {
                 format!("{setting} of {host} could not be put back: {reason}")
             }
@@ -126,6 +130,10 @@ impl Flag {
             ),
             Flag::Quick { resolvable: None } => {
                 "a quick look: small differences are not resolved".to_owned()
+            }
+            Flag::FiguresDisturbed { figures, of } => {
+                let count = figures.len();
+                format!("{count} of {of} figures were disturbed: {}", disturbance(figures))
             }
             Flag::FewOperations { count } => format!("only {count} operations completed"),
         }
@@ -230,6 +238,7 @@ impl Flag {
             Flag::NotCleaned { target, on, .. } => {
                 format!("When it is reachable again: {}", clean(on.as_deref(), target))
             }
+            Flag::ProgramLeft { next, .. } => next.clone(),
             Flag::SettingNotRestored { host, .. } => {
                 format!("When it is reachable again: plimsoll restore {host}")
             }
@@ -241,6 +250,9 @@ impl Flag {
             }
             Flag::CapReached { .. } => "Raise --max-time for narrower intervals.".into(),
             Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
+            Flag::FiguresDisturbed { .. } => {
+                "Stop other work on it and measure again: the host is better than they say.".into()
+            }
             Flag::FewOperations { .. } => "Lengthen --time.".into(),
         }
     }

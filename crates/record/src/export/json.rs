@@ -62,6 +62,6 @@ pub(crate) fn parse(text: &str, schema: Schema) -> serde_json::Result<Study> {
             let study: first_stage::Study = serde_json::from_str(text)?;
             study.converted().map_err(serde_json::Error::custom)
         }
-        Schema::FirstDevice => serde_json::from_str(text).map(first_stage::study_of),
+        Schema::FirstDevice => serde_json::from_str(text).map(first_stage::Device::converted),
     }
 }

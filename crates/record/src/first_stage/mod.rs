@@ -6,5 +6,5 @@ mod device;
 mod study;
 mod trial;
 
-pub use device::study_of;
+pub(crate) use device::Device;
 pub(crate) use study::Study;

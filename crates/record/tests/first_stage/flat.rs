@@ -1,7 +1,7 @@
 //! What a record holds, by the names that the first stage gave it. The one place of these tests that
 //! knows the types of the model: where they change, this says where each figure has gone.
 
-use plimsoll_model::{Device, Job, Length, OpKind, Part, PartResult, Series, Study, Trial};
+use plimsoll_model::{Job, Length, Metric, OpKind, Origin, Part, PartResult, Series, Study, Trial};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -190,8 +190,62 @@ pub fn study(study: &Study) -> Value {
 }
 
 /// A whole record of a device as schema plimsoll-device/1 laid it out.
-pub fn device(device: &Device) -> Value {
-    value(device)
+pub fn device(study: &Study) -> Value {
+    let Origin::Measured { version } = &study.origin else { panic!("measured") };
+    let Job::Device(job) = study.plan.workloads[0].parts[0].job else { panic!("a device's job") };
+    let mut all = value(&study.subjects[0].host().expect("a host").device);
+    for (field, part) in [
+        ("schema", "plimsoll-device/1".into()),
+        ("id", value(&study.id)),
+        ("started_unix_seconds", study.started_unix_seconds.into()),
+        ("version", version.as_str().into()),
+        ("command", study.plan.command.as_str().into()),
+        ("host", study.plan.subjects[0].to_string().into()),
+        ("quick", job.quick.into()),
+        ("ended", value(&study.ended)),
+    ] {
+        assert!(all.as_object_mut().expect("an object").insert(field.to_owned(), part).is_none());
+    }
+    all
+}
+
+/// The figures of a device as the table that the first stage wrote of them.
+pub fn figures(study: &Study) -> String {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let header = [
+        "device",
+        "started_unix_seconds",
+        "host",
+        "part",
+        "figure",
+        "value",
+        "unit",
+        "measured_by",
+        "cpu_share",
+    ];
+    table.write_record(header).expect("a table");
+    let device = &study.subjects[0].host().expect("a host").device;
+    for figure in device.measured() {
+        let measure = figure.info().expect("a name").measure;
+        let of_part = |trial: &&Trial| {
+            let workload = study.plan.workload(trial.cell).expect("a workload");
+            workload.parts[0].job.kind() == figure.part.name()
+        };
+        let trial = study.trials.iter().find(of_part).expect("a trial of the part");
+        let cells = [
+            study.id.0.clone(),
+            study.started_unix_seconds.to_string(),
+            study.plan.subjects[0].to_string(),
+            figure.part.to_string(),
+            figure.figure.clone(),
+            trial.result.value(0, Metric::all(measure)).expect("the figure").to_string(),
+            figure.quantity.unit().to_owned(),
+            figure.by.to_owned(),
+            figure.cpu_share.map_or(String::new(), |share| format!("{share:.3}")),
+        ];
+        table.write_record(cells).expect("a row");
+    }
+    String::from_utf8(table.into_inner().expect("a table")).expect("text")
 }
 
 fn value(part: impl Serialize) -> Value {

@@ -53,6 +53,16 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
         Flag::Stolen { host: text(), share: x },
+        Flag::ProgramLeft { host: text(), reason: text(), next: text() },
+        Flag::FiguresDisturbed {
+            figures: vec![device::DisturbedFigure {
+                figure: text(),
+                by: text(),
+                cpu_share: Some(x),
+                slowest_share: None,
+            }],
+            of: n as u32,
+        },
     ]
 }
 

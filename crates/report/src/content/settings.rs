@@ -64,7 +64,7 @@ const PATH: [Fact<PathFacts>; 2] =
     [("as given", |p| known(&p.given)), ("notes", |p| known(&p.notes.join("; ")))];
 
 const BY_ITSELF: [Fact<BoxFacts>; 2] =
-    [("as given", |b| known(&b.given)), ("what it is", |b| known(&device::subtitle(&b.device)))];
+    [("as given", |b| known(&b.given)), ("what it is", |b| known(&device::subtitle(b)))];
 
 const HOST: [Fact<HostFacts>; 7] = [
     ("kernel", |h| known(&h.kernel)),

@@ -9,16 +9,16 @@ use plimsoll_model::{Study, SubjectFacts};
 
 /// The page of one study. Works for any study: under way, failed, empty.
 pub(super) fn study(study: &Study) -> Content {
-    if let Some([one]) = device::measured_once(study).as_deref() {
-        return device::content(one);
-    }
     let shown = Shown::new(study);
+    if let Some(host) = device::only(&shown) {
+        return device::content(&host);
+    }
     let answer::Answer { answer, further } = answer::answer(&shown);
     let mut parts = vec![answer::verdicts(&shown)];
     let workloads = &shown.findings.workloads;
     parts.extend(workloads.iter().enumerate().map(|(i, found)| part::part(&shown, i, found)));
     parts.extend(machines::parts(&shown));
-    parts.extend(device::host_parts(study));
+    parts.extend(device::host_parts(&shown));
     Content {
         title: title(&shown),
         subtitle: head::title(study),

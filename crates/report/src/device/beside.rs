@@ -1,13 +1,14 @@
 //! This device as one more column beside the published platforms. A row has figures of one kind
 //! alone: those of the port of CoreMark and the probe's rounds stand in rows of their own.
 
+use super::Host;
 use super::amount::{binary, clock, link};
+use super::cpu::iterations;
 use super::published::{Platform, SOURCE, platforms};
 use super::section::{BarGroup, Section, Whose};
 use crate::figure::{BANDWIDTH, COUNT, RATE};
 use crate::table::Columns;
 use crate::text::printable;
-use plimsoll_model::Device;
 use plimsoll_model::device::{CoreMark, CoreMarkKind, Inventory, Measured, Part};
 use plimsoll_model::units::three_digits;
 
@@ -22,10 +23,10 @@ struct Row {
     device: Option<String>,
 }
 
-pub(super) fn section(device: &Device) -> Section {
+pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("published", "Beside published platforms");
-    let hardware = device.inventory.as_ref().map(hardware).unwrap_or_default();
-    let measured = measured(device);
+    let hardware = host.inventory.as_ref().map(hardware).unwrap_or_default();
+    let measured = measured(host);
     if measured.iter().all(|row| row.device.is_none()) {
         // Nothing that could be set beside anything.
         return section;
@@ -44,7 +45,7 @@ pub(super) fn section(device: &Device) -> Section {
     };
     section.claims.push(format!("Published: {SOURCE}."));
     let beside = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
-    if device.measured().iter().any(|m| beside(m) && m.is_disturbed()) {
+    if host.measured.iter().any(|m| beside(m) && host.is_disturbed(m.part, &m.figure)) {
         let warning =
             "Figures of this device were disturbed, see below: they are no measure of it.";
         section.warnings.push(warning.to_owned());
@@ -52,7 +53,7 @@ pub(super) fn section(device: &Device) -> Section {
     section.bars.extend(bars(
         &platforms,
         "coremark",
-        coremark(device),
+        coremark(host),
         BarGroup {
             id: "coremark",
             title: "CoreMark, one core",
@@ -65,7 +66,7 @@ pub(super) fn section(device: &Device) -> Section {
     section.bars.extend(bars(
         &platforms,
         "stream_copy_MB_per_s",
-        stream_copy(device),
+        stream_copy(host),
         BarGroup {
             id: "stream-copy",
             title: "STREAM copy, one thread",
@@ -167,30 +168,33 @@ fn radios(inventory: &Inventory) -> Option<String> {
     (!drivers.is_empty()).then(|| drivers.join(", "))
 }
 
-fn measured(device: &Device) -> Vec<Row> {
+fn measured(host: &Host<'_>) -> Vec<Row> {
     let none: fn(&Platform) -> Option<String> = |_| None;
-    let cpu = device.cpu.as_ref();
-    let port =
-        cpu.and_then(|c| one_core(&c.coremark, |kind| matches!(kind, CoreMarkKind::Port { .. })));
+    let cpu = host.cpu.as_ref();
+    let port = cpu.and_then(|c| {
+        one_core(host, &c.coremark, |kind| matches!(kind, CoreMarkKind::Port { .. }))
+    });
     let rounds = cpu.and_then(|c| c.fastest_core()?.rounds_per_second);
-    let mhz = clock_hertz(device).map(|hertz| hertz as f64 / 1e6);
+    let rounds =
+        rounds.map(|rounds| host.value(Part::Cpu, "integer rounds, one core", rounds as f64));
+    let mhz = clock_hertz(host).map(|hertz| hertz as f64 / 1e6);
     let per_mhz = |value: f64| mhz.map(|mhz| three_digits(value / mhz));
     let mut rows = vec![
         Row {
             name: "CoreMark, one core",
             published: |p| p.said("coremark").map(str::to_owned),
-            device: coremark(device).map(three_digits),
+            device: coremark(host).map(three_digits),
         },
         Row {
             name: "CoreMark per MHz",
             published: |p| p.said("coremark_per_MHz").map(str::to_owned),
-            device: coremark(device).and_then(per_mhz),
+            device: coremark(host).and_then(per_mhz),
         },
         Row {
             name: "STREAM copy",
             published: |p| with_unit(p, "stream_copy_MB_per_s", "MB/s"),
             // In the unit of its row, whatever its size.
-            device: stream_copy(device).map(|rate| format!("{} MB/s", three_digits(rate / 1e6))),
+            device: stream_copy(host).map(|rate| format!("{} MB/s", three_digits(rate / 1e6))),
         },
     ];
     if let Some(value) = port {
@@ -201,36 +205,43 @@ fn measured(device: &Device) -> Vec<Row> {
         });
     }
     if let Some(rounds) = rounds {
-        let device = Some(RATE.value(rounds as f64));
+        let device = Some(RATE.value(rounds));
         rows.push(Row { name: "integer rounds/s", published: none, device });
     }
     rows
 }
 
 /// EEMBC's program on one core, in iterations per second.
-fn coremark(device: &Device) -> Option<f64> {
-    one_core(&device.cpu.as_ref()?.coremark, |kind| matches!(kind, CoreMarkKind::Program { .. }))
+fn coremark(host: &Host<'_>) -> Option<f64> {
+    one_core(host, &host.cpu.as_ref()?.coremark, |kind| {
+        matches!(kind, CoreMarkKind::Program { .. })
+    })
 }
 
-fn one_core(marks: &[CoreMark], kind: impl Fn(&CoreMarkKind) -> bool) -> Option<f64> {
+fn one_core(
+    host: &Host<'_>,
+    marks: &[CoreMark],
+    kind: impl Fn(&CoreMarkKind) -> bool,
+) -> Option<f64> {
     let mark = marks.iter().find(|mark| mark.cores() == 1 && kind(&mark.kind))?;
-    Some(mark.iterations_per_second)
+    Some(iterations(host, mark))
 }
 
 /// STREAM's copy in bytes per second, where its arrays were past the caches and its content right:
 /// otherwise it is no figure of the memory.
-fn stream_copy(device: &Device) -> Option<f64> {
-    let streams = &device.memory.as_ref()?.streams;
+fn stream_copy(host: &Host<'_>) -> Option<f64> {
+    let streams = &host.memory.as_ref()?.streams;
     let memory = streams.iter().find(|s| s.place.as_deref() == Some("memory"))?;
     let sound = memory.past_caches != Some(false) && memory.verified != Some(false);
-    memory.copy_bytes_per_second.filter(|_| sound).map(|rate| rate as f64)
+    let rate = memory.copy_bytes_per_second.filter(|_| sound)?;
+    Some(host.value(Part::Memory, "copy, memory", rate as f64))
 }
 
 /// The clock that a figure is divided by: the core's own right after the measurement, else the
 /// nominal one.
-pub(super) fn clock_hertz(device: &Device) -> Option<u64> {
-    let measured = device.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
-    let nominal = || Some(device.inventory.as_ref()?.clock()?.0);
+pub(super) fn clock_hertz(host: &Host<'_>) -> Option<u64> {
+    let measured = host.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
+    let nominal = || Some(host.inventory.as_ref()?.clock()?.0);
     measured.filter(|hertz| *hertz > 0).or_else(nominal)
 }
 

@@ -2,21 +2,20 @@
 
 use super::amount::clock;
 use super::beside::clock_hertz;
-use super::heading;
 use super::section::{BarGroup, Section, Whose};
-use crate::figure::RATE;
+use super::{Host, heading};
+use crate::figure::{COUNT, RATE};
 use crate::text::printable;
-use plimsoll_model::Device;
 use plimsoll_model::device::{CoreMark, CoreMarkKind, CpuFigures, Part};
 use plimsoll_model::units::three_digits;
 
 /// Up to so many cores have a bar of their own.
 const MOST_BARS: usize = 32;
 
-pub(super) fn section(device: &Device) -> Section {
+pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("cpu", heading(Part::Cpu));
-    let Some(cpu) = &device.cpu else { return section };
-    let mhz = clock_hertz(device).map(|hertz| hertz as f64 / 1e6);
+    let Some(cpu) = &host.cpu else { return section };
+    let mhz = clock_hertz(host).map(|hertz| hertz as f64 / 1e6);
     let mut columns =
         ["one core", "all cores", "per MHz of one core"].map(|h| (h.to_owned(), vec![]));
     let mut rows = Vec::new();
@@ -29,25 +28,32 @@ pub(super) fn section(device: &Device) -> Section {
     for name in ["CoreMark", "Rust port of CoreMark"] {
         let of = |one: bool| {
             let mut marks = cpu.coremark.iter().filter(|m| m.name() == name);
-            marks.find(|mark| (mark.cores() == 1) == one).map(|m| m.iterations_per_second)
+            marks.find(|mark| (mark.cores() == 1) == one)
         };
         let (one, all) = (of(true), of(false));
         if one.or(all).is_some() {
-            let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(one / mhz));
-            add(
-                format!("{name}, iterations/s"),
-                one.map(three_digits),
-                all.map(three_digits),
-                per_mhz,
-            );
+            let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(iterations(host, one) / mhz));
+            let shown = |mark: &CoreMark| {
+                let rate = mark.iterations_per_second;
+                host.shown(Part::Cpu, &mark.figure(), rate, COUNT)
+            };
+            let (one, all) = (one.map(shown), all.map(shown));
+            add(format!("{name}, iterations/s"), one, all, per_mhz);
         }
     }
     let one = cpu.fastest_core().and_then(|core| core.rounds_per_second);
     let all = cpu.all.as_ref().and_then(|all| all.rounds_per_second);
     if one.or(all).is_some() {
-        let rounds = |n: Option<u64>| n.map(|n| RATE.value(n as f64));
-        let per_mhz = one.zip(mhz).map(|(one, mhz)| three_digits(one as f64 / mhz));
-        add("plimsoll's integer rounds/s".to_owned(), rounds(one), rounds(all), per_mhz);
+        let rounds = |n: Option<u64>, cores: &str| {
+            let figure = format!("integer rounds, {cores}");
+            n.map(|n| host.shown(Part::Cpu, &figure, n as f64, RATE))
+        };
+        let per_mhz = one.zip(mhz).map(|(one, mhz)| {
+            let one = host.value(Part::Cpu, "integer rounds, one core", one as f64);
+            three_digits(one / mhz)
+        });
+        let (one, all) = (rounds(one, "one core"), rounds(all, "all cores"));
+        add("plimsoll's integer rounds/s".to_owned(), one, all, per_mhz);
     }
     section.table.rows = rows;
     section.table.columns = columns.into();
@@ -62,9 +68,14 @@ pub(super) fn section(device: &Device) -> Section {
             cpu.workload_version_number.map_or(String::new(), |v| format!(", version {v}"))
         ));
     }
-    section.claims.extend(mhz_from(device));
+    section.claims.extend(mhz_from(host));
     section.bars.extend(cores(cpu));
     section
+}
+
+/// Iterations of CoreMark per second.
+pub(super) fn iterations(host: &Host<'_>, mark: &CoreMark) -> f64 {
+    host.value(Part::Cpu, &mark.figure(), mark.iterations_per_second)
 }
 
 /// How figures of CoreMark, of one program, were made.
@@ -93,11 +104,11 @@ fn made_by(marks: &[&CoreMark]) -> Option<String> {
     })
 }
 
-fn mhz_from(device: &Device) -> Option<String> {
-    let measured = device.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
+fn mhz_from(host: &Host<'_>) -> Option<String> {
+    let measured = host.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
     match measured.filter(|hertz| *hertz > 0) {
         Some(hertz) => Some(format!("Clock right after a core's rounds: {}.", clock(hertz))),
-        None => device.inventory.as_ref()?.clock().map(|(hertz, from)| {
+        None => host.inventory.as_ref()?.clock().map(|(hertz, from)| {
             format!("Clock: {}, by {from}; not watched during the measurement.", clock(hertz))
         }),
     }

@@ -1,19 +1,20 @@
 //! What it encrypts and hashes, and what that allows.
 
-use super::disturbed::is_disturbed;
-use super::heading;
 use super::section::{BarGroup, Section, Whose};
+use super::{Host, heading};
 use crate::figure::BANDWIDTH;
 use crate::text::printable;
-use plimsoll_model::Device;
 use plimsoll_model::device::{Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Part};
 
-pub(super) fn section(device: &Device) -> Section {
+pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("crypto", heading(Part::Crypto));
-    let Some(crypto) = &device.crypto else { return section };
+    let Some(crypto) = &host.crypto else { return section };
     let figures = &crypto.algorithms;
     section.table.rows = figures.iter().map(|figure| figure.algorithm.to_string()).collect();
-    let rates = figures.iter().map(|figure| BANDWIDTH.value(figure.bytes_per_second as f64));
+    let rates = figures.iter().map(|figure| {
+        let rate = figure.bytes_per_second as f64;
+        host.shown(Part::Crypto, &figure.algorithm.to_string(), rate, BANDWIDTH)
+    });
     section.table.columns = vec![
         ("one core".to_owned(), rates.collect()),
         ("by".to_owned(), figures.iter().map(means).collect()),
@@ -23,15 +24,12 @@ pub(super) fn section(device: &Device) -> Section {
         (transport_ceiling, [Algorithm::Aes128Gcm, Algorithm::Aes256Gcm]),
     ] {
         let Some(figure) = first(crypto, of) else { continue };
-        section.claims.push(
-            match is_disturbed(device, Part::Crypto, &figure.algorithm.to_string()) {
-                false => ceiling(device, crypto, figure),
-                true => format!("No ceiling follows from {}: it was disturbed.", figure.algorithm),
-            },
-        );
+        section.claims.push(match host.is_disturbed(Part::Crypto, &figure.algorithm.to_string()) {
+            false => ceiling(host, crypto, figure),
+            true => format!("No ceiling follows from {}: it was disturbed.", figure.algorithm),
+        });
     }
-    let bar =
-        |f: &CryptoFigure| (f.algorithm.to_string(), f.bytes_per_second as f64, Whose::Device);
+    let bar = |f: &CryptoFigure| (f.algorithm.to_string(), rate(host, f), Whose::Device);
     if figures.len() > 1 {
         section.bars.push(BarGroup {
             id: "crypto-rates",
@@ -57,12 +55,18 @@ fn means(figure: &CryptoFigure) -> String {
     }
 }
 
+/// Bytes per second of one core.
+fn rate(host: &Host<'_>, figure: &CryptoFigure) -> f64 {
+    let name = figure.algorithm.to_string();
+    host.value(Part::Crypto, &name, figure.bytes_per_second as f64)
+}
+
 /// What a figure allows, in a sentence.
-type Ceiling = fn(&Device, &CryptoFigures, &CryptoFigure) -> String;
+type Ceiling = fn(&Host<'_>, &CryptoFigures, &CryptoFigure) -> String;
 
 /// Disk encryption.
-fn disk_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
-    let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
+fn disk_ceiling(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
+    let rate = BANDWIDTH.value(rate(host, figure));
     // What asked the kernel measured the code that encrypts disks.
     let kernel = matches!(figure.means, CryptoMeans::Cryptsetup | CryptoMeans::Kernel { .. });
     let code = if kernel { "" } else { " and the kernel's code is as fast as what was measured" };
@@ -70,15 +74,15 @@ fn disk_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) 
         "Disk encryption ({}, LUKS): about {rate} a core at most{}, assuming that the core does \
          nothing else{code}.{}",
         figure.algorithm,
-        cores(device, figure),
-        doubt(device, crypto, figure)
+        cores(host, figure),
+        doubt(host, crypto, figure)
     )
 }
 
 /// Encrypted transport: one connection's work is one core's.
-fn transport_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
-    let rate = BANDWIDTH.value(figure.bytes_per_second as f64);
-    let nics = device.inventory.iter().flat_map(|i| &i.network).flat_map(|network| &network.nics);
+fn transport_ceiling(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFigure) -> String {
+    let rate = BANDWIDTH.value(rate(host, figure));
+    let nics = host.inventory.iter().flat_map(|i| &i.network).flat_map(|network| &network.nics);
     let link = nics.filter_map(|nic| nic.rate_bits_per_second).max();
     let link = link
         .map(|bits| format!("; its fastest link carries {}", BANDWIDTH.value(bits as f64 / 8.0)));
@@ -88,7 +92,7 @@ fn transport_ceiling(device: &Device, crypto: &CryptoFigures, figure: &CryptoFig
          was measured.{}",
         figure.algorithm,
         link.unwrap_or_default(),
-        doubt(device, crypto, figure)
+        doubt(host, crypto, figure)
     )
 }
 
@@ -98,11 +102,11 @@ fn first(crypto: &CryptoFigures, of: [Algorithm; 2]) -> Option<&CryptoFigure> {
 }
 
 /// ", 7.44 GB/s on 4": the kernel spreads the blocks of a disk over cores.
-fn cores(device: &Device, figure: &CryptoFigure) -> String {
-    let cores = device.inventory.as_ref().and_then(|i| i.cpu.as_ref()?.cores_usable_count);
+fn cores(host: &Host<'_>, figure: &CryptoFigure) -> String {
+    let cores = host.inventory.as_ref().and_then(|i| i.cpu.as_ref()?.cores_usable_count);
     match cores.filter(|cores| (2..=4096).contains(cores)) {
         Some(cores) => {
-            let all = figure.bytes_per_second as f64 * cores as f64;
+            let all = rate(host, figure) * cores as f64;
             format!(", {} on all {cores}", BANDWIDTH.value(all))
         }
         None => String::new(),
@@ -110,8 +114,8 @@ fn cores(device: &Device, figure: &CryptoFigure) -> String {
 }
 
 /// Portable code says little of a processor with instructions for AES.
-fn doubt(device: &Device, crypto: &CryptoFigures, figure: &CryptoFigure) -> &'static str {
-    let inventory = device.inventory.as_ref();
+fn doubt(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFigure) -> &'static str {
+    let inventory = host.inventory.as_ref();
     let listed = inventory.and_then(|i| i.cpu.as_ref()?.aes_instructions);
     let instructions = crypto.aes_instructions.or(listed) == Some(true);
     match figure.means == CryptoMeans::Portable && instructions {

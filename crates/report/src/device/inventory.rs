@@ -1,11 +1,9 @@
 //! What the device is, as facts by name.
 
 use super::amount::{binary, clock, decimal, link};
-use super::heading;
 use super::section::{Section, joined};
-use super::{network, servers};
+use super::{Host, heading, network, servers};
 use crate::text::{counted, printable, shortened};
-use plimsoll_model::Device;
 use plimsoll_model::device::{
     Cache, Cpu, Disk, Inventory, MemoryFacts, Mtd, Part, PathFacts, System,
 };
@@ -37,9 +35,9 @@ pub(super) fn each<T>(
     }
 }
 
-pub(super) fn section(device: &Device) -> Section {
+pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("inventory", heading(Part::Inventory));
-    let Some(inventory) = &device.inventory else { return section };
+    let Some(inventory) = &host.inventory else { return section };
     if let Some(system) = &inventory.system {
         machine(&mut section, system);
     }

@@ -1,24 +1,25 @@
 //! What the memory does.
 
 use super::amount::binary;
-use super::heading;
 use super::section::{BarGroup, Section, Whose};
+use super::{Host, heading};
 use crate::figure::{BANDWIDTH, TIME};
-use plimsoll_model::Device;
 use plimsoll_model::device::{LatencyFigure, MemoryFigures, Part};
 
 const NOTHING: &str = "–";
 
-pub(super) fn section(device: &Device) -> Section {
+pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("memory", heading(Part::Memory));
-    let Some(memory) = &device.memory else { return section };
+    let Some(memory) = &host.memory else { return section };
     let headings = ["copy", "scale", "add", "triad", "latency", "spread over"];
     let mut columns = headings.map(|heading| (heading.to_owned(), Vec::new()));
     for stream in &memory.streams {
         let latency = latency(memory, stream.place.as_deref(), stream.cache_level_number);
         let rate = |kernel: &str| {
             let rate = stream.kernels().find(|(name, _)| *name == kernel);
-            rate.map_or(NOTHING.to_owned(), |(_, rate)| BANDWIDTH.value(rate as f64))
+            let figure = format!("{kernel}, {}", place(stream.cache_level_number));
+            let shown = |rate| host.shown(Part::Memory, &figure, rate, BANDWIDTH);
+            rate.map_or(NOTHING.to_owned(), |(_, rate)| shown(rate as f64))
         };
         section.table.rows.push(place(stream.cache_level_number));
         let cells = [
@@ -26,7 +27,7 @@ pub(super) fn section(device: &Device) -> Section {
             rate("scale"),
             rate("add"),
             rate("triad"),
-            latency.map_or(NOTHING.to_owned(), time),
+            latency.map_or(NOTHING.to_owned(), |latency| time(host, latency)),
             stream.working_set_bytes.map_or(NOTHING.to_owned(), binary),
         ];
         for (column, cell) in columns.iter_mut().zip(cells) {
@@ -42,12 +43,15 @@ pub(super) fn section(device: &Device) -> Section {
         );
     }
     let copies = memory.streams.iter().filter_map(|stream| {
-        let rate = stream.copy_bytes_per_second?;
-        Some((place(stream.cache_level_number), rate as f64, Whose::Device))
+        let (rate, place) = (stream.copy_bytes_per_second?, place(stream.cache_level_number));
+        let rate = host.value(Part::Memory, &format!("copy, {place}"), rate as f64);
+        Some((place, rate, Whose::Device))
     });
     section.bars.extend(group("memory-copy", "STREAM copy by place", "bandwidth", copies));
     let latencies = memory.latencies.iter().filter_map(|figure| {
-        Some((place(figure.cache_level_number), figure.latency_ps? as f64 / 1e12, Whose::Device))
+        let (seconds, place) = (figure.latency_ps? as f64 / 1e12, place(figure.cache_level_number));
+        let seconds = host.value(Part::Memory, &format!("latency, {place}"), seconds);
+        Some((place, seconds, Whose::Device))
     });
     let latencies = group("memory-latency", "Latency of a load by place", "latency", latencies);
     section.bars.extend(latencies.map(|group| BarGroup { kind: TIME, ..group }));
@@ -74,9 +78,11 @@ fn latency<'a>(
     memory.latencies.iter().find(same)
 }
 
-fn time(figure: &LatencyFigure) -> String {
-    let seconds = figure.latency_ps.map(|ps| ps as f64 / 1e12);
-    seconds.map_or(NOTHING.to_owned(), |seconds| TIME.value(seconds))
+fn time(host: &Host<'_>, latency: &LatencyFigure) -> String {
+    let seconds = latency.latency_ps.map(|ps| ps as f64 / 1e12);
+    let figure = format!("latency, {}", place(latency.cache_level_number));
+    let shown = |seconds| host.shown(Part::Memory, &figure, seconds, TIME);
+    seconds.map_or(NOTHING.to_owned(), shown)
 }
 
 fn place(cache_level: Option<u64>) -> String {

@@ -1,5 +1,5 @@
-//! Records of devices: for the terminal ([`device()`]), on paper, and two side by side
-//! ([`compare_devices`]). Figures stand beside published ones only where both measured the same.
+//! Hosts that a study measured by themselves: the page of one, the sections of several, two side by
+//! side. Figures stand beside published ones only where both measured the same.
 
 pub(crate) mod amount;
 mod beside;
@@ -8,6 +8,7 @@ mod cpu;
 mod crypto;
 mod disk;
 mod disturbed;
+mod host;
 mod hosts;
 mod inventory;
 mod memory;
@@ -18,26 +19,33 @@ mod section;
 mod servers;
 mod terminal;
 
-pub use compare::compare_devices;
-pub use terminal::device;
-
 use crate::date::utc;
-use crate::text::printable;
-pub(crate) use hosts::{add_hosts, compare_hosts, figure, host_parts, measured_once};
+use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
+use crate::study::head;
+use crate::text::{capital, printable};
+use crate::verdict::percent;
+pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
+pub(crate) use host::{Host, hosts};
+pub(crate) use hosts::{add_apart, add_hosts, figure, host_parts, only};
 pub(crate) use paper::content;
-use plimsoll_model::device::Part;
-use plimsoll_model::{Device, Ended, Failure};
+use plimsoll_model::device::{Part, Quantity};
+use plimsoll_model::{BoxFacts, Failure, Flag, Origin, Study};
 use section::Section;
+pub(crate) use terminal::device;
 
 /// "Device 1a2b3c4d of 2026-11-21 12:00 UTC (plimsoll 0.1.0)".
-fn title(device: &Device) -> String {
-    let (id, version) = (printable(&device.id.0), printable(&device.version));
-    format!("Device {id} of {} (plimsoll {version})", utc(device.started_unix_seconds))
+fn title(study: &Study) -> String {
+    let version = match &study.origin {
+        Origin::Measured { version } => version,
+        Origin::Imported { tool } => tool,
+    };
+    let (id, version) = (printable(&study.id.0), printable(version));
+    format!("Device {id} of {} (plimsoll {version})", utc(study.started_unix_seconds))
 }
 
 /// What it is in a line: "ssh://root@router: TP-Link TL-WR1043ND v1, MIPS 24Kc V7.4 at 400 MHz".
-pub(crate) fn subtitle(device: &Device) -> String {
-    let inventory = device.inventory.as_ref();
+pub(crate) fn subtitle(facts: &BoxFacts) -> String {
+    let inventory = facts.device.inventory.as_ref();
     let model = inventory.and_then(|i| i.system.as_ref()?.model.clone());
     let processor = inventory.and_then(|i| i.cpu.as_ref()?.model.clone());
     let memory = inventory.and_then(|i| i.memory.as_ref()?.total_bytes);
@@ -48,41 +56,57 @@ pub(crate) fn subtitle(device: &Device) -> String {
         memory.map(|bytes| format!("{} of memory", amount::binary(bytes))),
         system.map(|s| printable(&s)),
     ]);
-    let host = printable(&device.host.to_string());
+    let host = printable(&facts.given);
     match known {
         Some(known) => format!("{host}: {known}"),
         None => host,
     }
 }
 
-/// What is wrong with the record as a whole.
-fn ending(device: &Device) -> Option<&'static str> {
-    match device.ended {
-        Ended::Open => Some("It did not end: it is under way, or was killed."),
-        Ended::Interrupted => Some("It was interrupted; the results are partial."),
-        _ => None,
+/// What is wrong with the study as a whole.
+fn ending(study: &Study) -> Option<String> {
+    head::ending(study).map(|(text, reason)| match reason {
+        Some(reason) => format!("{text} {reason}"),
+        None => text.to_owned(),
+    })
+}
+
+/// "Figures are means over 3 blocks, with their 95% intervals."; nothing where there was one.
+fn repeated(host: &Host<'_>) -> Option<String> {
+    let confidence = percent(host.study.plan.design.confidence);
+    match host.blocks() {
+        0 | 1 => None,
+        blocks => Some(format!(
+            "Figures with an interval are geometric means of {blocks} blocks, with their \
+             {confidence} intervals; the others are those of the last one."
+        )),
     }
 }
 
+/// A warning about the study and what to do about it.
+fn flagged(flag: &Flag) -> String {
+    printable(&format!("{}. {}", capital(&flag.message()), flag.advice()))
+}
+
 /// Every section, in the order of the parts; each with what failed in it.
-fn sections(device: &Device) -> Vec<Section> {
-    let mut sections = vec![beside::section(device)];
+fn sections(host: &Host<'_>) -> Vec<Section> {
+    let mut sections = vec![beside::section(host)];
     for (part, mut section) in [
-        (Part::Inventory, inventory::section(device)),
-        (Part::Cpu, cpu::section(device)),
-        (Part::Memory, memory::section(device)),
-        (Part::Crypto, crypto::section(device)),
-        (Part::Disk, disk::section(device)),
+        (Part::Inventory, inventory::section(host)),
+        (Part::Cpu, cpu::section(host)),
+        (Part::Memory, memory::section(host)),
+        (Part::Crypto, crypto::section(host)),
+        (Part::Disk, disk::section(host)),
     ] {
-        section.warnings.extend(disturbed::warnings(device, part));
-        for record in device.parts.iter().filter(|record| record.part == part) {
+        section.warnings.extend(disturbed::warnings(host, part));
+        if let Some(record) = host.part(part) {
             section.remarks.extend(record.notes.iter().map(|note| printable(note)));
             section.warnings.extend(record.failures.iter().map(failure));
         }
         sections.push(section);
     }
-    let mut odd = Section::new("odd", "What the host said and cannot be");
-    odd.warnings.extend(device.odd.iter().map(|remark| format!("{}.", printable(remark))));
+    let mut odd = Section::new("odd", "Values rejected as implausible");
+    odd.warnings.extend(host.odd.iter().map(|remark| format!("{}.", printable(remark))));
     sections.push(odd);
     sections.retain(|section| !section.is_empty());
     sections
@@ -96,6 +120,16 @@ fn heading(part: Part) -> &'static str {
         Part::Memory => "Memory",
         Part::Crypto => "Cryptography",
         Part::Disk => "Disk",
+    }
+}
+
+/// How figures are shown.
+fn figure_kind(quantity: Quantity) -> Kind {
+    match quantity {
+        Quantity::Iterations => COUNT,
+        Quantity::Rounds | Quantity::Operations => RATE,
+        Quantity::Bandwidth => BANDWIDTH,
+        Quantity::Time => TIME,
     }
 }
 

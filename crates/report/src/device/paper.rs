@@ -1,42 +1,33 @@
-//! The record as a page: the same sections, with the bars as charts.
+//! The page of one host on paper: the same sections, with the bars as charts.
 
 use super::section::{BarGroup, Section, Whose};
-use super::{ending, sections, subtitle, title};
+use super::{Host, ending, flagged, repeated, sections, subtitle, title};
 use crate::chart::{Axis, Bar, Bars, Table};
 use crate::content::{Content, Figure, Method, Part, Warning};
-use crate::paper::Paper;
 use crate::text::printable;
-use plimsoll_model::Device;
 
 /// Which of the distinguishable styles bars have.
 const OWN: usize = 0;
 const PUBLISHED: usize = 1;
 
-impl Paper {
-    /// The paper of a device. Works for any record: under way, failed, empty.
-    pub fn of_device(device: &Device) -> Paper {
-        Paper(content(device))
-    }
-}
-
-/// Everything a page says of a device.
-pub(crate) fn content(device: &Device) -> Content {
-    let sections = sections(device);
-    let warnings = sections.iter().flat_map(|section| &section.warnings);
-    let warnings = warnings.map(|text| Warning { text: text.clone(), advice: None }).collect();
+/// Everything a page says of a study of one host.
+pub(crate) fn content(host: &Host<'_>) -> Content {
+    let sections = sections(host);
+    let warnings = sections.iter().flat_map(|section| &section.warnings).cloned();
+    let warnings = host.study.flags.iter().map(flagged).chain(warnings);
     Content {
-        title: format!("What is {}?", printable(&device.host.to_string())),
-        subtitle: title(device),
-        trouble: ending(device).map(str::to_owned),
-        answer: vec![format!("{}.", subtitle(device))],
+        title: format!("What is {}?", host.given()),
+        subtitle: title(host.study),
+        trouble: ending(host.study),
+        answer: vec![format!("{}.", subtitle(host.facts))],
         further: Vec::new(),
         parts: sections.iter().map(part).filter(|part| !is_empty(part)).collect(),
         method: Method {
-            sentences: method(device),
+            sentences: method(host),
             tables: Vec::new(),
-            commands: vec![printable(&device.command)],
+            commands: vec![printable(&host.study.plan.command)],
         },
-        warnings,
+        warnings: warnings.map(|text| Warning { text, advice: None }).collect(),
     }
 }
 
@@ -96,15 +87,14 @@ fn figure(group: &BarGroup) -> Figure {
     Figure { id: group.id.to_owned(), chart: Box::new(chart), caption: group.caption.clone() }
 }
 
-fn method(device: &Device) -> Vec<String> {
-    let mut sentences = vec![
-        "Measured once, without repeats: the figures have no intervals.".to_owned(),
-        "What is not known is left out.".to_owned(),
-    ];
-    if device.quick {
+fn method(host: &Host<'_>) -> Vec<String> {
+    let once = || "Measured once, without repeats: the figures have no intervals.".to_owned();
+    let mut sentences =
+        vec![repeated(host).unwrap_or_else(once), "What is not known is left out.".to_owned()];
+    if host.is_quick() {
         sentences.push("Short measurements were asked for.".to_owned());
     }
-    for record in &device.parts {
+    for record in &host.parts {
         let part = record.part;
         sentences.push(match record.complete {
             true => format!("The part {part} took {:.1} s.", record.seconds),

@@ -1,11 +1,10 @@
-//! The record for the terminal.
+//! The page of one host for the terminal.
 
 use super::section::{BarGroup, Section};
-use super::{ending, sections, subtitle, title};
+use super::{Host, ending, flagged, repeated, sections, subtitle, title};
 use crate::page::Page;
 use crate::style::Style;
 use crate::text::shortened;
-use plimsoll_model::Device;
 
 /// Columns of the longest bar.
 const BAR: usize = 30;
@@ -14,18 +13,24 @@ const LABEL: usize = 24;
 /// Columns that the name of a fact has.
 const NAME: usize = 18;
 
-/// What was found out about a device.
-pub fn device(device: &Device, style: &Style) -> String {
+/// What a study of one host found out.
+pub(crate) fn device(host: &Host<'_>, style: &Style) -> String {
     let mut page = Page::new(style);
-    page.heading(&title(device));
-    page.item("  ", &subtitle(device));
-    if device.quick {
+    page.heading(&title(host.study));
+    page.item("  ", &subtitle(host.facts));
+    if host.is_quick() {
         page.item("  ", "Short measurements were asked for: less exact.");
     }
-    if let Some(ending) = ending(device) {
-        page.warning("", ending);
+    if let Some(repeated) = repeated(host) {
+        page.item("  ", &repeated);
     }
-    for section in sections(device) {
+    if let Some(ending) = ending(host.study) {
+        page.warning("", &ending);
+    }
+    for flag in &host.study.flags {
+        page.warning("! ", &flagged(flag));
+    }
+    for section in sections(host) {
         add(&mut page, &section, section.heading);
     }
     page.finish()

@@ -11,8 +11,6 @@ mod device;
 mod pseudonyms;
 mod words;
 
-pub use device::redact_device;
-
 use plimsoll_model::{Cause, Failure, HostName, Study, Subject, SubjectFacts};
 use pseudonyms::{Kind, Pseudonyms};
 use serde_json::Value;
@@ -182,7 +180,7 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
         Value::Number(_) if key == "uid" || key == "gid" => *value = Value::Null,
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, key, pseudonyms)),
         // Of hosts hardware and software are named, as in records of devices.
-        Value::Object(_) if key == "device" => device::walk_record(value, pseudonyms),
+        Value::Object(_) if key == "device" => device::walk_device(value, "", pseudonyms),
         Value::Object(fields) => {
             fields.iter_mut().for_each(|(key, field)| walk(field, key, pseudonyms));
         }

@@ -64,7 +64,7 @@ fn described(facts: &SubjectFacts) -> String {
             text.retain(|part| !part.is_empty());
             text.join("; ")
         }
-        SubjectFacts::Host(facts) => crate::device::subtitle(&facts.device),
+        SubjectFacts::Host(facts) => crate::device::subtitle(facts),
     }
 }
 

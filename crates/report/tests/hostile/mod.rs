@@ -148,25 +148,17 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
     }
     for text in [DEVICE, SHELL] {
         let study = plimsoll_record::from_json(text).unwrap();
-        let device = study.subjects[0].host().unwrap().device.clone();
-        let (bad, taken) = poisoned(&device);
+        let (bad, taken) = poisoned(&study);
         assert!(taken >= 20, "only {taken} kinds of field were replaced");
-        assert_harmless("the terminal", &plimsoll_report::device(&bad, &NARROW));
-        for (a, b) in [(&bad, &device), (&device, &bad)] {
-            assert_harmless("two devices", &plimsoll_report::compare_devices(a, b, &NARROW));
+        assert_harmless("the terminal", &plimsoll_report::study(&bad, &NARROW));
+        for (a, b) in [(&bad, &study), (&study, &bad)] {
+            assert_harmless("two studies", &plimsoll_report::compare(a, b, &NARROW));
         }
-        let paper = Paper::of_device(&bad);
+        let paper = Paper::new(std::slice::from_ref(&bad));
         assert_harmless("HTML", &paper.html());
         assert_harmless("Markdown", &paper.markdown(Some("charts")));
         paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
-        csv_is_harmless(
-            "CSV",
-            &plimsoll_record::devices_to_csv(std::slice::from_ref(&bad)).unwrap(),
-        );
-        // The same as what a study found.
-        let (bad, _) = poisoned(&study);
-        assert_harmless("the terminal", &plimsoll_report::study(&bad, &NARROW));
-        assert_harmless("two studies", &plimsoll_report::compare(&bad, &study, &NARROW));
+        csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
         let json = plimsoll_record::to_json(&bad).unwrap();
         assert_harmless("JSON", &json);
         means_the_same(&json, &bad);

@@ -1,0 +1,167 @@
+//! One host of a study: what it turned out to be, and its figures over all blocks.
+
+use super::figure_kind;
+use crate::figure::Kind;
+use crate::text::printable;
+use plimsoll_explain::{Findings, Level, Levels};
+use plimsoll_model::device::{DisturbedFigure, Measured, Part};
+use plimsoll_model::{BoxFacts, Device, Flag, HostName, Job, Measure, Metric, Study, Subject};
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+/// A host of a study. Its details are those of the last measurement.
+pub(crate) struct Host<'a> {
+    pub(super) study: &'a Study,
+    pub(super) facts: &'a BoxFacts,
+    /// Its index in the plan.
+    pub(super) number: u16,
+    /// Its figures in the last measurement.
+    pub(super) measured: Vec<Measured>,
+    /// Its figures over the blocks, by part.
+    levels: BTreeMap<Part, Levels>,
+    disturbed: BTreeMap<Part, Disturbed>,
+}
+
+/// The figures of a part that were disturbed in any block.
+#[derive(Default)]
+pub(super) struct Disturbed {
+    pub(super) figures: Vec<DisturbedFigure>,
+    /// Of so many.
+    pub(super) of: u32,
+}
+
+impl Deref for Host<'_> {
+    type Target = Device;
+    fn deref(&self) -> &Device {
+        &self.facts.device
+    }
+}
+
+/// Every host that a study measured by itself.
+pub(crate) fn hosts<'a>(study: &'a Study, findings: &Findings) -> Vec<Host<'a>> {
+    let numbered = (0..).zip(&study.subjects);
+    let hosts = numbered.filter_map(|(number, facts)| Some((number, facts.host()?)));
+    hosts.map(|(number, facts)| Host::new(study, findings, number, facts)).collect()
+}
+
+impl<'a> Host<'a> {
+    fn new(study: &'a Study, findings: &Findings, number: u16, facts: &'a BoxFacts) -> Host<'a> {
+        let mut levels = BTreeMap::new();
+        for (part, found) in findings.workloads.iter().filter_map(|w| Some((part(w)?, w))) {
+            let cell = found.cells.iter().find(|cell| cell.cell.subject == number);
+            levels.extend(cell.map(|cell| (part, cell.levels.clone())));
+        }
+        let mut host = Host {
+            study,
+            facts,
+            number,
+            measured: facts.device.measured(),
+            levels,
+            disturbed: BTreeMap::new(),
+        };
+        let of_details = Part::ALL.map(|part| (part, facts.device.disturbed(part)));
+        for (part, flag) in of_details.into_iter().filter_map(|(p, flag)| Some((p, flag?))) {
+            host.add_disturbed(part, &flag);
+        }
+        for trial in study.trials.iter().filter(|trial| trial.cell.subject == number) {
+            let main = study.plan.workload(trial.cell).and_then(|workload| workload.main());
+            if let Some(Job::Device(job)) = main.map(|main| &main.job) {
+                trial.result.flags.iter().for_each(|flag| host.add_disturbed(job.part, flag));
+            }
+        }
+        host
+    }
+
+    fn add_disturbed(&mut self, part: Part, flag: &Flag) {
+        let Flag::FiguresDisturbed { figures, of } = flag else { return };
+        let known = self.disturbed.entry(part).or_default();
+        known.of = known.of.max(*of);
+        for figure in figures {
+            match known.figures.iter_mut().find(|known| known.figure == figure.figure) {
+                Some(known) => {
+                    known.cpu_share = least(known.cpu_share, figure.cpu_share);
+                    known.slowest_share = least(known.slowest_share, figure.slowest_share);
+                }
+                None => known.figures.push(figure.clone()),
+            }
+        }
+    }
+
+    /// The host as the user named it.
+    pub(super) fn name(&self) -> Option<&HostName> {
+        match self.study.plan.subjects.get(usize::from(self.number))? {
+            Subject::Host { host } => Some(host),
+            Subject::Storage { .. } | Subject::Path { .. } => None,
+        }
+    }
+
+    /// A figure over the blocks that were measured whole, if there are any.
+    fn level(&self, part: Part, figure: &str) -> Option<&Level> {
+        let measured = self.measured.iter().find(|m| m.part == part && m.figure == figure)?;
+        self.levels.get(&part)?.get(&Metric::all(measure(measured)?))
+    }
+
+    /// A figure over the blocks; where none was whole, as it was measured.
+    pub(super) fn value(&self, part: Part, figure: &str, detail: f64) -> f64 {
+        self.level(part, figure).map_or(detail, |level| level.estimate)
+    }
+
+    /// The same in words: "298 MB/s", "298 MB/s [291–305]".
+    pub(super) fn shown(&self, part: Part, figure: &str, detail: f64, kind: Kind) -> String {
+        let interval = self.level(part, figure).and_then(|level| level.interval);
+        kind.with_ends(self.value(part, figure, detail), interval)
+    }
+
+    /// One of its figures in words.
+    pub(super) fn shown_figure(&self, figure: &Measured) -> String {
+        self.shown(figure.part, &figure.figure, figure.value, figure_kind(figure.quantity))
+    }
+
+    /// What of a part was disturbed.
+    pub(super) fn disturbed(&self, part: Part) -> Option<&Disturbed> {
+        self.disturbed.get(&part)
+    }
+
+    /// Whether this figure was.
+    pub(super) fn is_disturbed(&self, part: Part, figure: &str) -> bool {
+        let figures = self.disturbed(part).map(|disturbed| &disturbed.figures);
+        figures.is_some_and(|figures| figures.iter().any(|known| known.figure == figure))
+    }
+
+    /// Whether the measurements were short.
+    pub(super) fn is_quick(&self) -> bool {
+        let jobs = self.study.plan.workloads.iter().filter_map(|workload| workload.main());
+        jobs.into_iter().any(|part| matches!(&part.job, Job::Device(job) if job.quick))
+    }
+
+    /// Most blocks that any of its figures is from.
+    pub(super) fn blocks(&self) -> usize {
+        let levels = self.levels.values().flat_map(|levels| levels.values());
+        levels.map(|level| level.trials).max().unwrap_or(0)
+    }
+
+    /// The name that users gave, for a line.
+    pub(super) fn given(&self) -> String {
+        printable(&self.facts.given)
+    }
+}
+
+/// The part of a host that a workload measures.
+fn part(found: &plimsoll_explain::WorkloadFindings) -> Option<Part> {
+    match &found.workload.main()?.job {
+        Job::Device(job) => Some(job.part),
+        _ => None,
+    }
+}
+
+/// The measure that a figure's trials have.
+pub(super) fn measure(figure: &Measured) -> Option<Measure> {
+    figure.info().ok().map(|info| info.measure)
+}
+
+fn least(a: Option<f64>, b: Option<f64>) -> Option<f64> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (one, other) => one.or(other),
+    }
+}
