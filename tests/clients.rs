@@ -223,15 +223,15 @@ fn two_hosts_drive_one_share_at_the_same_time() {
     let mut clients = prepared(hosts(), SHARE);
     let ways = hosts();
     let spec = spec(&[Pattern::RandomRead; 2], 3.0);
-    let (mut begun, mut received, mut ended) = (None, Vec::new(), None);
+    let begun = counted(&*server, "tx_bytes");
+    let (mut received, mut ended) = (Vec::new(), None);
     let mut watch = watch(|seen| match seen {
-        Seen::Begin => begun = Some(counted(&*server, "tx_bytes")),
         Seen::End => ended = Some(counted(&*server, "tx_bytes")),
         // Twice in the middle of the trial.
         Seen::Event(Event::Window { .. }) if received.len() < 2 => {
             received.push([0, 1].map(|host: usize| counted(&*ways[host], "rx_bytes")));
         }
-        Seen::Event(_) => {}
+        _ => {}
     });
     let result = clients.point(&spec, &mut watch);
     assert_eq!(watch.loads, (1, 1));
@@ -244,7 +244,7 @@ fn two_hosts_drive_one_share_at_the_same_time() {
         assert!(second[host] > first[host] + BLOCK, "both receive meanwhile: {received:?}");
     }
     // As the server counts it: the payload with headers, and nothing of the preparations.
-    let sent = ended.unwrap() - begun.unwrap();
+    let sent = ended.unwrap() - begun;
     let bytes = result.moved().bytes;
     assert!(sent >= bytes && sent < bytes + bytes / 5 + (8 << 20), "{sent} sent of {bytes}");
 
@@ -544,11 +544,11 @@ fn measure_clients() {
     for number in 0..TRIALS as u32 {
         spec.number = number;
         let look = || ["tx_bytes", "tx_packets"].map(|what| counted(&*server, what));
-        let (mut before, mut after) = ([0; 2], [0; 2]);
-        let mut watch = watch(|seen| match seen {
-            Seen::Begin => before = look(),
-            Seen::End => after = look(),
-            Seen::Event(_) => {}
+        let (before, mut after) = (look(), [0; 2]);
+        let mut watch = watch(|seen| {
+            if let Seen::End = seen {
+                after = look();
+            }
         });
         let result = clients.point(&spec, &mut watch);
         assert_eq!(result.outcome, Outcome::Complete);

@@ -154,15 +154,14 @@ impl Point<'_> {
     fn open(&mut self) {
         let all: Option<Vec<Clocks>> = self.members.iter().map(|member| member.ready).collect();
         let Some(clocks) = all else { return self.look() };
-        // Before the instant is agreed on: whoever watches the hosts now takes none of the time
-        // until then.
-        self.events.load_begins();
         match gate::agree(&clocks, Instant::now()) {
             Ok(starts) => {
                 for (member, start) in self.members.iter().zip(&starts) {
                     let _ = member.gate.send(Some(start.at));
                 }
                 self.starts = Some(starts);
+                std::thread::sleep(gate::QUIET);
+                self.events.load_begins();
             }
             Err(apart) => {
                 let mut failure = apart.failure(&self.members[apart.client].host);
