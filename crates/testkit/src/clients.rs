@@ -1,5 +1,6 @@
 //! The command-line clients of libnfs, and content that shows misplaced bytes.
 
+use plimsoll_host::child;
 use std::process::Command;
 
 /// So many bytes in which every stretch differs from its neighbours.
@@ -26,10 +27,10 @@ pub fn tool(command: &mut Command) -> Result<Vec<u8>, String> {
 
 /// The content of a file on a server.
 pub fn nfs_cat(url: &str) -> Result<Vec<u8>, String> {
-    tool(Command::new("nfs-cat").arg(url))
+    tool(child::command("nfs-cat").arg(url))
 }
 
 /// Copies a file to, from or between servers.
 pub fn nfs_cp(from: &str, to: &str) -> Result<(), String> {
-    tool(Command::new("nfs-cp").args([from, to])).map(drop)
+    tool(child::command("nfs-cp").args([from, to])).map(drop)
 }

@@ -9,13 +9,13 @@ use client::Client;
 use nfs3_server::nfs3_types::nfs3::{
     Nfs3Option, createhow3, createverf3, ftype3, nfs_fh3, nfsstat3, sattr3, stable_how,
 };
+use plimsoll_host::child;
 use plimsoll_testkit::clients::{nfs_cat, nfs_cp, pattern, tool};
 use plimsoll_testkit::{Need, available, enter_or_skip};
 use std::fs;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::process::Command;
 use tempfile::TempDir;
 
 fn serve() -> (TempDir, BuiltinServer, Client, nfs_fh3) {
@@ -54,7 +54,7 @@ fn bytes_pass_both_ways_through_libnfs() {
     fs::write(&source, &content).unwrap();
     nfs_cp(source.to_str().unwrap(), &libnfs_url(&server, "copied")).unwrap();
     assert_eq!(fs::read(directory.path().join("copied")).unwrap(), content);
-    let listed = tool(Command::new("nfs-ls").arg(libnfs_url(&server, ""))).unwrap();
+    let listed = tool(child::command("nfs-ls").arg(libnfs_url(&server, ""))).unwrap();
     let listed = String::from_utf8(listed).unwrap();
     assert!(listed.contains("copied") && listed.contains("Bilder für Ärzte"), "{listed}");
     assert!(listed.contains("5000001"), "{listed}");
