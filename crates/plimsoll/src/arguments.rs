@@ -72,8 +72,6 @@ pub struct HostArguments {
 #[derive(Args)]
 #[command(next_help_heading = "What is done")]
 pub struct WorkloadArguments {
-    #[command(flatten)]
-    pub jobs: JobArguments,
     /// Workers; each has a connection of its own
     #[arg(long, value_name = "N", default_value = "4")]
     pub workers: NonZeroU16,
@@ -83,6 +81,9 @@ pub struct WorkloadArguments {
     /// How directories are driven [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
+    // Last: jobs have headings of their own.
+    #[command(flatten)]
+    pub jobs: JobArguments,
 }
 
 #[derive(Args)]
