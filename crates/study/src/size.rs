@@ -290,7 +290,9 @@ mod tests {
         }
         let mut small = plan.clone();
         assert!(fit(&mut plan, &[free(GIB, 20 * MIB)]).unwrap().is_some());
-        assert!(plan.workloads.iter().all(|w| size_of(w) > 0 && size_of(w) % (3 * MIB) == 0));
+        assert!(
+            plan.workloads.iter().all(|w| size_of(w) > 0 && size_of(w).is_multiple_of(3 * MIB))
+        );
         assert_eq!(fit(&mut small, &[free(GIB, 5 * MIB)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(GIB, 0)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(0, 0)]), Ok(None), "not known");

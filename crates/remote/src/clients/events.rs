@@ -57,7 +57,7 @@ impl<'a> Events<'a> {
                 self.to.event(Event::Phase { phase, total_bytes });
             }
             Event::Phase { .. } => {}
-            Event::Progress { .. } => self.to.event(event),
+            Event::Progress { .. } | Event::Step { .. } => self.to.event(event),
             Event::Window { at_seconds, window } => {
                 let waiting = &mut self.clients[client].windows;
                 waiting.push_back((at_seconds, window));
