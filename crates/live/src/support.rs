@@ -3,21 +3,13 @@
 use crate::news::{Header, News, Notice};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cell, CpuTimes, Design, HostLoad, Job, Layout, Length, OpKind, Part, Pattern, PatternJob, Plan,
-    Rule, Stability, StorageOptions, StudyId, Subject, Target, Window, Workload,
+    Cell, CpuTimes, Design, HostLoad, Length, OpKind, Part, PatternJob, Plan, Rule, StorageOptions,
+    StudyId, Subject, Target, Window, Workload,
 };
 use std::num::NonZeroU16;
 
-pub(crate) fn workload(pattern: Pattern) -> Workload {
-    let job = Job::Pattern(PatternJob {
-        pattern,
-        block: pattern.default_block(),
-        size: Bytes(1 << 30),
-        layout: Layout::Disjoint,
-        stability: Stability::Unstable,
-        verify: false,
-    });
-    let part = Part::closed(job, NonZeroU16::new(4).unwrap(), NonZeroU16::MIN);
+pub(crate) fn workload(job: PatternJob) -> Workload {
+    let part = Part::closed(job.into(), NonZeroU16::new(4).unwrap(), NonZeroU16::MIN);
     Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
 }
 
@@ -28,7 +20,7 @@ pub(crate) fn subject(target: &str) -> Subject {
 pub(crate) fn header() -> Header {
     let plan = Plan {
         subjects: ["nfs://nas.example/volume1/films", "/mnt/films"].map(subject).into(),
-        workloads: Pattern::ALL.map(workload).to_vec(),
+        workloads: PatternJob::all(Bytes(1 << 30)).map(workload).to_vec(),
         factors: Vec::new(),
         contrasts: Vec::new(),
         design: Design {

@@ -10,7 +10,7 @@
 //!
 //! ```
 //! use plimsoll_load::*;
-//! use plimsoll_model::{Deadline, Layout, Pattern, PatternJob, Stability, units::Bytes};
+//! use plimsoll_model::{Deadline, PatternJob, units::Bytes};
 //! use std::{num::NonZeroU16, sync::Arc, time::Duration};
 //!
 //! // One server that takes a millisecond for everything.
@@ -34,14 +34,7 @@
 //! let files = Files { read: file("read")?, write: file("write")? };
 //!
 //! let spec = RunSpec {
-//!     job: PatternJob {
-//!         pattern: Pattern::RandomMixed,
-//!         block: Bytes(4096),
-//!         size: Bytes(size),
-//!         layout: Layout::Disjoint,
-//!         stability: Stability::Unstable,
-//!         verify: false,
-//!     },
+//!     job: PatternJob::named("random-mixed", Bytes(size)).expect("one of the five"),
 //!     workers: NonZeroU16::MIN,
 //!     depth: NonZeroU16::MIN,
 //!     files,

@@ -203,12 +203,12 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PatternJob;
     use crate::units::Bytes;
-    use crate::{Pattern, PatternJob};
 
-    fn of_clients(patterns: [Pattern; 2]) -> Workload {
+    fn of_clients(patterns: [&str; 2]) -> Workload {
         let part = |(client, pattern)| {
-            let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
+            let job = PatternJob::named(pattern, Bytes(1 << 20)).unwrap();
             Part { client, ..Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN) }
         };
         let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
@@ -221,9 +221,9 @@ mod tests {
             let at = workload.at(Parameter::Depth, 8.0);
             at.parts.iter().map(|part| part.depth().get()).collect()
         };
-        let same = of_clients([Pattern::RandomRead; 2]);
+        let same = of_clients(["random-read"; 2]);
         assert_eq!((same.together(), depths(same)), (Some(2), vec![8, 8]));
-        let different = of_clients([Pattern::RandomRead, Pattern::RandomWrite]);
+        let different = of_clients(["random-read", "random-write"]);
         assert_eq!((different.together(), depths(different)), (None, vec![8, 1]));
     }
 }

@@ -3,7 +3,7 @@
 
 use plimsoll_load::{Files, LaidOut, Means, RunSpec, Share};
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Failure, Layout, OpKind, Pattern, PatternJob, Stability, StoredOn};
+use plimsoll_model::{Failure, Layout, OpKind, PatternJob, StoredOn};
 use plimsoll_stats::two_size::{Answer, decide};
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -30,12 +30,8 @@ pub(crate) fn reads_from(
     let log_rate = |size: u64, seed: u64| -> Result<f64, Failure> {
         let spec = RunSpec {
             job: PatternJob {
-                pattern: Pattern::RandomRead,
-                block: BLOCK,
-                size: Bytes(size),
                 layout: Layout::Shared,
-                stability: Stability::Unstable,
-                verify: false,
+                ..PatternJob::random_reads(BLOCK, Bytes(size))
             },
             workers: NonZeroU16::MIN,
             depth: NonZeroU16::MIN,

@@ -157,17 +157,17 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{Design, DirectoryTarget, Job, Length, Pattern, PatternJob, Rule, Target};
+    use plimsoll_model::{Design, DirectoryTarget, Length, PatternJob, Rule, Target};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
         let workload = |pattern| {
-            let job = Job::Pattern(PatternJob::new(pattern, Bytes(4096), Bytes(size)));
+            let job = PatternJob::named(pattern, Bytes(size)).unwrap().into();
             let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
             Workload::of(part, Length::For { seconds: 5.0, warm_up_seconds: 0.5 })
         };
         let target = Target::Directory(DirectoryTarget { path: "x".into() });
-        let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::RandomWrite)];
+        let workloads = vec![workload("random-read"), workload("random-write")];
         let rule = Rule::Stein { pilot: 6, half_width: 0.02 };
         let mut plan =
             Plan::new(vec![target.into()], workloads, Design { rule, ..Design::default() });
@@ -285,8 +285,10 @@ mod tests {
         for workload in &mut plan.workloads {
             let part = &mut workload.parts[0];
             part.workers = NonZeroU16::new(3).unwrap();
-            let Job::Pattern(job) = &mut part.job else { panic!() };
-            job.block = Bytes(MIB);
+            let size = Bytes(part.job.footprint().read.max(part.job.footprint().written));
+            let name = part.job.kind();
+            part.job =
+                PatternJob { block: Bytes(MIB), ..PatternJob::named(name, size).unwrap() }.into();
         }
         let mut small = plan.clone();
         assert!(fit(&mut plan, &[free(GIB, 20 * MIB)]).unwrap().is_some());

@@ -25,7 +25,7 @@ pub(crate) fn difference(subjects: &[SubjectFacts], workloads: &[Workload]) -> O
 #[cfg(test)]
 mod tests {
     use super::*;
-    use plimsoll_model::{Job, Length, Part, Pattern, PatternJob, units::Bytes};
+    use plimsoll_model::{Length, Part, PatternJob, units::Bytes};
     use std::num::NonZeroU16;
 
     fn facts(label: &str, commits_each_write: bool) -> SubjectFacts {
@@ -41,9 +41,9 @@ mod tests {
         })
     }
 
-    fn workload(pattern: Pattern, stability: Stability) -> Workload {
-        let job = PatternJob::new(pattern, Bytes(4096), Bytes(1 << 20));
-        let job = Job::Pattern(PatternJob { stability, ..job });
+    fn workload(pattern: &str, stability: Stability) -> Workload {
+        let job = PatternJob::named(pattern, Bytes(1 << 20)).unwrap();
+        let job = PatternJob { stability, ..job }.into();
         let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
         Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
     }
@@ -52,16 +52,16 @@ mod tests {
     fn the_warning_names_which_target_is_how_safe() {
         let targets =
             [facts("/mnt/nfs", true), facts("/srv/data", false), facts("/mnt/other", true)];
-        let writes = [workload(Pattern::RandomWrite, Stability::Unstable)];
+        let writes = [workload("random-write", Stability::Unstable)];
         let said = difference(&targets, &writes).unwrap().message();
         assert!(said.contains("on /mnt/nfs, /mnt/other each write is stable"), "{said}");
         assert!(said.contains("on /srv/data only after the final flush"), "{said}");
         assert_eq!(difference(&targets[..1], &writes), None);
         assert_eq!(difference(&targets[1..2], &writes), None);
         // As the warning advises: then both are asked for the same.
-        let stable = [workload(Pattern::RandomWrite, Stability::FileSync)];
+        let stable = [workload("random-write", Stability::FileSync)];
         assert_eq!(difference(&targets, &stable), None);
-        let reads = [workload(Pattern::RandomRead, Stability::Unstable)];
+        let reads = [workload("random-read", Stability::Unstable)];
         assert_eq!(difference(&targets, &reads), None);
     }
 }

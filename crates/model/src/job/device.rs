@@ -43,6 +43,14 @@ impl JobFacts for DeviceJob {
         SubjectKind::Host
     }
 
+    fn device_part(&self) -> Option<Part> {
+        Some(self.part)
+    }
+
+    fn is_quick(&self) -> bool {
+        self.quick
+    }
+
     fn headline(&self) -> Metric {
         Metric::all(self.speed())
     }

@@ -139,6 +139,16 @@ pub trait JobFacts {
         Vec::new()
     }
 
+    /// The part of a device that it measures; `None` where it measures none.
+    fn device_part(&self) -> Option<crate::device::Part> {
+        None
+    }
+
+    /// Whether it is a short measurement, for a first look.
+    fn is_quick(&self) -> bool {
+        false
+    }
+
     /// When what it writes must be stable; `None` where it writes nothing.
     fn stability(&self) -> Option<Stability> {
         None

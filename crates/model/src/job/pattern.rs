@@ -128,6 +128,25 @@ pub struct PatternJob {
 }
 
 impl PatternJob {
+    /// The pattern of that name, in its usual blocks.
+    ///
+    /// # Errors
+    /// What names there are.
+    pub fn named(name: &str, size: Bytes) -> Result<PatternJob, String> {
+        let pattern: Pattern = name.parse()?;
+        Ok(PatternJob::new(pattern, pattern.default_block(), size))
+    }
+
+    /// All five, in the order of the report, in their usual blocks.
+    pub fn all(size: Bytes) -> [PatternJob; 5] {
+        Pattern::ALL.map(|pattern| PatternJob::new(pattern, pattern.default_block(), size))
+    }
+
+    /// Random reads: what says most of where reads come from.
+    pub fn random_reads(block: Bytes, size: Bytes) -> PatternJob {
+        PatternJob::new(Pattern::RandomRead, block, size)
+    }
+
     /// A pattern over a file of this size: each worker has its own range, writes are stable at the
     /// final flush, content is not checked.
     pub fn new(pattern: Pattern, block: Bytes, size: Bytes) -> PatternJob {

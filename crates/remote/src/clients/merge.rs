@@ -200,7 +200,7 @@ fn count(window: &Window, kinds: &[OpKind]) -> Count {
 mod tests {
     use super::*;
     use plimsoll_model::units::Bytes;
-    use plimsoll_model::{Histogram, Part, Pattern, PatternJob, ScanJob, Workload};
+    use plimsoll_model::{Histogram, Part, PatternJob, ScanJob, Workload};
     use std::num::NonZeroU16;
 
     fn spec(job: Job, length: Length) -> PointSpec {
@@ -252,7 +252,7 @@ mod tests {
 
     #[test]
     fn what_two_wrote_adds_up_and_the_slower_flush_counts() {
-        let job = PatternJob::new(Pattern::RandomWrite, Bytes(4096), Bytes(1 << 20));
+        let job = PatternJob::named("random-write", Bytes(1 << 20)).unwrap();
         let spec = spec(job.into(), Length::For { seconds: 2.0, warm_up_seconds: 0.5 });
         let cpu = Measure::CLIENT_CPU_PER_OP;
         let one = [(Measure::FLUSH_TIME, 0.4), (Measure::IN_FLIGHT, 1.5), (cpu, 1e-3)];
@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn there_is_no_sum_of_what_is_not_complete() {
-        let job = PatternJob::new(Pattern::RandomRead, Bytes(4096), Bytes(1 << 20));
+        let job = PatternJob::named("random-read", Bytes(1 << 20)).unwrap();
         let spec = spec(job.into(), Length::For { seconds: 2.0, warm_up_seconds: 0.5 });
         let one = [(Measure::IN_FLIGHT, 1.0)];
         let parts = [

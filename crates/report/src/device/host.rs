@@ -5,7 +5,7 @@ use crate::figure::Kind;
 use crate::text::printable;
 use plimsoll_explain::{Findings, Level, Levels};
 use plimsoll_model::device::{DisturbedFigure, Measured, Part};
-use plimsoll_model::{BoxFacts, Device, Flag, HostName, Job, Measure, Metric, Study, Subject};
+use plimsoll_model::{BoxFacts, Device, Flag, HostName, Measure, Metric, Study, Subject};
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
@@ -65,8 +65,8 @@ impl<'a> Host<'a> {
         }
         for trial in study.trials.iter().filter(|trial| trial.cell.subject == number) {
             let main = study.plan.workload(trial.cell).and_then(|workload| workload.main());
-            if let Some(Job::Device(job)) = main.map(|main| &main.job) {
-                trial.result.flags.iter().for_each(|flag| host.add_disturbed(job.part, flag));
+            if let Some(part) = main.and_then(|main| main.job.device_part()) {
+                trial.result.flags.iter().for_each(|flag| host.add_disturbed(part, flag));
             }
         }
         host
@@ -130,8 +130,8 @@ impl<'a> Host<'a> {
 
     /// Whether the measurements were short.
     pub(super) fn is_quick(&self) -> bool {
-        let jobs = self.study.plan.workloads.iter().filter_map(|workload| workload.main());
-        jobs.into_iter().any(|part| matches!(&part.job, Job::Device(job) if job.quick))
+        let mut mains = self.study.plan.workloads.iter().filter_map(|workload| workload.main());
+        mains.any(|main| main.job.is_quick())
     }
 
     /// Most blocks that any of its figures is from.
@@ -148,10 +148,7 @@ impl<'a> Host<'a> {
 
 /// The part of a host that a workload measures.
 fn part(found: &plimsoll_explain::WorkloadFindings) -> Option<Part> {
-    match &found.workload.main()?.job {
-        Job::Device(job) => Some(job.part),
-        _ => None,
-    }
+    found.workload.main()?.job.device_part()
 }
 
 /// The measure that a figure's trials have.
