@@ -193,11 +193,16 @@ fn nfs_and_smb_of_one_server() {
     let patterns: BTreeSet<String> =
         study.trials.iter().map(|t| job(study, t).pattern.to_string()).collect();
     assert_eq!(patterns.len(), 5, "{patterns:?}");
-    for (target, system) in [(0, "nfs"), (1, "smb")] {
-        let mut trials = study.trials.iter().filter(|trial| trial.cell.subject == target);
-        assert!(
-            trials.all(|t| t.mount.as_ref().is_some_and(|m| m.file_system.starts_with(system)))
-        );
+    for (target, system) in [(0, "nfs"), (1, "cifs")] {
+        for trial in study.trials.iter().filter(|trial| trial.cell.subject == target) {
+            let counted = trial.mount.as_ref().map(|mount| &*mount.file_system);
+            let (number, flags) = (trial.number, &trial.result.flags);
+            assert!(
+                counted.is_some_and(|name| name.starts_with(system)),
+                "trial {number}: {counted:?}, {} loads, {flags:?}",
+                trial.loads.len()
+            );
+        }
     }
     for found in plimsoll_explain::findings(study).workloads {
         verdict(study, pattern(&found.workload).pattern, 1);
