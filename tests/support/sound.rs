@@ -17,27 +17,30 @@ pub fn with(first: &[&str], rest: &[&str]) -> Vec<String> {
 pub fn assert_sound(study: &Study) {
     for trial in &study.trials {
         assert_eq!(trial.result.outcome, Outcome::Complete, "trial {}", trial.number);
-        let (job, result) = (trial::job(study, trial), trial::result(trial));
-        let get = |measure| result.quantities.get(&Metric::all(measure)).copied();
-        let iops = get(Measure::IOPS).expect("a rate");
-        let throughput = get(Measure::THROUGHPUT).expect("a throughput");
-        assert!(iops > 0.0);
-        assert!((throughput / (iops * job.block.0 as f64) - 1.0).abs() < 1e-6);
-        for (kind, expected) in
-            [(OpKind::READ, job.pattern.reads()), (OpKind::WRITE, job.pattern.writes())]
-        {
-            let stats = result.ops.get(&kind);
-            let some = stats.is_some_and(|s| s.count > 0);
-            assert_eq!(some, expected, "{kind} in {}", job.pattern);
-            let Some(stats) = stats.filter(|s| s.count > 0) else { continue };
-            assert_eq!(stats.bytes, stats.count * job.block.0);
-            assert!(stats.errors.is_empty());
-            let histogram = stats.client_latency.histogram.as_ref().expect("a histogram");
-            assert_eq!(histogram.count(), stats.count, "every operation is in the histogram");
-            assert!(stats.client_latency.min_seconds <= stats.client_latency.mean_seconds);
-            assert!(stats.client_latency.mean_seconds <= stats.client_latency.max_seconds);
+        let job = trial::job(study, trial);
+        // Each client's, and that of all together.
+        for result in trial.result.parts.iter().chain(&trial.result.together) {
+            let get = |measure| result.quantities.get(&Metric::all(measure)).copied();
+            let iops = get(Measure::IOPS).expect("a rate");
+            let throughput = get(Measure::THROUGHPUT).expect("a throughput");
+            assert!(iops > 0.0);
+            assert!((throughput / (iops * job.block.0 as f64) - 1.0).abs() < 1e-6);
+            for (kind, expected) in
+                [(OpKind::READ, job.pattern.reads()), (OpKind::WRITE, job.pattern.writes())]
+            {
+                let stats = result.ops.get(&kind);
+                let some = stats.is_some_and(|s| s.count > 0);
+                assert_eq!(some, expected, "{kind} in {}", job.pattern);
+                let Some(stats) = stats.filter(|s| s.count > 0) else { continue };
+                assert_eq!(stats.bytes, stats.count * job.block.0);
+                assert!(stats.errors.is_empty());
+                let histogram = stats.client_latency.histogram.as_ref().expect("a histogram");
+                assert_eq!(histogram.count(), stats.count, "every operation is in the histogram");
+                assert!(stats.client_latency.min_seconds <= stats.client_latency.mean_seconds);
+                assert!(stats.client_latency.mean_seconds <= stats.client_latency.max_seconds);
+            }
+            assert!(result.series.len() >= 3, "300 ms make three windows");
         }
-        assert!(result.series.len() >= 3, "300 ms make three windows");
         assert!(!trial.loads.is_empty());
     }
 }

@@ -2,11 +2,11 @@
 
 use plimsoll_model::{Job, Part, PartResult, PatternJob, Study, TargetFacts, Trial, Workload};
 
-/// The one part of a workload of a check.
+/// What each client of a check does: the one part of its workload, or the same one of them all.
 #[track_caller]
 pub fn part(workload: &Workload) -> &Part {
-    let [part] = &workload.parts[..] else { panic!("{:?}", workload.parts) };
-    part
+    assert!(workload.parts.len() == 1 || workload.together().is_some(), "{:?}", workload.parts);
+    &workload.parts[0]
 }
 
 /// The pattern of a workload, with all its settings.
