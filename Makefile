@@ -123,11 +123,12 @@ simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \
 		-- --include-ignored --nocapture
 
-# What tests may not assert, as it takes a machine where nothing else runs: whether the shares of a
-# burner of known duty are found within two points.
+# Another build, named by PLIMSOLL_PEER, beside this one.
 measure-versions: setup-test
 	cargo bench --locked -p plimsoll --bench versions
 
+# What tests may not assert, as it takes a machine where nothing else runs: whether the shares of a
+# burner of known duty are found within two points.
 measure-burner: setup-demo
 	cargo test --locked -p plimsoll-host --test watch -- --ignored --nocapture --test-threads 1 burner::
 

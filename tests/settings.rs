@@ -199,6 +199,125 @@ fn measure_what_killed_runs_changed_on_a_small_host() {
     on_a_small_host(MANY_MOMENTS);
 }
 
+/// The arguments of a study of two levels that goes on for a while.
+fn study<'a>(target: &'a str, set: &'a str, repeats: &'a str) -> [&'a str; 12] {
+    let scan = ["--job=scan", "--directories=2", "--files=3", "--workers=1", "--time=100ms"];
+    let [job, directories, files, workers, time] = scan;
+    let more = ["--baseline=0s", "--quiet"];
+    [
+        "check",
+        target,
+        "--set",
+        set,
+        job,
+        directories,
+        files,
+        workers,
+        time,
+        repeats,
+        more[0],
+        more[1],
+    ]
+}
+
+const SET: &str = "sysctl:net.ipv4.tcp_keepalive_time=as-found,300";
+
+#[test]
+fn check_compares_levels_within_blocks_and_puts_them_back() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let program = Plimsoll::new();
+    let share = tempfile::tempdir().unwrap();
+    let target = share.path().to_str().unwrap();
+    let mut child = program.start(&study(target, SET, "--repeats=4"));
+    // Somebody else sees the level, and what was found, in turn.
+    let mut seen = std::collections::BTreeSet::new();
+    while child.try_wait().unwrap().is_none() {
+        seen.insert(value("tcp_keepalive_time"));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let shown = support::ended(child).expect(0).out;
+    assert_eq!(seen, ["300", "4321"].map(String::from).into());
+    assert_eq!(values(), found);
+    assert_eq!(files(&program.home().join("plimsoll/settings")), [] as [PathBuf; 0]);
+    assert!(shown.contains("tcp_keepalive_time=300"), "{shown}");
+    let study = program.latest();
+    assert_eq!((study.plan.factors.len(), study.trials.len()), (1, 8));
+    for block in study.trials.chunks(2) {
+        let levels: Vec<u16> = block.iter().map(|trial| trial.cell.setting).collect();
+        assert!(levels == [0, 1] || levels == [1, 0], "{levels:?}");
+        assert_eq!(block[0].block, block[1].block);
+    }
+    let found = plimsoll_explain::findings(&study);
+    assert!(found.workloads[0].pairs[0].claim.is_some(), "the levels are compared");
+}
+
+#[test]
+fn a_level_that_check_cannot_set_ends_it_and_nothing_is_left() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let program = Plimsoll::new();
+    let share = tempfile::tempdir().unwrap();
+    let target = share.path().to_str().unwrap();
+    // The kernel takes the first number of it.
+    let set = "sysctl:net.ipv4.tcp_keepalive_time=as-found,300 400";
+    let ran = program.run(&study(target, set, "--repeats=3"));
+    assert_ne!(ran.code, Some(0), "{}", ran.out);
+    assert!(format!("{}{}", ran.out, ran.err).contains("tcp_keepalive_time"), "{}", ran.err);
+    assert_eq!(values(), found);
+    for one in ["sysctl:net.ipv4.tcp_keepalive_time=300", "sysctl:no.such.parameter=1,2"] {
+        let ran = program.run(&study(target, one, "--repeats=3"));
+        assert!([Some(2), Some(5)].contains(&ran.code), "{one}: {:?} {}", ran.code, ran.err);
+    }
+    assert_eq!(values(), found);
+    assert!(support::run_directories(share.path()).is_empty());
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+}
+
+/// Kills studies that vary a setting at random moments, and restores; counts those that had changed
+/// it.
+#[track_caller]
+fn studies_killed(moments: usize) {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let program = Plimsoll::new();
+    let share = tempfile::tempdir().unwrap();
+    let target = share.path().to_str().unwrap();
+    let mut random = Pcg64::seed_from_u64(SEED);
+    let mut changed = 0;
+    for moment in 0..moments {
+        let mut child = program.start(&study(target, SET, "--repeats=1000"));
+        wait_until("the study has begun to change it", || value("tcp_keepalive_time") == "300");
+        std::thread::sleep(Duration::from_micros(random.random_range(0..400_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        changed += usize::from(values() != found);
+        if !files(&program.home().join("plimsoll/settings")).is_empty() {
+            let ran = program.run(&study(target, SET, "--repeats=1")).expect(2);
+            assert!(ran.err.contains("plimsoll restore local"), "{}", ran.err);
+        }
+        program.run(&["restore"]).expect(0);
+        assert_eq!(values(), found, "moment {moment}");
+        program.run(&["clean", target]).expect(0);
+    }
+    eprintln!("{moments} of {moments} studies restored, {changed} had changed it at the kill");
+    assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
+}
+
+#[test]
+fn what_a_killed_study_changed_is_put_back() {
+    studies_killed(MOMENTS);
+}
+
+#[test]
+#[ignore = "takes minutes: make measure-settings"]
+fn measure_what_killed_studies_changed() {
+    studies_killed(MANY_MOMENTS);
+}
+
 #[test]
 fn nothing_is_measured_while_a_setting_is_changed() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
