@@ -8,6 +8,7 @@
 //! The number is that of the pairs [12].
 
 use plimsoll_stats::interval::{mean, t_interval};
+use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage};
 use serde_json::Value;
@@ -102,6 +103,7 @@ fn run(program: &Path, target: &str) -> Result<Figures, Box<dyn Error>> {
         .args(["check", target])
         .args(ARGUMENTS)
         .env("PLIMSOLL_DB", home.path().join("studies.db"))
+        .env("PLIMSOLL_PASSWORD", PASSWORD)
         .stdin(Stdio::null())
         .output()?;
     if !output.status.success() {
