@@ -292,6 +292,11 @@ fn studies_killed(moments: usize) {
         let mut child = program.start(&study(target, SET, "--repeats=1000"));
         wait_until("the study has begun to change it", || value("tcp_keepalive_time") == "300");
         std::thread::sleep(Duration::from_micros(random.random_range(0..400_000)));
+        // Most while it is changed, some at any moment.
+        if moment % 3 != 0 {
+            wait_until("it is changed", || value("tcp_keepalive_time") == "300");
+            std::thread::sleep(Duration::from_micros(random.random_range(0..20_000)));
+        }
         child.kill().unwrap();
         child.wait().unwrap();
         changed += usize::from(values() != found);
