@@ -10,13 +10,13 @@ use plimsoll_nfs::nfs3::{
     PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::Credential;
+use plimsoll_transport::Socket;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
-use plimsoll_transport::Socket;
 
 /// Longest READ and WRITE.
 const MOST: u32 = 64;
@@ -181,7 +181,8 @@ fuzz_target!(|data: &[u8]| {
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("TCP");
     let mut peer = Peer { stream, calls: Vec::new() };
     let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
-    let socket = Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
+    let socket =
+        Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
     let mut pipeline = Nfs3::pipeline(socket, &Credential::None, options);
     let mut user = User { begun: Instant::now(), ended: BTreeMap::new() };
     let file = FileHandle::new(&[3; 8]).expect("short");
