@@ -82,7 +82,7 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     let fits =
         |size: u64| held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most);
     let mut used = 1 << wanted.max(1).ilog2();
-    while fits(used) == Some(false) {
+    while used > 0 && fits(used) == Some(false) {
         used /= 2;
     }
     let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
@@ -276,6 +276,30 @@ mod tests {
         fit(&mut plan, &room(200 * MIB)).unwrap().expect("files of three clients do not fit");
         assert_eq!(held(&plan), 6 * size_of(&plan.workloads[0]));
         assert!(held(&plan) + SPARE <= 200 * MIB);
+    }
+
+    /// What cannot be made smaller does not fit: it once was halved for ever.
+    #[test]
+    fn a_copy_that_does_not_fit_is_refused() {
+        let bytes = Bytes(3 * MIB);
+        let copy = plimsoll_model::CopyJob {
+            data: "/home/me/films".into(),
+            transfer: plimsoll_model::Transfer::Up,
+            block: Bytes(MIB),
+            files: 1,
+            directories: 1,
+            bytes,
+            verify: false,
+        };
+        for fit_size in [false, true] {
+            let mut plan = plan(GIB);
+            plan.workloads.truncate(1);
+            plan.workloads[0].parts[0].job = copy.clone().into();
+            plan.storage.fit_size = fit_size;
+            assert_eq!(fit(&mut plan, &[free(9 * MIB, 5 * MIB)]), Ok(None));
+            let failure = fit(&mut plan, &[free(9 * MIB, 3 * MIB)]).unwrap_err();
+            assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
+        }
     }
 
     #[test]

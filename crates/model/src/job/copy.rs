@@ -88,6 +88,11 @@ impl JobFacts for CopyJob {
         (self.transfer == Transfer::Up).then_some(Stability::Unstable)
     }
 
+    /// Files are copied as they are, or not at all.
+    fn fit(&mut self, _: u16, largest: u64) -> bool {
+        self.bytes.0 <= largest
+    }
+
     fn footprint(&self) -> Footprint {
         let of = |transfer| if self.transfer == transfer { self.bytes.0 } else { 0 };
         let names = self.files.saturating_add(self.directories);
