@@ -16,8 +16,8 @@ mod trials;
 
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, MIB};
-use plimsoll_model::{DirectoryTarget, Engine, Pattern, Target};
-use plimsoll_runner::{READ_FILE, WRITE_FILE};
+use plimsoll_model::{DirectoryTarget, Engine, Pattern, PatternJob, Target};
+use plimsoll_runner::{WRITE_FILE, read_file_name};
 use ratios::{Figures, Round};
 use std::error::Error;
 use std::num::NonZeroU16;
@@ -87,10 +87,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             // The first trial lays out the file that is written; its figures are thrown away.
             trials.run(case, seconds)?;
-            let file = file(directory.path(), *pattern)?;
-            let peer = peer::Peer::new("fio".as_ref(), setting.fio_engine)
-                .with("direct", 1)
-                .with("filename", peer::escaped(&file));
+            let files = files(directory.path(), *pattern)?;
+            let peer = peer::Peer::new("fio".as_ref(), setting.fio_engine).with("direct", 1).with(
+                "filename",
+                files.iter().map(|file| peer::escaped(file)).collect::<Vec<_>>().join(":"),
+            );
             let fio = || peer.run(case, WARM_UP * seconds, (1.0 - WARM_UP) * seconds);
             let mut table = Vec::new();
             for number in 0..rounds {
@@ -103,10 +104,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The file that trials of a pattern work on, in the run's directory.
-fn file(directory: &Path, pattern: Pattern) -> Result<PathBuf, Box<dyn Error>> {
+/// The files that trials of a pattern work on, in the run's directory.
+fn files(directory: &Path, pattern: Pattern) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let run = std::fs::read_dir(directory)?.next().ok_or("the run has made no directory")??;
-    Ok(run.path().join(if pattern.writes() { WRITE_FILE } else { READ_FILE }))
+    let read = (0..PatternJob::READ_FILES).map(read_file_name).collect();
+    let names = if pattern.writes() { vec![WRITE_FILE.to_owned()] } else { read };
+    Ok(names.into_iter().map(|name| run.path().join(name)).collect())
 }
 
 fn place() -> PathBuf {

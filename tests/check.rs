@@ -12,7 +12,7 @@ use std::path::Path;
 use std::process::Command;
 use support::sound::{SHORT, assert_incompressible, assert_sound, with};
 use support::trial::{job, result, target};
-use support::{Plimsoll, ended, listing, run_directories, wait_until};
+use support::{Plimsoll, ended, listing, read_files, wait_until};
 
 #[test]
 fn five_patterns_on_ganesha_and_a_directory() {
@@ -88,16 +88,14 @@ fn a_second_client_reads_what_plimsoll_wrote() {
         "--time=5s",
         "--quiet",
     ]);
-    let file = || run_directories(exported).first().map(|d| d.join("read.data"));
-    let whole = || file().and_then(|f| f.metadata().ok()).is_some_and(|m| m.len() == 16 << 20);
-    wait_until("the file is laid out", whole);
-    let file = file().unwrap();
+    wait_until("the files are laid out", || read_files(exported, 16 << 20).is_some());
+    let file = read_files(exported, 16 << 20).unwrap().swap_remove(3);
     let relative = file.strip_prefix(exported).unwrap().to_str().unwrap().to_owned();
     let read = Command::new("nfs-cat").arg(server.libnfs_url("films", &relative)).output().unwrap();
     let on_disk = std::fs::read(&file).unwrap();
     ended(child).expect(0);
     assert!(read.status.success(), "{}", String::from_utf8_lossy(&read.stderr));
-    assert_eq!(read.stdout.len(), 16 << 20);
+    assert_eq!(read.stdout.len(), 2 << 20);
     assert!(read.stdout == on_disk, "the second client and the server's disk agree");
     assert_incompressible(&on_disk);
 }
@@ -197,16 +195,15 @@ fn corrupt_and_misplaced_content_is_found_and_told_apart() {
             "--engine=psync",
             "--quiet",
         ]);
-        let file = || run_directories(plain.path()).first().map(|d| d.join("read.data"));
-        let whole = || file().and_then(|f| f.metadata().ok()).is_some_and(|m| m.len() == 4 << 20);
-        wait_until("the file is laid out", whole);
-        let data =
-            std::fs::OpenOptions::new().read(true).write(true).open(file().unwrap()).unwrap();
+        wait_until("the files are laid out", || read_files(plain.path(), 4 << 20).is_some());
+        // One of eight: the trial reads them all, one after the other.
+        let file = read_files(plain.path(), 4 << 20).unwrap().swap_remove(3);
+        let data = std::fs::OpenOptions::new().read(true).write(true).open(file).unwrap();
         let mut page = [0x5a; 4096];
         if other {
-            data.read_exact_at(&mut page, 2 << 20).unwrap();
+            data.read_exact_at(&mut page, 256 << 10).unwrap();
         }
-        data.write_all_at(&page, 1 << 20).unwrap();
+        data.write_all_at(&page, 128 << 10).unwrap();
         let ran = ended(child).expect(1);
         let study = program.latest();
         let errors = &result(&study.trials[0]).ops[&OpKind::READ].errors;

@@ -76,6 +76,7 @@ fn spec(patterns: &[Pattern], seconds: f64) -> PointSpec {
         subject: 0,
         workload: workload(patterns, seconds),
         generation: 1,
+        read_file: 0,
         window_seconds: 0.1,
         operation_timeout_seconds: 30.0,
         seed: 5,
@@ -134,7 +135,7 @@ fn with_target(mut clients: Clients, number: usize, target: &str) -> Clients {
     clients.attach(0).unwrap();
     let both = [Pattern::RandomRead, Pattern::SequentialWrite];
     let both = both.map(|pattern| workload(&vec![pattern; number], 1.0));
-    clients.prepare(0, &both, &mut watch(|_| {})).unwrap();
+    while clients.prepare(0, &both, &mut watch(|_| {})).unwrap().more {}
     clients
 }
 
@@ -273,7 +274,7 @@ fn clients_of_one_machine_write_and_read_together() {
     let block = |directory: &PathBuf| {
         let files = std::fs::read_dir(directory).unwrap().flatten().map(|file| file.path());
         let mut blocks: Vec<_> = files
-            .filter(|path| path.metadata().unwrap().len() >= 16 * MIB)
+            .filter(|path| path.extension().is_some_and(|end| end == "data"))
             .flat_map(|path| {
                 let bytes = std::fs::read(path).unwrap();
                 bytes.chunks(4096).map(<[u8]>::to_vec).collect::<Vec<_>>()
@@ -283,7 +284,7 @@ fn clients_of_one_machine_write_and_read_together() {
         blocks
     };
     let blocks: Vec<Vec<u8>> = directories.iter().flat_map(block).collect();
-    assert!(blocks.len() >= 3 * 2 * 4096, "two files each");
+    assert!(blocks.len() >= 3 * 2 * 4096, "16 MiB that are written and as many that are read");
     assert_eq!(blocks.iter().collect::<BTreeSet<_>>().len(), blocks.len());
     assert_eq!(clients.close(), vec![]);
     assert!(run_directories(share.path()).is_empty());
@@ -538,7 +539,9 @@ fn measure_clients() {
         part.job = PatternJob::new(Pattern::RandomRead, Bytes(block), Bytes(16 * MIB)).into();
         in_flight += u64::from(part.workers.get()) * u64::from(part.depth().get());
     }
-    clients.prepare(0, std::slice::from_ref(&spec.workload), &mut watch(|_| {})).unwrap();
+    while clients.prepare(0, std::slice::from_ref(&spec.workload), &mut watch(|_| {})).unwrap().more
+    {
+    }
     let (mut measured, mut truth, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let (mut operations, mut bytes, mut sent, mut packets) = (0, 0, 0, 0);
     for number in 0..TRIALS as u32 {

@@ -117,7 +117,7 @@ impl Ground {
         wait_until("the neighbour is ready", || {
             its().iter().any(|name| {
                 let length = |file| fs::metadata(directory.join(name).join(file)).map(|m| m.len());
-                length("read.data").is_ok_and(|l| l == 1 << 20)
+                length("read-7.data").is_ok_and(|l| l == (1 << 20) / 8)
                     && length("lease.json").is_ok_and(|l| l > 0)
             })
         });
@@ -355,7 +355,7 @@ fn store_paths(program: &Plimsoll, _target: &Path) -> Vec<PathBuf> {
 /// Names are looked up from the target's own descriptor, and from that of the run directory, whose
 /// name is not known before: by their last names.
 fn target_paths(_: &Plimsoll, target: &Path) -> Vec<PathBuf> {
-    let files = ["lease.json", "read.data", "write.data"].map(PathBuf::from);
+    let files = ["lease.json", "read-0.data", "read-7.data", "write.data"].map(PathBuf::from);
     [target.to_owned()].into_iter().chain(files).collect()
 }
 

@@ -1,7 +1,7 @@
 //! One run of fio, told to do what a trial does.
 
 use crate::ratios::Figures;
-use plimsoll_model::{Arrival, Job, Layout, Part, Pattern, Workload};
+use plimsoll_model::{Arrival, Job, Layout, Part, Pattern, PatternJob, Workload};
 use serde_json::Value;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
@@ -33,7 +33,7 @@ impl Peer {
         self
     }
 
-    /// Runs `workload` on a file that is there, laid out whole.
+    /// Runs `workload` on files that are there, laid out whole.
     pub fn run(
         &self,
         workload: &Workload,
@@ -45,8 +45,10 @@ impl Peer {
         };
         let Arrival::Closed { depth } = arrival;
         let share = job.size.0 / u64::from(workers.get());
+        // Fio parts the size among the files; offsets are in each of them.
+        let files = if job.pattern.writes() { 1 } else { u64::from(PatternJob::READ_FILES) };
         let (size, offset) = match job.layout {
-            Layout::Disjoint => (share, share),
+            Layout::Disjoint => (share, share / files),
             Layout::Shared => (job.size.0, 0),
         };
         let direction = match job.pattern {

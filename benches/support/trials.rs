@@ -57,7 +57,7 @@ impl Trials {
     ) -> Result<Trials, Failure> {
         runner.attach(0)?;
         let mut trials = Trials { runner, number: 0 };
-        trials.runner.prepare(0, workloads, &mut Watched(&mut |_| {}))?;
+        while trials.runner.prepare(0, workloads, &mut Watched(&mut |_| {}))?.more {}
         Ok(trials)
     }
 
@@ -81,6 +81,7 @@ impl Trials {
             subject: 0,
             workload: Workload { length, ..workload.clone() },
             generation: 1,
+            read_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
             seed: self.number.into(),

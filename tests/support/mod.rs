@@ -31,7 +31,8 @@ pub fn leftover(target: &Path, number: u32) -> PathBuf {
     std::fs::create_dir(&directory).expect("a directory");
     std::fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("ours");
     std::fs::write(directory.join("lease.json"), DEAD_LEASE).expect("a lease");
-    for name in ["read.data", "write.data"] {
+    // The first as earlier versions had it.
+    for name in ["read.data", "read-0.data", "read-7.data", "write.data"] {
         std::fs::write(directory.join(name), "left").expect("a file");
     }
     directory
@@ -216,6 +217,14 @@ pub fn run_directories(directory: &Path) -> Vec<PathBuf> {
         .filter(|e| e.file_name().to_string_lossy().starts_with(".plimsoll-"))
         .map(|e| e.path())
         .collect()
+}
+
+/// The files that the first run in a directory reads, once they are laid out: `size` bytes together.
+pub fn read_files(directory: &Path, size: u64) -> Option<Vec<PathBuf>> {
+    let run = run_directories(directory).into_iter().next()?;
+    let files: Vec<PathBuf> = (0..8).map(|n| run.join(format!("read-{n}.data"))).collect();
+    let whole = |file: &PathBuf| file.metadata().is_ok_and(|m| m.len() == size / 8);
+    files.iter().all(whole).then_some(files)
 }
 
 /// Sends a signal to a child by its number.

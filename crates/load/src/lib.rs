@@ -31,7 +31,7 @@
 //!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {})?;
 //!     Ok(laid_out)
 //! };
-//! let files = Files { read: file("read")?, write: file("write")? };
+//! let files = Files { read: vec![file("read")?], write: file("write")? };
 //!
 //! let spec = RunSpec {
 //!     job: PatternJob::named("random-mixed", Bytes(size)).expect("one of the five"),
@@ -90,8 +90,9 @@ pub use content::{Content, ContentError, ContentWriter, LocalFiles};
 pub use directory::DirectoryShare;
 pub use driver::Ended;
 pub use jobs::{
-    Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, READ_FILE,
-    ReadBack, RunContext, Step, WRITE_FILE, WriteOnce, Written, is_tree, remove_tree,
+    Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
+    RunContext, Step, WRITE_FILE, WriteOnce, Written, is_read_file, is_tree, read_file_name,
+    remove_tree,
 };
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};

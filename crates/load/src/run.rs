@@ -290,9 +290,9 @@ pub fn run_from(
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
     let needs =
-        Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job, spec.files) };
+        Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job, &spec.files) };
     let mut crew = Crew::new(share, means, timing, true, needs, |worker, _| {
-        PatternSource::new(job, *workers, worker, spec.files, spec.seed)
+        PatternSource::new(job, *workers, worker, spec.files.clone(), spec.seed)
             .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
     })?;
     let Ran { results, late } = run_all(vec![crew.tasks()], means, *window, observer, gate);

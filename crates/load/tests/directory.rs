@@ -44,7 +44,7 @@ fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
         lay_out(share, means, laid_out, size, &mut |_| {}).unwrap();
         laid_out
     };
-    Files { read: file("read"), write: file("write") }
+    Files { read: vec![file("read")], write: file("write") }
 }
 
 fn spec(means: &Means, files: Files, depth: u16, job: PatternJob) -> RunSpec {
@@ -81,7 +81,7 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
             verify: true,
             ..job(pattern)
         };
-        let spec = RunSpec { workers: workers(2), ..spec(&means, files, depth, job) };
+        let spec = RunSpec { workers: workers(2), ..spec(&means, files.clone(), depth, job) };
         let (result, rewritten) = run(&share, &spec, None).unwrap();
         let context = format!("{pattern} {block} x {depth} {engine:?} {:?}", result.first_error);
         assert_eq!(result.ended, Ended::Complete, "{context}");
@@ -164,11 +164,11 @@ fn what_others_did_to_the_file_is_found() {
         let check = |laid_out| verify(&share, &means, laid_out, MIB, None, &mut |_| {}).unwrap();
         let found = check(files.write);
         assert_eq!((found.stale, found.misplaced, found.corrupt), (0, 1, 2), "{found:?}");
-        let found = check(LaidOut { generation: 2, ..files.read });
+        let found = check(LaidOut { generation: 2, ..files.read[0] });
         assert_eq!((found.stale, found.misplaced, found.corrupt), (256, 0, 0), "{found:?}");
         // Reads that verify count what they meet, and go on.
         let job = PatternJob { size: Bytes(MIB), verify: true, ..job(Pattern::SequentialRead) };
-        let swapped = Files { read: files.write, write: files.read };
+        let swapped = Files { read: vec![files.write], write: files.read[0] };
         let (result, _) = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
         assert_eq!(result.ended, Ended::Complete);
         assert!(result.errors[&OpKind::READ][&ErrorKind::CorruptContent] > 0);
@@ -190,9 +190,9 @@ fn a_file_cut_short_gives_short_reads() {
             .set_len(4096)
             .unwrap();
         let job = job(Pattern::SequentialRead);
-        let (result, _) = run(&share, &spec(&means, files, 3, job), None).unwrap();
+        let (result, _) = run(&share, &spec(&means, files.clone(), 3, job), None).unwrap();
         assert!(result.errors[&OpKind::READ][&ErrorKind::Short] > 0, "{engine:?}");
-        let failure = verify(&share, &means, files.read, MIB, None, &mut |_| {}).unwrap_err();
+        let failure = verify(&share, &means, files.read[0], MIB, None, &mut |_| {}).unwrap_err();
         assert_eq!(failure.cause, Cause::Trial);
     }
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{files, job, workers};
-use plimsoll_load::{Op, OperationSource, PatternSource, Span, Step};
+use plimsoll_load::{FileId, Files, LaidOut, Op, OperationSource, PatternSource, Span, Step};
 use plimsoll_model::units::{Bytes, KIB};
 use plimsoll_model::{Layout, Nanos, Pattern, PatternJob};
 use proptest::prelude::*;
@@ -57,7 +57,7 @@ proptest! {
                 prop_assert!(span.offset.is_multiple_of(job.block.0));
                 prop_assert!(span.offset + job.block.0 <= job.size.0);
                 let (file, generation) = match op {
-                    Op::Read(_) => (files().read.file, 4),
+                    Op::Read(_) => (files().read[0].file, 4),
                     _ => (files().write.file, 5),
                 };
                 prop_assert_eq!((span.file, span.generation), (file, generation));
@@ -108,6 +108,60 @@ fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
     assert!((255.0 - 113.0..255.0 + 113.0).contains(&chi_square), "{chi_square}");
     // Standard deviation of the share: 0.5 / sqrt(draws) = 0.0016; five of them.
     assert!((writes / draws as f64 - 0.5).abs() < 0.008, "{writes} of {draws}");
+}
+
+/// The files in turn as `count` reads go to them, each with the number of reads and the offsets.
+fn turns(job: &PatternJob, n: u16, worker: u16, count: usize) -> Vec<(FileId, Vec<u64>)> {
+    let laid_out = |file| LaidOut { file: FileId(file), generation: file };
+    let files = Files { read: (10..18).map(laid_out).collect(), write: laid_out(2) };
+    let mut work = PatternSource::new(job, workers(n), worker, files, 7).unwrap();
+    let mut turns: Vec<(FileId, Vec<u64>)> = Vec::new();
+    while turns.iter().map(|(_, offsets)| offsets.len()).sum::<usize>() < count {
+        let Step::Issue(op) = work.next(Nanos(0)) else { panic!("it ends") };
+        let Op::Read(span) = op else {
+            assert_eq!(span(&op).file, FileId(2));
+            continue;
+        };
+        assert_eq!(span.generation, span.file.0);
+        match turns.last_mut() {
+            Some((file, offsets)) if *file == span.file => offsets.push(span.offset / job.block.0),
+            _ => turns.push((span.file, vec![span.offset / job.block.0])),
+        }
+    }
+    turns
+}
+
+#[test]
+fn files_are_read_whole_in_turn_and_in_random_order_a_quarter_of_each() {
+    let in_turn = |turns: &[(FileId, Vec<u64>)]| {
+        let files = (0..turns.len()).map(|n| FileId(10 + n as u32 % 8));
+        assert!(turns.iter().map(|turn| turn.0).eq(files), "{turns:?}");
+    };
+    // 1 MiB in eight files: 32 blocks in each, 16 for each of two workers.
+    let read = turns(&job(Pattern::SequentialRead), 2, 1, 10 * 16);
+    in_turn(&read);
+    assert_eq!(read.len(), 10);
+    assert!(read.iter().all(|(_, offsets)| offsets.iter().copied().eq(16..32)));
+    for pattern in [Pattern::RandomRead, Pattern::RandomMixed] {
+        let read = turns(&job(pattern), 2, 0, 10 * 4);
+        in_turn(&read);
+        assert_eq!(read.len(), 10);
+        assert!(read.iter().all(|(_, offsets)| offsets.len() == 4));
+        assert!(read.iter().flat_map(|(_, offsets)| offsets).all(|block| *block < 16));
+    }
+}
+
+#[test]
+fn a_working_set_of_less_than_a_block_for_each_worker_in_each_file_is_read_by_all() {
+    // Eight blocks, one in each file; and three blocks, where each file still has one.
+    for blocks in [8, 3] {
+        let job = PatternJob { size: Bytes(blocks * 4 * KIB), ..job(Pattern::SequentialRead) };
+        for worker in 0..3 {
+            let read = turns(&job, 3, worker, 16);
+            assert_eq!(read.len(), 16);
+            assert!(read.iter().all(|(_, offsets)| offsets == &[0]));
+        }
+    }
 }
 
 #[test]

@@ -54,7 +54,7 @@ pub use mount::{MountAccount, MountOperation, MountWire};
 pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Design, Plan, Rule, StorageOptions};
 pub use printable::{printable, printable_json, printable_lines};
-pub use runner::SubjectRunner;
+pub use runner::{Prepared, SubjectRunner};
 pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};

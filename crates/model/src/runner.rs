@@ -4,6 +4,15 @@ use crate::{
     Failure, Flag, LoadObserver, MeasureInfo, PointResult, PointSpec, SubjectFacts, Workload,
 };
 
+/// What a step of preparing a subject came to.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Prepared {
+    /// What is odd.
+    pub flags: Vec<Flag>,
+    /// Whether there is another step.
+    pub more: bool,
+}
+
 /// Measures points on the subjects of a study: storage from this process, the same from other hosts, a
 /// network path, a host. It neither schedules nor records.
 pub trait SubjectRunner {
@@ -23,13 +32,15 @@ pub trait SubjectRunner {
         Ok(None)
     }
 
-    /// Checks the space, prepares what the workloads need, and finds out what reads come from.
+    /// Checks the space, prepares what the workloads need, and finds out what reads come from: a
+    /// step at a time. It is called for all subjects in turn until none has more to do, so that what
+    /// is laid out for one lies beside what is laid out for the others.
     fn prepare(
         &mut self,
         subject: usize,
         workloads: &[Workload],
         observer: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure>;
+    ) -> Result<Prepared, Failure>;
 
     /// What the subjects turned out to be, in the order they were attached; what points find out of them
     /// is added to it.

@@ -9,7 +9,8 @@ use plimsoll_host::deploy::Deployed;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, Outcome, PartResult, Phase,
-    PointResult, PointSpec, Series, SubjectFacts, SubjectRunner, Target, Window, Workload,
+    PointResult, PointSpec, Prepared, Series, SubjectFacts, SubjectRunner, Target, Window,
+    Workload,
 };
 use plimsoll_runner::{Cleaned, OpenOptions, RunnerOptions};
 use std::sync::Arc;
@@ -196,20 +197,22 @@ impl RemoteRunner {
     }
 
     /// Takes in what a target turned out to be.
-    fn target(&mut self, target: usize, reply: Reply) -> Result<Vec<Flag>, Failure> {
-        let Reply::Target { flags, facts } = reply else { return Err(self.link.nonsense(&reply)) };
+    fn target(&mut self, target: usize, reply: Reply) -> Result<Prepared, Failure> {
+        let Reply::Target { flags, facts, more } = reply else {
+            return Err(self.link.nonsense(&reply));
+        };
         match self.facts.get_mut(target) {
             Some(known) => *known = *facts,
             None => self.facts.push(*facts),
         }
-        Ok(self.seen_from_here(flags))
+        Ok(Prepared { flags: self.seen_from_here(flags), more })
     }
 }
 
 impl SubjectRunner for RemoteRunner {
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure> {
         let reply = self.ask(&Request::Attach { target: subject })?;
-        self.target(subject, reply)
+        Ok(self.target(subject, reply)?.flags)
     }
 
     fn lay_out_rate(
@@ -231,7 +234,7 @@ impl SubjectRunner for RemoteRunner {
         subject: usize,
         workloads: &[Workload],
         observer: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
+    ) -> Result<Prepared, Failure> {
         let request = Request::Prepare { target: subject, workloads: workloads.to_vec() };
         let reply = self.link.ask(&request, observer)?;
         self.target(subject, reply)

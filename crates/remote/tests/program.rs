@@ -66,7 +66,10 @@ impl Program {
 
     fn prepare(&mut self) {
         let prepare = Request::Prepare { target: 0, workloads: vec![workload(1.0, "random-read")] };
-        assert!(matches!(self.ask(&prepare), Reply::Target { .. }));
+        while {
+            let Reply::Target { more, .. } = self.ask(&prepare) else { panic!("not prepared") };
+            more
+        } {}
     }
 
     /// A study with one directory, where a file lies.
@@ -133,6 +136,7 @@ fn point(seconds: f64, pattern: &str) -> Request {
             subject: 0,
             workload: workload(seconds, pattern),
             generation: 1,
+            read_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
             seed: 1,

@@ -16,18 +16,21 @@ const RUN: Duration = Duration::from_millis(200);
 const PAIRS: u64 = 3;
 const BLOCK: Bytes = Bytes(4 * KIB);
 
-/// Random reads of 4 KiB, one at a time, alternating between a small part and the whole.
+/// Random reads of 4 KiB, one at a time, alternating between a small part and the whole of `size`
+/// bytes. Of both each run begins with another file.
 pub(crate) fn reads_from(
     share: &dyn Share,
     means: &Means,
-    file: LaidOut,
+    files: &[LaidOut],
     size: u64,
 ) -> Result<StoredOn, Failure> {
     let small = SMALL.min(size / FACTOR);
-    if small < BLOCK.0 {
+    let Some(first) = files.first().filter(|_| small >= BLOCK.0 * files.len() as u64) else {
         return Ok(StoredOn::Unknown);
-    }
+    };
     let log_rate = |size: u64, seed: u64| -> Result<f64, Failure> {
+        let mut read = files.to_vec();
+        read.rotate_left(seed as usize % files.len());
         let spec = RunSpec {
             job: PatternJob {
                 layout: Layout::Shared,
@@ -35,7 +38,7 @@ pub(crate) fn reads_from(
             },
             workers: NonZeroU16::MIN,
             depth: NonZeroU16::MIN,
-            files: Files { read: file, write: file },
+            files: Files { read, write: *first },
             means: means.clone(),
             duration: RUN,
             window: RUN,

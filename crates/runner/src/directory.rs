@@ -4,12 +4,18 @@
 //! them only files of the few names below and trees of names of our making. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
-use plimsoll_load::{Entry, EntryKind, Namespace, READ_FILE, WRITE_FILE, is_tree, remove_tree};
-use plimsoll_model::{Cause, Deadline, Failure, Flag, StudyId};
+use plimsoll_load::{
+    Entry, EntryKind, Namespace, WRITE_FILE, is_read_file, is_tree, read_file_name, remove_tree,
+};
+use plimsoll_model::{Cause, Deadline, Failure, Flag, PatternJob, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-const OWN_FILES: [&str; 3] = [LEASE_FILE, READ_FILE, WRITE_FILE];
+/// Whether a file in a run's directory can be the run's.
+fn is_own_file(name: &str) -> bool {
+    [LEASE_FILE, WRITE_FILE].contains(&name) || is_read_file(name)
+}
+
 const PREFIX: &str = ".plimsoll-";
 
 /// How long a directory without a readable lease may be one that is just being made.
@@ -86,9 +92,11 @@ impl RunDirectory {
 
     /// The same where the server does not say what it holds: all that can be of ours.
     fn remove_unlisted(&mut self) -> Result<(), Failure> {
-        for file in OWN_FILES.iter().rev() {
+        let read = (0..PatternJob::READ_FILES).map(read_file_name);
+        // The lease is the last one removed.
+        for file in read.chain([WRITE_FILE, LEASE_FILE].map(String::from)) {
             // What is not there cannot be removed; what cannot be shows by the directory itself.
-            let _ = self.namespace.remove_file(&self.path(file));
+            let _ = self.namespace.remove_file(&self.path(&file));
         }
         self.namespace.remove_directory(&self.name)
     }
@@ -181,7 +189,7 @@ fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
     };
     if !entries.iter().any(|e| e.name == LEASE_FILE) {
         // The lease is the first file made and the last one removed.
-        let holds = |e: &Entry| OWN_FILES.contains(&e.name.as_str()) || is_tree(e);
+        let holds = |e: &Entry| is_own_file(&e.name) || is_tree(e);
         let files = || LeaseState::Unknown("it holds files of a run, but no lease".to_owned());
         return entries.iter().any(holds).then(files);
     }
@@ -203,7 +211,7 @@ fn remove_one(namespace: &mut dyn Namespace, name: &str) -> Result<Vec<String>, 
     for entry in namespace.list(name)? {
         if is_tree(&entry) {
             foreign.extend(remove_tree(namespace, &format!("{name}/{}", entry.name), &mut || {})?);
-        } else if entry.kind != EntryKind::File || !OWN_FILES.contains(&entry.name.as_str()) {
+        } else if entry.kind != EntryKind::File || !is_own_file(&entry.name) {
             foreign.push(entry.name);
         } else if entry.name == LEASE_FILE {
             lease = true;

@@ -4,8 +4,8 @@ use crate::options::RunnerOptions;
 use crate::session::Session;
 use plimsoll_load::{Share, StartGate};
 use plimsoll_model::{
-    Cause, Failure, Flag, LoadObserver, Outcome, Phase, PointResult, PointSpec, SubjectFacts,
-    SubjectRunner, Workload,
+    Cause, Failure, Flag, LoadObserver, Outcome, Phase, PointResult, PointSpec, Prepared,
+    SubjectFacts, SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -87,7 +87,7 @@ impl SubjectRunner for Runner {
         subject: usize,
         workloads: &[Workload],
         observer: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
+    ) -> Result<Prepared, Failure> {
         self.session(subject)?.prepare(workloads, observer)
     }
 

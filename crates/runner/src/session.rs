@@ -9,7 +9,7 @@ use plimsoll_load::{Content, Jobs, LaidOut, Means, NotGood, PartDone, Share, Sta
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult, PointSpec,
-    StoredOn, TargetFacts, Workload,
+    Prepared, StoredOn, TargetFacts, Workload,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -33,6 +33,8 @@ pub(crate) struct Session {
     means: Means,
     facts: TargetFacts,
     jobs: Jobs,
+    /// Whether there was space for all of it, before any of it was made.
+    has_space: bool,
 }
 
 impl Session {
@@ -95,6 +97,7 @@ impl Session {
             options: options.clone(),
             means,
             facts,
+            has_space: false,
         };
         Ok((session, flags))
     }
@@ -124,26 +127,39 @@ impl Session {
         &mut self,
         workloads: &[Workload],
         observer: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
+    ) -> Result<Prepared, Failure> {
         let needed = self.jobs.claim(workloads)?;
-        self.check_space(needed.read.saturating_add(needed.written))?;
-        let (jobs, mut context) = self.jobs(observer);
-        let mut flags = jobs.prepare(&mut context)?;
-        flags.extend(self.share.take_flags());
-        if let Some((read, size)) = self.jobs.read_file().filter(|_| self.facts.memory_below) {
-            observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-            let reads_from = cache_test::reads_from(&*self.share, &self.means, read, size)?;
-            self.facts.reads_from = Some(reads_from);
-            if reads_from != StoredOn::Disk {
-                flags.push(Flag::WorkingSet {
-                    target: self.facts.given.clone(),
-                    size: Bytes(size),
-                    reads_from,
-                    settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
-                });
-            }
+        if !std::mem::replace(&mut self.has_space, true) {
+            self.check_space(needed.read.saturating_add(needed.written))?;
         }
-        Ok(flags)
+        let (jobs, mut context) = self.jobs(observer);
+        let mut prepared = jobs.prepare(&mut context)?;
+        prepared.flags.extend(self.share.take_flags());
+        if !prepared.more && self.facts.memory_below && self.facts.reads_from.is_none() {
+            prepared.flags.extend(self.find_out_reads_from(observer)?);
+        }
+        Ok(prepared)
+    }
+
+    /// Finds out what reads come from, where there is something to read.
+    fn find_out_reads_from(
+        &mut self,
+        observer: &mut dyn LoadObserver,
+    ) -> Result<Option<Flag>, Failure> {
+        let (files, size) = self.jobs.read_files();
+        if files.is_empty() {
+            return Ok(None);
+        }
+        let size = size.saturating_mul(files.len() as u64);
+        observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
+        let reads_from = cache_test::reads_from(&*self.share, &self.means, files, size)?;
+        self.facts.reads_from = Some(reads_from);
+        Ok((reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
+            target: self.facts.given.clone(),
+            size: Bytes(size),
+            reads_from,
+            settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
+        }))
     }
 
     /// Whether there is space for so many bytes; what is read in place needs none.

@@ -64,6 +64,7 @@ fn spec(workload: &Workload) -> PointSpec {
         subject: 0,
         workload: workload.clone(),
         generation: 1,
+        read_file: 0,
         window_seconds: 0.01,
         // Virtual time flies while one part waits for another.
         operation_timeout_seconds: 1e7,
@@ -72,7 +73,7 @@ fn spec(workload: &Workload) -> PointSpec {
 }
 
 fn point(runner: &mut Runner, workload: &Workload) -> PointResult {
-    runner.prepare(0, std::slice::from_ref(workload), &mut Nobody).unwrap();
+    while runner.prepare(0, std::slice::from_ref(workload), &mut Nobody).unwrap().more {}
     runner.point(&spec(workload), &mut Nobody)
 }
 
@@ -274,7 +275,7 @@ fn what_is_not_copied_is_reported() {
     std::os::unix::fs::symlink("/etc/passwd", data.path().join("link")).unwrap();
     let (mut runner, _) = on(|_, _| Reply::After(MS));
     let workload = once(vec![alone(copied(data.path(), Transfer::Up))]);
-    let flags = runner.prepare(0, std::slice::from_ref(&workload), &mut Nobody).unwrap();
+    let flags = runner.prepare(0, std::slice::from_ref(&workload), &mut Nobody).unwrap().flags;
     assert!(matches!(&flags[..], [Flag::EntriesSkipped { count: 1, .. }]), "{flags:?}");
     assert_eq!(runner.point(&spec(&workload), &mut Nobody).flags, vec![]);
 }

@@ -7,7 +7,7 @@ use plimsoll_model::{
     Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob, Phase, PointResult, PointSpec,
     Stability, StoredOn, StudyId, SubjectRunner, TargetFacts, Workload,
 };
-use plimsoll_runner::{READ_FILE, Runner, RunnerOptions, WRITE_FILE};
+use plimsoll_runner::{Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -38,6 +38,7 @@ fn spec_of(number: u32, job: PatternJob) -> PointSpec {
         subject: 0,
         workload: workload(job),
         generation: 1,
+        read_file: 0,
         window_seconds: 0.01,
         operation_timeout_seconds: 30.0,
         seed: 1,
@@ -110,7 +111,14 @@ impl Stage {
     }
 
     fn prepare(&mut self, pattern: Pattern) -> Result<Vec<Flag>, Failure> {
-        self.runner.prepare(0, &[workload(job(pattern))], &mut Seen::default())
+        let (mut flags, mut more) = (Vec::new(), true);
+        while more {
+            let workloads = [workload(job(pattern))];
+            let step = self.runner.prepare(0, &workloads, &mut Seen::default())?;
+            flags.extend(step.flags);
+            more = step.more;
+        }
+        Ok(flags)
     }
 
     /// A point whose load, if it began, has ended.
@@ -285,7 +293,7 @@ fn an_error_under_load_fails_the_trial_with_its_reason() {
 }
 
 #[test]
-fn the_written_file_is_laid_out_once_a_block_and_the_read_one_once() {
+fn the_written_file_is_laid_out_once_a_block_and_those_that_are_read_once() {
     let mut stage = Stage::new();
     let created = Arc::new(Mutex::new(Vec::new()));
     let seen = created.clone();
@@ -305,7 +313,10 @@ fn the_written_file_is_laid_out_once_a_block_and_the_read_one_once() {
         }
     }
     let created = created.lock().unwrap();
-    assert_eq!(created.iter().filter(|n| *n == READ_FILE).count(), 1, "{created:?}");
+    for number in 0..8 {
+        let read = format!("read-{number}.data");
+        assert_eq!(created.iter().filter(|n| **n == read).count(), 1, "{created:?}");
+    }
     assert_eq!(created.iter().filter(|n| *n == WRITE_FILE).count(), 3, "{created:?}");
 }
 

@@ -129,12 +129,18 @@ impl Conductor<'_> {
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
         }
         self.schedule = Schedule::new(&self.study.plan);
-        for subject in subjects {
-            observer.begin(subject);
-            let kind = Some(self.study.plan.subjects[subject].kind());
-            let mut workloads = self.study.plan.workloads.clone();
-            workloads.retain(|workload| workload.subject() == kind);
-            self.study.flags.extend(self.runner.prepare(subject, &workloads, &mut observer)?);
+        // In turn: what is laid out for one subject lies beside what is laid out for the others.
+        let mut waiting: Vec<usize> = subjects.collect();
+        while !waiting.is_empty() {
+            for subject in std::mem::take(&mut waiting) {
+                observer.begin(subject);
+                let kind = Some(self.study.plan.subjects[subject].kind());
+                let mut workloads = self.study.plan.workloads.clone();
+                workloads.retain(|workload| workload.subject() == kind);
+                let prepared = self.runner.prepare(subject, &workloads, &mut observer)?;
+                self.study.flags.extend(prepared.flags);
+                waiting.extend(prepared.more.then_some(subject));
+            }
         }
         self.note_facts();
         self.study.hosts = self.hosts.facts();
@@ -284,6 +290,7 @@ impl Conductor<'_> {
             subject,
             workload: workload.clone(),
             generation: block + 1,
+            read_file: self.schedule.read_file(block),
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.study.plan.storage.operation_timeout_seconds,
             seed: plimsoll_stats::order::sub_seed(seed, &format!("trial {number}")),

@@ -1,6 +1,6 @@
 //! Which trials make up the next block, in which order.
 
-use plimsoll_model::{Cell, Plan, Switch, factor};
+use plimsoll_model::{Cell, PatternJob, Plan, Switch, factor};
 use rand_pcg::Pcg64;
 
 /// The blocks of a study as they unfold: every active cell once a block, order shuffled. A workload
@@ -12,6 +12,7 @@ pub struct Schedule {
     /// Blocks wanted, by workload.
     wanted: Vec<u32>,
     block: u32,
+    seed: u64,
     order: Pcg64,
 }
 
@@ -35,6 +36,7 @@ impl Schedule {
             plots: plots.into_iter().map(|(_, cells)| cells).collect(),
             wanted: vec![plan.first_blocks(); plan.workloads.len()],
             block: 0,
+            seed: plan.design.seed,
             order: plimsoll_stats::order::generator(plan.design.seed, "order"),
         }
     }
@@ -70,6 +72,15 @@ impl Schedule {
     /// Blocks in all, as things stand.
     pub fn blocks_wanted(&self) -> u32 {
         self.wanted.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Which of the files that are read the trials of a block begin with: each once before any is
+    /// first again, in an order drawn from the seed.
+    pub fn read_file(&self, block: u32) -> u32 {
+        let (round, place) = (block / PatternJob::READ_FILES, block % PatternJob::READ_FILES);
+        let mut draw = plimsoll_stats::order::generator(self.seed, &format!("read files {round}"));
+        let order = plimsoll_stats::order::shuffled(PatternJob::READ_FILES as usize, &mut draw);
+        order[place as usize] as u32
     }
 
     /// Cells of the next block.

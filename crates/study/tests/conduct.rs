@@ -1,6 +1,6 @@
 //! Whole studies, exactly, on scripted shares: order, cap, failures, interruptions.
 
-use plimsoll_load::{LaneDead, MockShare, Op, Reply, VirtualClock};
+use plimsoll_load::{FileId, LaneDead, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, Design, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Job, Length, Nanos, Outcome,
@@ -10,8 +10,8 @@ use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 const MS: Duration = Duration::from_millis(1);
@@ -66,8 +66,19 @@ fn run(
     stop: &Arc<AtomicBool>,
     script: impl Fn(&Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
 ) -> Ran {
+    let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, script.clone());
+    run_on(plan, full_after, stop, share)
+}
+
+/// On shares that are made by their numbers.
+fn run_on(
+    plan: Plan,
+    full_after: Option<usize>,
+    stop: &Arc<AtomicBool>,
+    share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
+) -> Ran {
     let clock = Arc::new(VirtualClock::new());
-    let share = |_| Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script.clone()));
+    let share = |number| Arc::new(share(number, clock.clone()));
     let shares: Vec<Arc<MockShare>> = (0..plan.subjects.len()).map(share).collect();
     let mut kept = Kept { full_after, ..Kept::default() };
     let id = StudyId("0123abcd".into());
@@ -119,6 +130,54 @@ fn every_cell_once_a_block_in_changing_order() {
     }
     assert!(orders.len() > 1, "the order changes");
     assert_eq!(ran.shares.len(), 2);
+}
+
+/// What was laid out, and then read, in turn: each target's number with a name or a file.
+type Seen<T> = Arc<Mutex<Vec<(usize, T)>>>;
+
+#[test]
+fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
+    let (created, read): (Seen<String>, Seen<FileId>) = Default::default();
+    let mut plan = plan(2, Rule::Fixed { blocks: 16 });
+    plan.workloads.truncate(1);
+    // 64 blocks in each of eight files: ten reads are less than a quarter of one.
+    let job = PatternJob::new(Pattern::RandomRead, Bytes(64 * KIB), Bytes(32 * MIB));
+    plan.workloads[0].parts[0].job = job.into();
+    let share = |number, clock| {
+        let (created, read) = (created.clone(), read.clone());
+        let reads = move |op: &Op, _| {
+            if let Op::Read(span) = op {
+                read.lock().unwrap().push((number, span.file));
+            }
+            Reply::After(100 * MS)
+        };
+        let names = move |call: &str, path: &str| {
+            let name = path.rsplit('/').next().filter(|name| name.ends_with(".data"));
+            if let Some(name) = name.filter(|_| call == "create") {
+                created.lock().unwrap().push((number, name.to_owned()));
+            }
+            None
+        };
+        MockShare::new(clock, NonZeroU16::MIN, reads).with_namespace_script(names)
+    };
+    let ran = run_on(plan, None, &running(), share);
+    assert_eq!(ran.study.unwrap().trials.len(), 32);
+    let side_by_side = (0..16).map(|n| (n % 2, format!("read-{}.data", n / 2)));
+    assert!(created.lock().unwrap().iter().cloned().eq(side_by_side));
+    let read = read.lock().unwrap();
+    let of = |target| -> Vec<FileId> {
+        let own: Vec<FileId> = read.iter().filter(|r| r.0 == target).map(|r| r.1).collect();
+        let trials: Vec<&[FileId]> = own.chunks(own.len() / 16).collect();
+        assert!(trials.len() == 16 && trials.iter().all(|t| t.iter().all(|f| *f == t[0])));
+        trials.iter().map(|trial| trial[0]).collect()
+    };
+    let order = of(0);
+    let (first, second) = order.split_at(8);
+    for round in [first, second] {
+        assert_eq!(round.iter().collect::<BTreeSet<_>>().len(), 8, "each once: {order:?}");
+    }
+    assert_ne!(first, second, "drawn anew");
+    assert_eq!(of(1), order, "both begin with what lies side by side");
 }
 
 #[test]

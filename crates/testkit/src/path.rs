@@ -3,8 +3,8 @@
 
 use plimsoll_model::{
     Cause, Clock, Event, Failure, Flag, LoadObserver, Measure, Metric, OpKind, Outcome, PartResult,
-    PathFacts, Phase, PointResult, PointSpec, Series, StreamJob, SubjectFacts, SubjectRunner,
-    Window, Workload,
+    PathFacts, Phase, PointResult, PointSpec, Prepared, Series, StreamJob, SubjectFacts,
+    SubjectRunner, Window, Workload,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,9 +77,9 @@ impl SubjectRunner for PathRunner {
         subject: usize,
         workloads: &[Workload],
         _: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
+    ) -> Result<Prepared, Failure> {
         assert!(subject < self.attached && !workloads.is_empty());
-        Ok(Vec::new())
+        Ok(Prepared::default())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {

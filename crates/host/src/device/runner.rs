@@ -7,8 +7,8 @@ use crate::reach::Reach;
 use plimsoll_model::device::{Device, Part, PartRecord};
 use plimsoll_model::{
     BoxFacts, Cause, Clock, DeviceJob, Event, Failure, Flag, HostName, Job, LoadObserver,
-    MeasureInfo, Metric, Outcome, PartResult, PointResult, PointSpec, SubjectFacts, SubjectRunner,
-    Workload,
+    MeasureInfo, Metric, Outcome, PartResult, PointResult, PointSpec, Prepared, SubjectFacts,
+    SubjectRunner, Workload,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -178,8 +178,8 @@ impl SubjectRunner for HostRunner<'_> {
         _: usize,
         _: &[Workload],
         _: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
-        Ok(Vec::new())
+    ) -> Result<Prepared, Failure> {
+        Ok(Prepared::default())
     }
 
     fn facts(&self) -> Vec<SubjectFacts> {

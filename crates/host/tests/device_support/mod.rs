@@ -205,6 +205,7 @@ impl<'a> Runner<'a> {
             subject,
             workload,
             generation: 1,
+            read_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
             seed: 1,

@@ -32,7 +32,7 @@ impl StorageJob for LogRun {
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
-        self.file = Some(TestFiles::of_point(at, true, point.generation, false)?.write);
+        self.file = Some(TestFiles::of_point(at, true, point, false)?.write);
         Ok(())
     }
 

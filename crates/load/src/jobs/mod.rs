@@ -15,7 +15,7 @@ mod written;
 
 pub use pattern::{Files, LaidOut, PatternSource};
 pub use table::{Jobs, PartDone};
-pub use test_files::{READ_FILE, WRITE_FILE};
+pub use test_files::{WRITE_FILE, is_read_file, read_file_name};
 pub use tree::{is_tree, remove_tree};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
@@ -62,7 +62,8 @@ pub(crate) trait StorageJob: Send {
     fn claim(&self, files: &mut TestFiles) {
         let _ = files;
     }
-    /// Makes what it works on; once, before the first point.
+    /// Makes what it works on, but for the files that jobs share, before the first point. Asked
+    /// again, it makes nothing.
     fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure>;
     /// Makes everything ready for a point; not measured.
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure>;
@@ -100,6 +101,8 @@ pub(crate) struct Asks {
 pub(crate) struct Point {
     /// Generation of the written file's layout: a new number lays it out afresh.
     pub generation: u32,
+    /// Which of the files that are read it begins with.
+    pub read_file: u32,
     /// Seed of the offsets.
     pub seed: u64,
     /// Workers.

@@ -11,6 +11,7 @@ use plimsoll_model::{
 };
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
+use std::collections::VecDeque;
 use std::num::{NonZeroU16, NonZeroU32};
 use std::ops::Range;
 
@@ -23,11 +24,11 @@ pub struct LaidOut {
     pub generation: u32,
 }
 
-/// The files of a trial. The file that is read is never written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The files of a trial. Those that are read are never written.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Files {
-    /// The file that reads go to.
-    pub read: LaidOut,
+    /// The files that reads go to, in turn: of equal size, together the job's.
+    pub read: Vec<LaidOut>,
     /// The file that writes go to.
     pub write: LaidOut,
 }
@@ -43,7 +44,7 @@ pub(crate) fn kinds(pattern: Pattern) -> &'static [OpKind] {
 
 /// What a pattern asks of its lanes. Writes that are not stable when they complete are flushed at
 /// the end.
-pub(crate) fn asks(job: &PatternJob, files: Files) -> Asks {
+pub(crate) fn asks(job: &PatternJob, files: &Files) -> Asks {
     let flushed = job.stability() == Some(Stability::Unstable);
     Asks {
         block: u32::try_from(job.block.0).unwrap_or(u32::MAX),
@@ -62,11 +63,18 @@ pub(crate) fn not_shared_out(given: &str, happened: String) -> Failure {
 /// One worker's part of a pattern: endless, until the driver's time is up.
 pub struct PatternSource {
     pattern: Pattern,
-    files: Files,
+    write: LaidOut,
+    /// The file that is read, and those that follow it.
+    read: LaidOut,
+    reads: VecDeque<LaidOut>,
+    /// Reads before the next file's turn.
+    turn: u64,
     block: NonZeroU32,
     stability: Stability,
-    /// This worker's blocks, as numbers of blocks in the file.
-    range: Range<u64>,
+    /// This worker's blocks, as numbers of blocks in the file: of each that is read, and of the one
+    /// that is written.
+    read_range: Range<u64>,
+    write_range: Range<u64>,
     /// Next block of a sequential pattern.
     next: u64,
     random: Pcg64,
@@ -89,8 +97,9 @@ impl PatternSource {
             .ok()
             .and_then(NonZeroU32::new)
             .ok_or_else(|| format!("a block of {} cannot be driven", job.block))?;
-        let range = range(job, u64::from(block.get()), workers, worker);
-        if range.is_empty() {
+        let range = |bytes| range(job.layout, bytes / u64::from(block.get()), workers, worker);
+        let write_range = range(job.size.0);
+        if write_range.is_empty() {
             return Err(format!(
                 "{} in blocks of {} cannot be shared out to {workers} workers",
                 job.size, job.block
@@ -98,16 +107,42 @@ impl PatternSource {
         }
         let written =
             if job.pattern.writes() { Written::new(job.size.0, block) } else { Written::nothing() };
-        Ok(PatternSource {
+        let Files { read, write } = files;
+        let of_each = (job.size.0 / read.len().max(1) as u64).max(u64::from(block.get()));
+        let read_range = match range(of_each) {
+            // A working set of less than a block for each worker in each file is read by all.
+            none if none.is_empty() => 0..of_each / u64::from(block.get()),
+            own => own,
+        };
+        let mut source = PatternSource {
             pattern: job.pattern,
-            files,
+            write,
+            read: write,
+            reads: read.into(),
+            turn: 0,
             block,
             stability: job.stability,
-            next: range.start,
-            range,
+            next: if job.pattern.writes() { write_range.start } else { read_range.start },
+            read_range,
+            write_range,
             random: Pcg64::new(u128::from(seed), u128::from(worker)),
             written,
-        })
+        };
+        source.next_file();
+        Ok(source)
+    }
+
+    /// The next file's turn to be read: until it was read whole or, in random order, a quarter of it.
+    /// So a short trial stays in one file, and a long one reads the whole working set before it finds
+    /// again what a server may have kept.
+    #[cold]
+    fn next_file(&mut self) {
+        if let Some(next) = self.reads.pop_front() {
+            self.reads.push_back(next);
+            self.read = next;
+        }
+        let blocks = self.read_range.end - self.read_range.start;
+        self.turn = if self.pattern.is_sequential() { blocks } else { (blocks / 4).max(1) };
     }
 
     /// What was written, for reading it back.
@@ -116,9 +151,9 @@ impl PatternSource {
     }
 
     #[inline]
-    fn next_block(&mut self) -> u64 {
+    fn next_block(&mut self, range: Range<u64>) -> u64 {
         let block = self.next;
-        self.next = if block + 1 == self.range.end { self.range.start } else { block + 1 };
+        self.next = if block + 1 == range.end { range.start } else { block + 1 };
         block
     }
 
@@ -128,9 +163,24 @@ impl PatternSource {
     #[inline]
     fn draw(&mut self) -> (u64, bool) {
         let draw = self.random.next_u64();
-        let blocks = self.range.end - self.range.start;
-        let block = (u128::from(draw) * u128::from(blocks)) >> 64;
-        (self.range.start + block as u64, draw & 1 == 1)
+        let write = match self.pattern {
+            Pattern::RandomMixed => draw & 1 == 1,
+            pattern => pattern.writes(),
+        };
+        let range = if write { &self.write_range } else { &self.read_range };
+        let block = (u128::from(draw) * u128::from(range.end - range.start)) >> 64;
+        (range.start + block as u64, write)
+    }
+
+    /// The file of a read.
+    #[inline]
+    fn read_from(&mut self) -> LaidOut {
+        let file = self.read;
+        self.turn -= 1;
+        if self.turn == 0 {
+            self.next_file();
+        }
+        file
     }
 }
 
@@ -138,13 +188,11 @@ impl OperationSource for PatternSource {
     #[inline]
     fn next(&mut self, _now: Nanos) -> Step {
         let (block, write) = match self.pattern {
-            Pattern::SequentialRead => (self.next_block(), false),
-            Pattern::SequentialWrite => (self.next_block(), true),
-            Pattern::RandomRead => (self.draw().0, false),
-            Pattern::RandomWrite => (self.draw().0, true),
-            Pattern::RandomMixed => self.draw(),
+            Pattern::SequentialRead => (self.next_block(self.read_range.clone()), false),
+            Pattern::SequentialWrite => (self.next_block(self.write_range.clone()), true),
+            Pattern::RandomRead | Pattern::RandomWrite | Pattern::RandomMixed => self.draw(),
         };
-        let laid_out = if write { self.files.write } else { self.files.read };
+        let laid_out = if write { self.write } else { self.read_from() };
         let offset = block * u64::from(self.block.get());
         let mut span = Span {
             file: laid_out.file,
@@ -184,30 +232,30 @@ impl PatternRun {
     }
 }
 
-const NOTHING: Files = {
-    let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
-    Files { read: nothing, write: nothing }
-};
+/// Before a point began.
+const NOTHING: Files =
+    Files { read: Vec::new(), write: LaidOut { file: FileId(u32::MAX), generation: 0 } };
 
 impl StorageJob for PatternRun {
     type Source = PatternSource;
 
     fn claim(&self, files: &mut TestFiles) {
-        let needed = self.job.footprint();
-        files.read_size = files.read_size.max(needed.read);
-        files.write_size = files.write_size.max(needed.written);
+        let PatternJob { pattern, size, .. } = self.job;
+        if pattern.reads() {
+            files.read_size = files.read_size.max(self.job.read_file_bytes());
+        }
+        if pattern.writes() {
+            files.write_size = files.write_size.max(size.0);
+        }
     }
 
-    fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
-        if self.job.pattern.reads() {
-            TestFiles::prepare(at)?;
-        }
+    fn prepare(&mut self, _: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
         Ok(Vec::new())
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
         let PatternJob { pattern, verify, .. } = self.job;
-        let files = TestFiles::of_point(at, pattern.writes(), point.generation, verify)?;
+        let files = TestFiles::of_point(at, pattern.writes(), point, verify)?;
         self.files = Some(files);
         if point.once {
             let tried = "drive a pattern until it is done";
@@ -218,7 +266,7 @@ impl StorageJob for PatternRun {
     }
 
     fn asks(&self) -> Asks {
-        asks(&self.job, self.files.unwrap_or(NOTHING))
+        asks(&self.job, self.files.as_ref().unwrap_or(&NOTHING))
     }
 
     fn source(
@@ -227,7 +275,7 @@ impl StorageJob for PatternRun {
         worker: u16,
         _lane: &dyn Lane,
     ) -> Result<PatternSource, Failure> {
-        let files = self.files.unwrap_or(NOTHING);
+        let files = self.files.clone().unwrap_or(NOTHING);
         PatternSource::new(&self.job, point.workers, worker, files, point.seed)
             .map_err(|happened| not_shared_out(self.job.pattern.name(), happened))
     }
@@ -272,10 +320,9 @@ fn read_back(
     Err(Box::new(NotGood { failure, flags }))
 }
 
-/// The whole blocks of the file that belong to a worker; a rest shorter than a block is not used.
-fn range(job: &PatternJob, block: u64, workers: NonZeroU16, worker: u16) -> Range<u64> {
-    let blocks = job.size.0 / block;
-    match job.layout {
+/// Those of a file's whole blocks that belong to a worker; a rest shorter than a block is not used.
+fn range(layout: Layout, blocks: u64, workers: NonZeroU16, worker: u16) -> Range<u64> {
+    match layout {
         Layout::Shared => 0..blocks,
         Layout::Disjoint => {
             let workers = u128::from(workers.get());

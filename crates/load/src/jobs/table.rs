@@ -12,7 +12,9 @@ use crate::result::{TeamResult, WorkerResult};
 use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
-use plimsoll_model::{Cause, Failure, Flag, Footprint, Job, Length, Part, PointSpec, Workload};
+use plimsoll_model::{
+    Cause, Failure, Flag, Footprint, Job, Length, Part, PatternJob, PointSpec, Prepared, Workload,
+};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -132,8 +134,8 @@ impl Jobs {
         for workload in workloads {
             self.find(workload)?;
         }
-        let mut all =
-            Footprint { read: self.files.read_size, written: self.files.write_size, names: 0 };
+        let read = self.files.read_size.saturating_mul(PatternJob::READ_FILES.into());
+        let mut all = Footprint { read, written: self.files.write_size, names: 0 };
         // Patterns share their files; everything else has what it needs for itself.
         for (job, _) in self.jobs.iter().filter(|(job, _)| !matches!(job, Job::Pattern(_))) {
             let own = job.footprint();
@@ -164,20 +166,20 @@ impl Jobs {
         Ok(parts)
     }
 
-    /// Makes what the jobs work on.
-    pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Vec<Flag>, Failure> {
+    /// Makes what the jobs work on: a step, that lays out one of the files that patterns read at most.
+    pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Prepared, Failure> {
         let Jobs { share, means, files, jobs, .. } = self;
         let mut at = Workspace { share: &**share, means, run, files };
         let mut flags = Vec::new();
         for (_, job) in jobs {
             flags.extend(job.prepare(&mut at)?);
         }
-        Ok(flags)
+        Ok(Prepared { flags, more: TestFiles::lay_out_next(&mut at)? })
     }
 
-    /// The file that patterns read, and its size.
-    pub fn read_file(&self) -> Option<(LaidOut, u64)> {
-        self.files.read().map(|file| (file, self.files.read_size))
+    /// The files that patterns read, and the size of each.
+    pub fn read_files(&self) -> (&[LaidOut], u64) {
+        (self.files.read(), self.files.read_size)
     }
 
     /// Lays out so many bytes and removes them again; what that took.
@@ -204,9 +206,10 @@ impl Jobs {
         let mut at = Workspace { share: &**share, means, run, files };
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
-            let (generation, seed) = (spec.generation, spec.seed.wrapping_add(index as u64));
+            let PointSpec { generation, read_file, seed, .. } = *spec;
+            let (seed, workers) = (seed.wrapping_add(index as u64), part.workers);
             let once = main && until_done;
-            let point = Point { generation, seed, workers: part.workers, once };
+            let point = Point { generation, read_file, seed, workers, once };
             jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
         }
         Ok(())

@@ -1,23 +1,33 @@
-//! The two large files that patterns share: one is read and never written, the other is written.
+//! The large files that patterns share: some are read and never written, another is written.
 
 use super::pattern::{Files, LaidOut};
-use super::{RunContext, Workspace};
+use super::{Point, RunContext, Workspace};
 use crate::op::FileId;
 use crate::prepare::{Means, lay_out};
 use crate::share::Share;
-use plimsoll_model::{Event, Failure, Phase};
+use plimsoll_model::{Event, Failure, PatternJob, Phase};
 
-/// The file that is read and never written after it was laid out.
-pub const READ_FILE: &str = "read.data";
+/// The name of a file that is read and never written after it was laid out, by its number from 0.
+pub fn read_file_name(number: u32) -> String {
+    format!("read-{number}.data")
+}
+
+/// Whether a file is such a one, or the only one that earlier versions of the program made.
+pub fn is_read_file(name: &str) -> bool {
+    name == "read.data" || (0..PatternJob::READ_FILES).any(|n| name == read_file_name(n))
+}
+
 /// The file that is written.
 pub const WRITE_FILE: &str = "write.data";
 
 /// The files that the patterns of a study share on one target.
 pub(crate) struct TestFiles {
-    read: Option<LaidOut>,
+    read: Vec<LaidOut>,
+    /// Whether they are the run's own.
+    own: bool,
     /// With the generation of the points that it was laid out for.
     write: Option<(LaidOut, u32)>,
-    /// As large as the largest pattern asks for.
+    /// Sizes of each that is read and of the one that is written: what the largest pattern asks for.
     pub read_size: u64,
     pub write_size: u64,
     /// The last generation of content used on this target: no two layouts or points share one.
@@ -27,30 +37,36 @@ pub(crate) struct TestFiles {
 impl TestFiles {
     /// `in_place`: a file of the user's, which is read instead.
     pub fn new(in_place: Option<LaidOut>) -> Self {
-        TestFiles { read: in_place, write: None, read_size: 0, write_size: 0, generation: 0 }
+        let (own, read) = (in_place.is_none(), in_place.into_iter().collect());
+        TestFiles { read, own, write: None, read_size: 0, write_size: 0, generation: 0 }
     }
 
-    /// The file that is read, if there is one.
-    pub fn read(&self) -> Option<LaidOut> {
-        self.read
+    /// The files that are read.
+    pub fn read(&self) -> &[LaidOut] {
+        &self.read
     }
 
-    /// Both files, as far as they are open.
+    /// All files, as far as they are open.
     pub fn open(&self) -> impl Iterator<Item = FileId> {
-        let write = self.write.map(|(write, _)| write);
-        [self.read, write].into_iter().flatten().map(|laid_out| laid_out.file)
+        let write = self.write.iter().map(|(write, _)| write);
+        self.read.iter().chain(write).map(|laid_out| laid_out.file)
     }
 
-    /// Creates and lays out a file with a generation of its own.
-    pub fn lay_out(
+    /// Creates and lays out a file with a generation of its own, the next after `before` bytes of
+    /// `total_bytes`.
+    fn lay_out_of(
         &mut self,
         share: &dyn Share,
         means: &Means,
         run: &mut dyn RunContext,
         name: &str,
         size: u64,
+        (before, total_bytes): (u64, u64),
     ) -> Result<LaidOut, Failure> {
-        run.event(Event::Phase { phase: Phase::LayOut, total_bytes: size });
+        run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
+        if before > 0 {
+            run.event(Event::Progress { bytes: before });
+        }
         let (names, directory) = run.names()?;
         let path = format!("{directory}/{name}");
         let file = names.create(&path)?;
@@ -61,6 +77,18 @@ impl TestFiles {
         Ok(laid_out)
     }
 
+    /// The same of a file by itself.
+    pub fn lay_out(
+        &mut self,
+        share: &dyn Share,
+        means: &Means,
+        run: &mut dyn RunContext,
+        name: &str,
+        size: u64,
+    ) -> Result<LaidOut, Failure> {
+        self.lay_out_of(share, means, run, name, size, (0, size))
+    }
+
     /// Closes and removes the written file.
     pub fn discard(&mut self, run: &mut dyn RunContext, file: FileId) -> Result<(), Failure> {
         let (names, directory) = run.names()?;
@@ -69,25 +97,30 @@ impl TestFiles {
         names.remove_file(&path)
     }
 
-    /// Lays out the file that is read, once.
-    pub fn prepare(at: &mut Workspace<'_>) -> Result<(), Failure> {
+    /// Lays out the next of the files that are read; whether there are others to be laid out.
+    pub fn lay_out_next(at: &mut Workspace<'_>) -> Result<bool, Failure> {
         let Workspace { share, means, run, files } = at;
-        if files.read.is_none() && files.read_size > 0 {
-            let size = files.read_size;
-            files.read = Some(files.lay_out(*share, means, *run, READ_FILE, size)?);
+        let wanted = if files.own && files.read_size > 0 { PatternJob::READ_FILES } else { 0 };
+        let number = files.read.len() as u32;
+        if number < wanted {
+            let (name, size) = (read_file_name(number), files.read_size);
+            let of_all = (size * u64::from(number), size * u64::from(wanted));
+            let laid_out = files.lay_out_of(*share, means, *run, &name, size, of_all)?;
+            files.read.push(laid_out);
         }
-        Ok(())
+        Ok(number + 1 < wanted)
     }
 
-    /// The files of a point; one that is `written` is laid out afresh for each new generation of
-    /// points, and where it will be read back.
+    /// The files of a point, those that are read in the order of their turns; one that is `written`
+    /// is laid out afresh for each new generation of points, and where it will be read back.
     pub fn of_point(
         at: &mut Workspace<'_>,
         written: bool,
-        generation: u32,
+        point: &Point,
         afresh: bool,
     ) -> Result<Files, Failure> {
         let Workspace { share, means, run, files } = at;
+        let generation = point.generation;
         let reuse = files.write.is_some_and(|(_, of)| of == generation && !afresh);
         if written && !reuse {
             if let Some((old, _)) = files.write.take() {
@@ -98,10 +131,12 @@ impl TestFiles {
             files.write = Some((laid_out, generation));
         }
         let write = files.write.map(|(write, _)| write);
-        // A pattern that only reads never touches the other file, nor the other way round.
+        let mut read = files.read.clone();
+        let first = point.read_file as usize % read.len().max(1);
+        read.rotate_left(first);
+        // A pattern that only reads never touches the other file.
         let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
-        let read = files.read.or(write).unwrap_or(nothing);
-        Ok(Files { read, write: write.unwrap_or(read) })
+        Ok(Files { read, write: write.unwrap_or(nothing) })
     }
 
     /// The next point must not write the same bytes again: a server may notice that nothing changed

@@ -59,7 +59,14 @@ impl Run {
 
     pub fn prepare(&mut self, workload: &Workload) -> Result<Vec<Flag>, Failure> {
         self.jobs.claim(std::slice::from_ref(workload))?;
-        self.jobs.prepare(&mut Context(&mut *self.names))
+        let mut flags = Vec::new();
+        loop {
+            let step = self.jobs.prepare(&mut Context(&mut *self.names))?;
+            flags.extend(step.flags);
+            if !step.more {
+                return Ok(flags);
+            }
+        }
     }
 
     /// One point; a failure is of what comes before the load.
@@ -70,6 +77,7 @@ impl Run {
             subject: 0,
             workload: workload.clone(),
             generation: 1,
+            read_file: 0,
             window_seconds: 0.01,
             operation_timeout_seconds: self.operation_timeout_seconds,
             seed: 1,

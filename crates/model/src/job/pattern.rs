@@ -114,7 +114,8 @@ pub struct PatternJob {
     pub pattern: Pattern,
     /// Bytes per operation.
     pub block: Bytes,
-    /// Size of the file worked on; a multiple of `block` per worker.
+    /// The working set: the size of the file that is written, and of all that are read together; a
+    /// multiple of `block` per worker.
     pub size: Bytes,
     /// Ranges of the workers.
     #[serde(default)]
@@ -128,6 +129,15 @@ pub struct PatternJob {
 }
 
 impl PatternJob {
+    /// How many files hold what is read: each block of trials begins with another, so that where a file
+    /// lies on a disk is part of the spread between blocks, and in the interval.
+    pub const READ_FILES: u32 = 8;
+
+    /// The size of each of the files that are read, in bytes: one block at least.
+    pub fn read_file_bytes(&self) -> u64 {
+        (self.size.0 / u64::from(Self::READ_FILES)).max(self.block.0)
+    }
+
     /// The pattern of that name, in its usual blocks.
     ///
     /// # Errors
@@ -231,8 +241,13 @@ impl JobFacts for PatternJob {
     }
 
     fn footprint(&self) -> Footprint {
-        let of = |used: bool| if used { self.size.0 } else { 0 };
-        Footprint { read: of(self.pattern.reads()), written: of(self.pattern.writes()), names: 0 }
+        let of = |used: bool, bytes: u64| if used { bytes } else { 0 };
+        let files = self.read_file_bytes().saturating_mul(u64::from(Self::READ_FILES));
+        Footprint {
+            read: of(self.pattern.reads(), files.max(self.size.0)),
+            written: of(self.pattern.writes(), self.size.0),
+            names: 0,
+        }
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {

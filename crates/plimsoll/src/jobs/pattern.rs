@@ -16,7 +16,8 @@ pub struct PatternArguments {
     /// Bytes per operation [default: 1MiB sequential, 4KiB random]
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Size of each of the two test files [default: 1GiB, or twice --server-memory]
+    /// Working set: the size of the file that is written, and of the eight together that are
+    /// read [default: 1GiB, or twice --server-memory]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// Read this file of each target where it is, and write nothing: for shares that are read-only;

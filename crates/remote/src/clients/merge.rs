@@ -211,6 +211,7 @@ mod tests {
             subject: 0,
             workload: Workload { parts, steps: None, length },
             generation: 1,
+            read_file: 0,
             window_seconds: 0.5,
             operation_timeout_seconds: 30.0,
             seed: 1,

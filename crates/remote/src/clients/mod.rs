@@ -14,8 +14,8 @@ use events::Events;
 use plimsoll_host::clock::Clocks;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, Length, LoadObserver, PointResult, PointSpec, SubjectFacts,
-    SubjectRunner, Target, Workload,
+    Cause, Event, Failure, Flag, Length, LoadObserver, PointResult, PointSpec, Prepared,
+    SubjectFacts, SubjectRunner, Target, Workload,
 };
 use plimsoll_runner::{OpenOptions, RunnerOptions};
 use std::sync::Arc;
@@ -177,13 +177,14 @@ impl SubjectRunner for Clients {
         subject: usize,
         workloads: &[Workload],
         observer: &mut dyn LoadObserver,
-    ) -> Result<Vec<Flag>, Failure> {
+    ) -> Result<Prepared, Failure> {
         workloads.iter().try_for_each(|workload| self.check(workload))?;
-        let flags = self.each(observer, |client, runner, observer| {
+        let prepared = self.each(observer, |client, runner, observer| {
             let own: Vec<Workload> = workloads.iter().filter_map(|w| own(w, client)).collect();
             runner.prepare(subject, &own, observer)
         })?;
-        Ok(flags.concat())
+        let more = prepared.iter().any(|client| client.more);
+        Ok(Prepared { flags: prepared.into_iter().flat_map(|client| client.flags).collect(), more })
     }
 
     /// What the subjects are to the first client.

@@ -40,6 +40,9 @@ pub enum Reply {
         flags: Vec<Flag>,
         /// What it turned out to be.
         facts: Box<SubjectFacts>,
+        /// Whether there is more to be prepared.
+        #[serde(default)]
+        more: bool,
     },
     /// The rate of laying out.
     Rate {

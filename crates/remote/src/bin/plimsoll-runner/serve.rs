@@ -6,7 +6,9 @@ use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use plimsoll_load::Passwords;
-use plimsoll_model::{Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, SubjectRunner};
+use plimsoll_model::{
+    Cause, Deadline, Event, Failure, LoadObserver, Nanos, Prepared, SubjectRunner,
+};
 use plimsoll_remote::protocol::{Connect, Reply, Request};
 use plimsoll_runner::{Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
@@ -108,7 +110,7 @@ impl Served {
             Request::Attach { target } => {
                 let runner = self.runner()?;
                 let flags = runner.attach(target)?;
-                target_reply(runner, target, flags)
+                target_reply(runner, target, Prepared { flags, more: false })
             }
             Request::LayOutRate { target, bytes } => {
                 let mut reported = Reported(self.connection.clone());
@@ -118,8 +120,8 @@ impl Served {
             Request::Prepare { target, workloads } => {
                 let mut reported = Reported(self.connection.clone());
                 let runner = self.runner()?;
-                let flags = runner.prepare(target, &workloads, &mut reported)?;
-                target_reply(runner, target, flags)
+                let prepared = runner.prepare(target, &workloads, &mut reported)?;
+                target_reply(runner, target, prepared)
             }
             Request::Point { spec, gated } => {
                 let mut reported = Reported(self.connection.clone());
@@ -203,10 +205,11 @@ impl Served {
     }
 }
 
-fn target_reply(runner: &Runner, target: usize, flags: Vec<Flag>) -> Result<Reply, Failure> {
+fn target_reply(runner: &Runner, target: usize, prepared: Prepared) -> Result<Reply, Failure> {
     let facts = runner.facts().into_iter().nth(target);
     let facts = facts.ok_or_else(|| refused("there is no such target"))?;
-    Ok(Reply::Target { flags, facts: Box::new(facts) })
+    let Prepared { flags, more } = prepared;
+    Ok(Reply::Target { flags, facts: Box::new(facts), more })
 }
 
 /// Hands on what happens: begin and end of the load for certain, progress where nothing waits for it.
