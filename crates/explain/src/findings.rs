@@ -115,9 +115,9 @@ fn of_cell(
             if rules.imported {
                 Level::new(&values, |_| None)
             } else if Some(metric) == judged {
-                Level::new(&values, |v| rules.family_interval(v))
+                Level::new(&values, |v| rules.stop(false).interval(v))
             } else {
-                Level::plain(&values, rules.confidence)
+                Level::new(&values, |v| rules.interval(v))
             }
         };
         results.metrics().into_iter().filter_map(|m| Some((m, level(m)?))).collect()
@@ -134,12 +134,12 @@ fn of_cell(
         stopped: count(|o| matches!(o, Outcome::Stopped)),
         levels: levels(&gathered.results(cell, workload.headline_part())),
         parts,
-        points: points(&complete, rules.confidence),
+        points: points(&complete, rules),
     }
 }
 
 /// The first part's figures at each value that trials stepped through.
-fn points(trials: &[&plimsoll_model::Trial], confidence: f64) -> Vec<(f64, Levels)> {
+fn points(trials: &[&plimsoll_model::Trial], rules: &Rules) -> Vec<(f64, Levels)> {
     let mut values: BTreeMap<u64, BTreeMap<Metric, Vec<f64>>> = BTreeMap::new();
     for point in trials.iter().flat_map(|trial| &trial.points) {
         // Finite values that are not negative are in the order of their bits.
@@ -151,13 +151,14 @@ fn points(trials: &[&plimsoll_model::Trial], confidence: f64) -> Vec<(f64, Level
             of_point.entry(*metric).or_default().extend(value.is_finite().then_some(*value));
         }
     }
-    let level =
-        |(metric, values): (Metric, Vec<f64>)| Some((metric, Level::plain(&values, confidence)?));
+    let level = |(metric, values): (Metric, Vec<f64>)| {
+        Some((metric, Level::new(&values, |v| rules.interval(v))?))
+    };
     let levels = |of: BTreeMap<Metric, Vec<f64>>| of.into_iter().filter_map(level).collect();
     values.into_iter().map(|(at, of)| (f64::from_bits(at), levels(of))).collect()
 }
 
-fn seconds_per_trial(study: &Study) -> f64 {
+pub(crate) fn seconds_per_trial(study: &Study) -> f64 {
     let starts = || study.trials.iter().map(|trial| trial.started_seconds);
     let span = starts().fold(f64::NEG_INFINITY, f64::max) - starts().fold(f64::INFINITY, f64::min);
     let mean = span / study.trials.len().saturating_sub(1) as f64;

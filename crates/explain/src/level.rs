@@ -1,13 +1,13 @@
 //! One figure over the blocks of a study.
 
-use plimsoll_stats::interval::{Interval, mean, t_interval};
+use plimsoll_stats::interval::{Interval, mean};
 
 /// How a figure was averaged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Geometric mean, interval by Student's t on the logarithms.
+    /// Geometric mean, interval on the logarithms.
     Log,
-    /// Arithmetic mean, interval by Student's t: where a value is zero and has no logarithm.
+    /// Arithmetic mean, interval on the values: where a value is zero and has no logarithm.
     Linear,
 }
 
@@ -51,20 +51,20 @@ impl Level {
             largest: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
         })
     }
-
-    /// With Student's t interval at this confidence.
-    pub(crate) fn plain(values: &[f64], confidence: f64) -> Option<Level> {
-        Level::new(values, |v| t_interval(v, confidence))
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_stats::interval::t_interval;
+
+    fn plain(values: &[f64], confidence: f64) -> Option<Level> {
+        Level::new(values, |v| t_interval(v, confidence))
+    }
 
     #[test]
     fn means_by_hand() {
-        let level = Level::plain(&[1.0, 4.0], 0.5).unwrap();
+        let level = plain(&[1.0, 4.0], 0.5).unwrap();
         assert_eq!((level.trials, level.scale), (2, Scale::Log));
         assert!((level.estimate - 2.0).abs() < 1e-12);
         assert_eq!((level.arithmetic_mean, level.largest), (2.5, 4.0));
@@ -75,9 +75,9 @@ mod tests {
 
     #[test]
     fn zeros_are_averaged_plainly_and_one_value_has_no_interval() {
-        let level = Level::plain(&[0.0, 2.0], 0.95).unwrap();
+        let level = plain(&[0.0, 2.0], 0.95).unwrap();
         assert_eq!((level.scale, level.estimate), (Scale::Linear, 1.0));
-        assert_eq!(Level::plain(&[3.0], 0.95).unwrap().interval, None);
-        assert_eq!(Level::plain(&[], 0.95), None);
+        assert_eq!(plain(&[3.0], 0.95).unwrap().interval, None);
+        assert_eq!(plain(&[], 0.95), None);
     }
 }

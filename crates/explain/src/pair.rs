@@ -4,7 +4,8 @@ use crate::gather::{self, Gathered, Pairs, Results};
 use plimsoll_model::{Contrast, Metric, Rule, Study};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
-use plimsoll_stats::interval::{Interval, mean, ratio_interval, t_interval};
+use plimsoll_stats::interval::{Interval, mean, t_interval};
+use plimsoll_stats::sequential::{self, Sequential};
 use plimsoll_stats::sign_flip;
 use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
@@ -103,7 +104,7 @@ impl Pair {
                 return Some((metric, ratio?));
             }
             let logs = pairs.log_ratios(metric);
-            let interval = ratio_interval(&logs, rules.confidence);
+            let interval = rules.interval(&logs).and_then(Interval::exp);
             Some((metric, Ratio::new(&logs, interval)?))
         });
         let ratios = ratios.collect();
@@ -126,6 +127,25 @@ impl Pair {
             more_blocks: None,
         });
         Pair { contrast, blocks: 0, ratios, claim }
+    }
+}
+
+/// How the blocks and the interval of one figure come about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Stop {
+    Sequential(Sequential),
+    Stein(Stein),
+    Fixed { confidence: f64 },
+}
+
+impl Stop {
+    /// Interval of a mean, on the scale of the values.
+    pub(crate) fn interval(&self, values: &[f64]) -> Option<Interval> {
+        match self {
+            Stop::Sequential(rule) => rule.interval(values),
+            Stop::Stein(rule) => rule.interval(values),
+            Stop::Fixed { confidence } => t_interval(values, *confidence),
+        }
     }
 }
 
@@ -158,36 +178,44 @@ impl Rules {
         }
     }
 
-    /// The stop rule for one comparison of the family; `None` where the plan fixes the blocks.
-    pub(crate) fn stein(&self) -> Option<Stein> {
+    /// The stop rule for one figure of the family: a comparison by its margin, or a level.
+    pub(crate) fn stop(&self, compares: bool) -> Stop {
+        let confidence = self.family_confidence;
         match self.rule {
-            Rule::Stein { pilot, half_width } => Some(Stein {
-                pilot: pilot as usize,
+            Rule::Sequential { first, half_width, .. } => Stop::Sequential(Sequential {
+                first: first as usize,
                 half_width,
-                confidence: self.family_confidence,
+                margin: compares.then_some(self.margin),
+                confidence,
             }),
-            Rule::Fixed { .. } => None,
+            Rule::Stein { pilot, half_width } => {
+                Stop::Stein(Stein { pilot: pilot as usize, half_width, confidence })
+            }
+            Rule::Fixed { .. } => Stop::Fixed { confidence },
         }
     }
 
-    /// Interval of a mean of the family's kind, on the scale of the values.
-    pub(crate) fn family_interval(&self, values: &[f64]) -> Option<Interval> {
-        match self.stein() {
-            Some(stein) => stein.interval(values),
-            None => plimsoll_stats::interval::t_interval(values, self.family_confidence),
+    /// Interval of a single mean, on the scale of the values.
+    pub(crate) fn interval(&self, values: &[f64]) -> Option<Interval> {
+        match self.rule {
+            Rule::Sequential { .. } => sequential::interval(values, self.confidence),
+            Rule::Stein { .. } | Rule::Fixed { .. } => t_interval(values, self.confidence),
         }
     }
 
     fn claim(&self, pairs: &Pairs<'_>, metric: Metric) -> Option<Claim> {
         let logs = pairs.log_ratios(metric);
-        let interval = self.family_interval(&logs).and_then(Interval::exp);
+        let stop = self.stop(true);
+        let interval = stop.interval(&logs).and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
         let verdict = interval.and_then(|i| Verdict::on(i, self.margin));
-        let more_blocks = match (verdict, interval) {
-            (Some(Verdict::NotResolved(_)), Some(interval)) => {
-                more_blocks_to_resolve(interval, logs.len() as u64, self.margin)
+        let unresolved = matches!(verdict, Some(Verdict::NotResolved(_)));
+        let more_blocks = match (stop, interval.filter(|_| unresolved)) {
+            (Stop::Sequential(rule), Some(_)) => {
+                rule.blocks_needed(&logs).map(|blocks| blocks.saturating_sub(logs.len() as u64))
             }
-            _ => None,
+            (_, Some(interval)) => more_blocks_to_resolve(interval, logs.len() as u64, self.margin),
+            (_, None) => None,
         };
         let sign_flip_p = sign_flip::p_value(&logs, self.seed);
         Some(Claim { ratio, verdict, sign_flip_p, more_blocks })

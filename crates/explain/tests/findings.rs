@@ -8,6 +8,7 @@ use plimsoll_explain::{Scale, across, blocks_needed, findings};
 use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
+use plimsoll_stats::sequential::{self, Sequential};
 use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Side, Verdict};
 use proptest::prelude::*;
@@ -128,6 +129,41 @@ fn later_blocks_narrow_steins_interval_by_the_pilots_spread_alone() {
 
     study.plan.design.rule = Rule::Fixed { blocks: 24 };
     assert!(width(&study) > before, "with a fixed number all blocks count");
+}
+
+#[test]
+fn a_comparison_is_decided_as_soon_as_its_interval_leaves_the_margin() {
+    let rule = |at_least_seconds| Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds };
+    let mut study = paired(rule(0.0));
+    let decide = Sequential { first: 6, half_width: 0.02, margin: Some(0.05), confidence: 0.975 };
+    let claim = |study: &Study| findings(study).workloads[0].pairs[0].claim.unwrap();
+    let interval = claim(&study).ratio.interval.unwrap();
+    let expected = decide.interval(&LOGS).unwrap().exp().unwrap();
+    assert!((interval.low / expected.low - 1.0).abs() < 1e-9, "{interval:?} {expected:?}");
+    assert!(matches!(claim(&study).verdict, Some(Verdict::Faster(_))));
+    // The other workload has no trials: nobody can tell.
+    assert_eq!(blocks_needed(&study), [Some(6), None]);
+    // Other metrics by themselves, at the plan's confidence, by the same sequence.
+    let latency =
+        findings(&study).workloads[0].pairs[0].ratios[&Metric::all(Measure::LATENCY_MEAN)];
+    let logs = LOGS.map(|log| -log);
+    let by_itself = sequential::interval(&logs, 0.95).unwrap().exp().unwrap();
+    assert!((latency.interval.unwrap().low / by_itself.low - 1.0).abs() < 1e-9);
+
+    // Not before its time; trials begin a second apart.
+    for (number, trial) in study.trials.iter_mut().enumerate() {
+        trial.started_seconds = number as f64;
+    }
+    study.plan.design.rule = rule(60.0);
+    assert_eq!(blocks_needed(&study), [Some(30), None]);
+
+    // With a block far off it is open again, and the forecast is what the report gives.
+    study.plan.design.rule = rule(0.0);
+    add(&mut study, 6, 0, READ, 1e8);
+    add(&mut study, 6, 1, READ, 0.3e8);
+    let more = claim(&study).more_blocks.unwrap();
+    assert!(matches!(claim(&study).verdict, Some(Verdict::NotResolved(_))) && more > 1);
+    assert_eq!(blocks_needed(&study)[0], Some(7 + more));
 }
 
 #[test]

@@ -55,7 +55,10 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     // The pauses between trials are guessed, the trials are not.
     let block: f64 = lengths.clone().map(|seconds| seconds + 0.3).sum();
     let least = block * f64::from(blocks) + plan.design.baseline_seconds;
-    let at_least = if matches!(plan.design.rule, Rule::Stein { .. }) { "at least " } else { "" };
+    let at_least = match plan.design.rule {
+        Rule::Sequential { .. } | Rule::Stein { .. } => "at least ",
+        Rule::Fixed { .. } => "",
+    };
     let longest = plan.longest_trial_seconds();
     let up_to = if lengths.clone().any(|seconds| seconds < longest) { "up to " } else { "" };
     let settings = match factor::settings(&plan.factors) {

@@ -270,8 +270,12 @@ impl Run {
 
     /// Whether more blocks may turn out to be needed.
     pub fn may_grow(&self) -> bool {
-        let pilot = matches!(self.header.plan.design.rule, Rule::Stein { pilot, .. } if self.blocks == pilot);
-        pilot && self.trial.as_ref().is_none_or(|t| t.block < self.blocks)
+        let grows = match self.header.plan.design.rule {
+            Rule::Sequential { .. } => true,
+            Rule::Stein { pilot, .. } => self.blocks == pilot,
+            Rule::Fixed { .. } => false,
+        };
+        grows && self.trial.as_ref().is_none_or(|t| t.block < self.blocks)
     }
 
     /// The latest window that is not a gap, while its trial is under way.

@@ -24,7 +24,7 @@ pub(crate) fn header() -> Header {
         factors: Vec::new(),
         contrasts: Vec::new(),
         design: Design {
-            rule: Rule::Stein { pilot: 6, half_width: 0.025 },
+            rule: Rule::Sequential { first: 6, half_width: 0.025, at_least_seconds: 0.0 },
             cap_seconds: 600.0,
             baseline_seconds: 5.0,
             margin: 0.05,

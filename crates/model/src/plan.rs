@@ -101,8 +101,20 @@ impl Default for StorageOptions {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum Rule {
+    /// As soon as every comparison is decided, looking after every block: its interval lies wholly
+    /// outside or wholly inside the margin, or is narrow enough (method, section 5).
+    Sequential {
+        /// Blocks before the first look.
+        first: u32,
+        /// Half-width on the log scale that is always enough.
+        half_width: f64,
+        /// Nothing is decided before so many seconds of measuring: what is claimed would be about
+        /// them.
+        at_least_seconds: f64,
+    },
     /// Stein's two-stage rule: `pilot` blocks, then as many as the pilot's spread asks for to bring
-    /// the half-width of the interval of a log ratio down to `half_width` (method, section 5).
+    /// the half-width of the interval of a log ratio down to `half_width`. Of studies by earlier
+    /// versions.
     Stein {
         /// Blocks of the pilot; 6 unless a test says otherwise.
         pilot: u32,
@@ -114,6 +126,17 @@ pub enum Rule {
         /// Blocks.
         blocks: u32,
     },
+}
+
+impl Rule {
+    /// Blocks that are run whatever the figures say.
+    pub fn first_blocks(&self) -> u32 {
+        match *self {
+            Rule::Sequential { first, .. } => first,
+            Rule::Stein { pilot, .. } => pilot,
+            Rule::Fixed { blocks } => blocks,
+        }
+    }
 }
 
 impl Plan {
@@ -177,9 +200,6 @@ impl Plan {
 
     /// Blocks that are run whatever the figures say.
     pub fn first_blocks(&self) -> u32 {
-        match self.design.rule {
-            Rule::Stein { pilot, .. } => pilot,
-            Rule::Fixed { blocks } => blocks,
-        }
+        self.design.rule.first_blocks()
     }
 }

@@ -6,12 +6,16 @@ use plimsoll_model::{
     Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Part, Plan, Rule,
     ServerHost, StorageOptions, Target, Workload, factor,
 };
-use plimsoll_stats::stein::Stein;
+use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// Blocks of the pilot of the stop rule.
-const PILOT: u32 = Stein::PILOT as u32;
+/// Blocks before the stop rule looks, and seconds of measuring before anything is decided: what is
+/// claimed from less would be about a minute of the day.
+const FIRST_LOOK: u32 = 6;
+const AT_LEAST_SECONDS: f64 = 120.0;
+/// Half-width of the interval that is enough for the level of a single target.
+const LEVEL_HALF_WIDTH: f64 = 0.1;
 /// Family-wise confidence of intervals and verdicts.
 pub const CONFIDENCE: f64 = 0.95;
 const DEFAULT_CAP_SECONDS: f64 = 600.0;
@@ -97,6 +101,12 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         clients,
     };
     plan.contrasts = Contrast::against_first(&plan);
+    // With nothing to compare a level is all there is to be found out.
+    if let (Rule::Sequential { half_width, .. }, true) =
+        (&mut plan.design.rule, plan.contrasts.is_empty())
+    {
+        *half_width = LEVEL_HALF_WIDTH.ln_1p();
+    }
     Ok(plan)
 }
 
@@ -134,9 +144,10 @@ pub fn design(how: &RuleArguments) -> Design {
     let rule = match (how.quick, how.repeats) {
         (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
         (false, Some(blocks)) => Rule::Fixed { blocks },
-        (false, None) => Rule::Stein {
-            pilot: PILOT,
-            half_width: Stein::half_width_for(how.margin).unwrap_or(how.margin / 2.0),
+        (false, None) => Rule::Sequential {
+            first: FIRST_LOOK,
+            half_width: Sequential::half_width_for(how.margin).unwrap_or(how.margin / 2.0),
+            at_least_seconds: AT_LEAST_SECONDS.min(cap_seconds / 2.0),
         },
     };
     let baseline_seconds = match (how.baseline, how.quick) {
@@ -156,11 +167,7 @@ pub fn design(how: &RuleArguments) -> Design {
 
 /// Length of a trial of a given time, so that the first blocks of so many cells fit into the cap.
 fn length(how: &RuleArguments, design: &Design, cells: usize) -> Result<Length, Failure> {
-    let first_blocks = match design.rule {
-        Rule::Stein { pilot, .. } => pilot,
-        Rule::Fixed { blocks } => blocks,
-    };
-    let first_trials = cells as f64 * f64::from(first_blocks);
+    let first_trials = cells as f64 * f64::from(design.rule.first_blocks());
     let fitting = (design.cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
     let seconds = match how.time {
         Some(time) if time.as_secs_f64() < 0.1 => {

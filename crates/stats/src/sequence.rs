@@ -27,11 +27,17 @@ const PRIOR_PRECISION: f64 = 0.5;
 /// `None` below two values, for values that are not finite, for a confidence outside (0, 1), and
 /// until enough blocks are there for a finite interval (4 at 95%, 5 at 99%).
 pub fn interval(log_ratios: &[f64], confidence: f64) -> Option<Interval> {
-    let spread = sample_sd(log_ratios)?;
-    if !is_confidence(confidence) {
+    let factor = factor(log_ratios.len() as u64, confidence)?;
+    Interval::around(mean(log_ratios)?, factor * sample_sd(log_ratios)?)
+}
+
+/// Half-width of the interval of so many values over their standard deviation. `None` as for
+/// [`interval`].
+pub fn factor(values: u64, confidence: f64) -> Option<f64> {
+    if values < 2 || !is_confidence(confidence) {
         return None;
     }
-    let n = log_ratios.len() as f64;
+    let n = values as f64;
     let r = PRIOR_PRECISION / (n + PRIOR_PRECISION);
     // M_n < 1/α  ⟺  (1 + u)/(1 + r·u) < k  with u = t²/(n−1)  ⟺  u·(1 − k·r) < k − 1.
     let log_k = -(2.0 * (1.0 - confidence).ln() + r.ln()) / n;
@@ -40,7 +46,7 @@ pub fn interval(log_ratios: &[f64], confidence: f64) -> Option<Interval> {
         return None;
     }
     let t = ((n - 1.0) * log_k.exp_m1() / divisor).sqrt();
-    Interval::around(mean(log_ratios)?, t * spread / n.sqrt())
+    Some(t / n.sqrt())
 }
 
 /// [`interval`] on the ratio scale.

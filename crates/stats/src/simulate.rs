@@ -5,7 +5,7 @@ use crate::family::adjusted_confidence;
 use crate::fieller::{self, Quotient};
 use crate::interval::{mean, ratio_interval, t_interval};
 use crate::order::{generator, shuffled};
-use crate::stein::Stein;
+use crate::sequential::Sequential;
 use crate::synthetic::{Noise, standard_normal};
 use crate::verdict::{Side, Verdict};
 use rand_pcg::Pcg64;
@@ -22,7 +22,7 @@ pub struct Setup {
     pub windows: usize,
     /// Noise of all trials.
     pub noise: Noise,
-    /// Margin of the verdicts; also sets Stein's half-width.
+    /// Margin of the verdicts; also sets the half-width that is always enough.
     pub margin: f64,
     /// Family-wise confidence.
     pub confidence: f64,
@@ -48,7 +48,7 @@ pub struct Outcome {
     pub wrong: u32,
     /// Verdicts that were left unresolved.
     pub not_resolved: u32,
-    /// Studies ended by the cap.
+    /// Studies in which the cap came before every comparison was decided.
     pub capped: u32,
     /// Blocks run in all.
     pub blocks: u64,
@@ -96,10 +96,12 @@ pub fn run(setup: &Setup, studies: u32, seed: u64) -> Option<Outcome> {
     if setup.comparisons == 0 || setup.windows == 0 {
         return None;
     }
-    let rule = Stein::new(
-        Stein::half_width_for(setup.margin)?,
-        adjusted_confidence(setup.confidence, setup.comparisons)?,
-    );
+    let rule = Sequential {
+        first: FIRST_LOOK,
+        half_width: Sequential::half_width_for(setup.margin)?,
+        margin: Some(setup.margin),
+        confidence: adjusted_confidence(setup.confidence, setup.comparisons)?,
+    };
     let mut outcome = Outcome { studies, seed, ..Outcome::default() };
     for number in 0..studies {
         one(setup, &rule, &mut generator(seed, &format!("study {number}")), &mut outcome)?;
@@ -107,22 +109,32 @@ pub fn run(setup: &Setup, studies: u32, seed: u64) -> Option<Outcome> {
     Some(outcome)
 }
 
-fn one(setup: &Setup, rule: &Stein, generator: &mut Pcg64, outcome: &mut Outcome) -> Option<()> {
+/// Blocks before the first look, as the program has it.
+const FIRST_LOOK: usize = 6;
+
+fn one(
+    setup: &Setup,
+    rule: &Sequential,
+    generator: &mut Pcg64,
+    outcome: &mut Outcome,
+) -> Option<()> {
     let mut log_ratios = vec![Vec::new(); setup.comparisons];
-    let mut wanted = rule.pilot as u64;
+    let mut decided = vec![false; setup.comparisons];
     let mut done = 0;
-    while done < wanted.min(setup.cap) {
-        block(setup, done as usize, &mut log_ratios, generator)?;
+    while done < setup.cap && decided.contains(&false) {
+        let pairs = block(setup, done as usize, generator)?;
         done += 1;
-        if done == rule.pilot as u64 {
-            for values in &log_ratios {
-                wanted = wanted.max(rule.blocks_needed(values)?);
+        for ((values, pair), decided) in log_ratios.iter_mut().zip(pairs).zip(&mut decided) {
+            // One that is decided takes part no more.
+            if !*decided {
+                values.push(pair);
+                *decided = rule.is_decided(values);
             }
         }
     }
     let (mut all_covered, mut any_wrong) = (true, false);
     for values in &log_ratios {
-        let ratio = rule.ratio_interval(values)?;
+        let ratio = rule.interval(values)?.exp()?;
         let covered = ratio.contains(setup.log_ratio.exp());
         let verdict = Verdict::on(ratio, setup.margin)?;
         outcome.intervals += 1;
@@ -133,18 +145,13 @@ fn one(setup: &Setup, rule: &Stein, generator: &mut Pcg64, outcome: &mut Outcome
     }
     outcome.all_covered += u32::from(all_covered);
     outcome.wrong += u32::from(any_wrong);
-    outcome.capped += u32::from(done < wanted);
+    outcome.capped += u32::from(decided.contains(&false));
     outcome.blocks += done;
     Some(())
 }
 
 /// Every pattern once on both targets, in random order; one log ratio per pattern.
-fn block(
-    setup: &Setup,
-    number: usize,
-    log_ratios: &mut [Vec<f64>],
-    generator: &mut Pcg64,
-) -> Option<()> {
+fn block(setup: &Setup, number: usize, generator: &mut Pcg64) -> Option<Vec<f64>> {
     let trials = 2 * setup.comparisons;
     let mut logs = vec![0.0; trials];
     let block_noise = standard_normal(generator);
@@ -154,10 +161,7 @@ fn block(
         let windows = setup.noise.trial(rate, setup.windows, slot, block_noise, generator);
         logs[trial] = mean(&windows)?.ln();
     }
-    for (values, pair) in log_ratios.iter_mut().zip(logs.chunks_exact(2)) {
-        values.push(pair[1] - pair[0]);
-    }
-    Some(())
+    Some(logs.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect())
 }
 
 fn is_wrong(verdict: Verdict, setup: &Setup) -> bool {
@@ -288,7 +292,7 @@ mod tests {
         let outcome = run(&setup, studies, SEED).unwrap();
         println!("{name}: {outcome}");
         let coverage = outcome.simultaneous_coverage();
-        assert!((0.93..=0.97).contains(&coverage), "{name}: {outcome}");
+        assert!(coverage >= 0.95, "{name}: {outcome}");
         assert!(outcome.wrong_verdicts() <= 0.05, "{name}: {outcome}");
         outcome
     }
@@ -319,7 +323,12 @@ mod tests {
         let family = Setup { cap: 10, windows: 10, ..setup(5, 0.0, hard()) };
         let outcome = check("family", family, 2_000);
         assert!((outcome.coverage() - 0.99).abs() < 0.01, "{outcome}");
-        assert!(outcome.wrong > 20, "the family-wise error is put to the test: {outcome}");
+        // It is put to the test: an interval that promises little holds little.
+        let careless = Setup { confidence: 0.1, cap: 200, margin: 0.01, ..setup(1, 0.0, hard()) };
+        let careless = run(&careless, 2_000, SEED).unwrap();
+        println!("careless: {careless}");
+        assert!(careless.wrong_verdicts() > 0.1, "{careless}");
+        assert!(careless.simultaneous_coverage() < 0.9, "{careless}");
     }
 
     #[test]

@@ -29,15 +29,6 @@ impl Stein {
         Stein { pilot: Self::PILOT, half_width, confidence }
     }
 
-    /// Half-width δ to ask for so that a verdict with this `margin` comes out: ln(1 + m)/2. No
-    /// interval of that half-width is left unresolved: with the estimate within δ of 1 it lies
-    /// inside the margin, with one further off it excludes 1. `None` unless the margin is positive
-    /// and finite.
-    pub fn half_width_for(margin: f64) -> Option<f64> {
-        let half_width = margin.ln_1p() / 2.0;
-        (half_width > 0.0 && half_width.is_finite()).then_some(half_width)
-    }
-
     /// Blocks to run in all: N = max(pilot, ⌈(t·s/δ)²⌉), t and s from the first `pilot` values;
     /// later ones change nothing. `None` before the pilot is complete, or where a value or the rule
     /// itself is not usable. A number too large to be run is given as `u64::MAX`.
@@ -78,6 +69,7 @@ impl Stein {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequential::Sequential;
     use crate::verdict::Verdict;
     use proptest::prelude::*;
 
@@ -134,7 +126,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_half_width_for_a_margin_resolves(centre in -0.3..0.3f64, margin in 0.001..0.5f64) {
-            let half_width = Stein::half_width_for(margin).unwrap();
+            let half_width = Sequential::half_width_for(margin).unwrap();
             let ratio = Interval::around(centre, half_width).unwrap().exp().unwrap();
             let verdict = Verdict::on(ratio, margin * (1.0 + 1e-9)).unwrap();
             prop_assert!(!matches!(verdict, Verdict::NotResolved(_)), "{verdict:?}");

@@ -214,9 +214,12 @@ impl Conductor<'_> {
                 }
             }
             seconds_per_trial = (self.elapsed() - begun) / count;
-            if block + 1 == self.study.plan.first_blocks()
-                && matches!(self.study.plan.design.rule, Rule::Stein { .. })
-            {
+            let looks = match self.study.plan.design.rule {
+                Rule::Sequential { first, .. } => block + 1 >= first,
+                Rule::Stein { pilot, .. } => block + 1 == pilot,
+                Rule::Fixed { .. } => false,
+            };
+            if looks {
                 self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
                 let blocks = self.schedule.blocks_wanted();
                 (self.observer)(Progress::BlocksWanted { blocks });

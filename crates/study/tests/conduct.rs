@@ -138,11 +138,12 @@ type Seen<T> = Arc<Mutex<Vec<(usize, T)>>>;
 #[test]
 fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
     let (created, read): (Seen<String>, Seen<FileId>) = Default::default();
-    let mut plan = plan(2, Rule::Fixed { blocks: 16 });
-    plan.workloads.truncate(1);
+    let Plan { subjects, mut workloads, design, .. } = plan(2, Rule::Fixed { blocks: 16 });
+    workloads.truncate(1);
     // 64 blocks in each of eight files: ten reads are less than a quarter of one.
     let job = PatternJob::new(Pattern::RandomRead, Bytes(64 * KIB), Bytes(32 * MIB));
-    plan.workloads[0].parts[0].job = job.into();
+    workloads[0].parts[0].job = job.into();
+    let plan = Plan::new(subjects, workloads, design);
     let share = |number, clock| {
         let (created, read) = (created.clone(), read.clone());
         let reads = move |op: &Op, _| {
@@ -181,14 +182,51 @@ fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
 }
 
 #[test]
-fn a_quiet_pair_ends_with_the_pilot_and_a_constant_one_has_no_difference() {
-    let rule = Rule::Stein { pilot: 6, half_width: 0.02 };
+fn a_quiet_pair_ends_at_the_first_look_and_a_constant_one_has_no_difference() {
+    let rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 0.0 };
     let study = run(plan(2, rule), None, &running(), |_, _| Reply::After(MS)).study.unwrap();
     assert_eq!(study.trials.len(), 6 * 4);
     for workload in plimsoll_explain::findings(&study).workloads {
         let verdict = workload.pairs[0].claim.unwrap().verdict.unwrap();
         assert!(matches!(verdict, plimsoll_stats::verdict::Verdict::NoPracticalDifference(_)));
     }
+}
+
+/// What is claimed from less would be about that minute.
+#[test]
+fn nothing_ends_before_the_time_that_claims_are_about() {
+    let rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 60.0 };
+    let study = run(plan(2, rule), None, &running(), |_, _| Reply::After(MS)).study.unwrap();
+    let block = study.trials[4].started_seconds - study.trials[0].started_seconds;
+    let blocks = study.trials.len() as f64 / 4.0;
+    assert_eq!(study.ended, Ended::Done);
+    assert!(blocks * block >= 60.0 && (blocks - 2.0) * block < 60.0, "{blocks} of {block} s");
+}
+
+/// One that is decided takes part no more, and leaves the time to the other.
+#[test]
+fn a_comparison_that_is_decided_ends_by_itself() {
+    let rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 0.0 };
+    let noise = Mutex::new(plimsoll_stats::order::generator(1, "noise"));
+    let trial = Mutex::new((0, MS));
+    // Writes take as long in all of a trial, and another time in each.
+    let script = move |op: &Op, at: Nanos| {
+        let Op::Write(..) = op else { return Reply::After(MS) };
+        let mut noise = noise.lock().unwrap();
+        let mut trial = trial.lock().unwrap();
+        if at.0 / 1_000_000_000 != trial.0 {
+            let draw = plimsoll_stats::synthetic::standard_normal(&mut noise);
+            *trial = (at.0 / 1_000_000_000, MS.mul_f64((0.1 * draw).exp()));
+        }
+        Reply::After(trial.1)
+    };
+    let script = Arc::new(script);
+    let study = run(plan(2, rule), None, &running(), move |op, at| script(op, at)).study.unwrap();
+    let trials = |workload| study.trials.iter().filter(|t| t.cell.workload == workload).count();
+    assert_eq!(trials(0), 2 * 6, "reads are all alike");
+    assert!(trials(1) > 2 * 6, "{} writes", trials(1));
+    let more = plimsoll_explain::blocks_needed(&study);
+    assert!(more[0] <= more[1], "{more:?}");
 }
 
 #[test]

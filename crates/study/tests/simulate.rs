@@ -131,7 +131,11 @@ fn plan(seed: u64) -> Plan {
     };
     let target = |name: &str| Target::Directory(DirectoryTarget { path: name.into() }).into();
     let design = Design {
-        rule: Rule::Stein { pilot: 6, half_width: (1.0 + MARGIN).ln() / 2.0 },
+        rule: Rule::Sequential {
+            first: 6,
+            half_width: (1.0 + MARGIN).ln() / 2.0,
+            at_least_seconds: 0.0,
+        },
         baseline_seconds: 0.0,
         margin: MARGIN,
         seed,
@@ -193,8 +197,7 @@ fn scenario(name: &str, ratio: f64, disturbance: Disturbance) -> Tally {
 /// Asserts the method's bounds, widened by three standard errors of the number of studies.
 fn assert_promises(tally: &Tally, ratio: f64) {
     let slack = |p: f64| 3.0 * (p * (1.0 - p) / tally.studies as f64).sqrt();
-    assert!(tally.covered >= 0.93 - slack(0.93), "coverage {}", tally.covered);
-    assert!(tally.covered <= 0.97 + slack(0.97), "coverage {}: too wide", tally.covered);
+    assert!(tally.covered >= 0.95 - slack(0.95), "coverage {}", tally.covered);
     if ratio == 1.0 {
         assert!(tally.faster <= 0.05 + slack(0.05), "false verdicts {}", tally.faster);
     }
@@ -207,7 +210,7 @@ const NOISY: Disturbance =
 fn no_true_difference() {
     let tally = scenario("no difference, AR(1) 0.8 + drift + lognormal", 1.0, NOISY);
     assert_promises(&tally, 1.0);
-    assert!(tally.blocks > 6.0, "the stop rule asks for more than the pilot here");
+    assert!(tally.blocks > 6.0, "the stop rule asks for more than the first look here");
 }
 
 /// So much noise that the stop rule asks for several times the pilot.

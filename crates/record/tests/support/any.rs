@@ -266,6 +266,9 @@ fn contrast() -> impl Strategy<Value = Contrast> {
 
 pub fn plan() -> impl Strategy<Value = Plan> {
     let rules = prop_oneof![
+        any::<(u32, f64, f64)>().prop_map(|(first, half_width, at_least_seconds)| {
+            Rule::Sequential { first, half_width, at_least_seconds }
+        }),
         any::<(u32, f64)>().prop_map(|(pilot, half_width)| Rule::Stein { pilot, half_width }),
         any::<u32>().prop_map(|blocks| Rule::Fixed { blocks }),
     ];

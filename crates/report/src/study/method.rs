@@ -32,6 +32,13 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         three_digits(design.baseline_seconds),
     ));
     let rule = match design.rule {
+        Rule::Sequential { first, half_width, at_least_seconds } => format!(
+            "Looked at after every block from the {first}th, {} of measuring at least, {} at most: a \
+             comparison ends when its interval lies outside or inside the margin, or is within {}",
+            duration(at_least_seconds),
+            duration(design.cap_seconds),
+            percent(half_width.exp_m1()),
+        ),
         Rule::Stein { pilot, half_width } => format!(
             "Stein's two-stage rule: a pilot of {}, half-width {} wanted, at most {}",
             counted(pilot.into(), "block"),
@@ -41,8 +48,12 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         Rule::Fixed { blocks } => format!("{} fixed beforehand", counted(blocks.into(), "block")),
     };
     sentences.push(format!(
-        "{rule}. Geometric means of the blocks with {} intervals by Student's t; margin {}.{}",
+        "{rule}. Geometric means of the blocks with {} intervals by {}; margin {}.{}",
         percent(design.confidence),
+        match design.rule {
+            Rule::Sequential { .. } => "a confidence sequence, widened for correlated blocks",
+            Rule::Stein { .. } | Rule::Fixed { .. } => "Student's t",
+        },
         percent(design.margin),
         family(shown),
     ));
