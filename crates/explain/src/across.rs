@@ -88,6 +88,8 @@ pub fn across(a: &Study, b: &Study) -> Across {
             ratio,
             verdict: ratio.interval.and_then(|i| Verdict::on(i, a.plan.design.margin)),
             sign_flip_p: None,
+            correlation: None,
+            far: 0,
             more_blocks: None,
         });
         Counterpart { a: cell_a, b: cell_b, trials: (in_a.len(), in_b.len()), ratios, claim }

@@ -6,9 +6,9 @@ use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
 use plimsoll_stats::sequential::{self, Sequential};
-use plimsoll_stats::sign_flip;
 use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
+use plimsoll_stats::{correlation, outlier, sign_flip};
 use std::collections::BTreeMap;
 
 /// A ratio B/A of one metric, without a claim.
@@ -73,6 +73,11 @@ pub struct Claim {
     pub verdict: Option<Verdict>,
     /// Two-sided p-value of the sign-flip test, the cross-check; `None` between studies.
     pub sign_flip_p: Option<f64>,
+    /// Correlation of the blocks' logarithms with those before them; `None` between studies, and where
+    /// it cannot be had.
+    pub correlation: Option<f64>,
+    /// Blocks whose ratio is far from those of the others.
+    pub far: usize,
     /// Where it is not resolved: about how many blocks more would do.
     pub more_blocks: Option<u64>,
 }
@@ -124,6 +129,8 @@ impl Pair {
             ratio,
             verdict: None,
             sign_flip_p: None,
+            correlation: None,
+            far: 0,
             more_blocks: None,
         });
         Pair { contrast, blocks: 0, ratios, claim }
@@ -218,6 +225,7 @@ impl Rules {
             (_, None) => None,
         };
         let sign_flip_p = sign_flip::p_value(&logs, self.seed);
-        Some(Claim { ratio, verdict, sign_flip_p, more_blocks })
+        let (correlation, far) = (correlation::lag_1(&logs), outlier::far(&logs));
+        Some(Claim { ratio, verdict, sign_flip_p, correlation, far, more_blocks })
     }
 }

@@ -152,6 +152,8 @@ mod tests {
             ratio: Ratio { blocks: 6, estimate, interval, zero: (false, false) },
             verdict: interval.and_then(|i| Verdict::on(i, 0.05)),
             sign_flip_p: None,
+            correlation: None,
+            far: 0,
             more_blocks: Some(14),
         }
     }

@@ -16,7 +16,7 @@ use plimsoll_record::{StudySummary, SubjectSummary};
 use plimsoll_report::{Style, compare, list, study};
 use proptest::prelude::*;
 use support as plain;
-use support::{add_blocks, empty, fail};
+use support::{add, add_blocks, empty, fail};
 
 const NARROW: Style = Style { width: 80, colour: false };
 const WIDE: Style = Style { width: 120, colour: false };
@@ -98,6 +98,27 @@ fn two_targets_narrow() {
 #[test]
 fn two_targets_wide() {
     insta::assert_snapshot!(study(&two_targets(), &WIDE));
+}
+
+/// Blocks that a stall halved, and blocks that move slowly together: said below the verdict.
+#[test]
+fn what_speaks_against_a_verdict_is_said() {
+    let with = |log: fn(u32) -> f64| {
+        let mut doubtful = empty(&TWO, &[Pattern::SequentialRead]);
+        for block in 0..20 {
+            add(&mut doubtful, block, 0, Pattern::SequentialRead, 1e8);
+            add(&mut doubtful, block, 1, Pattern::SequentialRead, 1e8 * log(block).exp());
+        }
+        study(&doubtful, &WIDE)
+    };
+    let stalls = with(|block| if block % 10 == 3 { -0.7 } else { 0.01 * f64::from(block % 3) });
+    assert!(stalls.contains("2 of 20 blocks far from the others"), "{stalls}");
+    assert!(!stalls.contains("move together"), "{stalls}");
+    let slow = with(|block| 0.1 * (f64::from(block) / 4.0).sin());
+    assert!(slow.contains("Neighbouring blocks move together (correlation "), "{slow}");
+    assert!(!slow.contains("far from the others"), "{slow}");
+    let quiet = with(|block| 0.01 * f64::from(block % 2));
+    assert!(!quiet.contains("move together") && !quiet.contains("far from"), "{quiet}");
 }
 
 #[test]

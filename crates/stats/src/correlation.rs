@@ -13,7 +13,7 @@ pub fn lag_1(values: &[f64]) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let products: f64 = values.windows(2).map(|w| (w[0] - mean) * (w[1] - mean)).sum();
     let r = products / squares;
-    r.is_finite().then_some(r + (1.0 + 4.0 * r) / n)
+    r.is_finite().then_some((r + (1.0 + 4.0 * r) / n).min(1.0))
 }
 
 /// Largest correlation that is made up for.

@@ -16,7 +16,7 @@
 //! | fixed number of blocks | [`interval::t_interval`], [`interval::ratio_interval`] |
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
-//! | cross-check | [`sign_flip::p_value`] |
+//! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!
 //! Nothing panics and nothing is invented: too few values, values that are not finite, or a rule
@@ -43,6 +43,7 @@ pub mod fieller;
 pub mod interval;
 pub mod little;
 pub mod order;
+pub mod outlier;
 pub mod sequence;
 pub mod sequential;
 pub mod sign_flip;

@@ -38,7 +38,7 @@ pub(super) fn part(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -
                 0 if pair.contrast.claim => format!("Verdict: {claim}"),
                 _ => claim,
             }));
-            part.claims.extend(workload::doubt(shown, pair));
+            part.claims.extend(workload::doubts(shown, pair));
         }
     }
     let figure = |suffix: &str| format!("{}-{suffix}", part.id);

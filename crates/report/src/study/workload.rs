@@ -224,7 +224,7 @@ fn add_pair(page: &mut Page, shown: &Shown<'_>, pair: &Pair) {
     for (i, claim) in claims.iter().enumerate() {
         page.item(if i == 0 { "> " } else { "  " }, claim);
     }
-    doubt(shown, pair).iter().for_each(|doubt| page.warning("  ", doubt));
+    doubts(shown, pair).iter().for_each(|doubt| page.warning("  ", doubt));
 }
 
 /// What a claim says, without its full stop; the figure is named where it is not the headline.
@@ -305,14 +305,38 @@ fn ratios(shown: &Shown<'_>, pair: &Pair, first: Option<&Ratio>) -> String {
     format!("Ratios, {b} to {a}: {}.", ratios.join(", "))
 }
 
-/// Says so where the cross-check does not agree with a claim.
-pub(crate) fn doubt(shown: &Shown<'_>, pair: &Pair) -> Option<String> {
-    let claim = pair.claim.as_ref()?;
-    let (p, confidence) = (claim.sign_flip_p?, shown.study.plan.design.confidence);
-    let doubtful = claim.verdict?.faster().is_some()
-        && p > 1.0 - confidence
-        && could_confirm(claim.ratio.blocks, confidence);
-    doubtful.then(|| format!("A sign-flip test by itself does not confirm it (p = {p:.2})."))
+/// Neighbouring blocks are alike above this correlation.
+const ALIKE: f64 = 0.5;
+/// Blocks from which a correlation says something.
+const BLOCKS: usize = 12;
+
+/// What speaks against taking a claim at its word.
+pub(crate) fn doubts(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
+    let Some(claim) = &pair.claim else { return Vec::new() };
+    let confidence = shown.study.plan.design.confidence;
+    let claimed = claim.verdict.is_some_and(|verdict| verdict.faster().is_some());
+    let unconfirmed = claim.sign_flip_p.filter(|p| {
+        claimed && *p > 1.0 - confidence && could_confirm(claim.ratio.blocks, confidence)
+    });
+    let alike = claim.correlation.filter(|r| *r > ALIKE && claim.ratio.blocks >= BLOCKS);
+    let far = Some(claim.far as u64).filter(|far| *far > 0);
+    let doubts = [
+        unconfirmed.map(|p| format!("A sign-flip test by itself does not confirm it (p = {p:.2}).")),
+        alike.map(|r| {
+            format!(
+                "Neighbouring blocks move together (correlation {r:.2}): more time, not more blocks, \
+                 would settle it."
+            )
+        }),
+        far.map(|far| {
+            format!(
+                "{} of {} far from the others, as when something stalls: their mean says little.",
+                far,
+                counted(claim.ratio.blocks as u64, "block")
+            )
+        }),
+    ];
+    doubts.into_iter().flatten().collect()
 }
 
 /// Whether so few blocks could confirm anything: the test's smallest p-value is 2/2^blocks.
