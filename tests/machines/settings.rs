@@ -7,7 +7,8 @@ use super::super::support::Ran;
 use super::super::support::beds::Beds;
 use super::super::support::setter::{STUDY, Setter};
 use super::saved::Machines;
-use plimsoll_host::settings::{Factor, Journal, Level, Session, knob};
+use plimsoll_host::settings::{Factor, Journal, Session, knob};
+use plimsoll_model::FactorLevel;
 use plimsoll_testkit::Need;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
@@ -133,12 +134,12 @@ fn levels_take_effect(beds: &Beds) {
         beds.on("settings/client", "ls /mnt/films >/dev/null; echo >/mnt/films/x");
         beds.on("settings/server", "grep '^/srv/films' /proc/net/rpc/nfsd.export/content")
     };
-    let level = |text: &str| Level::Value(text.to_owned());
+    let level = |text: &str| FactorLevel::Set { value: text.to_owned() };
     let factor = Factor {
         knob: knob("export-sync:/srv/films").unwrap(),
         name: HOST.parse().unwrap(),
         host: reach,
-        levels: vec![level("sync"), level("async"), Level::AsFound],
+        levels: vec![level("sync"), level("async"), FactorLevel::AsFound],
     };
     let mut session = Session::begin(journal, STUDY, vec![factor]).unwrap();
     assert_eq!(session.found(0), Some("mixed"));

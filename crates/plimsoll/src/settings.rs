@@ -2,8 +2,8 @@
 
 use crate::hosts;
 use plimsoll_host::reach::{Local, Reach};
-use plimsoll_host::settings::{self, Asked, Journal, Level, Session, knob};
-use plimsoll_model::{Factor, FactorLevel, Failure, Flag, HostName, Plan, StudyId, Switch};
+use plimsoll_host::settings::{self, Asked, Journal, Session, knob};
+use plimsoll_model::{Factor, Failure, Flag, HostName, Plan, StudyId};
 use plimsoll_study::{NoSettings, Settings};
 use std::sync::Arc;
 
@@ -11,18 +11,11 @@ use std::sync::Arc;
 pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failure> {
     let factor = |text: &String| {
         let asked: Asked = text.parse()?;
-        let level = |level: &Level| match level {
-            Level::AsFound => FactorLevel::AsFound,
-            Level::Value(value) => FactorLevel::Set { value: value.clone() },
-        };
         Ok(Factor {
-            switch: match knob(&asked.knob)?.switch() {
-                settings::Switch::Live => Switch::Live,
-                settings::Switch::Restart => Switch::Restart,
-            },
+            switch: knob(&asked.knob)?.switch(),
             name: asked.knob,
             host: asked.host.unwrap_or_else(|| client.clone()),
-            levels: asked.levels.iter().map(level).collect(),
+            levels: asked.levels,
         })
     };
     given.iter().map(factor).collect()
@@ -38,15 +31,11 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
             HostName::Local => Arc::new(Local),
             other => hosts::open(other, true)?,
         };
-        let level = |level: &FactorLevel| match level {
-            FactorLevel::AsFound => Level::AsFound,
-            FactorLevel::Set { value } => Level::Value(value.clone()),
-        };
         Ok(settings::Factor {
             knob: knob(&factor.name)?,
             name: factor.host.clone(),
             host,
-            levels: factor.levels.iter().map(level).collect(),
+            levels: factor.levels.clone(),
         })
     };
     let factors = plan.factors.iter().map(factor).collect::<Result<_, Failure>>()?;

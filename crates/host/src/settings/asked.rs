@@ -1,7 +1,7 @@
 //! What `--set` is given: `[HOST/]NAME=LEVEL,…`.
 
-use super::{KINDS, Level, knob};
-use plimsoll_model::{Cause, Failure, HostName};
+use super::{KINDS, knob};
+use plimsoll_model::{Cause, FactorLevel, Failure, HostName};
 use std::str::FromStr;
 
 /// The word for the level that is found.
@@ -19,7 +19,7 @@ pub struct Asked {
     /// The setting's canonical name, for [`knob`].
     pub knob: String,
     /// Its levels, each once.
-    pub levels: Vec<Level>,
+    pub levels: Vec<FactorLevel>,
 }
 
 impl FromStr for Asked {
@@ -54,11 +54,11 @@ impl FromStr for Asked {
         let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
         for level in levels.split(',') {
             let level = match level {
-                AS_FOUND => Level::AsFound,
+                AS_FOUND => FactorLevel::AsFound,
                 value => {
                     let refused = |why| usage(format!("\"{value}\" is no level of it: {why}"));
                     knob.check(value).map_err(refused)?;
-                    Level::Value(value.to_owned())
+                    FactorLevel::Set { value: value.to_owned() }
                 }
             };
             if asked.levels.contains(&level) {
@@ -80,11 +80,7 @@ mod tests {
 
     fn asked(text: &str) -> Result<(Option<String>, String, Vec<String>), Failure> {
         let Asked { host, knob, levels } = text.parse()?;
-        let shown = |level| match level {
-            Level::AsFound => "as found".to_owned(),
-            Level::Value(value) => value,
-        };
-        let levels = levels.into_iter().map(shown).collect();
+        let levels = levels.iter().map(ToString::to_string).collect();
         Ok((host.map(|host| host.to_string()), knob, levels))
     }
 
@@ -140,7 +136,7 @@ mod tests {
                 let knob = knob(&name).unwrap();
                 prop_assert_eq!(knob.name(), name);
                 for level in levels {
-                    if let Level::Value(value) = level {
+                    if let FactorLevel::Set { value } = level {
                         prop_assert!(knob.check(&value).is_ok());
                     }
                 }

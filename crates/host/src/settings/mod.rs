@@ -32,7 +32,7 @@ pub use session::{Factor, Session};
 
 use crate::reach::Reach;
 use crate::said::last_line;
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, Switch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -72,24 +72,6 @@ pub trait Knob: Send + Sync {
 
     /// A line of POSIX shell that undoes it, for settings whose change may cut the link.
     fn undo_by_shell(&self, original: &Original) -> Option<String>;
-}
-
-/// What changing a setting takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Switch {
-    /// It takes effect at once, under load too: levels can change within a block.
-    Live,
-    /// Something restarts: levels are whole plots.
-    Restart,
-}
-
-/// A level of a factor.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Level {
-    /// What the study found.
-    AsFound,
-    /// This value.
-    Value(String),
 }
 
 /// What a host had before a setting of it was changed: all that undoing takes, by keys of the

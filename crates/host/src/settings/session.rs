@@ -2,9 +2,9 @@
 
 use super::device::{self, Fenced};
 use super::guard::{self, Guard};
-use super::{Entry, Journal, Knob, Level, Original, expect_none_left, expect_none_left_on};
+use super::{Entry, Journal, Knob, Original, expect_none_left, expect_none_left_on};
 use crate::reach::Reach;
-use plimsoll_model::{Cause, Failure, HostName};
+use plimsoll_model::{Cause, FactorLevel, Failure, HostName};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub struct Factor {
     /// The way to it.
     pub host: Arc<dyn Reach>,
     /// Its levels.
-    pub levels: Vec<Level>,
+    pub levels: Vec<FactorLevel>,
 }
 
 /// Changes settings for a study. However it ends, what it changed is put back: by
@@ -70,7 +70,7 @@ impl Session {
                 return Err(factor.usage("it is named twice", "Give all its levels in one."));
             }
             for level in &factor.levels {
-                if let Level::Value(value) = level {
+                if let FactorLevel::Set { value } = level {
                     let next = "Give other levels.";
                     factor.knob.check(value).map_err(|why| {
                         factor.usage(&format!("\"{value}\" is no level of it: {why}"), next)
@@ -156,9 +156,9 @@ impl State {
             return self.verify();
         }
         let value = match &self.factor.levels[level] {
-            Level::AsFound if self.changed.is_none() => return self.verify_as_found(),
-            Level::AsFound => None,
-            Level::Value(value) => Some(value.clone()),
+            FactorLevel::AsFound if self.changed.is_none() => return self.verify_as_found(),
+            FactorLevel::AsFound => None,
+            FactorLevel::Set { value } => Some(value.clone()),
         };
         self.set = None;
         let path = self.write_down(kept)?;
@@ -195,8 +195,8 @@ impl State {
     fn verify(&self) -> Result<(), Failure> {
         match self.set.and_then(|level| self.factor.levels.get(level)) {
             None => Ok(()),
-            Some(Level::AsFound) => self.verify_as_found(),
-            Some(Level::Value(value)) => self.factor.knob.verify(&*self.factor.host, value),
+            Some(FactorLevel::AsFound) => self.verify_as_found(),
+            Some(FactorLevel::Set { value }) => self.factor.knob.verify(&*self.factor.host, value),
         }
     }
 

@@ -1,8 +1,8 @@
 //! Parameters of a kernel, through `/proc/sys` (sysctl(8)). They last until the host reboots.
 
-use super::{Found, Knob, LONGEST, Original, Switch, command};
+use super::{Found, Knob, LONGEST, Original, command};
 use crate::reach::Reach;
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, Switch};
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "sysctl";

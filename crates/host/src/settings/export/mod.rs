@@ -8,10 +8,10 @@
 
 pub(crate) mod file;
 
-use super::{Found, Knob, Original, Switch, command};
+use super::{Found, Knob, Original, command};
 use crate::reach::{Reach, quote};
 use file::{Writes, with_sync, with_sync_of};
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, Switch};
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "export-sync";
