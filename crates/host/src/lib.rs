@@ -11,6 +11,7 @@ pub mod device;
 pub mod mounts;
 pub mod probe;
 pub mod proc_files;
+pub mod process;
 pub mod reach;
 mod said;
 pub mod settings;

@@ -1,6 +1,7 @@
 //! Who is using a run directory: written into it, so that others can tell a live run from the
 //! leftovers of a dead one.
 
+use plimsoll_host::process::{ProcessId, space};
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -46,23 +47,23 @@ impl Lease {
     /// A lease of this process, good for [`GRACE`] and twice `silence`, the longest time in which
     /// it is not going to be renewed.
     pub fn of_this_process(study: &str, silence: Duration) -> Self {
-        let process = std::process::id();
+        let ProcessId { pid: process, started: process_start } = ProcessId::this();
         Lease {
             study: study.to_owned(),
             host: nix::unistd::gethostname()
                 .map(|h| h.to_string_lossy().into_owned())
                 .unwrap_or_default(),
-            process_space: process_space(),
+            process_space: space(),
             process,
-            process_start: process_start(process).unwrap_or(0),
+            process_start,
             expires_unix_seconds: (now() + GRACE + 2 * silence).as_secs(),
         }
     }
 
     /// Whether its run is alive, as seen from this process.
     pub fn state(&self) -> LeaseState {
-        let alive = if self.process_space == process_space() {
-            process_start(self.process) == Some(self.process_start)
+        let alive = if self.process_space == space() {
+            ProcessId { pid: self.process, started: self.process_start }.alive()
         } else {
             now().as_secs() < self.expires_unix_seconds
         };
@@ -90,24 +91,6 @@ impl Lease {
 
 fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
-}
-
-fn process_space() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{} {}", boot.trim(), namespace.display())
-}
-
-/// Field 22 of /proc/PID/stat, counted behind the command's closing parenthesis.
-fn process_start(process: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace();
-    // A zombie holds no connection any more.
-    if fields.next()? == "Z" {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Which run an entry of a journal belongs to, and whether that run is alive.
 
+use crate::process::{ProcessId, space};
 use serde::{Deserialize, Serialize};
 use std::fs;
 
@@ -34,20 +35,15 @@ const LONGEST: usize = 128;
 impl Owner {
     /// This process.
     pub fn this_process() -> Owner {
-        let process = std::process::id();
-        Owner {
-            machine: machine(),
-            space: space(),
-            process,
-            started: started(process).unwrap_or(0),
-        }
+        let ProcessId { pid: process, started } = ProcessId::this();
+        Owner { machine: machine(), space: space(), process, started }
     }
 
     /// Whether it is alive, as far as this process can tell.
     pub fn process(&self) -> Process {
         if self.space == space() {
-            let alive = started(self.process) == Some(self.started);
-            return if alive { Process::Alive } else { Process::Dead };
+            let process = ProcessId { pid: self.process, started: self.started };
+            return if process.alive() { Process::Alive } else { Process::Dead };
         }
         let boot = |space: &str| space.split(' ').next().unwrap_or_default().to_owned();
         match self.machine == machine() && boot(&self.space) != boot(&space()) {
@@ -74,23 +70,6 @@ fn machine() -> String {
         // The id itself is not for others to see (machine-id(5)).
         id => format!("{:016x}", super::entry::digest(&["plimsoll", id])),
     }
-}
-
-fn space() -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{} {}", boot.trim(), namespace.display())
-}
-
-/// Field 22 of /proc/PID/stat (proc(5)), counted behind the name; `None` for what has ended.
-fn started(process: u32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{process}/stat")).ok()?;
-    let stat = String::from_utf8_lossy(&stat).into_owned();
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace();
-    if ["Z", "X", "x"].contains(&fields.next()?) {
-        return None;
-    }
-    fields.nth(18)?.parse().ok()
 }
 
 #[cfg(test)]

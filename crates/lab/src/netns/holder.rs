@@ -1,7 +1,8 @@
 //! The process that holds a host.
 
-use crate::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE, ProcessId};
+use crate::state::{DIRECTORY_VARIABLE, Directory, Holder, MARK_VARIABLE};
 use plimsoll_host::child;
+use plimsoll_host::process::ProcessId;
 use plimsoll_model::{Cause, Failure};
 use std::io::{Read, Write};
 use std::process::{Child, Stdio};

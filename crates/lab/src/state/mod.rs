@@ -2,15 +2,14 @@
 //! any crash: a directory of its own with `bed.json`, and a lock.
 
 pub(crate) mod private;
-mod process;
 mod remains;
 mod salvage;
 
-pub(crate) use process::{ProcessId, kill_all};
 pub(crate) use remains::{kill_holders, remove};
 pub(crate) use salvage::salvage;
 
 use super::plan::{Delay, Plan};
+use plimsoll_host::process::ProcessId;
 use plimsoll_model::{Cause, Failure};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

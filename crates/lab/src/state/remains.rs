@@ -1,7 +1,7 @@
 //! Taking away what a lab has made, and nothing else.
 
-use super::process::{kill_all, marked};
-use super::{Bed, Directory, MARK_VARIABLE, ProcessId};
+use super::{Bed, Directory, MARK_VARIABLE};
+use plimsoll_host::process::{ProcessId, kill_all, marked};
 use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Taking away a lab whose `bed.json` cannot be read: cut off, damaged, or of another version of this
 //! program. What is its is found by its directory and its mark.
 
-use super::process::{ProcessId, all, kill_all, marked, variable};
 use super::remains::{PATIENCE, failed, remove_group};
 use super::{DIRECTORY_VARIABLE, Directory, MARK_VARIABLE};
 use crate::{netns::group, vm};
+use plimsoll_host::process::{ProcessId, all, kill_all, marked, variable};
 use plimsoll_model::Failure;
 use std::fs;
 use std::path::{Path, PathBuf};

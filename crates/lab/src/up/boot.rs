@@ -3,8 +3,9 @@
 use super::{BOOT, Rising, furnish};
 use crate::plan::Image;
 use crate::saved::Saved;
-use crate::state::{self, Holder, ProcessId};
+use crate::state::Holder;
 use crate::vm::{self, Acceleration, Images, Machine};
+use plimsoll_host::process::{ProcessId, kill_all};
 use plimsoll_model::{Cause, Failure};
 use std::sync::atomic::AtomicBool;
 
@@ -62,7 +63,7 @@ impl<'w> Rising<'_, 'w> {
     fn forget(&mut self, machines: &[Machine]) -> Result<(), Failure> {
         for machine in machines {
             let holder = self.bed.holders.remove(&machine.name).unwrap_or_default();
-            if !state::kill_all(&holder.processes, BOOT) {
+            if !kill_all(&holder.processes, BOOT) {
                 let happened = "its process does not end";
                 return Err(Failure::new(
                     Cause::Trial,

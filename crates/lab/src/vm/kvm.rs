@@ -5,7 +5,7 @@
 
 use super::{Image, Images, Machine, qemu};
 use crate::state::private::Temporary;
-use plimsoll_host::child;
+use plimsoll_host::{child, process};
 use plimsoll_model::{Cause, Failure};
 use std::fs::OpenOptions;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure>
     let works = boots(images)?;
     let word = if works { "works" } else { "hangs" };
     // If it cannot be kept, it is tried again.
-    let _ = std::fs::write(memory(images), format!("{} {word}\n", this_boot()));
+    let _ = std::fs::write(memory(images), format!("{} {word}\n", process::boot()));
     Ok(if works { Acceleration::Kvm } else { Acceleration::Emulated })
 }
 
@@ -44,16 +44,11 @@ pub(crate) fn known(images: &Images) -> Option<Acceleration> {
     let kept = std::fs::read_to_string(memory(images)).ok()?;
     let (boot, word) = kept.trim().split_once(' ')?;
     let works = if word == "works" { Acceleration::Kvm } else { Acceleration::Emulated };
-    (boot == this_boot()).then_some(works)
+    (boot == process::boot()).then_some(works)
 }
 
 fn memory(images: &Images) -> std::path::PathBuf {
     images.cache().join("kvm")
-}
-
-fn this_boot() -> String {
-    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    id.trim().to_owned()
 }
 
 /// Tries KVM with a guest of eight bytes, which needs no image: the firmware starts it, and it ends

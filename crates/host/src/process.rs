@@ -1,4 +1,4 @@
-//! Processes told apart from later ones that got the same number.
+//! Processes of this machine, told apart from later ones that got the same number.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 /// A process by its number and the moment it was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct ProcessId {
+pub struct ProcessId {
     /// Its number.
     pub pid: u32,
     /// When it was started, in clock ticks since boot (proc(5), stat, field 22).
@@ -18,6 +18,12 @@ pub(crate) struct ProcessId {
 const ENDED: [&str; 3] = ["Z", "X", "x"];
 
 impl ProcessId {
+    /// This process.
+    pub fn this() -> ProcessId {
+        let pid = std::process::id();
+        ProcessId::of(pid).unwrap_or(ProcessId { pid, started: 0 })
+    }
+
     /// The process that has this number now.
     pub fn of(pid: u32) -> Option<ProcessId> {
         let fields = stat(&format!("/proc/{pid}/stat"))?;
@@ -65,6 +71,18 @@ impl ProcessId {
     }
 }
 
+/// This boot of the machine; empty where that cannot be read.
+pub fn boot() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
+}
+
+/// One boot and one process-id namespace: process numbers compare only within.
+pub fn space() -> String {
+    let namespace = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{} {}", boot(), namespace.display())
+}
+
 fn ended(fields: &[String]) -> bool {
     fields.first().is_some_and(|state| ENDED.contains(&&**state))
 }
@@ -84,20 +102,21 @@ fn stat(path: &str) -> Option<Vec<String>> {
     Some(rest.split_whitespace().map(str::to_owned).collect())
 }
 
-pub(super) fn all() -> impl Iterator<Item = u32> {
+/// The numbers of all processes that can be seen.
+pub fn all() -> impl Iterator<Item = u32> {
     let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
 /// Every process that has this variable in the environment it was started with: also one that was
 /// started in the moment before it could be written down.
-pub(crate) fn marked(name: &str, value: &str) -> Vec<ProcessId> {
+pub fn marked(name: &str, value: &str) -> Vec<ProcessId> {
     let has = |pid: &u32| variable(*pid, name).is_some_and(|found| found == value);
     all().filter(has).filter_map(ProcessId::of).collect()
 }
 
 /// What a variable had in the environment that a process was started with.
-pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
+pub fn variable(pid: u32, name: &str) -> Option<String> {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
     let of = |one: &[u8]| {
         let value = one.strip_prefix(name.as_bytes())?.strip_prefix(b"=")?;
@@ -111,7 +130,7 @@ pub(super) fn variable(pid: u32, name: &str) -> Option<String> {
 const NOTICED: Duration = Duration::from_secs(2);
 
 /// Kills processes and waits until they are gone; whether they are.
-pub(crate) fn kill_all(processes: &[ProcessId], patience: Duration) -> bool {
+pub fn kill_all(processes: &[ProcessId], patience: Duration) -> bool {
     let deadline = Instant::now() + patience;
     processes.iter().for_each(|process| process.kill());
     while processes.iter().any(|process| process.alive()) {
@@ -137,6 +156,7 @@ mod tests {
         let mut child =
             Command::new("sleep").arg("60").env("PLIMSOLL_TEST_MARK", "a").spawn().unwrap();
         let here = ProcessId::of(child.id()).unwrap();
+        assert!(ProcessId::this().alive() && here != ProcessId::this());
         let stranger = ProcessId { started: here.started - 1, ..here };
         assert!(here.alive() && !stranger.alive());
         stranger.kill();
