@@ -133,12 +133,19 @@ impl Measure {
         COMMON.iter().map(|row| row.0)
     }
 
+    /// Whether every reader of the schema knows it, so that nothing is noted of it with a study.
+    pub fn is_common(self) -> bool {
+        Measure::common().any(|measure| measure == self)
+    }
+
     /// Every measure known here, in the order of tables.
     pub fn known() -> impl Iterator<Item = Measure> {
         rows().map(|row| row.0)
     }
 }
 
+/// These belong to the schema: one that is added later is not known to the readers of today, and
+/// stands in another table.
 const COMMON: [Row; 24] = [
     (Measure::IOPS, "1/s", "", More, Geometric),
     (Measure::THROUGHPUT, "B/s", "", More, Geometric),

@@ -72,7 +72,8 @@ pub struct Study {
     pub hosts: Vec<HostFacts>,
     /// Warnings about the study as a whole.
     pub flags: Vec<Flag>,
-    /// What is known of the measures of its trials, for readers that do not know them.
+    /// What is known of the measures of its trials, for readers that do not know them; every reader
+    /// knows those of [`Measure::common`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
     /// Every trial, in the order run.

@@ -47,8 +47,8 @@ pub(crate) fn complete(study: &Study) -> Study {
     Study { trials, measures, ..study.clone() }
 }
 
-/// What is known of the measures of these trials, and what was noted already: measures that are not
-/// known here are known to the version that noted them.
+/// What is known of the measures of these trials that not every reader knows, and what was noted
+/// already: measures that are not known here are known to the version that noted them.
 pub(crate) fn measures<'a>(
     noted: &[MeasureInfo],
     trials: impl IntoIterator<Item = &'a Trial>,
@@ -57,7 +57,9 @@ pub(crate) fn measures<'a>(
     let mut all: BTreeMap<Measure, MeasureInfo> = noted.collect();
     for part in trials.into_iter().flat_map(results) {
         for measure in part.quantities.keys().map(|metric| metric.measure) {
-            if let Some(info) = measure.info() {
+            if let Some(info) = measure.info()
+                && (all.contains_key(&measure) || !measure.is_common())
+            {
                 all.insert(measure, info);
             }
         }

@@ -332,9 +332,7 @@ fn a_study_takes_no_more_room_than_it_did() {
         let (export, before) =
             (to_json(&study).unwrap().len(), text(&format!("{name}.json")).len());
         println!("{name}: {export} bytes, {before} before");
-        // Imports are a few lines; what is noted of measures weighs there.
-        let small = name.starts_with("import");
-        assert!(small || export * 10 <= before * 11, "{name}: {export} bytes, {before} before");
+        assert!(export * 10 <= before * 11, "{name}: {export} bytes, {before} before");
         (exports, was) = (exports + export, was + before);
     }
     let documents = |path: &Path, subjects: &str, measures: &str| -> usize {

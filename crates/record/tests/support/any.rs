@@ -419,7 +419,7 @@ fn measures(trials: &[Trial]) -> Vec<MeasureInfo> {
     });
     let used: std::collections::BTreeSet<Measure> =
         parts.flat_map(|part| part.quantities.into_keys()).map(|metric| metric.measure).collect();
-    used.into_iter().filter_map(Measure::info).collect()
+    used.into_iter().filter(|m| !m.is_common()).filter_map(Measure::info).collect()
 }
 
 fn subject_facts() -> impl Strategy<Value = SubjectFacts> {
