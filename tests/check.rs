@@ -312,3 +312,29 @@ fn sizes_adapt_to_the_space_that_there_is() {
     named(&fits).expect(0);
     assert_eq!(listing(folder), vec![]);
 }
+
+/// A copy has no size to choose: what helps is room, or other files.
+#[test]
+fn a_copy_that_does_not_fit_is_refused_with_what_helps() {
+    let stage = enter_or_skip!();
+    let small = stage.tmpfs("/run/small", 8 << 20).unwrap();
+    let target = small.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let films = program.home().join("films");
+    std::fs::create_dir(&films).unwrap();
+    let film = |name: &str| std::fs::write(films.join(name), vec![7; 2 << 20]).unwrap();
+    let data = format!("--data={}", films.display());
+    let copy = |more: &[&str]| {
+        let usual = ["copy", target, &data, "--quiet", "--repeats=1", "--baseline=0s"];
+        program.run(&[&usual[..], more].concat())
+    };
+    film("one");
+    copy(&[]).expect(0);
+    ["two", "three", "four"].iter().for_each(|name| film(name));
+    for way in [&[][..], &["--only=up"], &["--only=down"]] {
+        let refused = copy(way).expect(6).err;
+        assert!(refused.contains("copy a smaller --data directory"), "{refused}");
+        assert!(!refused.contains("--size"), "copy has no such option: {refused}");
+        assert_eq!(listing(small.path()), vec![], "nothing was begun");
+    }
+}

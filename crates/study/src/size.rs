@@ -87,15 +87,16 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     }
     let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
     if !plan.storage.fit_size || fits(used).is_none() {
-        let next = match fits(used) {
-            Some(_) => {
+        let next = match (needs_less(plan), fits(used)) {
+            (Some(so), _) => format!("Make room, or {so}."),
+            (None, Some(_)) => {
                 format!(
                     "Make room, or give --size {} or less.",
                     Bytes(used).to_string().replace(' ', "")
                 )
             }
-            None => "No --size fits: make room on the target, or use fewer --workers or a smaller \
-                     --block."
+            (None, None) => "No --size fits: make room on the target, or use fewer --workers or a \
+                             smaller --block."
                 .to_owned(),
         };
         let needed = held(&plan.workloads, wanted).unwrap_or(wanted);
@@ -117,6 +118,12 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     }
     let target = tightest.given.clone();
     Ok(Some(Flag::SizeFitted { target, wanted: Bytes(wanted), used: Bytes(used), available }))
+}
+
+/// What makes the job with the largest file need less, where it has no size to choose.
+fn needs_less(plan: &Plan) -> Option<&'static str> {
+    let parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
+    parts.max_by_key(|part| largest_of(part.job.footprint()))?.job.needs_less()
 }
 
 /// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
@@ -299,6 +306,7 @@ mod tests {
             assert_eq!(fit(&mut plan, &[free(9 * MIB, 5 * MIB)]), Ok(None));
             let failure = fit(&mut plan, &[free(9 * MIB, 3 * MIB)]).unwrap_err();
             assert_eq!(failure.cause, Cause::NoSpace, "{failure}");
+            assert_eq!(failure.next, "Make room, or copy a smaller --data directory.");
         }
     }
 

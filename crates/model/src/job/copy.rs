@@ -93,6 +93,10 @@ impl JobFacts for CopyJob {
         self.bytes.0 <= largest
     }
 
+    fn needs_less(&self) -> Option<&'static str> {
+        Some("copy a smaller --data directory")
+    }
+
     fn footprint(&self) -> Footprint {
         let of = |transfer| if self.transfer == transfer { self.bytes.0 } else { 0 };
         let names = self.files.saturating_add(self.directories);

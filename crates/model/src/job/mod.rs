@@ -166,6 +166,12 @@ pub trait JobFacts {
         true
     }
 
+    /// What makes it need less space where it has no size of its own to choose, as in "make room, or
+    /// ...".
+    fn needs_less(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Sets the rate that it offers, in bytes per second; of jobs that offer one.
     fn offer(&mut self, rate: f64) {
         let _ = rate;
