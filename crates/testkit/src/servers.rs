@@ -1,9 +1,11 @@
 //! Servers to measure: NFS and SMB. Hosts to reach over ssh. And a server that lies.
 
 pub mod dropbear;
+mod files;
 pub mod ganesha;
 pub mod impacket;
 pub mod liar;
+mod process;
 pub mod samba;
 pub mod sshd;
 

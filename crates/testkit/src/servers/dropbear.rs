@@ -3,13 +3,12 @@
 
 mod tree;
 
-use super::sshd::client::{Client, write};
-use super::sshd::daemon::{self, Daemon};
+use super::files::{own_directory, tail, write};
+use super::process::Process;
+use super::sshd::{self, client::Client};
 use crate::stage::{Mount, Stage};
 use crate::{Error, program};
-use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A running host. Its file system is its own, a tmpfs of 64 MB: `/bin` and `/sbin` hold BusyBox
 /// alone, there is no C library, and `/proc` shows its own processes. Dropping it kills it with
@@ -19,7 +18,7 @@ pub struct Dropbear {
     port: u16,
     directory: PathBuf,
     client: Client,
-    daemon: Option<Daemon>,
+    daemon: Option<Process>,
     root: Mount,
 }
 
@@ -35,11 +34,7 @@ impl Dropbear {
     /// # Errors
     /// What failed, with the end of the server's log.
     pub fn start(stage: &Stage, port: u16) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/run/dropbear-{number}"));
-        fs::create_dir_all(&directory)
-            .map_err(Error::when(format_args!("cannot make {}", directory.display())))?;
+        let directory = own_directory("dropbear")?;
         let client = Client::make(&directory)?;
         let root = stage.tmpfs(directory.join("root"), Self::BYTES)?;
         tree::fill(root.path())?;
@@ -62,9 +57,8 @@ impl Dropbear {
         let address = format!("127.0.0.1:{}", self.port);
         let words = [&program, "-F", "-E", "-s", "-p", &address, "-r", &key];
         let libraries = [("LD_LIBRARY_PATH", Self::OWN)];
-        let started =
-            Daemon::start(&words, self.root.path(), &libraries, &self.log_path(), self.port)?;
-        self.daemon = Some(started);
+        let (root, log) = (self.root.path(), self.log_path());
+        self.daemon = Some(sshd::host("dropbear", &words, root, &libraries, log, self.port)?);
         Ok(())
     }
 
@@ -95,12 +89,12 @@ impl Dropbear {
 
     /// The process ids of all that runs there, the server's own first.
     pub fn processes(&self) -> Vec<u32> {
-        self.daemon.as_ref().map(Daemon::processes).unwrap_or_default()
+        self.daemon.as_ref().map(Process::processes).unwrap_or_default()
     }
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        daemon::log_tail(&self.log_path())
+        tail(&[self.log_path()])
     }
 
     fn log_path(&self) -> PathBuf {

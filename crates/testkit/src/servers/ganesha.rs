@@ -2,17 +2,15 @@
 //! memory. Needs [`crate::Need::Ganesha`].
 
 mod config;
-mod process;
 
+use super::files::{make_directory, open_to_all, own_directory, tail, write};
+use super::process::Process;
 use crate::stage::{Mount, Stage};
 use crate::{Error, program};
 pub use config::{Access, Backend, Export, GaneshaConfig, Squash};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use process::Process;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 /// What a path keeps unescaped in a URL (RFC 3986, section 2.3, and the slash).
 const IN_A_PATH: &AsciiSet =
@@ -30,23 +28,18 @@ pub struct Ganesha {
 }
 
 impl Ganesha {
-    /// How long a start or an orderly stop may take.
-    const PATIENCE: Duration = Duration::from_secs(30);
-
     /// Starts a server and waits until it serves.
     ///
     /// # Errors
     /// What failed, with the end of the server's log.
     pub fn start(stage: &Stage, config: GaneshaConfig) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/run/ganesha-{number}"));
-        fs::create_dir_all(directory.join("recovery"))
-            .map_err(Error::when(format_args!("cannot make {}", directory.display())))?;
+        let directory = own_directory("ganesha")?;
+        make_directory(&directory.join("recovery"))?;
         let mut exports = Vec::new();
         for export in &config.exports {
             if let Backend::Directory { bytes } = export.backend {
                 exports.push(stage.tmpfs(export.path(), bytes)?);
+                // AUTH_SYS clients come as any user.
                 open_to_all(&export.path())?;
             }
         }
@@ -56,19 +49,27 @@ impl Ganesha {
     }
 
     fn launch(&mut self) -> Result<(), Error> {
-        let file = self.directory.join("ganesha.conf");
-        fs::write(&file, self.config.text(&self.directory))
-            .map_err(Error::when(format_args!("cannot write {}", file.display())))?;
+        let path = |name: &str| self.directory.join(name).display().to_string();
+        let [file, log, pid] = ["ganesha.conf", "ganesha.log", "ganesha.pid"].map(path);
+        write(Path::new(&file), &self.config.text(&self.directory))?;
+        // The log of an earlier run would announce readiness at once.
+        let _ = fs::remove_file(&log);
         let program = program::locate("ganesha.nfsd")?;
-        let process = Process::start(&program, &self.directory)?;
-        self.process = Some(process.ready(Self::PATIENCE)?);
+        let program = program.to_string_lossy();
+        let words = [&program, "-F", "-N", "EVENT", "-f", &file, "-L", &log, "-p", &pid];
+        let process = Process::start("ganesha.nfsd", &[], &words, &[], self.logs())?;
+        let serves = || {
+            let log = fs::read(&log).unwrap_or_default();
+            String::from_utf8_lossy(&log).contains("NFS SERVER INITIALIZED")
+        };
+        self.process = Some(process.ready(serves)?);
         Ok(())
     }
 
     /// Stops it in an orderly way (SIGTERM), which takes a second or two.
     pub fn stop(&mut self) -> Result<(), Error> {
         match self.process.take() {
-            Some(process) => process.terminate(Self::PATIENCE),
+            Some(process) => process.terminate(),
             None => Ok(()),
         }
     }
@@ -92,7 +93,8 @@ impl Ganesha {
 
     /// Lets it go on after [`Ganesha::freeze`].
     pub fn thaw(&self) -> Result<(), Error> {
-        self.running()?.thaw()
+        self.running()?.thaw();
+        Ok(())
     }
 
     fn running(&self) -> Result<&Process, Error> {
@@ -101,12 +103,16 @@ impl Ganesha {
 
     /// Its process id, while it runs.
     pub fn id(&self) -> Option<u32> {
-        self.process.as_ref().map(Process::id)
+        self.process.as_ref()?.id()
     }
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        process::log_tail(&self.directory)
+        tail(&self.logs())
+    }
+
+    fn logs(&self) -> Vec<PathBuf> {
+        ["ganesha.out", "ganesha.log"].map(|name| self.directory.join(name)).into()
     }
 
     /// Where the files of an export lie on this stage; `None` for one in memory or unknown.
@@ -153,11 +159,4 @@ impl Ganesha {
     pub fn mount_port(&self) -> u16 {
         self.config.mount_port
     }
-}
-
-/// Lets every user write there, as AUTH_SYS clients of any uid come.
-fn open_to_all(path: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::PermissionsExt;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o777))
-        .map_err(Error::when(format_args!("cannot open {} to all", path.display())))
 }

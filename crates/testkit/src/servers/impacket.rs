@@ -1,16 +1,15 @@
 //! The SMB server of impacket, a Python library: small, written independently of Samba, dialect
 //! 2.0.2 only, without signing of its own accord. Needs [`crate::Need::Impacket`].
 
+use super::files::{make_directory, open_log, own_directory, tail};
+use super::process::takes_connections;
 use super::samba::smbclient;
 use crate::stage::Stage;
 use crate::{Error, program};
 use plimsoll_host::child;
-use std::fs::{self, File};
 use std::io::Write;
-use std::net::{Ipv4Addr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The interpreter that Debian's package is installed for, whatever else `PATH` offers.
@@ -38,15 +37,10 @@ impl ImpacketServer {
     /// # Errors
     /// What failed, with the end of the server's log.
     pub fn start(_stage: &Stage, share: &str, port: u16) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/run/impacket-{number}"));
+        let directory = own_directory("impacket")?;
         let shared = directory.join("share");
-        fs::create_dir_all(&shared)
-            .map_err(Error::when(format_args!("cannot make {}", shared.display())))?;
-        let log = log_path(&directory);
-        let log = File::create(&log)
-            .map_err(Error::when(format_args!("cannot create {}", log.display())))?;
+        make_directory(&shared)?;
+        let log = open_log(&log_path(&directory))?;
         let errors = log.try_clone().map_err(Error::when("cannot share a log"))?;
         let child = child::command(program::locate("setpriv")?)
             .args(["--pdeathsig", "KILL", PYTHON, "-c", SCRIPT])
@@ -69,7 +63,7 @@ impl ImpacketServer {
 
     fn ready(&mut self) -> Result<(), Error> {
         let deadline = Instant::now() + Self::PATIENCE;
-        while TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).is_err() {
+        while !takes_connections(self.port) {
             let ended = self.child.try_wait().map_err(Error::when("cannot wait for impacket"))?;
             if ended.is_some() || Instant::now() > deadline {
                 let log = self.log_tail();
@@ -105,10 +99,7 @@ impl ImpacketServer {
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        let log = fs::read(log_path(&self.directory)).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<_> = log.lines().collect();
-        lines[lines.len().saturating_sub(20)..].join("\n")
+        tail(&[log_path(&self.directory)])
     }
 }
 

@@ -3,8 +3,9 @@
 
 mod accounts;
 mod config;
-mod process;
 
+use super::files::{make_directory, open_to_all, own_directory, tail, write};
+use super::process::{Process, takes_connections};
 use crate::stage::{Mount, Stage};
 use crate::{Error, program};
 use accounts::Accounts;
@@ -13,13 +14,10 @@ pub use config::{
 };
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use plimsoll_host::child;
-use process::Process;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 /// What a component stays unescaped in a URL (RFC 3986, section 2.3).
 const IN_A_COMPONENT: &AsciiSet =
@@ -37,18 +35,13 @@ pub struct Samba {
 }
 
 impl Samba {
-    /// How long a start or an orderly stop may take.
-    const PATIENCE: Duration = Duration::from_secs(30);
-
     /// Starts a server on a stage and waits until it serves. Everything it keeps lies on the
     /// stage's own `/run`; users that have no account on this machine get one on the stage.
     ///
     /// # Errors
     /// What failed, with the end of the server's log.
     pub fn start(stage: &Stage, config: SambaConfig) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/run/samba-{number}"));
+        let directory = own_directory("samba")?;
         let mut shares = Vec::new();
         for share in &config.shares {
             if let Place::Own { bytes } = share.place {
@@ -84,7 +77,7 @@ impl Samba {
     ) -> Result<Self, Error> {
         let mut server =
             Self { config, directory, process: None, _accounts: accounts, _shares: shares };
-        server.write_configuration()?;
+        write(&server.configuration(), &server.config.text(&server.directory))?;
         for user in &server.config.users {
             accounts::set_password(user, &server.directory)?;
         }
@@ -92,22 +85,19 @@ impl Samba {
         Ok(server)
     }
 
-    fn write_configuration(&self) -> Result<(), Error> {
-        let file = self.directory.join("smb.conf");
-        fs::write(&file, self.config.text(&self.directory))
-            .map_err(Error::when(format_args!("cannot write {}", file.display())))
-    }
-
     fn launch(&mut self) -> Result<(), Error> {
-        let process = Process::start(&self.directory)?;
-        self.process = Some(process.ready(self.config.port, Self::PATIENCE)?);
+        let (program, configuration) = (program::locate("smbd")?, self.configuration());
+        let options = ["--foreground", "--no-process-group", "--configfile"].map(Path::new);
+        let words = [&[&*program][..], &options, &[&configuration]].concat();
+        let process = Process::start("smbd", &[], &words, &[], self.logs())?;
+        self.process = Some(process.ready(|| takes_connections(self.config.port))?);
         Ok(())
     }
 
     /// Stops it in an orderly way (SIGTERM), which takes a second or two.
     pub fn stop(&mut self) -> Result<(), Error> {
         match self.process.take() {
-            Some(process) => process.terminate(Self::PATIENCE),
+            Some(process) => process.terminate(),
             None => Ok(()),
         }
     }
@@ -141,18 +131,21 @@ impl Samba {
     /// The process id of `smbd` itself, while it runs. Its work is done by other processes, one a
     /// connection: see [`Samba::processes`].
     pub fn id(&self) -> Option<u32> {
-        Some(self.process.as_ref()?.first()?.as_raw().cast_unsigned())
+        self.process.as_ref()?.id()
     }
 
     /// The process ids of everything it runs, `smbd` itself first; none while it does not run.
     pub fn processes(&self) -> Vec<u32> {
-        let all = self.process.as_ref().map(Process::all).unwrap_or_default();
-        all.into_iter().map(|pid| pid.as_raw().cast_unsigned()).collect()
+        self.process.as_ref().map(Process::processes).unwrap_or_default()
     }
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        process::log_tail(&self.directory)
+        tail(&self.logs())
+    }
+
+    fn logs(&self) -> Vec<PathBuf> {
+        ["smbd.out", "smbd.log"].map(|name| self.directory.join(name)).into()
     }
 
     /// Where the files of a share lie; `None` for an unknown one.
@@ -213,18 +206,10 @@ fn escaped(component: &str) -> String {
 
 fn make_directories(directory: &Path) -> Result<(), Error> {
     for name in ["private", "state", "cache", "lock", "pid", "ncalrpc"] {
-        let path = directory.join(name);
-        fs::create_dir_all(&path)
-            .map_err(Error::when(format_args!("cannot make {}", path.display())))?;
+        make_directory(&directory.join(name))?;
     }
     // smbd insists on it (its locks are open to the processes of all users).
     let lock = directory.join("lock");
     fs::set_permissions(&lock, fs::Permissions::from_mode(0o755))
         .map_err(Error::when(format_args!("cannot set the permissions of {}", lock.display())))
-}
-
-/// Lets every user write there.
-fn open_to_all(path: &Path) -> Result<(), Error> {
-    fs::set_permissions(path, fs::Permissions::from_mode(0o777))
-        .map_err(Error::when(format_args!("cannot open {} to all", path.display())))
 }

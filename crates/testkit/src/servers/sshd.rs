@@ -3,16 +3,17 @@
 
 mod accounts;
 pub(super) mod client;
-pub(super) mod daemon;
 
+use super::files::{make_directory, own_directory, tail, write};
+use super::process::{Process, takes_connections};
 use crate::stage::Stage;
 use crate::{Error, program};
 use accounts::Accounts;
 use client::Client;
-use daemon::Daemon;
+use nix::mount::{MsFlags, mount};
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How a server is set up.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ pub struct Sshd {
     config: SshdConfig,
     directory: PathBuf,
     client: Client,
-    daemon: Option<Daemon>,
+    daemon: Option<Process>,
     _accounts: Accounts,
 }
 
@@ -66,16 +67,11 @@ impl Sshd {
     /// # Errors
     /// What failed, with the end of the server's log.
     pub fn start(_stage: &Stage, config: SshdConfig) -> Result<Self, Error> {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let directory = PathBuf::from(format!("/run/sshd-{number}"));
+        let directory = own_directory("sshd")?;
         // Where sshd keeps its unprivileged part, as Debian builds it.
-        for path in [Path::new("/run/sshd"), &directory] {
-            fs::create_dir_all(path)
-                .map_err(Error::when(format_args!("cannot make {}", path.display())))?;
-        }
+        make_directory(Path::new("/run/sshd"))?;
         let client = Client::make(&directory)?;
-        client::write(&directory.join("authorized_keys"), &client.public_key()?)?;
+        write(&directory.join("authorized_keys"), &client.public_key()?)?;
         let accounts = Accounts::make(&config.users, &directory)?;
         let mut server = Self { config, directory, client, daemon: None, _accounts: accounts };
         server.change_host_key()?;
@@ -108,12 +104,11 @@ impl Sshd {
             own = self.directory.display(),
             lines = self.config.lines.join("\n"),
         );
-        client::write(&file, &text)?;
+        write(&file, &text)?;
         let program = program::locate("sshd")?;
         let words = [&program.to_string_lossy(), "-D", "-e", "-f", &file.to_string_lossy()];
-        let started =
-            Daemon::start(&words, Path::new("/"), &[], &self.log_path(), self.config.port)?;
-        self.daemon = Some(started);
+        let root = Path::new("/");
+        self.daemon = Some(host("sshd", &words, root, &[], self.log_path(), self.config.port)?);
         Ok(())
     }
 
@@ -159,15 +154,35 @@ impl Sshd {
 
     /// The process ids of the server and of all its users run, the server's own first.
     pub fn processes(&self) -> Vec<u32> {
-        self.daemon.as_ref().map(Daemon::processes).unwrap_or_default()
+        self.daemon.as_ref().map(Process::processes).unwrap_or_default()
     }
 
     /// The last lines of its log.
     pub fn log_tail(&self) -> String {
-        daemon::log_tail(&self.log_path())
+        tail(&[self.log_path()])
     }
 
     fn log_path(&self) -> PathBuf {
         self.directory.join("sshd.log")
     }
+}
+
+/// Starts an ssh server with `root` as its file system's root, and waits until this port takes
+/// connections. Its `/proc` shows no processes but its own, as on a machine of its own, and file
+/// systems that the stage mounts later are seen in it too.
+pub(super) fn host(
+    name: &'static str,
+    words: &[&str],
+    root: &Path,
+    environment: &[(&str, &str)],
+    log: PathBuf,
+    port: u16,
+) -> Result<Process, Error> {
+    let shared = MsFlags::MS_REC | MsFlags::MS_SHARED;
+    mount(None::<&str>, root, None::<&str>, shared, None::<&str>)
+        .map_err(Error::when(format_args!("cannot share the mounts of {}", root.display())))?;
+    let options = ["--mount", "--propagation", "slave", "--mount-proc=/proc", "--root"];
+    let namespaces = [&options.map(OsStr::new)[..], &[root.as_os_str()]].concat();
+    let process = Process::start(name, &namespaces, words, environment, vec![log])?;
+    process.ready(|| takes_connections(port))
 }

@@ -1,6 +1,6 @@
 //! The file system of a host with BusyBox alone.
 
-use crate::servers::sshd::client::write;
+use crate::servers::files::write;
 use crate::{Error, program};
 use nix::mount::{MsFlags, mount};
 use std::fs::{self, File};

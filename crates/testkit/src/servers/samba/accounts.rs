@@ -1,6 +1,7 @@
 //! Users of a server: accounts on the stage, and passwords in the server's own database.
 
 use super::config::User;
+use crate::servers::files::write;
 use crate::{Error, program};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use plimsoll_host::child;
@@ -35,8 +36,7 @@ impl Accounts {
             let _ = writeln!(passwd, "{}:x:{id}:{NOGROUP}::/nonexistent:/bin/false", user.name);
         }
         let own = directory.join("passwd");
-        fs::write(&own, passwd)
-            .map_err(Error::when(format_args!("cannot write {}", own.display())))?;
+        write(&own, &passwd)?;
         mount(Some(&own), PASSWD, None::<&str>, MsFlags::MS_BIND, None::<&str>)
             .map_err(Error::when(format_args!("cannot mount {} on {PASSWD}", own.display())))?;
         Ok(Some(Self))

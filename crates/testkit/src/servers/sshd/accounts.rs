@@ -1,7 +1,7 @@
 //! Users of a server, as the stage's own `/etc/passwd` and `/etc/shadow`.
 
-use super::client::write;
 use crate::Error;
+use crate::servers::files::write;
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use std::fmt::Write as _;
 use std::fs;

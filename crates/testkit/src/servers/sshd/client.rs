@@ -1,6 +1,7 @@
 //! What a client needs for a server of the stage: keys, known hosts, and configuration files for
 //! `ssh -F` that use these alone.
 
+use crate::servers::files::write;
 use crate::{Error, program};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -77,8 +78,4 @@ pub(in crate::servers) fn make_key(path: &Path) -> Result<(), Error> {
     let text = path.to_string_lossy();
     program::run("ssh-keygen", &["-q", "-t", "ed25519", "-N", "", "-C", "lab", "-f", &text])
         .map(drop)
-}
-
-pub(in crate::servers) fn write(path: &Path, text: &str) -> Result<(), Error> {
-    fs::write(path, text).map_err(Error::when(format_args!("cannot write {}", path.display())))
 }
