@@ -43,7 +43,7 @@ impl Cause {
     }
 }
 
-/// A failure told so that its reader can act on it.
+/// A failure in such words that its reader can act on it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// Which exit code it leads to.

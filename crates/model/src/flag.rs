@@ -1,8 +1,8 @@
 //! Every warning plimsoll gives, in one place: what is odd, and what to do about it.
 
-mod words;
+mod message;
 
-pub use words::is_file_server;
+pub use message::is_file_server;
 
 use crate::StoredOn;
 use crate::device::DisturbedFigure;
@@ -169,7 +169,7 @@ pub enum Flag {
         target: String,
         /// What it is.
         size: Bytes,
-        /// Where reads came from, as far as can be told.
+        /// Where reads came from, as far as is known.
         reads_from: StoredOn,
         /// The size that would settle it, where the server's memory is known.
         settles: Option<Bytes>,
@@ -272,7 +272,7 @@ pub enum Flag {
     },
     /// Too short to resolve small differences.
     Quick {
-        /// Smallest ratio that could be told from 1 with the spread seen; `None` if unknown.
+        /// Smallest ratio that could be distinguished from 1 with the spread seen; `None` if unknown.
         resolvable: Option<f64>,
     },
     /// Figures of a host tell as much of what ran beside them as of the host.

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 
 /// A sparse latency histogram as it is stored: `[lowest nanoseconds of the bucket, count]` pairs
-/// in rising order. Buckets have two significant digits (at most 1% wide).
+/// in ascending order. Buckets have two significant digits (at most 1% wide).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {

@@ -35,9 +35,9 @@ impl ServerHost {
 pub enum WatchedBy {
     /// By this program, from its own /proc.
     Proc,
-    /// By a few lines of shell over there.
+    /// By a few lines of shell on the host.
     Shell,
-    /// By the probe over there.
+    /// By the probe on the host.
     Probe,
 }
 

@@ -54,7 +54,7 @@ pub struct HostLoad {
     /// What the kernel's NFS server did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfsd: Option<NfsdLoad>,
-    /// CPU seconds that watching cost over there, the link's end included where it could be seen.
+    /// CPU seconds that watching cost the host, the link's end included where it could be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watcher_cpu_seconds: Option<f64>,
     /// How it went on: stretches from the first to the last sample, one after the other. Empty
@@ -122,8 +122,8 @@ pub struct MemoryLoad {
     pub cached_bytes: u64,
 }
 
-/// Bytes moved by the disks and the network interfaces that are real devices, where that can be
-/// told; what passes through layers above them is not counted twice.
+/// Bytes moved by the disks and the network interfaces that are real devices, where that is
+/// known; what passes through layers above them is not counted twice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// Read from disks.

@@ -32,7 +32,7 @@ facts! {
         pub distribution: Option<Distribution>,
         /// The processor.
         pub cpu: Option<Cpu>,
-        /// Clocks that the kernel told when it started.
+        /// Clocks that the kernel reported when it started.
         pub clocks: Option<Clocks>,
         /// The memory.
         pub memory: Option<MemoryFacts>,
@@ -130,7 +130,7 @@ facts! {
         pub bogomips: Option<String>,
         /// The clock that stands in the model's name, in Hz.
         pub named_clock_hertz: Option<u64>,
-        /// Whether it has instructions for AES; missing where that cannot be told.
+        /// Whether it has instructions for AES; missing where that cannot be known.
         pub aes_instructions: Option<bool>,
         /// How cores are clocked.
         pub clocks: Vec<ClockPolicy>,

@@ -23,7 +23,7 @@ pub struct Measured {
     /// CPU time by elapsed time, of each core that it ran on: what is missing to 1 others had, or a
     /// quota. `None` where that is not known, or is no measure of the figure.
     pub cpu_share: Option<f64>,
-    /// The slowest repetition by the fastest, 0 to 1; `None` where there was one, or none is told.
+    /// The slowest repetition by the fastest, 0 to 1; `None` where there was one, or none is known.
     pub slowest_share: Option<f64>,
 }
 
