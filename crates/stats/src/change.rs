@@ -25,7 +25,7 @@
 //! | ×2.7 | 8% | 11% | 18% | 21% |
 //!
 //! With φ = 0.8 and a spread of 30% or less, no or 10% drift, it is 1.1% at n = 50 and 200. A rate
-//! that grows to 2.7 times within one trial may well be told as two phases; it should not be told as
+//! that grows to 2.7 times within one trial may well be reported as two phases; it should not be reported as
 //! one. Share of steps from 2 to 1 in the middle of the trial that are found:
 //!
 //! | n | spread 10%, φ = 0 | 30%, 0 | 10%, 0.8 | 20%, 0.8 |
@@ -183,8 +183,8 @@ mod tests {
     fn a_clean_step_is_found_exactly() {
         let rates: Vec<f64> = (0..60).map(|i| if i < 20 { 100.0 } else { 40.0 }).collect();
         assert_eq!(find(&rates), Some(Change { at: 20, before: 100.0, after: 40.0 }));
-        let rising: Vec<f64> = rates.iter().rev().copied().collect();
-        assert_eq!(find(&rising), Some(Change { at: 40, before: 40.0, after: 100.0 }));
+        let growing: Vec<f64> = rates.iter().rev().copied().collect();
+        assert_eq!(find(&growing), Some(Change { at: 40, before: 40.0, after: 100.0 }));
         // To a standstill, too.
         let stopped: Vec<f64> = (0..60).map(|i| if i < 20 { 100.0 } else { 0.0 }).collect();
         assert_eq!(find(&stopped).map(|c| c.at), Some(20));

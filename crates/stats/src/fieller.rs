@@ -10,7 +10,7 @@ use crate::interval::{Interval, mean, sample_sd, student_t};
 pub enum Quotient {
     /// Between two ends; the lower one may be zero or below, where B's mean may be.
     Bounded(Interval),
-    /// A's mean cannot be told from zero, so the ratio may be of any size.
+    /// A's mean cannot be distinguished from zero, so the ratio may be of any size.
     Unbounded,
 }
 
@@ -27,7 +27,7 @@ struct Means {
 
 /// mean(b)/mean(a) of values that belong together one by one, such as those of a block; Fieller's
 /// interval with Student's t at n − 1 degrees of freedom: every ratio r for which the mean of
-/// b − r·a cannot be told from zero. `None` below two pairs, where the lengths differ, for a
+/// b − r·a cannot be distinguished from zero. `None` below two pairs, where the lengths differ, for a
 /// confidence outside (0, 1), and where a value or the result is not finite.
 pub fn paired(a: &[f64], b: &[f64], confidence: f64) -> Option<Quotient> {
     if a.len() != b.len() {
@@ -154,7 +154,7 @@ mod tests {
         /// What the interval is by its definition: at its ends the mean of b − r·a is as far from
         /// zero as Student's t lets it be, within them nearer.
         #[test]
-        fn at_the_ends_the_difference_can_just_be_told_from_zero(
+        fn at_the_ends_the_difference_can_just_be_distinguished_from_zero(
             pairs in prop::collection::vec((0.5..3.0f64, -1.0..3.0f64), 3..20),
             confidence in 0.5..0.99,
         ) {

@@ -69,7 +69,7 @@ pub fn sample_sd(values: &[f64]) -> Option<f64> {
 
 /// Student's critical value t for a two-sided interval: |T| ≤ t has probability `confidence`.
 /// Degrees of freedom need not be whole. `None` unless 0 < `confidence` < 1 and
-/// `degrees_of_freedom` ≥ 1, or where `confidence` is too close to 1 to be told from it.
+/// `degrees_of_freedom` ≥ 1, or where `confidence` is too close to 1 to be distinguished from it.
 pub fn student_t(confidence: f64, degrees_of_freedom: f64) -> Option<f64> {
     if !is_confidence(confidence) || degrees_of_freedom.is_nan() || degrees_of_freedom < 1.0 {
         return None;

@@ -1,4 +1,4 @@
-//! Intervals, verdicts, stop rule, sequences: pure reckoning. No clock, no files, and no chance but
+//! Intervals, verdicts, stop rule, sequences: pure computation. No clock, no files, and no chance but
 //! that of a seed passed in.
 //!
 //! The way of a comparison, in the order a study needs it:

@@ -23,7 +23,7 @@ pub enum Side {
     B,
 }
 
-/// Which side is faster, and by how much. Always told from the faster one, so that a pair has one
+/// Which side is faster, and by how much. Always stated from the faster one, so that a pair has one
 /// percentage: 4 against 3 is 33% faster and never "25% slower".
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lead {
