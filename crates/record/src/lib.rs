@@ -5,6 +5,7 @@
 
 mod document;
 mod export;
+mod failures;
 mod first_stage;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -19,7 +20,6 @@ mod summary;
 #[cfg(test)]
 #[path = "../tests/support/mod.rs"]
 mod support;
-mod trouble;
 mod workloads;
 
 pub use export::{from_json, to_csv, to_json};

@@ -1,6 +1,6 @@
 //! Opening the store: where it is, whether the file is one, and bringing it up to date.
 
-use crate::trouble;
+use crate::failures;
 use plimsoll_model::{Cause, Failure};
 use rusqlite::backup::Backup;
 use rusqlite::config::DbConfig;
@@ -60,7 +60,7 @@ const LONGEST: i32 = 256 << 20;
 /// Steps of SQLite's machine that a statement may take: a row is over 100 bytes in the file and
 /// takes some ten steps to be read or counted.
 const LEAST_STEPS: u64 = 10_000_000;
-/// Room that the file system must have for results before they are measured.
+/// Space that the file system must have for results before they are measured.
 const ROOM_BYTES: u32 = 1 << 20;
 
 /// Largest older store that is copied into memory to be read, in bytes.
@@ -84,7 +84,7 @@ pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure
         })?;
     }
     let length = make(path)?;
-    let failed = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
+    let failed = |e: rusqlite::Error| failures::sqlite(TRIED, path, &e);
     // No SQLITE_OPEN_URI: a file name is a file name, whatever letters it has.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let store = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -119,7 +119,7 @@ fn copy(store: &Connection, length: u64) -> rusqlite::Result<Connection> {
 /// What a store that is not there would be.
 pub(crate) fn empty(path: &Path) -> Result<Connection, Failure> {
     let opened = Connection::open_in_memory();
-    let mut store = opened.map_err(|e: rusqlite::Error| trouble::sqlite(TRIED, path, &e))?;
+    let mut store = opened.map_err(|e: rusqlite::Error| failures::sqlite(TRIED, path, &e))?;
     migrate(&mut store, path)?;
     Ok(store)
 }
@@ -158,7 +158,7 @@ fn bound(store: &Connection, length: u64) -> rusqlite::Result<()> {
 /// Refuses a file that is not a store of plimsoll, is a newer one, holds anything else or is
 /// damaged, before anything is written.
 fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
-    let failed = |e: rusqlite::Error| trouble::sqlite(TRIED, path, &e);
+    let failed = |e: rusqlite::Error| failures::sqlite(TRIED, path, &e);
     let refused =
         |why: &str, next: &str| Err(Failure::new(Cause::Usage, TRIED, path.display(), why, next));
     // All as of one moment: another program may be making the store just now.
@@ -188,7 +188,7 @@ fn check(store: &Connection, path: &Path) -> Result<(), Failure> {
     let sound: String =
         moment.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
     if sound != "ok" {
-        return Err(trouble::damaged(TRIED, path, sound.trim().replace('\n', " ")));
+        return Err(failures::damaged(TRIED, path, sound.trim().replace('\n', " ")));
     }
     moment.finish().map_err(failed)
 }
@@ -211,7 +211,7 @@ fn schema_of(version: usize) -> rusqlite::Result<Schema> {
     }
 }
 
-/// Makes sure that results can be kept before work is done for them: takes room for some of them,
+/// Makes sure that results can be kept before work is done for them: takes space for some of them,
 /// as a trial's end does, and gives it back.
 pub(crate) fn try_to_write(store: &Connection) -> rusqlite::Result<()> {
     let attempt = Transaction::new_unchecked(store, TransactionBehavior::Immediate)?;
@@ -249,9 +249,9 @@ fn migrate(store: &mut Connection, path: &Path) -> Result<(), Failure> {
     let migrations = Migrations::from_slice(MIGRATIONS);
     migrations.to_latest(store).or_else(|_| migrations.to_latest(store)).map_err(|e| match e {
         rusqlite_migration::Error::RusqliteError { err, .. } => {
-            trouble::sqlite("bring the store of studies up to date", path, &err)
+            failures::sqlite("bring the store of studies up to date", path, &err)
         }
-        other => trouble::unreadable(path, "the store's version", other),
+        other => failures::unreadable(path, "the store's version", other),
     })
 }
 

@@ -4,7 +4,7 @@ use crate::row::{StudyRow, TrialRow};
 use crate::schema::Schema;
 use crate::stored::{self, COLUMNS, get, json};
 use crate::summary::{self, StudySummary};
-use crate::{document, open, trouble};
+use crate::{document, failures, open};
 use plimsoll_model::{Cause, Failure, MeasureInfo, Plan, Study, StudyId, Trial};
 use rusqlite::{Connection, Row, Transaction, TransactionBehavior};
 use std::collections::HashSet;
@@ -46,7 +46,7 @@ impl Store {
         self.expect_writable()?;
         open::try_to_write(&self.connection).map_err(|e| {
             open::undo(&self.connection);
-            trouble::sqlite(tried, &self.path, &e)
+            failures::sqlite(tried, &self.path, &e)
         })
     }
 
@@ -147,11 +147,11 @@ impl Store {
     pub fn load(&self, reference: &str) -> Result<Study, Failure> {
         // One transaction: another program may be adding trials.
         let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
-            .map_err(|e| trouble::sqlite("load a study", &self.path, &e))?;
+            .map_err(|e| failures::sqlite("load a study", &self.path, &e))?;
         let id = self.find(reference)?;
         let loaded = self.row(&view, &id, |row| stored::study(row, &self.path, Some(&view)))?;
         loaded.ok_or_else(|| {
-            trouble::no_such_study(&self.path, reference, "it went away while it was read")
+            failures::no_such_study(&self.path, reference, "it went away while it was read")
         })
     }
 
@@ -162,7 +162,7 @@ impl Store {
         id: &StudyId,
         read: impl FnOnce(&Row<'_>) -> Result<T, Failure>,
     ) -> Result<Option<T>, Failure> {
-        let tried = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
+        let tried = |e: rusqlite::Error| failures::sqlite("find a study", &self.path, &e);
         let sql = format!("SELECT {COLUMNS} FROM records WHERE id = ?");
         let mut query = store.prepare_cached(&sql).map_err(tried)?;
         let mut rows = query.query([&id.0]).map_err(tried)?;
@@ -172,7 +172,7 @@ impl Store {
     /// The plan of a study that is about to be added to, and what is noted of its measures. A study of
     /// the first stage is rewritten as one of today before.
     fn to_be_written(&self, id: &StudyId) -> Result<(Plan, Vec<MeasureInfo>), Failure> {
-        let none = || trouble::no_such_study(&self.path, &id.0, "there is none");
+        let none = || failures::no_such_study(&self.path, &id.0, "there is none");
         let read = |row: &Row<'_>| {
             let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
             match Schema::named(&schema) {
@@ -212,7 +212,7 @@ impl Store {
             "SELECT id FROM records ORDER BY started_unix_seconds DESC, sequence DESC LIMIT 5",
             [],
         )?;
-        let wrong = |why: String| trouble::no_such_study(&self.path, reference, why);
+        let wrong = |why: String| failures::no_such_study(&self.path, reference, why);
         if reference == "latest" {
             return recent.into_iter().next().ok_or_else(|| wrong("the store is empty".into()));
         }
@@ -235,7 +235,7 @@ impl Store {
     }
 
     fn ids(&self, sql: &str, values: impl rusqlite::Params) -> Result<Vec<StudyId>, Failure> {
-        let tried = |e: rusqlite::Error| trouble::sqlite("find a study", &self.path, &e);
+        let tried = |e: rusqlite::Error| failures::sqlite("find a study", &self.path, &e);
         let mut query = self.connection.prepare_cached(sql).map_err(tried)?;
         let ids = query.query_map(values, |row| Ok(StudyId(row.get(0)?)));
         ids.map_err(tried)?.collect::<Result<_, _>>().map_err(tried)
@@ -269,7 +269,7 @@ impl Store {
                     "it is recorded already",
                     "Nothing was changed; a study's id and a trial's number are used once.",
                 ),
-                false => trouble::sqlite(tried, &self.path, &e),
+                false => failures::sqlite(tried, &self.path, &e),
             }
         })
     }
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_disk_is_told_and_leaves_the_store_whole() {
+    fn a_full_disk_is_reported_and_leaves_the_store_whole() {
         let (_directory, store) = store();
         // SQLite's own limit stands for the disk's: both come as SQLITE_FULL.
         store.connection.pragma_update(None, "max_page_count", 40).unwrap();

@@ -1,9 +1,9 @@
 //! Studies as they are read from rows: those of today, and those of the first stage, which stay in the
 //! store as they were written and are converted here.
 
+use crate::failures;
 use crate::first_stage;
 use crate::schema::Schema;
-use crate::trouble;
 use plimsoll_model::{Failure, Study, StudyId};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
@@ -49,11 +49,11 @@ pub(crate) fn study(
             id: StudyId(id.clone()),
         }
         .converted()
-        .map_err(|why| trouble::unreadable(path, &format!("study {id}"), why)),
+        .map_err(|why| failures::unreadable(path, &format!("study {id}"), why)),
         Some(Schema::FirstDevice) => {
             Ok(json::<first_stage::Device>(row, 5, path, &format!("the device {id}"))?.converted())
         }
-        None => Err(trouble::unreadable(
+        None => Err(failures::unreadable(
             path,
             &format!("study {id}"),
             format!("schema '{}': this plimsoll reads {}", schema.escape_debug(), Schema::names()),
@@ -67,7 +67,7 @@ fn trials<T: DeserializeOwned>(
     path: &Path,
 ) -> Result<Vec<T>, Failure> {
     let Some(store) = store else { return Ok(Vec::new()) };
-    let tried = |e: rusqlite::Error| trouble::sqlite("load a study", path, &e);
+    let tried = |e: rusqlite::Error| failures::sqlite("load a study", path, &e);
     let mut query = store
         .prepare_cached("SELECT document, number FROM trials WHERE study = ? ORDER BY number")
         .map_err(tried)?;
@@ -87,7 +87,7 @@ pub(crate) fn get<T: rusqlite::types::FromSql>(
     path: &Path,
     what: &str,
 ) -> Result<T, Failure> {
-    row.get(column).map_err(|e| trouble::unreadable(path, what, e))
+    row.get(column).map_err(|e| failures::unreadable(path, what, e))
 }
 
 /// A column's JSON document, or a failure that names the row.
@@ -97,7 +97,7 @@ pub(crate) fn json<T: DeserializeOwned>(
     path: &Path,
     what: &str,
 ) -> Result<T, Failure> {
-    let failed = |e: &dyn std::fmt::Display| trouble::unreadable(path, what, e);
+    let failed = |e: &dyn std::fmt::Display| failures::unreadable(path, what, e);
     let text = row.get_ref(column).map_err(|e| failed(&e))?.as_str().map_err(|e| failed(&e))?;
     serde_json::from_str(text).map_err(|e| failed(&e))
 }

@@ -1,7 +1,7 @@
 //! What a list of studies shows of each.
 
+use crate::failures;
 use crate::stored::{self, COLUMNS, get};
-use crate::trouble;
 use plimsoll_model::{
     Ended, Failure, Origin, Outcome, Study, StudyId, SubjectFacts, SubjectKind, Trial,
 };
@@ -45,7 +45,7 @@ pub struct SubjectSummary {
 
 /// Every study in the order begun, the latest last.
 pub(crate) fn list(store: &Connection, path: &Path) -> Result<Vec<StudySummary>, Failure> {
-    let tried = |e: rusqlite::Error| trouble::sqlite("list the studies", path, &e);
+    let tried = |e: rusqlite::Error| failures::sqlite("list the studies", path, &e);
     let sql = format!(
         "SELECT {COLUMNS},
                 (SELECT count(DISTINCT block) FROM trials WHERE study = id),

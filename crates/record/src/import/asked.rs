@@ -1,8 +1,8 @@
 //! What a run of fio was asked to do: what the file says, else what the user says; and which of
 //! plimsoll's patterns that is.
 
+use super::malformed::{Malformed, Parsed};
 use super::run::{Half, Run};
-use super::trouble::{Told, Trouble};
 use crate::workloads::ClosedLoop;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Layout, Pattern, PatternJob, Stability};
@@ -29,7 +29,7 @@ enum Kind {
     Known(Pattern),
     /// One that it has no word for; how to call it.
     Foreign(String),
-    /// It cannot be told from the file.
+    /// It cannot be known from the file.
     Unknown,
 }
 
@@ -85,33 +85,33 @@ fn is_random(name: &str) -> Option<bool> {
     }
 }
 
-/// What the run did, and its figures without those that are not of that. Fails where it cannot be told,
+/// What the run did, and its figures without those that are not of that. Fails where it cannot be known,
 /// or plimsoll has no pattern for it.
-pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Told<ClosedLoop> {
+pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
     let pattern = known_pattern(run, options)?;
     fit(run, pattern)?;
     closed_loop(run, pattern)
 }
 
-fn known_pattern(run: &Run, options: &ImportOptions) -> Told<Pattern> {
+fn known_pattern(run: &Run, options: &ImportOptions) -> Parsed<Pattern> {
     let name = run.name.escape_debug();
     match kind(run, options.pattern) {
         Kind::Known(pattern) => Ok(pattern),
-        Kind::Foreign(what) => Err(Trouble::new(
+        Kind::Foreign(what) => Err(Malformed::new(
             run.line,
             format!("the job '{name}' did {what}, for which plimsoll has no pattern"),
             "Expected read, write, randread, randwrite or randrw; take the job out of the file.",
         )),
-        Kind::Unknown => Err(Trouble::new(
+        Kind::Unknown => Err(Malformed::new(
             run.line,
-            format!("the pattern of the job '{name}' is not told, nor its name clear"),
+            format!("the pattern of the job '{name}' is not reported, nor its name clear"),
             "Name it with --pattern, import a file for each pattern.",
         )),
     }
 }
 
 /// Makes sure that the figures are those of the pattern, and takes out those that are not.
-fn fit(run: &mut Run, pattern: Pattern) -> Told<()> {
+fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
     let mixed = pattern == Pattern::RandomMixed;
     if !mixed && pattern.writes() && run.write.is_some() && run.read.take().is_some() {
         run.notes.push("reads ran as well, to verify; they are left out".to_owned());
@@ -122,7 +122,7 @@ fn fit(run: &mut Run, pattern: Pattern) -> Told<()> {
         _ => run.write.is_some(),
     };
     if !fits && run.error.is_none() {
-        return Err(Trouble::new(
+        return Err(Malformed::new(
             run.line,
             format!("the job '{}' has no figures of {pattern}", run.name.escape_debug()),
             "Check --pattern, and that the job did what it was asked for.",
@@ -148,7 +148,7 @@ fn fit(run: &mut Run, pattern: Pattern) -> Told<()> {
     Ok(())
 }
 
-fn closed_loop(run: &mut Run, pattern: Pattern) -> Told<ClosedLoop> {
+fn closed_loop(run: &mut Run, pattern: Pattern) -> Parsed<ClosedLoop> {
     let operations: f64 = run.halves().map(|half| half.operations as f64).sum();
     let bytes: f64 = run.halves().map(|half| half.bytes).sum();
     let mean = if operations > 0.0 { (bytes / operations).round() as u64 } else { 0 };
@@ -169,7 +169,7 @@ fn closed_loop(run: &mut Run, pattern: Pattern) -> Told<ClosedLoop> {
     });
     if run.asked.jobs.is_none() {
         run.notes.push(
-            "fio did not say how many jobs ran: taken as one, and CPU time cannot be told; \
+            "fio did not say how many jobs ran: taken as one, and CPU time cannot be computed; \
              --jobs says it"
                 .to_owned(),
         );
@@ -178,7 +178,7 @@ fn closed_loop(run: &mut Run, pattern: Pattern) -> Told<ClosedLoop> {
     let small = |value: u64, what: &str| {
         u16::try_from(value).ok().and_then(NonZeroU16::new).ok_or_else(|| {
             let happened = format!("{value} {what}: expected 1 to {}", u16::MAX);
-            Trouble::new(line, happened, "Take the job out of the file.")
+            Malformed::new(line, happened, "Take the job out of the file.")
         })
     };
     let jobs = run.asked.jobs.unwrap_or(1);

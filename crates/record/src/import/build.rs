@@ -1,8 +1,8 @@
 //! Runs of fio become a study.
 
 use super::asked;
+use super::malformed::{Malformed, Parsed};
 use super::run::{Half, Run};
-use super::trouble::{Told, Trouble};
 use super::{ImportFile, ImportOptions, latency};
 use crate::document;
 use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
@@ -36,7 +36,7 @@ pub(super) fn study(
     let mut trials = Vec::new();
     for Source { file, label, runs } in sources {
         let together = together(&runs);
-        let in_file = |trouble: Trouble| trouble.in_file(&file.name);
+        let in_file = |malformed: Malformed| malformed.in_file(&file.name);
         for run in runs {
             let began = begun(&run).map_or(0.0, |s| (s - started).max(0.0));
             let target = targets.place(run.section.target.as_deref().unwrap_or(&label));
@@ -45,7 +45,7 @@ pub(super) fn study(
             let others = others.map(|names| others_of(names, &run.name)).unwrap_or_default();
             let line = run.line;
             let (done, trial) = trial(run, others, file, options).map_err(in_file)?;
-            let too_many = |why| in_file(Trouble::new(line, why, "Import fewer runs at once."));
+            let too_many = |why| in_file(Malformed::new(line, why, "Import fewer runs at once."));
             let subject = u16::try_from(target)
                 .map_err(|_| too_many(format!("there are more than {target} targets")))?;
             let workload = workloads.number(&done).map_err(too_many)?;
@@ -111,8 +111,8 @@ impl Targets {
         self.facts.push(TargetFacts {
             label: name.to_owned(),
             given: name.to_owned(),
-            stability: "not told by fio".to_owned(),
-            client_cache: "not told by fio".to_owned(),
+            stability: "not reported by fio".to_owned(),
+            client_cache: "not reported by fio".to_owned(),
             ..TargetFacts::default()
         });
         place
@@ -151,7 +151,7 @@ fn trial(
     others: Vec<String>,
     file: &ImportFile,
     options: &ImportOptions,
-) -> Told<(ClosedLoop, Trial)> {
+) -> Parsed<(ClosedLoop, Trial)> {
     if !others.is_empty() {
         run.notes.push(format!("ran at the same time as: {}", others.join(", ")));
     }

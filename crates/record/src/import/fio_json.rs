@@ -2,8 +2,8 @@
 //! and stat.c. Times are microseconds under `slat`, `clat`, `lat` (fio 2) and nanoseconds under
 //! `slat_ns`, `clat_ns`, `lat_ns` (fio 3).
 
+use super::malformed::{Malformed, Parsed};
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
-use super::trouble::{Told, Trouble};
 use super::{units, version};
 use plimsoll_model::{Histogram, LatencySummary};
 use serde::Deserialize;
@@ -88,9 +88,9 @@ pub(super) fn read(
     first: usize,
     invocation: usize,
     section: &Section,
-) -> Told<Vec<Run>> {
-    let told = |e: serde_json::Error| Trouble::json(first, &e, NEXT);
-    let document: Document = serde_json::from_str(text).map_err(told)?;
+) -> Parsed<Vec<Run>> {
+    let refused = |e: serde_json::Error| Malformed::json(first, &e, NEXT);
+    let document: Document = serde_json::from_str(text).map_err(refused)?;
     version::check(&document.version, first)?;
     let printed = document.timestamp_ms.map(|ms| ms / 1e3).or(document.timestamp);
     let lines = job_lines(text, first, document.jobs.len());
@@ -98,7 +98,7 @@ pub(super) fn read(
         all.iter().filter(|j| (&j.jobname, j.groupid) == (&job.jobname, job.groupid)).count() > 1
     };
     let several: Vec<bool> = match document.jobs.len() {
-        // Looked at pair by pair: more jobs than this are each told by their name alone.
+        // Looked at pair by pair: more jobs than this are each known by their name alone.
         n if n <= 4096 => document.jobs.iter().map(|j| several(j, &document.jobs)).collect(),
         n => vec![false; n],
     };

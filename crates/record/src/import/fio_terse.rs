@@ -2,13 +2,13 @@
 //! between semicolons; see fio's HOWTO, "Terse output", and stat.c. Volumes are KiB, times are
 //! microseconds and runtimes milliseconds.
 
+use super::malformed::{Malformed, Parsed};
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
-use super::trouble::{Told, Trouble};
 use super::{units, version};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
-/// Percentiles that a line has room for.
+/// Percentiles that a line holds.
 const PERCENTILES: usize = 20;
 /// Names of the levels of depth.
 const LEVELS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
@@ -32,7 +32,7 @@ pub(super) fn read(
     invocation: usize,
     section: &Section,
     jobs: Option<u64>,
-) -> Told<Run> {
+) -> Parsed<Run> {
     let mut fields = Fields { rest: text.split(';'), line, number: 0 };
     let layout = match fields.text()? {
         "2" => 2,
@@ -40,16 +40,16 @@ pub(super) fn read(
         "4" => 4,
         "5" => 5,
         other => {
-            return Err(Trouble::new(
+            return Err(Malformed::new(
                 line,
                 format!("terse version '{}' is not known: expected 2 to 5", other.escape_debug()),
                 "Write the output again with --terse-version=3, or as JSON.",
             ));
         }
     };
-    let told = if layout == 2 { "" } else { fields.text()? };
+    let version = if layout == 2 { "" } else { fields.text()? };
     if layout > 2 {
-        version::check(told, line)?;
+        version::check(version, line)?;
     }
     let name = fields.text()?.to_owned();
     let group = fields.number()? as i64;
@@ -87,7 +87,7 @@ pub(super) fn read(
         line,
         invocation,
         section: section.clone(),
-        version: told.to_owned(),
+        version: version.to_owned(),
         name,
         group,
         asked: Asked { jobs, block, depth: only_level(&depth_shares), ..Asked::default() },
@@ -112,7 +112,7 @@ fn only_level(shares: &BTreeMap<String, f64>) -> Option<u64> {
     shares.get("1").filter(|share| **share > 0.9995).map(|_| 1)
 }
 
-fn direction(fields: &mut Fields<'_>, layout: u32) -> Told<Option<Half>> {
+fn direction(fields: &mut Fields<'_>, layout: u32) -> Parsed<Option<Half>> {
     let bytes = fields.number()? * 1024.0;
     let _kibibytes_per_second = fields.number()?;
     let iops = fields.number()?;
@@ -168,7 +168,7 @@ fn operations(bytes: f64, iops: f64, seconds: f64) -> u64 {
     block.map_or(fewest.round().max(1.0), |block| (bytes / block).round().max(1.0)) as u64
 }
 
-fn latency(fields: &mut Fields<'_>) -> Told<Option<LatencySummary>> {
+fn latency(fields: &mut Fields<'_>) -> Parsed<Option<LatencySummary>> {
     let mut next = || Ok(fields.number()? / 1e6);
     let (min, max, mean, deviation) = (next()?, next()?, next()?, next()?);
     Ok((max > 0.0 || mean > 0.0).then(|| LatencySummary {
@@ -189,22 +189,22 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn text(&mut self) -> Told<&'a str> {
+    fn text(&mut self) -> Parsed<&'a str> {
         self.number += 1;
         let taken = self.number;
         let line = self.line;
         self.rest.next().ok_or_else(|| {
             let happened = format!("the line ends before field {taken}: it is not whole");
-            Trouble::new(line, happened, NEXT)
+            Malformed::new(line, happened, NEXT)
         })
     }
 
-    fn number(&mut self) -> Told<f64> {
+    fn number(&mut self) -> Parsed<f64> {
         let text = self.text()?;
         units::decimal(text).ok_or_else(|| self.wrong(self.number, "a number", text))
     }
 
-    fn percent(&mut self) -> Told<f64> {
+    fn percent(&mut self) -> Parsed<f64> {
         let text = self.text()?;
         let number = text.strip_suffix('%').and_then(units::decimal);
         number.ok_or_else(|| self.wrong(self.number, "a percentage", text))
@@ -214,11 +214,11 @@ impl<'a> Fields<'a> {
         self.rest.clone().next().is_some_and(|field| field.ends_with('%'))
     }
 
-    fn wrong(&self, field: usize, expected: &str, found: &str) -> Trouble {
+    fn wrong(&self, field: usize, expected: &str, found: &str) -> Malformed {
         let found: String = found.chars().take(40).collect();
         let happened =
             format!("field {field} should be {expected}, but is '{}'", found.escape_debug());
-        Trouble::new(self.line, happened, NEXT)
+        Malformed::new(self.line, happened, NEXT)
     }
 }
 

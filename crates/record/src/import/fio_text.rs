@@ -3,8 +3,8 @@
 //! until 2.14, `read: IOPS=.., BW=..MiB/s (..MB/s)(..MiB/..msec)` since.
 
 use super::calendar;
+use super::malformed::{Malformed, Parsed};
 use super::run::{Asked, Cpu, Form, Half, Run, Section};
-use super::trouble::{Told, Trouble};
 use super::units::{self, Kilo, Printed};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
@@ -134,11 +134,11 @@ impl Report {
     }
 
     /// Takes the next line of the report, which is indented.
-    pub(super) fn line(&mut self, text: &str, number: usize) -> Told<()> {
+    pub(super) fn line(&mut self, text: &str, number: usize) -> Parsed<()> {
         let wrong = |expected: &str| {
             let found: String = text.trim().chars().take(60).collect();
             let happened = format!("expected {expected}, found '{}'", found.escape_debug());
-            Trouble::new(number, happened, NEXT)
+            Malformed::new(number, happened, NEXT)
         };
         let text = text.trim();
         if let Some(rest) = text.strip_prefix('|') {
@@ -200,13 +200,13 @@ impl Report {
         version: &str,
         invocation: usize,
         section: Section,
-    ) -> Told<Run> {
+    ) -> Parsed<Run> {
         let missing = |what: &str| {
             let happened = format!(
                 "the report of job '{}' ends without its {what}: it is not whole",
                 self.head.name.escape_debug()
             );
-            Trouble::new(self.line, happened, NEXT)
+            Malformed::new(self.line, happened, NEXT)
         };
         let issued = self.issued.ok_or_else(|| missing("'issued' line"))?;
         let cpu = self.cpu.ok_or_else(|| missing("'cpu' line"))?;

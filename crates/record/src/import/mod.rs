@@ -9,22 +9,22 @@ mod fio_json;
 mod fio_terse;
 mod fio_text;
 mod latency;
+mod malformed;
 mod run;
 mod scan;
-mod trouble;
 mod units;
 mod version;
 
 pub use asked::ImportOptions;
 
 use crate::input::open_regular;
+use malformed::Malformed;
 use plimsoll_model::{Cause, Failure, Study, StudyId};
 use scan::Found;
 use std::collections::HashSet;
 use std::io::Read;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
-use trouble::Trouble;
 
 /// Largest file that is read, in bytes.
 pub const IMPORT_LIMIT_BYTES: u64 = 256 << 20;
@@ -64,22 +64,23 @@ impl ImportFile {
         let modified = facts.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok());
         Ok(ImportFile {
             name: path.display().to_string(),
-            text: text(bytes).map_err(|trouble| trouble.in_file(&path.display().to_string()))?,
+            text: text(bytes)
+                .map_err(|malformed| malformed.in_file(&path.display().to_string()))?,
             modified_unix_seconds: modified.map_or(0, |d| d.as_secs()),
         })
     }
 }
 
 /// UTF-8, without the mark that some editors put first.
-fn text(bytes: Vec<u8>) -> Result<String, Trouble> {
+fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         let next = "Save it as UTF-8; in PowerShell, write it with Out-File -Encoding utf8.";
-        return Err(Trouble::new(1, "it is UTF-16: expected UTF-8", next));
+        return Err(Malformed::new(1, "it is UTF-16: expected UTF-8", next));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let before = &e.as_bytes()[..e.utf8_error().valid_up_to()];
         let line = 1 + before.iter().filter(|b| **b == b'\n').count();
-        Trouble::new(line, "bytes that are not UTF-8: expected text", "Save it as UTF-8.")
+        Malformed::new(line, "bytes that are not UTF-8: expected text", "Save it as UTF-8.")
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

@@ -25,7 +25,7 @@ pub(super) struct Run {
     pub(super) form: Form,
     /// Line where it begins, from 1.
     pub(super) line: usize,
-    /// Runs of different fio invocations have different numbers, as far as can be told.
+    /// Runs of different fio invocations have different numbers, as far as is known.
     pub(super) invocation: usize,
     pub(super) section: Section,
     /// "fio-3.33"; empty where the form does not say.
@@ -77,7 +77,7 @@ pub(super) struct Half {
     pub(super) operations: u64,
     pub(super) bytes: f64,
     pub(super) seconds: f64,
-    /// Operations and bytes per second: over the whole runtime, as fio reckons them.
+    /// Operations and bytes per second: over the whole runtime, as fio computes them.
     pub(super) iops: f64,
     pub(super) bytes_per_second: f64,
     /// slat, clat and lat; absent where fio had no samples.
@@ -112,8 +112,8 @@ impl Run {
     /// The runtimes of all jobs added up: fio's CPU percents are of this. Where fio does not say
     /// it, every job ran as long as the run.
     pub(super) fn job_seconds(&self) -> Option<f64> {
-        let told = self.cpu.and_then(|cpu| cpu.job_seconds);
-        told.or_else(|| Some(self.asked.jobs? as f64 * self.seconds()))
+        let reported = self.cpu.and_then(|cpu| cpu.job_seconds);
+        reported.or_else(|| Some(self.asked.jobs? as f64 * self.seconds()))
     }
 
     /// What is the same in every form: section, name, group, runtimes in milliseconds.
@@ -133,7 +133,7 @@ impl Run {
         self.form != other.form && (a - b).abs() <= 0.002 * a.max(b) + 4096.0
     }
 
-    /// Takes in the same run as another, less exact form told it: what this one does not say.
+    /// Takes in the same run as another, less exact form reported it: what this one does not say.
     pub(super) fn take_over(&mut self, other: Run) {
         let asked = &mut self.asked;
         asked.rw = asked.rw.take().or(other.asked.rw);
@@ -203,7 +203,7 @@ impl Half {
         }
     }
 
-    /// The latency that has the percentiles: clat, or lat where fio was told so.
+    /// The latency that has the percentiles: clat, or lat where fio was asked for it.
     pub(super) fn client(&self) -> Option<&LatencySummary> {
         let has = |latency: &&LatencySummary| !latency.quantiles_seconds.is_empty();
         let completion = self.completion.as_ref();

@@ -3,8 +3,8 @@
 //! fio or a script prints is passed over.
 
 use super::fio_text::{self, Report};
+use super::malformed::{Malformed, Parsed};
 use super::run::{Asked, Form, Run, Section};
-use super::trouble::{Told, Trouble};
 use super::{fio_json, fio_terse, version};
 use crate::export;
 use crate::schema::Schema;
@@ -23,7 +23,7 @@ pub(super) struct Found {
 }
 
 /// Reads a whole file; `jobs` is what a terse line stands for, where the user said it.
-pub(super) fn scan(text: &str, jobs: Option<u64>) -> Told<Found> {
+pub(super) fn scan(text: &str, jobs: Option<u64>) -> Parsed<Found> {
     let mut scan = Scan { jobs, ..Scan::default() };
     let mut at = 0;
     let mut number = 1;
@@ -42,7 +42,7 @@ pub(super) fn scan(text: &str, jobs: Option<u64>) -> Told<Found> {
         number += 1;
     }
     scan.end_report()?;
-    scan.found.told_apart()
+    scan.found.distinguished()
 }
 
 #[derive(Default)]
@@ -62,7 +62,7 @@ struct Scan {
 }
 
 impl Scan {
-    fn line(&mut self, text: &str, number: usize) -> Told<()> {
+    fn line(&mut self, text: &str, number: usize) -> Parsed<()> {
         // What a terminal was shown over and over, in one line.
         let text = text.rsplit('\r').next().unwrap_or_default();
         if let Some(report) = &mut self.report {
@@ -113,7 +113,7 @@ impl Scan {
         self.terse = None;
     }
 
-    fn end_report(&mut self) -> Told<()> {
+    fn end_report(&mut self) -> Parsed<()> {
         let Some(report) = self.report.take() else { return Ok(()) };
         let asked = self.asked.get(report.name());
         let run = report.finish(asked, &self.version, self.invocation, self.section.clone())?;
@@ -122,7 +122,7 @@ impl Scan {
     }
 
     /// Reads the JSON document that `text` begins with and returns its length in bytes.
-    fn document(&mut self, text: &str, first: usize) -> Told<usize> {
+    fn document(&mut self, text: &str, first: usize) -> Parsed<usize> {
         const NEXT: &str = "Give a file that fio wrote as JSON or plimsoll export --json wrote.";
         #[derive(Deserialize)]
         struct Head {
@@ -132,12 +132,12 @@ impl Scan {
         }
         let mut stream = serde_json::Deserializer::from_str(text).into_iter::<IgnoredAny>();
         if let Some(Err(e)) = stream.next() {
-            return Err(Trouble::json(first, &e, NEXT));
+            return Err(Malformed::json(first, &e, NEXT));
         }
         let length = stream.byte_offset();
         let document = &text[..length];
-        let told = |e: serde_json::Error| Trouble::json(first, &e, NEXT);
-        let head: Head = serde_json::from_str(document).map_err(told)?;
+        let refused = |e: serde_json::Error| Malformed::json(first, &e, NEXT);
+        let head: Head = serde_json::from_str(document).map_err(refused)?;
         if head.fio.is_some() {
             // Of one invocation with the text that is around it: fio can print both.
             let invocation = self.invocation;
@@ -149,12 +149,12 @@ impl Scan {
             let schema = Schema::named(&schema).ok_or_else(|| {
                 let (schema, known) = (schema.escape_debug(), Schema::names());
                 let happened = format!("schema '{schema}' is not known: expected {known}");
-                Trouble::new(first, happened, "Use the plimsoll that wrote it, or a newer one.")
+                Malformed::new(first, happened, "Use the plimsoll that wrote it, or a newer one.")
             })?;
-            self.found.studies.push(export::parse(document, schema).map_err(told)?);
+            self.found.studies.push(export::parse(document, schema).map_err(refused)?);
         } else {
             let happened = format!("expected 'fio version' or 'schema' {SCHEMA} in this document");
-            return Err(Trouble::new(first, happened, NEXT));
+            return Err(Malformed::new(first, happened, NEXT));
         }
         Ok(length)
     }
@@ -176,12 +176,12 @@ fn is_version(text: &str) -> bool {
 impl Found {
     /// Every run once: jobs of one run become one, and of a run that is there in several forms the
     /// most exact stays.
-    fn told_apart(mut self) -> Told<Found> {
+    fn distinguished(mut self) -> Parsed<Found> {
         let joined = join_jobs(std::mem::take(&mut self.runs));
         self.runs = without_repetitions(joined);
         match self.runs.iter().find_map(|run| Some((run, run.ambiguous?))) {
             None => Ok(self),
-            Some((run, line)) => Err(Trouble::new(
+            Some((run, line)) => Err(Malformed::new(
                 line,
                 format!(
                     "a second line for '{}': jobs of one run, or runs of one job?",

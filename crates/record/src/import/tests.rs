@@ -222,7 +222,7 @@ fn own_studies_come_back_as_they_were_and_go_in_once() {
 }
 
 #[test]
-fn what_cannot_be_imported_is_told_with_its_place() {
+fn what_cannot_be_imported_is_reported_with_its_place() {
     let report = |from: &str, to: &str| TEXT.replacen(from, to, 1);
     let cut = &TEXT[..TEXT.find("     issued").unwrap()];
     let terse = format!("3;fio-3.33;rr;0;0;{}", "1;".repeat(80));
@@ -250,10 +250,10 @@ fn what_cannot_be_imported_is_told_with_its_place() {
     ] {
         let failure = one(text).expect_err(&format!("{parts:?}"));
         assert_eq!(failure.cause, Cause::Usage);
-        let told = failure.to_string();
-        assert!(told.contains("dir/out.txt"), "{told}");
+        let text = failure.to_string();
+        assert!(text.contains("dir/out.txt"), "{text}");
         for part in parts {
-            assert!(told.contains(part), "{part:?} is not in:\n{told}");
+            assert!(text.contains(part), "{part:?} is not in:\n{text}");
         }
         assert!(!failure.next.is_empty());
     }

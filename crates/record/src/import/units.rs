@@ -187,7 +187,7 @@ mod tests {
     }
 
     /// As fio prints a number in at most four digits (num2str): divided until it fits, decimals as
-    /// far as there is room.
+    /// far as there are digits.
     fn as_printed(number: u64, binary: bool) -> String {
         let thousand = if binary { 1024 } else { 1000 };
         let prefixes = ["", "k", "M", "G", "T", "P", "E"];
@@ -203,11 +203,11 @@ mod tests {
             (_, true) => format!("{}iB", prefixes[power]),
             (_, false) => format!("{}B", prefixes[power]),
         };
-        let room = 4 - whole.to_string().len();
+        let digits = 4 - whole.to_string().len();
         match rest {
-            Some(rest) if room > 1 => {
+            Some(rest) if digits > 1 => {
                 // Where this is rounded up to 1.0, the carry is lost, as in fio.
-                let part = format!("{:.*}", room - 1, rest as f64 / thousand as f64);
+                let part = format!("{:.*}", digits - 1, rest as f64 / thousand as f64);
                 format!("{whole}.{}{unit}", &part[2..])
             }
             Some(rest) if rest >= thousand / 2 => format!("{}{unit}", whole + 1),

@@ -1,12 +1,12 @@
 //! Which versions of fio are understood.
 
-use super::trouble::{Told, Trouble};
+use super::malformed::{Malformed, Parsed};
 
-/// Passes fio 2 and 3, told as "fio-3.33" or "fio-2.1.3-12-g0123".
-pub(super) fn check(version: &str, line: usize) -> Told<()> {
+/// Passes fio 2 and 3, written as "fio-3.33" or "fio-2.1.3-12-g0123".
+pub(super) fn check(version: &str, line: usize) -> Parsed<()> {
     match major(version) {
         Some(2 | 3) => Ok(()),
-        _ => Err(Trouble::new(
+        _ => Err(Malformed::new(
             line,
             format!("version '{}' is not known: expected fio 2 or 3", version.escape_debug()),
             "Use output of fio-2.x or fio-3.x, or a newer plimsoll.",

@@ -5,27 +5,27 @@ use std::fmt::Display;
 
 /// Something that keeps a file from being imported, at a line and column from 1.
 #[derive(Debug)]
-pub(super) struct Trouble {
+pub(super) struct Malformed {
     line: usize,
     column: Option<usize>,
     happened: String,
     next: String,
 }
 
-pub(super) type Told<T> = Result<T, Trouble>;
+pub(super) type Parsed<T> = Result<T, Malformed>;
 
-impl Trouble {
-    pub(super) fn new(line: usize, happened: impl Display, next: &str) -> Trouble {
-        Trouble { line, column: None, happened: happened.to_string(), next: next.to_owned() }
+impl Malformed {
+    pub(super) fn new(line: usize, happened: impl Display, next: &str) -> Malformed {
+        Malformed { line, column: None, happened: happened.to_string(), next: next.to_owned() }
     }
 
-    /// Trouble with a JSON document whose first line is `first` of the file.
-    pub(super) fn json(first: usize, error: &serde_json::Error, next: &str) -> Trouble {
+    /// A fault of a JSON document whose first line is `first` of the file.
+    pub(super) fn json(first: usize, error: &serde_json::Error, next: &str) -> Malformed {
         let text = error.to_string();
-        // The place is told with the file; serde's own is that within the document.
+        // The line is reported with the file; serde's own is that within the document.
         let happened = text.split(" at line ").next().unwrap_or_default().to_owned();
         let line = first + error.line().saturating_sub(1);
-        Trouble { line, column: Some(error.column()), happened, next: next.to_owned() }
+        Malformed { line, column: Some(error.column()), happened, next: next.to_owned() }
     }
 
     pub(super) fn in_file(self, file: &str) -> Failure {

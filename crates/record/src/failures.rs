@@ -1,4 +1,4 @@
-//! What can go wrong with the store, told as failures that name the file and the way out.
+//! What can go wrong with the store, as failures that name the file and the way out.
 
 use plimsoll_model::{Cause, Failure};
 use rusqlite::ErrorCode;
