@@ -46,7 +46,7 @@ pub struct HostWork {
     pub operation_interval: Option<Interval>,
     /// The same per payload byte.
     pub byte_interval: Option<Interval>,
-    /// Whether the cost can be told from what the host does anyway.
+    /// Whether the cost can be distinguished from what the host does anyway.
     pub above_idle: bool,
 }
 

@@ -29,7 +29,7 @@ pub struct Level {
 }
 
 impl Level {
-    /// The level of `values`, all finite, one per trial; `interval` reckons with what it is given,
+    /// The level of `values`, all finite, one per trial; `interval` computes one of what it is given,
     /// logarithms or the values themselves. `None` without values.
     pub(crate) fn new(
         values: &[f64],

@@ -20,7 +20,7 @@ pub struct Ratio {
     pub estimate: f64,
     /// Its interval at the plan's confidence; `None` below two blocks, and where it has no ends.
     pub interval: Option<Interval>,
-    /// Of CPU time: whether the mean of A, or of B, cannot be told from zero. Then the numbers say
+    /// Of CPU time: whether the mean of A, or of B, cannot be distinguished from zero. Then the numbers say
     /// nothing that is worth showing.
     pub zero: (bool, bool),
 }

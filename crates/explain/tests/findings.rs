@@ -54,7 +54,7 @@ fn a_pair_is_claimed_at_the_confidence_of_its_family() {
     let by_itself = latency.interval.unwrap();
     assert!(by_itself.high / by_itself.low < interval.high / interval.low);
     assert!((latency.estimate - f64::exp(-0.69)).abs() < 1e-9);
-    // The other workload has no trials, and nothing is said about it.
+    // The other workload has no trials, and nothing is reported about it.
     assert_eq!(found.workloads[1].pairs, []);
     assert_eq!(found.workloads[1].cells, []);
 }
@@ -265,7 +265,7 @@ fn beside_other_work(study: &mut Study, block: u32, user: f64, system: f64) {
 }
 
 #[test]
-fn a_cost_within_what_a_host_does_anyway_is_told_from_one_above_it() {
+fn a_cost_within_what_a_host_does_anyway_is_distinguished_from_one_above_it() {
     let work = |costs: &[(f64, f64)]| {
         let mut study = empty(&["/srv/data"], &[READ]);
         for (block, (user, system)) in (0..).zip(costs) {
@@ -280,7 +280,7 @@ fn a_cost_within_what_a_host_does_anyway_is_told_from_one_above_it() {
     let interval = found.operation_interval.unwrap();
     assert!(interval.low < 0.0 && interval.high > 0.0 && interval.high < 1e-4, "{interval:?}");
     assert!((found.byte_interval.unwrap().high - interval.high / 4096.0).abs() < 1e-15);
-    // As much as the baseline is off, added to each: it is told, to the digit.
+    // As much as the baseline is off, added to each: it is reported, to the digit.
     let above = noise.map(|(user, system)| (user + 2.0, system));
     let found = work(&above);
     assert!(found.above_idle);
