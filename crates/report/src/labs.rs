@@ -33,8 +33,11 @@ fn differences(a: &LabFacts, b: &LabFacts) -> Vec<String> {
     let value = |lab: &LabFacts, key: &String| {
         lab.settings.get(key).map_or_else(|| "none".to_owned(), String::clone)
     };
-    let told = |key: &String| format!("{key}: {}, then {}", value(a, key), value(b, key));
-    keys.into_iter().filter(|key| a.settings.get(*key) != b.settings.get(*key)).map(told).collect()
+    let change = |key: &String| format!("{key}: {}, then {}", value(a, key), value(b, key));
+    keys.into_iter()
+        .filter(|key| a.settings.get(*key) != b.settings.get(*key))
+        .map(change)
+        .collect()
 }
 
 #[cfg(test)]

@@ -14,8 +14,8 @@ pub(crate) fn markdown(content: &Content, charts: Option<&str>) -> String {
         out.push('\n');
     };
     line(format!("# {}\n\n{}\n", safe(&content.title), safe(&content.subtitle)));
-    if let Some(trouble) = &content.trouble {
-        line(format!("**{}**\n", safe(trouble)));
+    if let Some(failure) = &content.failure {
+        line(format!("**{}**\n", safe(failure)));
     }
     for sentence in content.answer.iter().chain(&content.further) {
         line(format!("- {}", safe(sentence)));

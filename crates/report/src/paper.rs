@@ -5,7 +5,7 @@ use crate::content::{self, Content};
 use crate::{html, markdown};
 use plimsoll_model::Study;
 
-/// What is told of one study, or of several as a trend. Works for any study: under way, failed,
+/// What is reported of one study, or of several as a trend. Works for any study: under way, failed,
 /// empty.
 pub struct Paper(pub(crate) Content);
 

@@ -4,7 +4,7 @@ use crate::chart::STYLE;
 use crate::style::{Role, for_terminal};
 use std::fmt::Write;
 
-/// Size of a letter's cell in user units, and the room around the text.
+/// Size of a letter's cell in user units, and the margin around the text.
 const WIDTH: f64 = 7.9;
 const HEIGHT: f64 = 17.0;
 const EDGE: f64 = 14.0;

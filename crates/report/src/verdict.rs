@@ -217,7 +217,7 @@ mod tests {
                     && text.ends_with(']'),
             ];
             prop_assert_eq!(wordings.iter().filter(|w| **w).count(), 1, "{}", text);
-            // Whoever is said to be faster is, and nobody where the interval holds 1 in between.
+            // Whoever is reported as faster is, and nobody where the interval holds 1 in between.
             if wordings[2] || wordings[3] {
                 prop_assert_eq!(text.starts_with("new"), low > 1.0, "{}", text);
             }

@@ -138,35 +138,35 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
 
 #[test]
 fn ceilings_say_what_they_assume_and_when_they_are_none() {
-    let told =
+    let text =
         |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let nas = read(NAS);
-    assert!(told(&nas).contains(
+    assert!(text(&nas).contains(
         "Disk encryption (AES-256-XTS, LUKS): about 283 MB/s a core at most, 1.13 GB/s on all 4, \
          assuming that the core does nothing else. "
     ));
     assert!(
-        told(&nas).contains("Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most on one connection; \
+        text(&nas).contains("Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most on one connection; \
          its fastest link carries 125 MB/s, assuming")
     );
-    assert!(!told(&nas).contains("no ceiling"));
+    assert!(!text(&nas).contains("no ceiling"));
     let mut portable = nas;
     for figure in &mut details(&mut portable).crypto.as_mut().unwrap().algorithms {
         figure.means = CryptoMeans::Portable;
     }
-    assert_eq!(told(&portable).matches("no ceiling").count(), 2);
+    assert_eq!(text(&portable).matches("no ceiling").count(), 2);
 }
 
 /// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
 #[test]
 fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
-    let told =
+    let text =
         |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let mut quiet = read(NAS);
     let cores = &mut details(&mut quiet).cpu.as_mut().unwrap().cores;
     cores.iter_mut().for_each(|core| core.cpu_ns = core.elapsed_ns);
     quiet.trials.iter_mut().for_each(|trial| trial.result.flags.clear());
-    assert!(!told(&quiet).contains("disturbed"), "{}", told(&quiet));
+    assert!(!text(&quiet).contains("disturbed"), "{}", text(&quiet));
 
     let mut busy = quiet.clone();
     for figure in &mut details(&mut busy).crypto.as_mut().unwrap().algorithms {
@@ -175,7 +175,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     let memory = details(&mut busy).memory.as_mut().unwrap();
     let latency = &mut memory.latencies[1];
     (latency.elapsed_ns, latency.cpu_ns) = (Some(1000), Some(200));
-    let shown = told(&busy);
+    let shown = text(&busy);
     for part in [
         "! 6 of 6 figures were disturbed: as little as 94% of a core (",
         "No ceiling follows from AES-256-XTS: it was disturbed.",
@@ -192,7 +192,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
 
     // Where a lab limits the host on purpose, nothing else is to be stopped.
     busy.plan.subjects[0] = Subject::Host { host: "lab://routers/router".parse().unwrap() };
-    let shown = told(&busy);
+    let shown = text(&busy);
     assert!(shown.contains("The lab's own quota") && !shown.contains("Stop other"), "{shown}");
 
     // Enough of the core, but repetitions that are far apart: no ceiling either.
@@ -200,7 +200,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     for figure in &mut details(&mut uneven).crypto.as_mut().unwrap().algorithms {
         figure.slowest_bytes_per_second = Some(figure.bytes_per_second / 10 * 8);
     }
-    let shown = told(&uneven);
+    let shown = text(&uneven);
     assert!(shown.contains("repetitions as low as 80% of the fastest"), "{shown}");
     assert_eq!(shown.matches("No ceiling follows").count(), 2);
 }

@@ -40,9 +40,9 @@ fn rate(target: usize, pattern: Pattern) -> f64 {
     if target == 0 { base } else { base * factor }
 }
 
-/// A cost that cannot be told from zero has no ratio worth a digit: it is said in words.
+/// A cost that cannot be distinguished from zero has no ratio worth a digit: it is reported in words.
 #[test]
-fn cpu_that_may_be_nothing_is_said_in_words() {
+fn cpu_that_may_be_nothing_is_reported_in_words() {
     let mut study = two_targets();
     for trial in &mut study.trials {
         let noise = [3e-9, -2e-9, 0.0][trial.block.unwrap() as usize % 3];
@@ -174,7 +174,7 @@ fn two_studies_compared() {
     insta::assert_snapshot!(compare(&before, &after, &NARROW));
 }
 
-/// Single runs of another tool: ratios without intervals, always told of the faster one.
+/// Single runs of another tool: ratios without intervals, always stated of the faster one.
 #[test]
 fn an_import_of_two_targets() {
     let import = imports::study(&TWO, &imports::PUBLISHED);

@@ -61,7 +61,7 @@ fn a_check_of_two_targets() {
     assert_eq!(charts_are_sound(std::slice::from_ref(&study)), charts);
     assert_eq!(count(&page, "<details class=\"behind\">"), charts, "a table behind every chart");
     // Rate, in flight and CPU of the one target whose cache fills.
-    assert_eq!(count(&page, " before, "), 3, "phases are marked and told");
+    assert_eq!(count(&page, " before, "), 3, "phases are marked and named");
     let addresses = page.replace("http://www.w3.org/2000/svg", "");
     for outside in ["http://", "https://", "src=", "@import", "url("] {
         assert!(!addresses.contains(outside), "{outside}: nothing is fetched");
@@ -88,7 +88,7 @@ fn a_mounted_target_has_the_kernels_account() {
 }
 
 #[test]
-fn which_watched_and_what_was_not_watched_is_said() {
+fn which_watched_and_what_was_not_watched_is_reported() {
     let mut study = measured(&TWO, 2);
     support::watch(&mut study, "ssh://root@nas");
     study.hosts[1].without_probe = Some("there is no probe for mips here".into());
@@ -138,9 +138,9 @@ fn a_cost_that_may_as_well_be_none_has_no_negative_digits() {
     enrich(&mut study, 0.1);
     support::watch(&mut study, "ssh://root@nas");
     let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let told = words(plimsoll_report::study(&study, &WIDE));
+    let text = words(plimsoll_report::study(&study, &WIDE));
     let page = html(&study);
-    assert!(!told.contains("distinguishable") && !page.contains("distinguishable"), "{told}");
+    assert!(!text.contains("distinguishable") && !page.contains("distinguishable"), "{text}");
 
     // The same with a baseline as busy as the trials, one class of it far busier.
     for trial in &mut study.trials {
@@ -350,7 +350,7 @@ fn several_studies_are_a_trend() {
 
 /// What has no interval gets no verdict, no margin, and no word of blocks.
 #[test]
-fn single_runs_of_another_tool_are_told_without_intervals() {
+fn single_runs_of_another_tool_are_reported_without_intervals() {
     let before = imports::study(&TWO, &imports::PUBLISHED);
     let page = html(&before);
     charts_are_sound(std::slice::from_ref(&before));

@@ -19,7 +19,7 @@ pub struct Areas {
     pub y: Axis,
     /// The whole, if it has a known size: the top of the axis.
     pub whole: Option<f64>,
-    /// Where the values begin along, rising, and after the last where it ends: one more than each
+    /// Where the values begin along, ascending, and after the last where it ends: one more than each
     /// layer has values. Between two of them a value holds.
     pub edges: Vec<f64>,
     /// The layers, from the bottom.
@@ -122,12 +122,12 @@ impl Chart for Areas {
             frame.phase(*place);
         }
         for at in 0..stretches {
-            let mut told = self.x.kind.value(edges[at]);
+            let mut text = self.x.kind.value(edges[at]);
             for layer in layers.iter().rev() {
-                told.push('\n');
-                told.push_str(&self.y.kind.value(layer.values[at]));
+                text.push('\n');
+                text.push_str(&self.y.kind.value(layer.values[at]));
             }
-            frame.column(x.at(edges[at]), x.at(edges[at + 1]), &told);
+            frame.column(x.at(edges[at]), x.at(edges[at + 1]), &text);
         }
         frame.svg.labels(layers.iter().rev().map(|layer| layer.label.clone()));
         frame.svg.finish()

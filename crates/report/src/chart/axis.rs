@@ -68,13 +68,13 @@ impl Span {
         }
     }
 
-    /// On a log axis from the least to the largest positive value, with a bit of room. The labels
+    /// On a log axis from the least to the largest positive value, with a margin. The labels
     /// have their own units, for a log axis may reach from microseconds to seconds.
     pub(super) fn log(axis: &Axis, range: Option<(f64, f64)>, most: usize) -> Span {
         let (low, high) = range.unwrap_or((1.0, 10.0));
         let (low, high) = (low.clamp(1e-250, 1e250), high.clamp(1e-250, 1e250));
-        let room = (high / low).powf(0.06).max(1.02);
-        let (low, high) = (low / room, high * room);
+        let margin = (high / low).powf(0.06).max(1.02);
+        let (low, high) = (low / margin, high * margin);
         let ticks = ticks(Spread::Log, low, high, most);
         let label = |tick: &f64| {
             let (size, unit) = axis.kind.unit(*tick);
@@ -99,9 +99,9 @@ impl Span {
     pub(super) fn fits(&self, from: f64, to: f64) -> bool {
         let scale = self.scale(from, to);
         self.ticks.windows(2).all(|pair| {
-            let room = (scale.at(pair[1].0) - scale.at(pair[0].0)).abs();
+            let space = (scale.at(pair[1].0) - scale.at(pair[0].0)).abs();
             let needed = (width(&pair[0].1, TICK) + width(&pair[1].1, TICK)) / 2.0;
-            needed + 8.0 <= room
+            needed + 8.0 <= space
         })
     }
 }

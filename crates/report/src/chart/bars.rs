@@ -34,7 +34,7 @@ pub struct Bar {
 
 impl Bars {
     /// "112 MB/s [111–114]".
-    fn told(&self, bar: &Bar) -> String {
+    fn value(&self, bar: &Bar) -> String {
         let value = self.axis.kind.value(bar.value);
         match bar.interval {
             Some((low, high)) => {
@@ -76,9 +76,9 @@ impl Chart for Bars {
             if let Some(interval) = bar.interval {
                 rows.whisker(i, interval);
             }
-            let told = self.told(bar);
-            rows.words(i, &bar.label, &told);
-            rows.values(i, &format!("{}\n{told}", bar.label));
+            let value = self.value(bar);
+            rows.words(i, &bar.label, &value);
+            rows.values(i, &format!("{}\n{value}", bar.label));
         }
         rows.svg.finish()
     }

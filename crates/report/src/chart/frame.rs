@@ -161,8 +161,8 @@ fn entry(svg: &mut Svg, sample: Sample, label: &str, (x, y): (f64, f64)) {
         }
         Sample::Phase => svg.line("phase", (x + 10.0, y - 12.0), (x + 10.0, y + 2.0)),
     }
-    let room = WIDTH - EDGE - x - SAMPLE;
-    svg.text("label", Anchor::Start, (x + SAMPLE, y), &fitted(label, LABEL, room));
+    let space = WIDTH - EDGE - x - SAMPLE;
+    svg.text("label", Anchor::Start, (x + SAMPLE, y), &fitted(label, LABEL, space));
 }
 
 /// The class of a layer of a stack.

@@ -38,7 +38,7 @@ pub type HeatRow = (String, Vec<Option<f64>>);
 const MOST: usize = 120;
 const EDGE: f64 = 6.0;
 const LIGHTEST: f64 = 0.06;
-/// Shades that are told apart, besides the lightest.
+/// Distinct shades, besides the lightest.
 const SHADES: u32 = 25;
 /// Rows up to which a tooltip tells all of them.
 const TOLD: usize = 16;
@@ -137,13 +137,16 @@ impl Chart for Heat {
         if rows.len() <= TOLD {
             svg.labels(rows.iter().map(|(name, _)| format!("{} {name}", self.y)));
             for (c, column) in columns.iter().enumerate() {
-                let told = rows.iter().map(|(_, values)| match values[c] {
+                let lines = rows.iter().map(|(_, values)| match values[c] {
                     Some(value) => self.kind.value(value),
                     None => "–".to_owned(),
                 });
-                let told: Vec<String> = std::iter::once(column.clone()).chain(told).collect();
+                let lines: Vec<String> = std::iter::once(column.clone()).chain(lines).collect();
                 let x = left + c as f64 * each;
-                svg.values(Area { x, y: top, width: each, height: bottom - top }, &told.join("\n"));
+                svg.values(
+                    Area { x, y: top, width: each, height: bottom - top },
+                    &lines.join("\n"),
+                );
             }
         }
         let span = |step: usize| Span {

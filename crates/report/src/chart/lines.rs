@@ -33,7 +33,7 @@ pub struct Line {
     pub label: String,
     /// Which of the distinguishable styles it has.
     pub series: usize,
-    /// Its points, rising along; a point that is not finite is a gap.
+    /// Its points, ascending along; a point that is not finite is a gap.
     pub points: Vec<Point>,
 }
 
@@ -80,25 +80,25 @@ impl Lines {
     }
 
     /// What a tooltip says of the place `x`.
-    fn told(&self, lines: &[Line], x: f64) -> String {
+    fn text(&self, lines: &[Line], x: f64) -> String {
         let place = match self.names.get(x.round().max(0.0) as usize) {
             Some(name) => name.clone(),
             None => self.x.kind.value(x),
         };
-        let mut told = place;
+        let mut text = place;
         for line in lines {
             let Some(point) = line.points.iter().find(|p| p.x == x && p.y.is_finite()) else {
-                told.push_str("\n–");
+                text.push_str("\n–");
                 continue;
             };
-            told.push('\n');
-            told.push_str(&self.y.kind.value(point.y));
+            text.push('\n');
+            text.push_str(&self.y.kind.value(point.y));
             if let Some((low, high)) = point.band {
-                told.push(' ');
-                told.push_str(&self.y.kind.between(point.y, low, high));
+                text.push(' ');
+                text.push_str(&self.y.kind.between(point.y, low, high));
             }
         }
-        told
+        text
     }
 }
 
@@ -133,7 +133,7 @@ impl Chart for Lines {
         }
         let places = thin_places(places(&lines));
         let drawn: Vec<f64> = places.iter().map(|x| frame.x.at(*x)).collect();
-        frame.columns(&drawn, |i| self.told(&lines, places[i]));
+        frame.columns(&drawn, |i| self.text(&lines, places[i]));
         frame.svg.labels(lines.iter().map(|line| line.label.clone()));
         frame.svg.finish()
     }
@@ -173,7 +173,7 @@ impl Chart for Lines {
     }
 }
 
-/// Every place along at which a line has a point, rising.
+/// Every place along at which a line has a point, ascending.
 fn places(lines: &[Line]) -> Vec<f64> {
     let points = lines.iter().flat_map(|line| &line.points);
     let mut places: Vec<f64> = points.map(|p| p.x).filter(|x| x.is_finite()).collect();

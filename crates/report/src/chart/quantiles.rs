@@ -27,7 +27,7 @@ pub struct Curve {
     pub label: String,
     /// Which of the distinguishable styles it has.
     pub series: usize,
-    /// Quantile from 0 up to below 1, rising, and its value.
+    /// Quantile from 0 up to below 1, ascending, and its value.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -62,7 +62,7 @@ impl Curve {
 }
 
 impl Quantiles {
-    /// Every quantile that a curve has, rising.
+    /// Every quantile that a curve has, ascending.
     fn quantiles(&self) -> Vec<f64> {
         let mut all: Vec<f64> = self.curves.iter().flat_map(Curve::drawn).map(|p| p.0).collect();
         all.sort_by(f64::total_cmp);
@@ -75,7 +75,7 @@ impl Quantiles {
         let high = extent(rarest).map_or(10.0, |r| r.1.max(2.0));
         let ticks = |every: usize| -> Vec<(f64, String)> {
             let shown = NAMED.iter().filter(|(q, _)| rarity(*q) <= high * 1.001);
-            // Half and nothing are named only where there is room beside the rarer ones.
+            // Half and nothing are named only where there is space beside the rarer ones.
             let shown = shown.enumerate().filter(|(i, _)| every == 1 || *i == 0 || (i % 2 == 0));
             shown.map(|(_, (q, name))| (rarity(*q), (*name).to_owned())).collect()
         };
@@ -125,13 +125,13 @@ impl Chart for Quantiles {
         let quantiles = self.quantiles();
         let places: Vec<f64> = quantiles.iter().map(|q| x.at(rarity(*q))).collect();
         frame.columns(&places, |i| {
-            let mut told = named(quantiles[i]);
+            let mut text = named(quantiles[i]);
             for curve in &self.curves {
                 let value = curve.drawn().find(|p| p.0 == quantiles[i]);
-                told.push('\n');
-                told.push_str(&value.map_or("–".to_owned(), |p| self.y.kind.value(p.1)));
+                text.push('\n');
+                text.push_str(&value.map_or("–".to_owned(), |p| self.y.kind.value(p.1)));
             }
-            told
+            text
         });
         frame.svg.labels(self.curves.iter().map(|curve| curve.label.clone()));
         frame.svg.finish()

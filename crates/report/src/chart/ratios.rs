@@ -44,7 +44,7 @@ impl Dot {
         self.ratio.is_finite() && self.ratio > 0.0
     }
 
-    fn told(&self) -> String {
+    fn value(&self) -> String {
         match self.interval {
             Some((low, high)) => format!("{} {}", three_digits(self.ratio), ends(low, high)),
             None => three_digits(self.ratio),
@@ -85,9 +85,9 @@ impl Chart for Ratios {
             }
             let place = (rows.x.at(dot.ratio), rows.top(i) + MIDDLE);
             theme::marker(&mut rows.svg, dot.series, place);
-            let told = dot.told();
-            rows.words(i, &dot.label, &told);
-            rows.values(i, &format!("{}\n{told}\n{}", dot.label, dot.verdict));
+            let value = dot.value();
+            rows.words(i, &dot.label, &value);
+            rows.values(i, &format!("{}\n{value}\n{}", dot.label, dot.verdict));
         }
         rows.svg.finish()
     }

@@ -1,5 +1,5 @@
 //! What charts with a row a thing share: the name above on the left, its value on the right, and
-//! room below for what is drawn.
+//! space below for what is drawn.
 
 use super::axis::Span;
 use super::frame::WIDTH;
@@ -52,8 +52,8 @@ impl Rows {
     pub(super) fn words(&mut self, row: usize, name: &str, value: &str) {
         let y = self.top(row) + 13.0;
         let value = fitted(value, LABEL, 0.72 * WIDTH);
-        let room = WIDTH - 2.0 * EDGE - width(&value, LABEL) - 10.0;
-        self.svg.text("label", Anchor::Start, (EDGE, y), &fitted(name, LABEL, room));
+        let space = WIDTH - 2.0 * EDGE - width(&value, LABEL) - 10.0;
+        self.svg.text("label", Anchor::Start, (EDGE, y), &fitted(name, LABEL, space));
         self.svg.text("label", Anchor::End, (WIDTH - EDGE, y), &value);
     }
 

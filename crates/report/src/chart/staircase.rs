@@ -17,7 +17,7 @@ pub struct Staircase {
     pub x: Axis,
     /// What is carried, of the same kind or another.
     pub y: Axis,
-    /// The steps, rising along.
+    /// The steps, ascending along.
     pub stairs: Vec<Stair>,
     /// The largest offer that was carried, and what to call it.
     pub knee: Option<(f64, String)>,

@@ -1,4 +1,4 @@
-//! Writing SVG: text escaped, numbers short and finite. Nothing else in this room writes markup.
+//! Writing SVG: text escaped, numbers short and finite. Nothing else in this module writes markup.
 
 use plimsoll_model::printable_lines;
 use std::fmt::{self, Write};
@@ -104,7 +104,7 @@ impl Svg {
         self.path(class, "", &through([from, to]));
     }
 
-    /// A path; `more` is further attributes, written by this room and not by anybody else.
+    /// A path; `more` is further attributes, written by this module and not by anybody else.
     pub(super) fn path(&mut self, class: &str, more: &str, d: &str) {
         self.put(format_args!("<path class=\"{class}\"{more} d=\"{d}\"/>"));
     }

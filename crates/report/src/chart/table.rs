@@ -17,7 +17,7 @@ impl Table {
         Table { header, rows: Vec::new() }
     }
 
-    /// A number for a cell, to be copied and reckoned with: four digits at least, no unit; empty
+    /// A number for a cell, to be copied and computed with: four digits at least, no unit; empty
     /// where there is none.
     pub(super) fn number(value: f64) -> String {
         match value {
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_can_be_reckoned_with() {
+    fn numbers_can_be_computed_with() {
         let shown = [0.0, 112.34, 0.012345, 7334.4, -1.5].map(Table::number);
         assert_eq!(shown, ["0", "112.3", "0.01235", "7334", "-1.500"]);
         assert_eq!(Table::number(f64::NAN), "");

@@ -24,15 +24,15 @@ fn share(c: char) -> f64 {
     }
 }
 
-/// The text, its middle left out where it is wider than `room`.
-pub(super) fn fitted(text: &str, size: f64, room: f64) -> String {
-    if width(text, size) <= room {
+/// The text, its middle left out where it is wider than `space`.
+pub(super) fn fitted(text: &str, size: f64, space: f64) -> String {
+    if width(text, size) <= space {
         return text.to_owned();
     }
     let mut letters = text.chars().count();
     loop {
         let short = crate::text::shortened(text, letters);
-        if letters <= 3 || width(&short, size) <= room {
+        if letters <= 3 || width(&short, size) <= space {
             return short;
         }
         letters -= 1;

@@ -1,4 +1,4 @@
-//! How things are told apart: by colour, by lightness, by dashes and by markers, so that a chart can
+//! How things are distinguished: by colour, by lightness, by dashes and by markers, so that a chart can
 //! be read in colour, with any kind of colour blindness, and in a grey print.
 
 use super::svg::{Svg, n};

@@ -43,7 +43,7 @@ fn linear(low: f64, high: f64, most: usize) -> Vec<f64> {
     }
 }
 
-/// Powers of ten, with 2 and 5 times them where there is room, or only every so many of them.
+/// Powers of ten, with 2 and 5 times them where there is space, or only every so many of them.
 fn decades(low: f64, high: f64, most: usize) -> Vec<f64> {
     let range = (low.log10().floor() as i32)..=(high.log10().ceil() as i32);
     let inside = |v: &f64| *v >= low * (1.0 - 1e-9) && *v <= high * (1.0 + 1e-9);

@@ -98,7 +98,7 @@ fn supported(rarest: f64) -> Vec<f64> {
     quantiles
 }
 
-/// The values at these rising quantiles, in seconds.
+/// The values at these ascending quantiles, in seconds.
 fn at(pooled: &BTreeMap<u64, u64>, quantiles: impl Iterator<Item = f64>) -> Vec<(f64, f64)> {
     let all = pooled.values().fold(0u64, |sum, n| sum.saturating_add(*n));
     let mut buckets = pooled.iter();

@@ -11,7 +11,7 @@ pub(crate) struct Content {
     /// Study, date, version.
     pub(crate) subtitle: String,
     /// What is wrong with the study as a whole.
-    pub(crate) trouble: Option<String>,
+    pub(crate) failure: Option<String>,
     /// The answer in two or three sentences.
     pub(crate) answer: Vec<String>,
     /// What else there is to say.

@@ -22,7 +22,7 @@ pub(super) fn study(study: &Study) -> Content {
     Content {
         title: title(&shown),
         subtitle: head::title(study),
-        trouble: head::ending(study).map(|(text, reason)| match reason {
+        failure: head::ending(study).map(|(text, reason)| match reason {
             Some(reason) => format!("{text} {reason}"),
             None => text.to_owned(),
         }),

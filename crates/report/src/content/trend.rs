@@ -37,7 +37,7 @@ pub(crate) fn trend(studies: &[Study]) -> Content {
             ),
             _ => "No study".to_owned(),
         },
-        trouble: None,
+        failure: None,
         answer,
         further: Vec::new(),
         parts,

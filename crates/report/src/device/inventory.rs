@@ -8,7 +8,7 @@ use plimsoll_model::device::{
     Cache, Cpu, Disk, Inventory, MemoryFacts, Mtd, Part, PathFacts, System,
 };
 
-/// Most things of a kind that are told one by one.
+/// Most things of a kind that are listed one by one.
 const MOST: usize = 40;
 /// Most letters of one text.
 const LETTERS: usize = 160;
@@ -26,10 +26,10 @@ pub(super) fn known(value: &Option<String>) -> Option<String> {
 pub(super) fn each<T>(
     section: &mut Section,
     things: &[T],
-    told: impl Fn(&T) -> Option<(String, String)>,
+    row: impl Fn(&T) -> Option<(String, String)>,
     more: &str,
 ) {
-    section.facts.extend(things.iter().take(MOST).filter_map(told));
+    section.facts.extend(things.iter().take(MOST).filter_map(row));
     if things.len() > MOST {
         section.fact("", Some(format!("and {} {more} more", things.len() - MOST)));
     }
@@ -56,7 +56,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     software(&mut section, inventory);
     buses(&mut section, inventory);
     network::facts(&mut section, inventory);
-    // Flash and memory that look like disks are told as what they are.
+    // Flash and memory that look like disks are shown as what they are.
     let is_disk = |d: &&Disk| {
         let name = d.name.as_deref().unwrap_or_default();
         !["mtdblock", "ram"].iter().any(|start| name.starts_with(start))

@@ -18,7 +18,7 @@ pub(crate) fn content(host: &Host<'_>) -> Content {
     Content {
         title: format!("What is {}?", host.given()),
         subtitle: title(host.study),
-        trouble: ending(host.study),
+        failure: ending(host.study),
         answer: vec![format!("{}.", subtitle(host.facts))],
         further: Vec::new(),
         parts: sections.iter().map(part).filter(|part| !is_empty(part)).collect(),

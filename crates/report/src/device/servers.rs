@@ -5,7 +5,7 @@ use super::inventory::{each, known, text};
 use super::section::{Section, joined};
 use plimsoll_model::device::{Inventory, NfsServer, SmbServer};
 
-/// Most lines of a configuration that are told.
+/// Most lines of a configuration that are shown.
 const MOST_LINES: usize = 40;
 
 pub(super) fn facts(section: &mut Section, inventory: &Inventory) {

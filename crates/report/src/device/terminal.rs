@@ -60,7 +60,7 @@ pub(super) fn add(page: &mut Page, section: &Section, heading: &str) {
     }
 }
 
-/// A bar a line, the longest as long as there is room for.
+/// A bar a line, the longest as long as the line has space for.
 fn bars(group: &BarGroup) -> String {
     let largest = group.bars.iter().map(|(_, value, _)| *value).fold(0.0, f64::max);
     let labels = group.bars.iter().map(|(label, ..)| shortened(label, LABEL));

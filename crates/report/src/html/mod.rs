@@ -37,7 +37,7 @@ pub(crate) fn page(content: &Content) -> String {
     let context = context! {
         title => content.title.clone(),
         subtitle => content.subtitle.clone(),
-        trouble => content.trouble.clone(),
+        failure => content.failure.clone(),
         answer => content.answer.clone(),
         further => content.further.clone(),
         parts => parts,

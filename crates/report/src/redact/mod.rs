@@ -9,7 +9,7 @@
 
 mod device;
 mod pseudonyms;
-mod words;
+mod text;
 
 use plimsoll_model::{Cause, Failure, HostName, Study, Subject, SubjectFacts};
 use pseudonyms::{Kind, Pseudonyms};
@@ -18,11 +18,11 @@ use serde_json::Value;
 /// The study without names, addresses, users, paths and serial numbers. `also` are further words
 /// that nobody should read, such as the name of this machine and of its user.
 pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
-    let trouble = |e: serde_json::Error| {
+    let refused = |e: serde_json::Error| {
         let next = "Show it without --redact, and do not publish it.";
         Failure::new(Cause::Trial, "redact the study", &study.id, e, next)
     };
-    let mut value = serde_json::to_value(study).map_err(trouble)?;
+    let mut value = serde_json::to_value(study).map_err(refused)?;
     let mut pseudonyms = Pseudonyms::default();
     for subject in value["plan"]["subjects"].as_array().into_iter().flatten() {
         for (key, kind) in NAMES {
@@ -51,12 +51,12 @@ pub fn redact(study: &Study, also: &[String]) -> Result<Study, Failure> {
         learn_host(&name, &mut pseudonyms);
     }
     for facts in study.subjects.iter().filter_map(SubjectFacts::host) {
-        device::learn(&serde_json::to_value(&facts.device).map_err(trouble)?, &mut pseudonyms);
+        device::learn(&serde_json::to_value(&facts.device).map_err(refused)?, &mut pseudonyms);
     }
     also.iter().for_each(|word| pseudonyms.learn(Kind::Name, word));
     relabel(&mut value);
     walk(&mut value, "", &mut pseudonyms);
-    serde_json::from_value(value).map_err(trouble)
+    serde_json::from_value(value).map_err(refused)
 }
 
 /// Every host that the study names.
@@ -174,7 +174,7 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
                 "user" => pseudonyms.replace_all(Kind::User, text),
                 "domain" => pseudonyms.replace_all(Kind::Domain, text),
                 "share" => pseudonyms.replace_all(Kind::Share, text),
-                _ => words::redacted(text, pseudonyms),
+                _ => text::redacted(text, pseudonyms),
             };
         }
         Value::Number(_) if key == "uid" || key == "gid" => *value = Value::Null,

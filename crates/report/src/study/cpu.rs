@@ -166,7 +166,7 @@ pub(super) fn per(shown: &Shown<'_>, pair: &Pair) -> &'static str {
     }
 }
 
-/// Whose CPU time cannot be told from zero, if anybody's.
+/// Whose CPU time cannot be distinguished from zero, if anybody's.
 pub(super) fn near_zero(ratio: &Ratio, (a, b): (&str, &str)) -> Option<String> {
     match ratio.zero {
         (false, false) => None,

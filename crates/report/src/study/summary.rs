@@ -166,7 +166,7 @@ fn reads(out: &mut Vec<String>, shown: &Shown<'_>) {
     for (facts, name) in shown.study.subjects.iter().zip(&shown.names.subjects) {
         let Some(facts) = facts.storage() else { continue };
         let Some(from) = facts.reads_from else { continue };
-        // A warning of the study gives the size, where it can be told.
+        // A warning of the study gives the size, where it is known.
         let warned =
             shown.study.flags.iter().any(
                 |flag| matches!(flag, Flag::WorkingSet { target, .. } if *target == facts.given),

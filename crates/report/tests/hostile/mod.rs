@@ -19,7 +19,7 @@ const SHELL: &str = include_str!("../../../record/tests/golden/device-shell.json
 const HOSTILE: &str = "=\u{1b}[33mx\u{1b}[0m\u{9b}2J\u{7f}\0\r\u{85}\u{ad}\u{61c}\u{180e}\u{200b}\
     \u{200d}\u{200e}\u{2028}\u{2029}\u{202a}\u{202e}\u{2066}\u{2069}\u{feff}\u{e0041}\nFAKE";
 
-/// The record with hostile text wherever it takes text: strings of one kind, told by their path,
+/// The record with hostile text wherever it takes text: strings of one kind, known by their path,
 /// are replaced together, and names are added to its maps, as far as it can be read afterwards.
 fn poisoned<T: Serialize + DeserializeOwned>(record: &T) -> (T, usize) {
     fn leaves(value: &Value, path: String, found: &mut BTreeSet<String>) {
