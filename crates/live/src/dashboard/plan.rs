@@ -25,12 +25,12 @@ pub(super) fn height(run: &Run) -> u16 {
 pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     let plan = &run.header.plan;
     let now = run.trial.as_ref().filter(|t| !t.ended).map(|t| t.cell);
-    let room = usize::from(area.width.saturating_sub(2 + NAME) / (SUBJECT + 1)).max(1);
+    let most = usize::from(area.width.saturating_sub(2 + NAME) / (SUBJECT + 1)).max(1);
     // Setting by setting, the subjects beside each other.
     let subjects = plan.subjects.len();
     let columns = subjects.saturating_mul(factor::settings(&plan.factors));
     let column = |cell: Cell| usize::from(cell.setting) * subjects + usize::from(cell.subject);
-    let (shown, more) = around(columns, room, now.map_or(0, column));
+    let (shown, more) = around(columns, most, now.map_or(0, column));
     let cell = |column: usize, workload: usize| {
         let index = |number: usize| u16::try_from(number).unwrap_or(u16::MAX);
         let (setting, subject) = (column / subjects.max(1), column % subjects.max(1));
@@ -70,9 +70,9 @@ pub(super) fn draw(run: &Run, frame: &mut Frame<'_>, area: Rect) {
     frame.render_widget(table, area);
 }
 
-/// Which `room` of `count` things are shown so that `current` is among them, and how many are not.
-fn around(count: usize, room: usize, current: usize) -> (std::ops::Range<usize>, usize) {
-    let shown = room.min(count);
+/// Which `most` of `count` things are shown so that `current` is among them, and how many are not.
+fn around(count: usize, most: usize, current: usize) -> (std::ops::Range<usize>, usize) {
+    let shown = most.min(count);
     let from = current.saturating_sub(shown / 2).min(count - shown);
     (from..from + shown, count - shown)
 }
@@ -84,11 +84,11 @@ mod tests {
     #[test]
     fn the_current_one_is_always_shown() {
         for count in 0..12 {
-            for room in 0..6 {
+            for most in 0..6 {
                 for current in 0..count {
-                    let (shown, hidden) = around(count, room, current);
+                    let (shown, hidden) = around(count, most, current);
                     assert_eq!(shown.len() + hidden, count);
-                    assert!(room == 0 || shown.contains(&current), "{count} {room} {current}");
+                    assert!(most == 0 || shown.contains(&current), "{count} {most} {current}");
                 }
             }
         }

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_under_way_is_said() {
+    fn nothing_under_way_is_reported() {
         assert!(runs([].into_iter()).contains("No run under way"));
     }
 }

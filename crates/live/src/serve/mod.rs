@@ -1,7 +1,7 @@
 //! The local page: the store's studies and the runs under way, for the browser of whoever started
 //! it and for nobody else. It listens on the loopback address alone, every address has a random
 //! token in it, and requests for another host's name are refused, so that no page from elsewhere
-//! can reach it (DNS rebinding). The async runtime of this room stays in here.
+//! can reach it (DNS rebinding). The async runtime of this module stays in here.
 
 mod guard;
 mod html;
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_is_taken_is_told() {
+    fn a_port_that_is_taken_is_reported() {
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let port = taken.local_addr().unwrap().port();
         let settings = Settings { port, store: PathBuf::new(), runs: PathBuf::new() };

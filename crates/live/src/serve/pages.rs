@@ -39,7 +39,7 @@ pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, 
 }
 
 /// Something that cannot be shown, and why.
-pub(super) fn trouble(failure: &Failure) -> String {
+pub(super) fn of_failure(failure: &Failure) -> String {
     format!("<pre>{}</pre>", Escaped(&failure.to_string()))
 }
 
@@ -50,7 +50,7 @@ pub(super) fn refusal(title: &str, why: &str) -> String {
 
 /// The page of a failure.
 pub(super) fn failed(failure: &Failure) -> String {
-    let title = if failure.cause == Cause::Usage { "Not found" } else { "Trouble" };
+    let title = if failure.cause == Cause::Usage { "Not found" } else { "It failed" };
     text_page(title, &failure.to_string())
 }
 

@@ -57,7 +57,7 @@ async fn guarded(State(site): Shared, request: Request, next: Next) -> Response 
     let welcome = guard::is_this_host(request.headers(), site.port) && site.token.is(token);
     let mut response = match welcome {
         true => next.run(request).await,
-        // Nothing is said that tells which of the two was wrong.
+        // Nothing is reported that tells which of the two was wrong.
         false => (StatusCode::FORBIDDEN, "Open the address that plimsoll serve prints.\n")
             .into_response(),
     };

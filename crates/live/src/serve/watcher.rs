@@ -88,7 +88,7 @@ impl Watching {
             if markup.is_ok() {
                 self.stamp = Some(stamp);
             }
-            let markup = markup.unwrap_or_else(|failure| super::pages::trouble(&failure));
+            let markup = markup.unwrap_or_else(|failure| super::pages::of_failure(&failure));
             self.news.studies.send_replace(markup.into());
         }
     }
