@@ -1,7 +1,7 @@
 //! Reaching hosts and watching their load.
 //!
 //! Parsing (`proc_files`) is pure and takes text; what brings the text (`watch`: this machine's
-//! /proc, a shell over there, the probe) is a thin layer on top.
+//! /proc, a shell on the host, the probe) is a thin layer on top.
 #![forbid(unsafe_code)]
 
 pub mod child;
@@ -9,11 +9,11 @@ pub mod clock;
 pub mod deploy;
 pub mod device;
 pub mod mounts;
+mod printed;
 pub mod probe;
 pub mod proc_files;
 pub mod process;
 pub mod reach;
-mod said;
 pub mod settings;
 pub mod watch;
 

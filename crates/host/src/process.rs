@@ -1,4 +1,4 @@
-//! Processes of this machine, told apart from later ones that got the same number.
+//! Processes of this machine, distinguished from later ones that got the same number.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

@@ -116,7 +116,7 @@ fn a_virtual_machine_is_read_as_the_probe_prints_it() {
 }
 
 #[test]
-fn without_a_probe_the_shell_tells_what_it_can_and_the_rest_is_said_to_be_missing() {
+fn without_a_probe_the_shell_tells_what_it_can_and_the_rest_is_reported_missing() {
     let shell = router()
         .with("@@plimsoll %s", SHELL)
         .with(
@@ -267,7 +267,7 @@ fn a_host_that_is_lost_leaves_the_others() {
     assert_eq!(removed, [true, true]);
 }
 
-/// What is shown is the last whole measurement; how a part went is told of all of them.
+/// What is shown is the last whole measurement; how a part went is reported of all of them.
 #[test]
 fn a_part_is_measured_anew_in_each_block() {
     let probe = Canned::new(ROUTER);
@@ -288,7 +288,7 @@ fn a_part_is_measured_anew_in_each_block() {
 }
 
 #[test]
-fn a_hostile_host_is_bounded_and_told_of() {
+fn a_hostile_host_is_bounded_and_reported() {
     let nics: Vec<_> =
         (0..3000).map(|i| serde_json::json!({"name": format!("\u{1b}[2Jeth{i}")})).collect();
     let lines = [
@@ -312,7 +312,7 @@ fn a_hostile_host_is_bounded_and_told_of() {
     assert_eq!(inventory.network.as_ref().unwrap().nics.len(), 256);
     assert_eq!(inventory.memory.as_ref().unwrap().total_bytes, None);
     assert_eq!(inventory.kernel.as_ref().unwrap().release, None);
-    let told = device.odd.join("\n");
+    let odd = device.odd.join("\n");
     for part in [
         "nics.nics: 2744 entries more were left out",
         "the section nics came twice",
@@ -322,7 +322,7 @@ fn a_hostile_host_is_bounded_and_told_of() {
         "cpu_core.rounds_per_second cannot be 18446744073709551615",
         "crypto_algorithm: not all of it is there",
     ] {
-        assert!(told.contains(part), "{part} in\n{told}");
+        assert!(odd.contains(part), "{part} in\n{odd}");
     }
     let happened = |part: usize| device.parts[part].failures[0].happened.clone();
     assert_eq!(happened(1), "3 of them were wrong");
@@ -331,7 +331,7 @@ fn a_hostile_host_is_bounded_and_told_of() {
 }
 
 #[test]
-fn a_coremark_that_is_broken_is_told_and_the_rounds_remain() {
+fn a_coremark_that_is_broken_is_reported_and_the_rounds_remain() {
     let shell = Script::default()
         .with("for t in coremark;", "coremark=/usr/bin/coremark\n")
         .failing("/usr/bin/coremark", "Segmentation fault");

@@ -1,4 +1,4 @@
-//! The probe on this machine: carried in, used, and gone.
+//! The probe on this machine: deployed, used, and gone.
 
 mod probe_support;
 
@@ -131,7 +131,7 @@ fn a_verb_is_stopped_and_keeps_what_it_had() {
 }
 
 #[test]
-fn what_the_probe_refuses_is_told_in_its_words() {
+fn what_the_probe_refuses_is_reported_in_its_words() {
     let placed = placed();
     for (request, cause, word) in [
         (Request::new("dance"), Cause::Usage, "no such verb"),
@@ -151,7 +151,7 @@ fn what_the_probe_refuses_is_told_in_its_words() {
 }
 
 #[test]
-fn a_killed_probe_is_told_and_its_directory_removed() {
+fn a_killed_probe_is_reported_and_its_directory_removed() {
     let placed = placed();
     let directory = placed.directory().to_owned();
     let mut killed = false;
@@ -190,7 +190,7 @@ fn without_its_guard_the_directory_is_removed_all_the_same() {
 }
 
 #[test]
-fn a_guard_that_is_told_to_end_removes_the_directory() {
+fn a_guard_that_is_asked_to_end_removes_the_directory() {
     let placed = placed();
     let directory = placed.directory().to_owned();
     let name = Path::new(&directory).file_name().unwrap().to_str().unwrap();
@@ -236,7 +236,7 @@ fn a_killed_program_leaves_nothing() {
 
 /// The header of a program for a big-endian MIPS, which is all that a kernel reads of it.
 #[test]
-fn a_program_of_another_machine_is_told_from_other_failures() {
+fn a_program_of_another_machine_is_distinguished_from_other_failures() {
     let mut mips = b"\x7fELF\x01\x02\x01\0\0\0\0\0\0\0\0\0\0\x02\0\x08\0\0\0\x01".to_vec();
     mips.resize(4096, 0);
     let (_kept, wrong) = alone(Machine::here().unwrap(), &mips);
@@ -251,7 +251,7 @@ fn a_program_of_another_machine_is_told_from_other_failures() {
 }
 
 #[test]
-fn a_machine_without_a_probe_is_told_with_those_that_have_one() {
+fn a_machine_without_a_probe_is_reported_with_those_that_have_one() {
     let other = if Machine::here() == Some(Machine::Mips) { Machine::I686 } else { Machine::Mips };
     let (_kept, programs) = alone(other, b"\x7fELF");
     let failure = Placed::place(local(), &programs, None).err().unwrap();

@@ -63,7 +63,7 @@ fn absurd_lengths_and_bombs_are_refused() {
 }
 
 #[test]
-fn a_probe_that_breaks_off_is_told_with_how() {
+fn a_probe_that_breaks_off_is_reported_with_how() {
     let half = failure(r#"printf 'PLMS\001R\0\0\0\0\0\100{"section'"#);
     assert!(half.happened.contains("ended too early: it ended with exit code 0"), "{half}");
     let loud = failure("echo 'no such luck' >&2; exit 3");

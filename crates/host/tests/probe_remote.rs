@@ -72,7 +72,7 @@ fn it_works_over_ssh_and_leaves_nothing() {
 }
 
 #[test]
-fn a_lost_connection_is_told_and_leaves_nothing() {
+fn a_lost_connection_is_reported_and_leaves_nothing() {
     let Some(stage) = Stage::enter_or_skip(&NEEDS) else { return };
     let (sshd, dropbear) = hosts(&stage);
     for (url, configuration, root) in [
@@ -90,7 +90,7 @@ fn a_lost_connection_is_told_and_leaves_nothing() {
         let asked = sampler.ask().and_then(|()| sampler.sample(Instant::now() + LONG));
         assert_eq!(asked.unwrap_err().cause, Cause::Unreachable);
         soon("the directory is gone", || !seen_here.exists());
-        // It cannot be removed any more, and who asks is told; or it is gone, which is as well.
+        // It cannot be removed any more, and who asks gets a failure; or it is gone, which is as well.
         drop(placed);
     }
     soon("the probes have ended", || {

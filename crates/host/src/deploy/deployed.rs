@@ -1,6 +1,6 @@
 //! A program that is deployed on a host.
 
-use super::{Bundle, DIRECTORIES, Look, Machine, RemoteDir, first};
+use super::{Bundle, DIRECTORIES, HostMachine, Machine, RemoteDir, first};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ impl Deployed {
         machine: Machine,
         bytes: &[u8],
     ) -> Result<Deployed, Failure> {
-        let look = Look::at(&*reach)?;
+        let look = HostMachine::at(&*reach)?;
         if !look.machines.contains(&machine) {
             let tried = format!("run {} on the host", bundle.name);
             let happened = format!("it is built for {machine}; {}", look.words());

@@ -1,8 +1,8 @@
 //! How a program on the host ended, from its exit code and what the shell said.
 
 use super::bundle::Bundle;
+use crate::printed::last_line;
 use crate::reach::Output;
-use crate::said::last_line;
 use plimsoll_model::{Cause, Failure};
 
 /// How a program ended that did not do what it should.

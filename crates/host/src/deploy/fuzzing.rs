@@ -1,7 +1,7 @@
 //! What a host answers where a program is deployed on it, for fuzzing.
 
 use super::remote_dir::ready;
-use super::{Ending, Look};
+use super::{Ending, HostMachine};
 use crate::reach::Output;
 
 /// What machine it is, where the program lies, and how it ended; `status` is an exit code.
@@ -9,7 +9,7 @@ use crate::reach::Output;
 /// # Panics
 /// If a directory is believed that is not the program's own: that is what is looked for.
 pub fn answers(status: Option<i32>, output: &[u8], errors: &[u8]) {
-    let look = Look::of(output);
+    let look = HostMachine::of(output);
     assert!(look.machines.len() <= 3 && !look.words().contains(char::is_control));
     if let Some(directory) = ready(output, "name") {
         assert!(directory.starts_with('/') && directory.ends_with("/name"));

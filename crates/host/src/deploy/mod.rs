@@ -8,7 +8,7 @@ mod deployed;
 mod ending;
 #[doc(hidden)]
 pub mod fuzzing;
-mod look;
+mod identify;
 mod machine;
 mod refusal;
 mod remote_dir;
@@ -18,7 +18,7 @@ pub use deployed::Deployed;
 pub use machine::Machine;
 
 pub(crate) use ending::Ending;
-pub(crate) use look::Look;
+pub(crate) use identify::HostMachine;
 pub(crate) use refusal::Refusal;
 pub(crate) use remote_dir::RemoteDir;
 

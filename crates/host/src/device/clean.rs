@@ -15,7 +15,7 @@ const TEXTS: [&str; 3] =
     ["tcp_receive_memory_bytes", "tcp_send_memory_bytes", "pool_threads_count"];
 
 /// The largest amounts that are believed, by the unit at the end of the key. Far above what there
-/// is, far below where reckoning with them goes wrong.
+/// is, far below where arithmetic with them overflows.
 const MOST: [(&str, u64); 10] = [
     ("rounds_per_second", 1_000_000_000_000),
     ("bytes_per_second", 100_000_000_000_000),
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_probe_left_out_is_told() {
+    fn what_the_probe_left_out_is_reported() {
         let section = json!({"section": "buses", "pci": [], "pci_omitted_count": 12, "cut": true});
         let said = cleaned(section).1;
         assert_eq!(said, ["buses: the host cut it off", "buses.pci: 12 entries more did not fit"]);

@@ -31,7 +31,7 @@ pub struct Report {
 }
 
 /// Reads what CoreMark 1.0 printed. Only a validated performance run of at least 10 s counts; why
-/// another one does not is told.
+/// another one does not is reported.
 pub fn parse(text: &str) -> Result<Report, String> {
     let field = |name: &str| {
         let mut values = text.lines().filter_map(|line| {

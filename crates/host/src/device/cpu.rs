@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outputs_of_several_processes_are_told_apart() {
+    fn outputs_of_several_processes_are_distinguished() {
         let texts: Vec<String> = separate("1|a\n0|b\nnoise\n1|c|d\n99|x\n-1|y\n").collect();
         assert_eq!(texts, ["b\n", "a\nc|d\n"]);
     }

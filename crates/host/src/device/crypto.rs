@@ -171,7 +171,7 @@ pub fn take(
     match fields.text("section").as_deref() {
         Some("crypto") => {
             crypto.aes_instructions =
-                fields.all().and_then(|told: CryptoFigures| told.aes_instructions);
+                fields.all().and_then(|figures: CryptoFigures| figures.aes_instructions);
         }
         Some("crypto_algorithm") => {
             let algorithm = fields.text("algorithm").as_deref().and_then(Algorithm::named);

@@ -23,8 +23,8 @@ pub(super) fn measure(
 ) -> DiskFigures {
     let mut disk = DiskFigures::default();
     let (size, duration_ms) = if bench.quick { (64_u64 << 20, 1000) } else { (256 << 20, 5000) };
-    let room = available.map_or(size, |bytes| bytes.saturating_sub(KEPT_FREE_BYTES) / 2);
-    let size = size.min(room.max(1 << 20)) >> 20 << 20;
+    let most = available.map_or(size, |bytes| bytes.saturating_sub(KEPT_FREE_BYTES) / 2);
+    let size = size.min(most.max(1 << 20)) >> 20 << 20;
     let request = Request::new("disk")
         .set("path", path)
         .set("size_bytes", size)
@@ -55,8 +55,9 @@ pub fn take(disk: &mut DiskFigures, section: serde_json::Value, odd: &mut Odd) {
     let fields = Fields(clean(section, odd));
     match fields.text("section").as_deref() {
         Some("disk") => {
-            let told: DiskFigures = fields.all().unwrap_or_default();
-            (disk.path, disk.size_bytes, disk.direct) = (told.path, told.size_bytes, told.direct);
+            let figures: DiskFigures = fields.all().unwrap_or_default();
+            (disk.path, disk.size_bytes, disk.direct) =
+                (figures.path, figures.size_bytes, figures.direct);
         }
         Some("disk_phase") if disk.phases.len() < MOST_PHASES => {
             disk.phases.extend(fields.all::<DiskPhase>());

@@ -3,7 +3,7 @@
 use crate::settings::export::file::path_of;
 use plimsoll_model::device::Inventory;
 
-/// Most bytes of all paths together: a request to the probe has room for 4096.
+/// Most bytes of all paths together: a request to the probe takes 4096.
 const MOST_BYTES: usize = 3000;
 /// Most paths.
 const MOST_PATHS: usize = 16;

@@ -54,10 +54,10 @@ pub fn take(memory: &mut MemoryFigures, section: serde_json::Value, odd: &mut Od
     let fields = Fields(clean(section, odd));
     match fields.text("section").as_deref() {
         Some("memory") => {
-            let told: MemoryFigures = fields.all().unwrap_or_default();
-            memory.floating_point = told.floating_point;
-            memory.limit_bytes = told.limit_bytes;
-            memory.largest_cache_bytes = told.largest_cache_bytes;
+            let figures: MemoryFigures = fields.all().unwrap_or_default();
+            memory.floating_point = figures.floating_point;
+            memory.limit_bytes = figures.limit_bytes;
+            memory.largest_cache_bytes = figures.largest_cache_bytes;
         }
         Some("memory_stream") if memory.streams.len() < MOST_PLACES => {
             memory.streams.extend(fields.all::<StreamFigure>());

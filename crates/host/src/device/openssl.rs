@@ -5,7 +5,7 @@ use plimsoll_model::device::Algorithm;
 /// Bytes of a message, as the probe takes them too.
 pub(super) const MESSAGE_BYTES: u64 = 16384;
 
-/// The command that measures an algorithm for so many seconds. By the clock on the wall, as the
+/// The command that measures an algorithm for so many seconds. By elapsed time, as the
 /// probe measures: hardware that works beside the processor uses none of its time.
 pub(super) fn command(openssl: &str, algorithm: Algorithm, seconds: u64) -> String {
     let aead = match algorithm {

@@ -116,7 +116,7 @@ fn timed(command: &str) -> String {
 }
 
 /// As many of a program at once as `count`, each line of what they print with the number of the
-/// one that printed it in front: `3|…`. For each it is told what it took.
+/// one that printed it in front: `3|…`. For each it has what it took.
 pub(super) fn programs(path: &str, count: u64) -> String {
     let each = timed(&format!("echo \"{PID}$$\" >&3; exec {}", quote(path)));
     format!(
@@ -140,7 +140,7 @@ pub(super) fn run(
     let mut channel = reach.open(&in_english(command))?;
     let mut output = Vec::new();
     let mut buffer = vec![0; 16 << 10];
-    let trouble = loop {
+    let failed_with = loop {
         if stop.load(Ordering::Relaxed) {
             end(reach, &output);
             return Ok(None);
@@ -162,9 +162,9 @@ pub(super) fn run(
             break format!("it printed over {MOST_OUTPUT} bytes");
         }
     };
-    if !trouble.is_empty() {
+    if !failed_with.is_empty() {
         end(reach, &output);
-        return Err(failed(reach, &trouble));
+        return Err(failed(reach, &failed_with));
     }
     let ended = channel.finish(SMALL)?;
     let mut output = without_pids(&String::from_utf8_lossy(&output));

@@ -17,7 +17,7 @@ pub fn operations(mountstats: &str, point: &str) -> Option<BTreeMap<String, Moun
     Some(operations.filter_map(operation).take(MOST).collect())
 }
 
-/// "device …" or "no device mounted on …", each at the line's begin; what is told of it is indented.
+/// "device …" or "no device mounted on …", each at the line's begin; what follows of it is indented.
 fn begins_mount(line: &str) -> bool {
     line.starts_with("device ") || line.starts_with("no device ")
 }

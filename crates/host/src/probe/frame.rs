@@ -162,8 +162,8 @@ impl Decoder {
         self.greeted = start.is_some();
         // Without one, the end may still be the beginning of one.
         let drop = start.unwrap_or(self.waiting.len().saturating_sub(MAGIC.len() - 1));
-        let room = SHOWN.saturating_sub(self.chatter.len());
-        self.chatter.extend_from_slice(&self.waiting[..drop.min(room)]);
+        let remaining = SHOWN.saturating_sub(self.chatter.len());
+        self.chatter.extend_from_slice(&self.waiting[..drop.min(remaining)]);
         self.skipped += drop;
         self.waiting.drain(..drop);
         if self.skipped > MOST_CHATTER {

@@ -1,7 +1,7 @@
 //! What the probe's frames say: JSON objects and samples. Decoding alone, and nothing is believed.
 
 use super::frame::{Frame, Kind};
-use crate::said::printable;
+use crate::printed::printable;
 use plimsoll_model::Nanos;
 use serde_json::Value;
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub enum Message {
 pub enum Status {
     /// It did all it was asked.
     Done,
-    /// It was told to stop.
+    /// It was asked to stop.
     Stopped,
     /// It used up its time.
     Limit,
@@ -56,7 +56,7 @@ pub struct Refusal {
     pub on: Option<String>,
     /// In words.
     pub happened: String,
-    /// The system's error number over there.
+    /// The system's error number there.
     pub errno: Option<u64>,
     /// What to do about it.
     pub next: Option<String>,
@@ -75,7 +75,7 @@ pub struct RawSample {
     pub files: Vec<SampledFile>,
 }
 
-/// A file as the kernel over there wrote it.
+/// A file as the kernel of the host wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampledFile {
     /// Which one.

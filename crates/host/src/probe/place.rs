@@ -5,7 +5,7 @@ use super::programs::{BUNDLE, Programs};
 use super::request::Request;
 use super::sampler::Sampler;
 use super::session::Session;
-use crate::deploy::{DIRECTORIES, Look, Machine, Refusal, RemoteDir, first};
+use crate::deploy::{DIRECTORIES, HostMachine, Machine, Refusal, RemoteDir, first};
 use crate::reach::{Reach, quote};
 use plimsoll_model::Failure;
 use serde_json::Value;
@@ -121,7 +121,7 @@ fn try_directory(
 
 /// The builds to try on a host, those that it can run and that are there.
 fn machines(reach: &dyn Reach, programs: &Programs) -> Result<Vec<Machine>, Failure> {
-    let look = Look::at(reach)?;
+    let look = HostMachine::at(reach)?;
     let candidates = look.machines.iter().copied();
     let there: Vec<Machine> =
         candidates.filter(|machine| programs.find(*machine).is_some()).collect();

@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_with_what_is_there() {
+    fn what_is_missing_is_reported_with_what_is_there() {
         let directory = tempfile::tempdir().unwrap();
         put(directory.path(), "mips", b"\x7fELF mips");
         put(directory.path(), "riscv64", b"#!/bin/sh\n");

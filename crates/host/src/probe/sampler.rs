@@ -124,9 +124,9 @@ impl Sampler {
             self.session.send(Kind::Clock, &question.to_be_bytes())?;
             loop {
                 match self.session.receive(sent + PATIENCE)? {
-                    Some(Message::Clock(token, told)) if token == question.to_be_bytes() => {
+                    Some(Message::Clock(token, at)) if token == question.to_be_bytes() => {
                         let received = Instant::now();
-                        self.clocks.learn(RoundTrip { sent, received, begin: told, end: told });
+                        self.clocks.learn(RoundTrip { sent, received, begin: at, end: at });
                         break;
                     }
                     Some(message) => self.keep(message)?,
@@ -154,7 +154,7 @@ impl Sampler {
                 self.ready.push_back(sample);
                 Ok(())
             }
-            Message::Done(_) => Err(self.session.nonsense("it ended although nobody told it to")),
+            Message::Done(_) => Err(self.session.nonsense("it ended although nobody asked it to")),
             Message::Clock(..) | Message::Section(_) | Message::Failed(_) => Ok(()),
         }
     }

@@ -1,5 +1,5 @@
 //! The kernel's counters, as its files print them. One parser for whatever brings the texts: this
-//! machine's /proc, a shell over there, the probe. Text from another host is untrusted: what does
+//! machine's /proc, a shell on the host, the probe. Text from another host is untrusted: what does
 //! not parse is left out, never believed and never a panic; what is counted is bounded.
 
 mod cpu;

@@ -1,11 +1,11 @@
-//! What ssh complains of, told so that its reader can act on it.
+//! What ssh complains of, in such a form that its reader can act on it.
 //!
 //! ssh ends with 255 whatever went wrong; its standard error tells it apart. That text is partly
 //! the host's own, so it is shown shortened and without control characters, and no more than a
 //! choice of words depends on it.
 
 use super::shell::Instead;
-use crate::said::{last_line, lines};
+use crate::printed::{last_line, lines};
 use plimsoll_model::{Cause, Failure, HostName};
 use std::fmt::Display;
 use std::io::{Error, ErrorKind};
@@ -123,7 +123,7 @@ fn not(tried: &str, host: &HostName, instead: &Instead) -> Failure {
 }
 
 fn no_shell(tried: &str, host: &HostName, happened: String) -> Failure {
-    let next = "Name a user with a shell: ssh://USER@HOST, or give this one a shell over there.";
+    let next = "Name a user with a shell: ssh://USER@HOST, or give this one a shell on the host.";
     Failure::new(Cause::NotPermitted, tried, host, happened, next)
 }
 
@@ -213,7 +213,7 @@ mod tests {
 
     /// What ssh 9.2 says, word for word.
     #[test]
-    fn complaints_are_told_apart() {
+    fn complaints_are_distinguished() {
         for (said, cause, next) in [
             (
                 "ssh: Could not resolve hostname nas: Name or service not known\r\n",

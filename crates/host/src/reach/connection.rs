@@ -5,7 +5,7 @@
 //! the connection ends with it, and nothing is left here or there.
 
 use super::process::{Group, Process};
-use super::socket::Place;
+use super::socket::SocketDir;
 use super::{Settings, complaint, shell};
 use crate::child;
 use plimsoll_model::{Cause, Failure, HostName};
@@ -19,7 +19,7 @@ const PROBES: u64 = 6;
 /// The `ssh` of a command may learn of the connection's end before it shows here.
 pub(super) const NEWS: Duration = Duration::from_millis(300);
 
-/// What the connection's own session does over there: nothing, until its input ends.
+/// What the connection's own session does on the host: nothing, until its input ends.
 const WAIT: &str = "read -r end";
 /// Becomes the program it is given, deaf to the terminal: after Ctrl-C the connection is still
 /// needed, to put things back. A process group of its own could not ask for a password.
@@ -33,7 +33,7 @@ pub(super) struct Connection {
     patience: Duration,
     master: Mutex<Process>,
     /// Where its socket lies; removed after the connection is closed.
-    _place: Place,
+    _place: SocketDir,
 }
 
 impl Connection {
@@ -41,7 +41,7 @@ impl Connection {
     pub(super) fn make(host: &HostName, settings: &Settings) -> Result<Connection, Failure> {
         let program =
             child::find(&settings.program).ok_or_else(|| no_client(host, &settings.program))?;
-        let place = Place::make().map_err(|error| {
+        let place = SocketDir::make().map_err(|error| {
             let next = "Make room there, or name another place by TMPDIR.";
             let tried = "make a private directory for ssh's socket";
             Failure::new(Cause::NotPermitted, tried, host, error, next)
@@ -67,7 +67,7 @@ impl Connection {
         let line = shell::line(WAIT).unwrap_or_default();
         shell::begin(&mut master, &line, Instant::now() + settings.patience)
             .map_err(|instead| complaint::not_let_in(host, &instead))?;
-        // Of greetings there is nothing to be told when the connection is lost.
+        // Of greetings there is nothing to be reported when the connection is lost.
         master.forget_said();
         let (host, patience, master) = (host.clone(), settings.patience, Mutex::new(master));
         Ok(Connection { host, program, arguments, patience, master, _place: place })
@@ -104,7 +104,7 @@ impl Connection {
         let mut master = self.master.lock().unwrap_or_else(PoisonError::into_inner);
         match master.ended(Instant::now() + patience) {
             Ok(None) => {
-                // So that it never waits for room to complain in.
+                // So that it never waits for space to complain in.
                 master.said();
                 None
             }
@@ -113,7 +113,7 @@ impl Connection {
     }
 }
 
-/// What every `ssh` of a connection is told: how to reach the host, where the socket is, and what
+/// What every `ssh` of a connection is given: how to reach the host, where the socket is, and what
 /// the user's configuration must not change.
 fn arguments(
     host: &HostName,
@@ -132,7 +132,7 @@ fn arguments(
     if let Some(file) = &settings.configuration {
         add(&["-F".as_ref(), file.as_os_str()]);
     }
-    // No terminal over there, no X11, no agent: nothing of this machine is handed on.
+    // No terminal there, no X11, no agent: nothing of this machine is handed on.
     add(&["-T", "-x", "-a"].map(OsStr::new));
     add(&["-S".as_ref(), socket.as_os_str()]);
     for option in [

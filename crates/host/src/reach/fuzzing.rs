@@ -17,16 +17,16 @@ pub fn greeting(output: &[u8], piece: usize) {
 /// What stands in for a shell, and what ssh complains of.
 ///
 /// # Panics
-/// If what is told has a control character in it or is longer than a few lines.
+/// If what is reported has a control character in it or is longer than a few lines.
 pub fn complaint(status: Option<i32>, output: &[u8], errors: &[u8]) {
     let host = HostName::Ssh { user: None, host: "host".into(), port: Some(22) };
     let instead = Instead { status, output: output.into(), errors: errors.into() };
-    let told = [
+    let reported = [
         complaint::not_let_in(&host, &instead),
         complaint::not_begun(&host, &instead),
         complaint::lost(&host, errors),
     ];
-    for failure in told {
+    for failure in reported {
         assert!(!failure.happened.contains(char::is_control), "{failure}");
         assert!(failure.happened.chars().count() < 1000, "{failure}");
     }

@@ -1,4 +1,4 @@
-//! Reaching a host: running commands there, talking with them, carrying a file in.
+//! Reaching a host: running commands there, talking with them, copying a file there.
 //!
 //! What is asked of the other side is a POSIX shell (BusyBox ash will do); nothing is installed.
 
@@ -45,7 +45,7 @@ pub fn open(host: &HostName, may_ask: bool) -> Result<Arc<dyn Reach>, Failure> {
 
 /// A host on which commands can be run.
 ///
-/// Commands are lines of POSIX shell, run by `/bin/sh` over there whatever the login shell is.
+/// Commands are lines of POSIX shell, run by `/bin/sh` of the host whatever the login shell is.
 /// They should end when their standard input does, for a lost connection shows itself to them in
 /// no other way. What comes back is untrusted. Every call ends in a given time.
 pub trait Reach: Send + Sync {

@@ -1,4 +1,4 @@
-//! A child process with its three pipes, used without ever waiting longer than told.
+//! A child process with its three pipes, used without ever waiting longer than allowed.
 
 use super::{MOST_ERRORS, MOST_OUTPUT};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
@@ -117,9 +117,9 @@ impl Process {
             if ready.output
                 && let Some(count) = read_once(&mut self.output, &mut buffer)?
             {
-                let room = MOST_OUTPUT.saturating_sub(kept.len()).min(count);
-                kept.extend_from_slice(&buffer[..room]);
-                cut |= room < count;
+                let remaining = MOST_OUTPUT.saturating_sub(kept.len()).min(count);
+                kept.extend_from_slice(&buffer[..remaining]);
+                cut |= remaining < count;
             }
             in_time(until)?;
         }
@@ -164,7 +164,7 @@ impl Process {
     }
 
     /// Waits until something can be done. Standard error is always listened to, so that nobody
-    /// waits for room in it.
+    /// waits for space in it.
     fn wait(&self, input: bool, output: bool, until: Instant) -> io::Result<Ready> {
         let (read, write) = (PollFlags::POLLIN, PollFlags::POLLOUT);
         let wanted = [

@@ -1,11 +1,11 @@
-//! Carrying a file in, by standard input: no scp and no sftp is needed over there.
+//! Copying a file to a host, by standard input: no scp and no sftp is needed there.
 
 use super::{Reach, quote};
-use crate::said::last_line;
+use crate::printed::last_line;
 use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
-/// Writes a file over there, whole or not at all: under another name (`.part`) beside it first,
+/// Writes a file on the host, whole or not at all: under another name (`.part`) beside it first,
 /// counted, then renamed. `mode` is its permissions, as in 0o700.
 ///
 /// # Errors
@@ -35,7 +35,7 @@ pub fn put(
     Err(Failure::new(cause, format!("write {path}"), host.name(), said, next))
 }
 
-/// Messages of the system over there, without translation.
+/// Messages of the system there, without translation.
 fn why(said: &str) -> (Cause, &'static str) {
     let one_of = |signs: &[&str]| signs.iter().any(|sign| said.contains(sign));
     if one_of(&["No space left", "quota exceeded", "File too large"]) {

@@ -1,4 +1,4 @@
-//! Words for a shell over there.
+//! Quoting for a shell on the host.
 //!
 //! A command does not travel on the command line: the login shell would read it first, and fish,
 //! csh and ash read quotes, backslashes and `!` each in their own way; and dropbear refuses long
@@ -9,7 +9,7 @@ use super::process::Process;
 use std::io::ErrorKind;
 use std::time::{Duration, Instant};
 
-/// What the login shell is told: become a POSIX shell, read a line, undo [`line`], run it.
+/// What the login shell is asked: become a POSIX shell, read a line, undo [`line`], run it.
 /// `plimsoll` is the shell's name, which lists of processes show.
 ///
 /// `read` takes its line byte by byte, so what follows is left for the command.

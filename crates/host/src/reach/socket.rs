@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 /// A directory for one socket, which nobody else can enter. Dropping this removes it. Where this
 /// program is killed, a shell does that stands by until its own input ends.
-pub(super) struct Place {
+pub(super) struct SocketDir {
     socket: PathBuf,
     _janitor: Process,
 }
 
-impl Place {
-    pub(super) fn make() -> io::Result<Place> {
+impl SocketDir {
+    pub(super) fn make() -> io::Result<SocketDir> {
         let directory = tempfile::Builder::new()
             .prefix("plimsoll-")
             .permissions(std::fs::Permissions::from_mode(0o700))
@@ -22,7 +22,7 @@ impl Place {
         let mut shell = child::command("/bin/sh");
         shell.args(["-c", r#"read -r end; rm -rf "$0""#]).arg(directory.path());
         let janitor = Process::start(&mut shell, Group::Own)?;
-        Ok(Place { socket: directory.keep().join("s"), _janitor: janitor })
+        Ok(SocketDir { socket: directory.keep().join("s"), _janitor: janitor })
     }
 
     /// The socket's path.
@@ -31,7 +31,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for SocketDir {
     fn drop(&mut self) {
         // Not left to the shell: it may be slower than is waited for.
         if let Some(directory) = self.socket.parent() {
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn it_is_for_its_owner_alone_and_goes_with_its_owner() {
-        let place = Place::make().unwrap();
+        let place = SocketDir::make().unwrap();
         let directory = place.socket().parent().unwrap().to_owned();
         assert_eq!(directory.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         std::fs::write(place.socket(), "").unwrap();

@@ -30,7 +30,7 @@ pub struct Settings {
     /// is right.
     pub may_ask: bool,
     /// How long a login may take, of which half is for taking the connection and exchanging keys;
-    /// and how long a command may take to begin over there.
+    /// and how long a command may take to begin there.
     pub patience: Duration,
     /// After so long without any sign of the host, the connection counts as lost. In whole seconds.
     pub silence: Duration,

@@ -30,8 +30,8 @@ pub use owner::{Owner, Process};
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
 
+use crate::printed::last_line;
 use crate::reach::Reach;
-use crate::said::last_line;
 use plimsoll_model::{Cause, Failure, Switch};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

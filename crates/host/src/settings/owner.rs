@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_told_from_a_later_one_and_from_what_cannot_be_seen() {
+    fn a_process_is_distinguished_from_a_later_one_and_from_what_cannot_be_seen() {
         let this = Owner::this_process();
         assert_eq!(this.process(), Process::Alive);
         this.check().unwrap();

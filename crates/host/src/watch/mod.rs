@@ -47,7 +47,7 @@ pub trait Watch: Send {
     /// Asks for its counters now, without waiting for them.
     fn ask(&mut self, what: Ask) -> Asked;
 
-    /// How often it may be asked so that watching costs next to nothing over there.
+    /// How often it may be asked so that watching costs the host next to nothing.
     fn interval(&self) -> Duration;
 
     /// Why it does not answer any more, if it does not.

@@ -1,4 +1,4 @@
-//! A host watched by the probe over there: a fraction of what a shell costs it, as often as it is
+//! A host watched by the probe on the host: a fraction of what a shell costs it, as often as it is
 //! looked at here.
 //!
 //! What the host is, and what is asked for only now and then (its processes, its mounts), a shell

@@ -133,7 +133,7 @@ fn answer(mut source: Box<dyn Source>, asked: &Receiver<Question>, state: &Mutex
         match sample {
             // Whoever asked may have given up.
             Ok(sample) => drop(answer.try_send(sample)),
-            // Told before the question is dropped: who then finds no answer finds the reason.
+            // Reported before the question is dropped: who then finds no answer finds the reason.
             Err(failure) => {
                 state.lost = Some(failure);
                 return;
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_host_is_told_and_may_come_back() {
+    fn a_lost_host_is_reported_and_may_come_back() {
         let mut remote = remote(1);
         let mut asked: Vec<Asked> = (0..3).map(|_| remote.ask(Ask::Counters)).collect();
         let answers: Vec<bool> = asked.iter_mut().map(|a| a.sample(LONG).is_some()).collect();

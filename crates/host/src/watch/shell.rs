@@ -1,4 +1,4 @@
-//! A host watched by a few lines of POSIX shell over there; nothing is installed.
+//! A host watched by a few lines of POSIX shell on the host; nothing is installed.
 //!
 //! The shell waits for a line, then has one `head` print all files with their names: one process a
 //! sample, and none that sleeps meanwhile. It ends by itself when its input closes.
@@ -66,7 +66,7 @@ done 2>/dev/null
 /// Reaches a host.
 pub type Connect = Box<dyn Fn() -> Result<Arc<dyn Reach>, Failure> + Send>;
 
-/// A host watched by a shell over there.
+/// A host watched by a shell on the host.
 pub struct Shell {
     channel: Option<Box<dyn Channel>>,
     name: String,
@@ -146,7 +146,7 @@ impl Shell {
         Ok(())
     }
 
-    /// Why the shell over there ended.
+    /// Why the shell on the host ended.
     fn last_words(&mut self) -> String {
         let ended = match self.channel.take().map(|channel| channel.finish(LAST_WORDS)) {
             Some(Ok(output)) => String::from_utf8_lossy(&output.errors).trim().to_owned(),

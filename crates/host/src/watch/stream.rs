@@ -1,4 +1,4 @@
-//! What a shell over there writes: the texts of files, each under a line with its name, as `head`
+//! What a shell on the host writes: the texts of files, each under a line with its name, as `head`
 //! puts it above each of several files.
 
 use std::borrow::Cow;

@@ -102,7 +102,7 @@ impl Emulated {
         assert!(output.status.success() && said.contains("1 passed"), "{self:?}\n{said}");
     }
 
-    /// How the kernel is told (admin-guide/binfmt-misc): beginning and mask of such programs. What
+    /// How the kernel is set up (admin-guide/binfmt-misc): beginning and mask of such programs. What
     /// an ABI may set freely is left out.
     fn rule(&self, emulator: &Path) -> String {
         let (class, order, machine) = self.elf;

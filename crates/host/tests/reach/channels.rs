@@ -60,7 +60,7 @@ fn several_channels_share_a_connection() {
 }
 
 #[test]
-fn silence_is_told_from_the_end() {
+fn silence_is_distinguished_from_the_end() {
     let stage = plimsoll_testkit::enter_or_skip!(
         Need::Sshd,
         Need::Dropbear,
@@ -129,7 +129,7 @@ fn deaf_commands_are_killed_here() {
     eventually("they are gone", || sleepers() == 0);
 }
 
-/// What runs over there ends when its input does: by dropping the channel, or the host.
+/// What runs on the host ends when its input does: by dropping the channel, or the host.
 #[test]
 fn commands_end_with_their_input() {
     let stage = plimsoll_testkit::enter_or_skip!(

@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 #[track_caller]
-fn told(result: Result<Ssh, Failure>, cause: Cause, happened: &str, next: &str) {
+fn fails(result: Result<Ssh, Failure>, cause: Cause, happened: &str, next: &str) {
     let Err(failure) = result else { panic!("it was reached") };
     assert_eq!(failure.cause, cause, "{failure}");
     assert!(failure.happened.contains(happened), "{failure}");
@@ -37,7 +37,7 @@ fn a_wrong_key_is_refused() {
     );
     let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&sshd.url(), &sshd.configuration_of_a_stranger());
-    told(
+    fails(
         result,
         Cause::Authentication,
         "Permission denied (publickey)",
@@ -45,7 +45,7 @@ fn a_wrong_key_is_refused() {
     );
     let dropbear = Dropbear::start(&stage, Dropbear::PORT).unwrap();
     let result = connect(&dropbear.url(), &dropbear.configuration_of_a_stranger());
-    told(result, Cause::Authentication, "Permission denied (publickey)", "ssh-copy-id");
+    fails(result, Cause::Authentication, "Permission denied (publickey)", "ssh-copy-id");
 }
 
 #[test]
@@ -70,7 +70,7 @@ fn a_changed_host_key_is_never_passed_over() {
     assert!(connect(&server.url(), &server.configuration()).is_ok());
     server.change_host_key().unwrap();
     let result = connect(&server.url(), &server.configuration());
-    told(result, Cause::Authentication, "key has changed", "Do not log in before you know why");
+    fails(result, Cause::Authentication, "key has changed", "Do not log in before you know why");
 }
 
 #[test]
@@ -78,28 +78,28 @@ fn an_unknown_host_key_is_for_the_user_to_accept() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     let result = connect(&server.url(), &server.configuration_of_a_newcomer());
-    told(result, Cause::Authentication, "key is not known", "`ssh -p 20022 root@127.0.0.1`");
+    fails(result, Cause::Authentication, "key is not known", "`ssh -p 20022 root@127.0.0.1`");
 }
 
 #[test]
-fn hosts_that_are_not_there_are_told_apart() {
+fn hosts_that_are_not_there_are_distinguished() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::SshClient, Need::Nftables, Need::Sshd);
     let none = Path::new("none");
     let result = connect("ssh://127.0.0.1:1", none);
-    told(result, Cause::Unreachable, "Connection refused", "Nothing listens");
+    fails(result, Cause::Unreachable, "Connection refused", "Nothing listens");
     let result = connect("ssh://no-such-host.invalid", none);
-    told(
+    fails(
         result,
         Cause::Unreachable,
         "Could not resolve hostname no-such-host.invalid",
         "Check the name",
     );
     let result = connect("ssh://203.0.113.1", none);
-    told(result, Cause::Unreachable, "Network is unreachable", "network");
+    fails(result, Cause::Unreachable, "Network is unreachable", "network");
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     stage.drop_port(server.port()).unwrap();
     let result = impatient(&server.url(), &server.configuration());
-    told(result, Cause::Unreachable, "timed out", "firewall");
+    fails(result, Cause::Unreachable, "timed out", "firewall");
 }
 
 #[test]
@@ -112,20 +112,20 @@ fn something_else_that_listens_is_no_host() {
     };
     let (hangs_up, url) = listen();
     std::thread::spawn(move || hangs_up.incoming().for_each(drop));
-    told(connect(&url, Path::new("none")), Cause::Unreachable, "", "ssh server");
+    fails(connect(&url, Path::new("none")), Cause::Unreachable, "", "ssh server");
     let (_silent, url) = listen();
-    told(impatient(&url, Path::new("none")), Cause::Unreachable, "timed out", "firewall");
+    fails(impatient(&url, Path::new("none")), Cause::Unreachable, "timed out", "firewall");
     let (babbles, url) = listen();
     std::thread::spawn(move || {
         for stream in babbles.incoming() {
             while stream.as_ref().is_ok_and(|mut s| s.write_all(b"220 ready\r\n").is_ok()) {}
         }
     });
-    told(connect(&url, Path::new("none")), Cause::Unreachable, "", "ssh server");
+    fails(connect(&url, Path::new("none")), Cause::Unreachable, "", "ssh server");
 }
 
 #[test]
-fn users_without_a_shell_are_told_so() {
+fn users_without_a_shell_are_reported_as_such() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Sshd, Need::SshClient);
     let config = SshdConfig::default()
         .user("mute", "/bin/false")
@@ -139,7 +139,7 @@ fn users_without_a_shell_are_told_so() {
     let server = Sshd::start(&stage, config).unwrap();
     let refused = |user: &str, happened: &str| {
         let result = connect(&server.url_as(user), &server.configuration());
-        told(result, Cause::NotPermitted, happened, "ssh://USER@HOST");
+        fails(result, Cause::NotPermitted, happened, "ssh://USER@HOST");
     };
     refused("mute", "no shell runs commands there (exit code 1)");
     refused(
@@ -150,7 +150,7 @@ fn users_without_a_shell_are_told_so() {
     refused("endless", "something else");
     // It ends no sooner than the patience does.
     let result = impatient(&server.url_as("parrot"), &server.configuration());
-    told(result, Cause::NotPermitted, "something else", "ssh://USER@HOST");
+    fails(result, Cause::NotPermitted, "something else", "ssh://USER@HOST");
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn a_machine_without_ssh_says_so() {
         ..settings(Path::new("none"))
     };
     let result = Ssh::connect(&"ssh://127.0.0.1".parse().unwrap(), &settings);
-    told(result, Cause::Unreachable, "no program no-such-ssh", "openssh-client");
+    fails(result, Cause::Unreachable, "no program no-such-ssh", "openssh-client");
 }
 
 #[test]
@@ -169,9 +169,9 @@ fn a_faulty_configuration_is_the_users_to_mend() {
     let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
     std::fs::write("/run/faulty", "Hots nas\n").unwrap();
     let result = connect(&server.url(), Path::new("/run/faulty"));
-    told(result, Cause::Usage, "/run/faulty", "Mend ssh's configuration");
+    fails(result, Cause::Usage, "/run/faulty", "Mend ssh's configuration");
     let result = connect(&server.url(), Path::new("/run/missing"));
-    told(result, Cause::Usage, "/run/missing", "Mend ssh's configuration");
+    fails(result, Cause::Usage, "/run/missing", "Mend ssh's configuration");
 }
 
 #[test]

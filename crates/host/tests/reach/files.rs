@@ -1,4 +1,4 @@
-//! Files carried in.
+//! Files copied to hosts.
 
 use crate::support::{LIMIT, Server, everywhere, run, said};
 use plimsoll_host::reach::{put, quote};
@@ -30,7 +30,7 @@ fn files_arrive_whole_with_their_mode() {
 }
 
 #[test]
-fn places_that_take_no_file_are_told_apart() {
+fn places_that_take_no_file_are_distinguished() {
     let stage = plimsoll_testkit::enter_or_skip!(
         Need::Sshd,
         Need::Dropbear,

@@ -163,6 +163,6 @@ fn nothing_is_left_of_a_program_that_is_killed() {
         other.kill().unwrap();
         other.wait().unwrap();
         eventually("its ssh ends", || clients().is_empty() && left() == 0);
-        eventually("nothing runs over there", || server.processes().len() == idle);
+        eventually("nothing runs on the host", || server.processes().len() == idle);
     }
 }

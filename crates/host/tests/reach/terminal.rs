@@ -47,7 +47,7 @@ fn a_passphrase_is_asked_for_on_the_terminal() {
     let this = std::env::current_exe().unwrap();
     let test = "terminal::a_passphrase_is_asked_for_on_the_terminal";
     let line = format!("{} --exact {test} --nocapture", this.display());
-    for (typed, told) in [("open sesame\n", "answer 42"), ("wrong\n", "Permission denied")] {
+    for (typed, answer) in [("open sesame\n", "answer 42"), ("wrong\n", "Permission denied")] {
         // `script` gives it a terminal, with what comes on standard input as what is typed.
         let mut asked = in_role("script", &["-q", "-e", "-c", &line, "/dev/null"]).spawn().unwrap();
         let mut terminal = asked.stdout.take().unwrap();
@@ -60,7 +60,7 @@ fn a_passphrase_is_asked_for_on_the_terminal() {
         keyboard.write_all(typed.as_bytes()).unwrap();
         terminal.read_to_string(&mut shown).unwrap();
         assert!(asked.wait().unwrap().success(), "{shown}");
-        assert!(shown.contains(told), "{shown}");
+        assert!(shown.contains(answer), "{shown}");
         assert_eq!(shown.matches("passphrase for key").count(), 1, "asked once: {shown}");
         eventually("its ssh ends", || clients().is_empty());
     }

@@ -182,10 +182,10 @@ fn tick() -> Duration {
 }
 
 /// A burner that sleeps whenever a tick falls. Where ticks are all there is, the shares cannot hold
-/// it; then that is told, if the scheduler's own clock can be read. `make measure-burner`.
+/// it; then that is reported, if the scheduler's own clock can be read. `make measure-burner`.
 #[test]
 #[ignore = "a measurement: it takes a machine where nothing else runs"]
-fn what_runs_between_the_ticks_is_seen_or_said_to_be_hidden() {
+fn what_runs_between_the_ticks_is_seen_or_reported_as_hidden() {
     let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
     let tick = tick();
     let (load, flags, used) = watched(6, move |until| {
@@ -203,13 +203,13 @@ fn what_runs_between_the_ticks_is_seen_or_said_to_be_hidden() {
     let truth = used.as_secs_f64() / load.seconds;
     // Where others use the rest of the core, ticks find them instead, and nothing is missing.
     let by_ticks = load.cores[CORE].busy().0 / load.seconds;
-    let told = flags.iter().any(|flag| matches!(flag, Flag::HiddenFromTicks { .. }));
+    let flagged = flags.iter().any(|flag| matches!(flag, Flag::HiddenFromTicks { .. }));
     println!("truly {truth:.3}, by ticks {by_ticks:.3}, by the scheduler {:?}", load.run_seconds);
     assert!(truth > 0.2, "the burner got no time: {truth}");
     let accounting = by_shell().facts().cpu_accounting;
     match load.run_seconds {
         _ if by_ticks >= truth - POINTS => assert_ne!(accounting, "", "it was seen"),
-        Some(_) => assert!(told, "{by_ticks} of {truth}: {flags:?}"),
+        Some(_) => assert!(flagged, "{by_ticks} of {truth}: {flags:?}"),
         None => assert!(accounting.starts_with("ticks") || accounting == "unknown"),
     }
 }

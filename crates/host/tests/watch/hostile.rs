@@ -67,7 +67,7 @@ fn a_lost_host_may_come_back() {
 }
 
 #[test]
-fn absurd_counters_are_told_and_left_out() {
+fn absurd_counters_are_reported_and_left_out() {
     let huge = u64::MAX;
     let stat = format!("cpu  {huge} 0 '$n' 4\\ncpu0 {huge} 2 3 4\\n");
     let disks = format!("8 0 sda {huge} 0 {huge} 1 {huge} 0 1 1 0 {huge} '$n'\\n");

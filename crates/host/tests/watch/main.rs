@@ -1,4 +1,4 @@
-//! Watching hosts: this machine, and others through a shell over there.
+//! Watching hosts: this machine, and others through a shell on the host.
 
 mod burner;
 mod hostile;

@@ -99,7 +99,7 @@ fn forks(shell: &str, samples: usize) -> usize {
     let begun = Instant::now();
     loop {
         let text = std::fs::read_to_string(traced.path()).unwrap();
-        // Lines may come until the shell, which forks first, is said to have ended.
+        // Lines may come until the shell, which forks first, is reported to have ended.
         let shell = text.split_whitespace().next().unwrap_or("?");
         let ended =
             |line: &str| line.split_whitespace().next() == Some(shell) && line.contains("+++");

@@ -22,7 +22,7 @@ pub(super) fn command(paths: &[String]) -> String {
 /// A section `path` for every path.
 pub(super) fn sections(output: &str, paths: &[String], disks: &[Value]) -> Vec<Value> {
     let files = Files::parse(output);
-    let told = |(number, path): (usize, &String)| {
+    let line = |(number, path): (usize, &String)| {
         let mut section = json!({"section": "path", "path": path});
         if let Some((source, size, available, mount)) =
             files.text(&format!("df {number}")).and_then(df)
@@ -43,7 +43,7 @@ pub(super) fn sections(output: &str, paths: &[String], disks: &[Value]) -> Vec<V
         }
         section
     };
-    paths.iter().enumerate().map(told).collect()
+    paths.iter().enumerate().map(line).collect()
 }
 
 /// Source, KiB in all, KiB available and mount point of the last line of `df -Pk`.
@@ -136,7 +136,7 @@ Filesystem 1024-blocks Used Available Capacity Mounted on
     }
 
     #[test]
-    fn partitions_are_told_from_disks_by_their_names() {
+    fn partitions_are_distinguished_from_disks_by_their_names() {
         let disks = ["sda", "mmcblk0", "nvme0n1", "nvme0n10"].map(|name| json!({ "name": name }));
         let of = |source: &str| disk(source, &disks).and_then(|d| d["name"].as_str());
         assert_eq!(of("/dev/sda"), Some("sda"));

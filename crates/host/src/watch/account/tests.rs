@@ -81,7 +81,7 @@ fn looks_add_up() {
     assert_eq!(account.flags(), []);
 }
 
-/// What a hypervisor takes for others is no load and no cost of the host; above 2% it is told.
+/// What a hypervisor takes for others is no load and no cost of the host; above 2% it is reported.
 #[test]
 fn stolen_time_is_neither_busy_nor_caused() {
     let with = |seconds: u64, steal: f64| {
@@ -140,7 +140,7 @@ fn counters_of_32_bits_wrap_and_others_begin_anew() {
 }
 
 #[test]
-fn a_restart_and_impossible_counters_are_left_out_and_told() {
+fn a_restart_and_impossible_counters_are_left_out_and_reported() {
     let mut account = account();
     account.add(&sample(0));
     account.add(&sample(1)).unwrap();
@@ -159,7 +159,7 @@ fn a_restart_and_impossible_counters_are_left_out_and_told() {
 }
 
 #[test]
-fn a_clock_that_falls_under_load_is_told_and_one_that_falls_after_it_is_not() {
+fn a_clock_that_falls_under_load_is_reported_and_one_that_falls_after_it_is_not() {
     let with = |seconds, hertz| Sample {
         frequency: Some(Frequency { lowest_hertz: 6e8, highest_hertz: hertz }),
         celsius: Some(80.0),
@@ -183,7 +183,7 @@ fn a_clock_that_falls_under_load_is_told_and_one_that_falls_after_it_is_not() {
 }
 
 #[test]
-fn what_ticks_do_not_see_is_told_where_the_scheduler_does() {
+fn what_ticks_do_not_see_is_reported_where_the_scheduler_does() {
     let with = |seconds, ran| Sample { run_seconds: Some(ran), ..sample(seconds) };
     let mut account = account();
     account.add(&with(0, 0.0));

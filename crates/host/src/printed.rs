@@ -1,7 +1,7 @@
-//! Words from over there, made fit to be shown: short, and with letters alone, for what is no letter
+//! Output of other hosts, made fit to be shown: short, and with letters alone, for what is no letter
 //! could pass for output of plimsoll.
 
-/// Bytes of what was said that are looked at, the last ones, and letters of a line that are shown.
+/// Bytes of an output that are looked at, the last ones, and letters of a line that are shown.
 const MOST_BYTES: usize = 16 << 10;
 const MOST_LETTERS: usize = 240;
 
@@ -13,15 +13,15 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { HIDDEN } else { c }).collect()
 }
 
-/// The last line that was said; `None` where nothing was.
-pub(crate) fn last_line(said: &[u8]) -> Option<String> {
-    lines(said).pop()
+/// The last line that was printed; `None` where nothing was.
+pub(crate) fn last_line(output: &[u8]) -> Option<String> {
+    lines(output).pop()
 }
 
-/// The last lines that were said, without those that say nothing.
-pub(crate) fn lines(said: &[u8]) -> Vec<String> {
+/// The last lines that were printed, without empty ones.
+pub(crate) fn lines(output: &[u8]) -> Vec<String> {
     let hidden = |c: char| c.is_control() || (!c.is_ascii() && c.escape_debug().len() > 1);
-    String::from_utf8_lossy(&said[said.len().saturating_sub(MOST_BYTES)..])
+    String::from_utf8_lossy(&output[output.len().saturating_sub(MOST_BYTES)..])
         .split(['\n', '\r'])
         .map(|line| {
             let letters = line.trim().chars().take(MOST_LETTERS);
@@ -37,8 +37,8 @@ mod tests {
 
     #[test]
     fn the_last_line_is_short_and_harmless() {
-        let said = format!("\x1b[2J\u{202e}gone\u{7}{}\n\n \r\n", "x".repeat(1000));
-        let line = last_line(said.as_bytes()).unwrap();
+        let output = format!("\x1b[2J\u{202e}gone\u{7}{}\n\n \r\n", "x".repeat(1000));
+        let line = last_line(output.as_bytes()).unwrap();
         assert!(line.starts_with("\u{fffd}[2J\u{fffd}gone\u{fffd}xx"), "{line}");
         assert_eq!(line.chars().count(), MOST_LETTERS);
         assert_eq!(last_line(b"sh: one\nsh: two\n \n").as_deref(), Some("sh: two"));
