@@ -187,7 +187,7 @@ fn a_listing_that_never_ends_does_not_outlast_its_deadline() {
 
 /// willscott/go-nfs ends its FSSTAT replies with four bytes too many.
 #[test]
-fn bytes_beyond_the_end_of_a_reply_are_passed_over_and_told() {
+fn bytes_beyond_the_end_of_a_reply_are_passed_over_and_reported() {
     let (socket, thread) = peer(|mut stream| {
         let xid = call(&mut stream);
         stream.write_all(&reply(xid, &[words(&[0, 0]), vec![1; 52]].concat())).unwrap();
@@ -209,7 +209,7 @@ fn bytes_beyond_the_end_of_a_reply_are_passed_over_and_told() {
     client.null().unwrap();
     assert_eq!(client.take_surplus(), Some((Procedure::FileSystemSpace, 4)), "the first");
     client.null().unwrap();
-    assert_eq!(client.take_surplus(), None, "told once");
+    assert_eq!(client.take_surplus(), None, "reported once");
     assert!(matches!(client.space(root), Err(Error::Malformed(_))));
     thread.join().unwrap();
 }

@@ -27,7 +27,7 @@ fn recorded() -> Transcript {
 }
 
 /// What the client makes of a transcript.
-fn told(transcript: Transcript, limit: Duration, patience: Option<Duration>) -> Account {
+fn replayed(transcript: Transcript, limit: Duration, patience: Option<Duration>) -> Account {
     let liar = Liar::start(Wire::Rpc, transcript, patience).unwrap();
     let begun = Instant::now();
     let account = run(Server::at(liar.address()), EXPORT, limit);
@@ -43,7 +43,7 @@ fn bound_memory() {
 /// What came of the session in truth: nothing failed, and what was read is what was written.
 #[track_caller]
 fn truth(transcript: Transcript) -> Account {
-    let account = told(transcript, LONG, Some(LONG));
+    let account = replayed(transcript, LONG, Some(LONG));
     assert_eq!(account.failed(), [""; 0]);
     for (block, bytes) in content().chunks(500).enumerate() {
         let read = account.0[&format!("pipeline {}", 7 + block)].clone().unwrap();
@@ -87,7 +87,7 @@ fn replies_that_come_late_twice_in_pieces_or_never_are_answers_to_their_calls_or
         for _ in 0..1 + chance.below(6) {
             transcript.disturb(&mut chance);
         }
-        let account = told(transcript, LONG, Some(Duration::from_millis(15)));
+        let account = replayed(transcript, LONG, Some(Duration::from_millis(15)));
         assert_eq!(account.differing(&truth), [""; 0], "seed {seed}");
         failures += account.failed().len();
         successes += account.0.len();
@@ -107,7 +107,7 @@ fn no_changed_reply_makes_the_client_panic_hang_or_allocate() {
                 _ => transcript.distort(&mut chance),
             }
         }
-        told(transcript, LONG, Some(Duration::from_millis(15)));
+        replayed(transcript, LONG, Some(Duration::from_millis(15)));
     }
 }
 
@@ -121,7 +121,7 @@ fn a_server_that_falls_silent_anywhere_is_left_in_time() {
         step.flags |= RAW;
         step.frame = if at.is_multiple_of(2) { vec![] } else { vec![0x80, 0, 0, 60, 1, 2, 3] };
         let limit = Duration::from_millis(300);
-        let account = told(transcript, limit, None);
+        let account = replayed(transcript, limit, None);
         assert!(account.0.len() - account.failed().len() < all, "{at}");
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
 const TRANSFER_BYTES: u32 = 64 * 1024;
-/// Room for what stands around data or names in a reply, in bytes.
+/// Space for what stands around data or names in a reply, in bytes.
 const REPLY_OVERHEAD: usize = 4096;
 
 /// A blocking client of one server.

@@ -232,7 +232,7 @@ wire! {
 }
 
 /// A page of a directory: READDIR with [`PageEntry`], READDIRPLUS with [`PagePlusEntry`]. Holds
-/// no more entries than its bytes have room for.
+/// no more entries than its bytes can hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page<E> {
     /// To be given back with the next call.

@@ -68,7 +68,7 @@ statuses! {
     10003 "NFS3ERR_BAD_COOKIE" BadCookie "the directory changed while it was read",
     10004 "NFS3ERR_NOTSUPP" NotSupported "not supported",
     10005 "NFS3ERR_TOOSMALL" TooSmall "buffer too small",
-    10006 "NFS3ERR_SERVERFAULT" ServerFault "the server has a trouble of its own",
+    10006 "NFS3ERR_SERVERFAULT" ServerFault "the server failed by itself",
     10007 "NFS3ERR_BADTYPE" BadType "the server does not have such files",
     10008 "NFS3ERR_JUKEBOX" Jukebox "not yet, try again later",
 }

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_before_commit_is_told_once() {
+    fn a_restart_before_commit_is_reported_once() {
         let data = UnstableData::new();
         data.written(A).unwrap();
         data.commit_begins();

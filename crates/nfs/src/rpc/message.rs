@@ -126,7 +126,7 @@ pub enum AcceptError {
     #[error("the server cannot read the arguments (GARBAGE_ARGS)")]
     GarbageArguments,
     /// SYSTEM_ERR.
-    #[error("the server has a trouble of its own (SYSTEM_ERR)")]
+    #[error("the server failed by itself (SYSTEM_ERR)")]
     System,
 }
 

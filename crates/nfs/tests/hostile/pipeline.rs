@@ -28,11 +28,11 @@ impl Exchange<Nfs3> for Log {
     }
     fn complete(&mut self, completion: Completion<'_>) {
         assert!(completion.sent <= completion.done);
-        let told = completion.result.map(|done| match done {
+        let done = completion.result.map(|done| match done {
             Done::Read { data, end_of_file } => format!("{data:?} {end_of_file}"),
             other => format!("{other:?}"),
         });
-        self.ended.push((completion.tag, told));
+        self.ended.push((completion.tag, done));
     }
 }
 
@@ -159,7 +159,7 @@ fn a_write_answered_before_it_was_sent_is_refused() {
 }
 
 #[test]
-fn writes_less_stable_than_asked_for_are_told() {
+fn writes_less_stable_than_asked_for_are_reported() {
     let (socket, thread) = peer(|mut stream| {
         for committed in [0, 2] {
             let xid = call(&mut stream);

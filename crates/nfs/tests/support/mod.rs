@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 
 const READ: u32 = 6;
 const WRITE: u32 = 7;
-/// Room for the longest call or reply in bytes.
+/// Space for the longest call or reply in bytes.
 const LONGEST: usize = (1 << 20) + 4096;
 
 /// Serves one connection on a thread that ends with it.

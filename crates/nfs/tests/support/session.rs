@@ -181,7 +181,7 @@ fn transfer(
             while pipeline.in_flight() < 4
                 && let Some(tag) = tags.next()
             {
-                pipeline.submit(tag, request(tag, files)).expect("there is room");
+                pipeline.submit(tag, request(tag, files)).expect("a slot is free");
             }
             let until = user.now() + limit.as_nanos() as u64;
             match pipeline.reap(until, &mut user) {
