@@ -29,7 +29,7 @@ const GUEST: &str = "guest";
 
 /// Who logs in.
 pub(crate) enum Identity {
-    /// A user, or the guest account, and what was said first.
+    /// A user, or the guest account, and what was negotiated first.
     User(Box<NtlmAuthenticator>, Vec<u8>),
     /// Nobody (MS-NLMP, section 3.2.5.1.2).
     Anonymous,

@@ -183,10 +183,10 @@ impl Connection {
         Ok(awaited)
     }
 
-    fn fill(&self, mut room: &mut [u8], end: &Deadline) -> Result<(), Error> {
-        while !room.is_empty() {
-            let count = self.socket.receive_some(room, end)?;
-            room = room.get_mut(count..).unwrap_or(&mut []);
+    fn fill(&self, mut buffer: &mut [u8], end: &Deadline) -> Result<(), Error> {
+        while !buffer.is_empty() {
+            let count = self.socket.receive_some(buffer, end)?;
+            buffer = buffer.get_mut(count..).unwrap_or(&mut []);
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(crate) const FLAG_SIGNED: u32 = 0x8;
 /// A request whose header is still blank.
 pub(crate) struct Request {
     pub command: Command,
-    /// Room for the header, then the body.
+    /// Space for the header, then the body.
     pub message: Vec<u8>,
     /// Bytes of payload, the larger of both directions: what is charged for.
     pub payload: u32,

@@ -216,7 +216,7 @@ impl Login<'_> {
     }
 
     /// Sets up keys and checks the server's last word with them: it proves that the server knows
-    /// the password too, and that nobody changed what was said before (3.1.1).
+    /// the password too, and that nobody changed what was sent before (3.1.1).
     fn protect(&mut self, key: &[u8], flags: SessionFlags, mut last: Reply) -> Result<(), Error> {
         let Negotiated { dialect, cipher, signing, .. } = *self.negotiated;
         let Options { sign, encrypt, .. } = *self.options;

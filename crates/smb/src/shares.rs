@@ -177,7 +177,7 @@ pub(crate) fn parse(answer: &[u8]) -> Result<Vec<ShareInfo>, Error> {
         return Ok(Vec::new());
     }
     if reader.length()? < count {
-        return Err(reader.malformed("more shares than there is room for"));
+        return Err(reader.malformed("more shares than its bytes hold"));
     }
     let mut heads = Vec::new();
     for _ in 0..count {

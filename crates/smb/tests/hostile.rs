@@ -16,10 +16,10 @@ fn an_honest_server_is_understood() {
     let mut tree = session.tree("share").map_err(|(_, error)| error).unwrap();
     let (file, facts) = tree.create("file", CreateHow::Open, Access::Read).unwrap();
     assert_eq!((file, facts.size), (FILE, 100));
-    let mut room = [0; 200];
-    assert_eq!(tree.read(file, 0, &mut room).unwrap(), 100);
-    assert_eq!(room[..100], [7; 100]);
-    assert_eq!(tree.write(file, 0, &room).unwrap(), 200);
+    let mut buffer = [0; 200];
+    assert_eq!(tree.read(file, 0, &mut buffer).unwrap(), 100);
+    assert_eq!(buffer[..100], [7; 100]);
+    assert_eq!(tree.write(file, 0, &buffer).unwrap(), 200);
     tree.put_small("small", CreateHow::New, b"abc", true).unwrap();
     assert_eq!(tree.get_small("small", 100).unwrap(), [7; 100]);
     assert_eq!(tree.list("", 10).unwrap(), []);

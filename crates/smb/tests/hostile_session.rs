@@ -78,7 +78,7 @@ fn negotiation_cannot_be_abused() {
         });
         assert!(error.is_fatal() && error.status().is_none(), "{shown}: {error:?}");
         assert!(!matches!(error, Error::Tcp(_)), "it was believed: {shown}: {error:?}");
-        // A server that has not heard of contexts is told apart: an older dialect is open to it.
+        // A server that has not heard of contexts is distinguished: an older dialect is open to it.
         assert_eq!(error == Error::NoContexts, shown == "[]", "{shown}: {error:?}");
     }
     // Offsets and counts that lie, limits of nothing.

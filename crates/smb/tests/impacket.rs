@@ -99,9 +99,9 @@ fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
     assert!(tree.facts().signing.is_some());
     let (file, _) = tree.create("Datei", CreateHow::New, Access::ReadWrite).unwrap();
     assert_eq!(tree.write(file, 0, b"signed").unwrap(), 6);
-    let mut room = [0; 10];
-    assert_eq!(tree.read(file, 0, &mut room).unwrap(), 6);
-    assert_eq!(&room[..6], b"signed");
+    let mut buffer = [0; 10];
+    assert_eq!(tree.read(file, 0, &mut buffer).unwrap(), 6);
+    assert_eq!(&buffer[..6], b"signed");
     tree.close(file).unwrap();
     // One by one these can be signed too.
     assert_eq!(tree.get_small("Datei", 10).unwrap(), b"signed");

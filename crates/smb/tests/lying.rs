@@ -34,7 +34,7 @@ fn options(limit: Duration) -> Options {
 }
 
 /// What the client makes of a transcript.
-fn told(transcript: Transcript, limit: Duration, patience: Option<Duration>) -> Account {
+fn replayed(transcript: Transcript, limit: Duration, patience: Option<Duration>) -> Account {
     let liar = Liar::start(Wire::Smb, transcript, patience).unwrap();
     let begun = Instant::now();
     let account = run(liar.address(), &options(limit));
@@ -50,7 +50,7 @@ fn bound_memory() {
 /// What came of the session in truth: nothing failed, and what was read is what was written.
 #[track_caller]
 fn truth(transcript: Transcript) -> Account {
-    let account = told(transcript, LONG, Some(LONG));
+    let account = replayed(transcript, LONG, Some(LONG));
     assert_eq!(account.failed(), [""; 0]);
     for (tag, bytes) in (FIRST_READ..).zip(content().chunks(BLOCK)) {
         let read = account.0[&format!("pipeline {tag}")].clone().unwrap();
@@ -93,7 +93,7 @@ fn replies_that_come_late_twice_in_pieces_or_never_are_answers_to_their_calls_or
             for _ in 0..1 + chance.below(6) {
                 transcript.disturb(&mut chance);
             }
-            let account = told(transcript, LONG, Some(Duration::from_millis(15)));
+            let account = replayed(transcript, LONG, Some(Duration::from_millis(15)));
             assert_eq!(account.differing(&truth), [""; 0], "{name} {seed}");
             failures += account.failed().len();
             successes += account.0.len();
@@ -114,7 +114,7 @@ fn no_changed_reply_makes_the_client_panic_hang_or_allocate() {
                 _ => transcript.distort(&mut chance),
             }
         }
-        told(transcript, LONG, Some(Duration::from_millis(15)));
+        replayed(transcript, LONG, Some(Duration::from_millis(15)));
     }
 }
 
@@ -129,7 +129,7 @@ fn a_server_that_falls_silent_anywhere_is_left_in_time() {
         let step = &mut transcript.0[at];
         step.flags |= RAW;
         step.frame = if at.is_multiple_of(2) { vec![] } else { vec![0, 0, 0, 90, 0xfe, b'S'] };
-        let account = told(transcript, Duration::from_millis(300), None);
+        let account = replayed(transcript, Duration::from_millis(300), None);
         failures += usize::from(!account.failed().is_empty());
     }
     // What is asked when leaving, and not waited for, may fail unseen.

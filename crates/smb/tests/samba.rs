@@ -40,15 +40,15 @@ fn round(tree: &mut Tree, disk: &Path, way: Way) {
         at += read;
     }
     assert!(back == content, "{named}");
-    let mut room = [0; 100];
-    assert_eq!(tree.read(file, 300_000, &mut room).unwrap(), 1);
-    assert_eq!(tree.read(file, 300_001, &mut room).unwrap(), 0);
-    assert_eq!(tree.read(file, 1 << 40, &mut room).unwrap(), 0);
+    let mut buffer = [0; 100];
+    assert_eq!(tree.read(file, 300_000, &mut buffer).unwrap(), 1);
+    assert_eq!(tree.read(file, 300_001, &mut buffer).unwrap(), 0);
+    assert_eq!(tree.read(file, 1 << 40, &mut buffer).unwrap(), 0);
 
     // Size and times.
     tree.set_size(file, 1_000_000).unwrap();
-    assert_eq!(tree.read(file, 999_990, &mut room).unwrap(), 10);
-    assert_eq!(room[..10], [0; 10]);
+    assert_eq!(tree.read(file, 999_990, &mut buffer).unwrap(), 10);
+    assert_eq!(buffer[..10], [0; 10]);
     tree.set_size(file, 17).unwrap();
     let written = SystemTime::UNIX_EPOCH + Duration::new(1_000_000_000, 123_456_700);
     tree.set_times(file, written).unwrap();

@@ -14,7 +14,7 @@ use std::time::Duration;
 use support::flight::{Ended, User, finish, pipeline};
 use support::{Way, open, pattern, smbclient, tree};
 
-/// Submits a request for each tag, at most as many as there is room for at a time.
+/// Submits a request for each tag, at most as many as there are slots for at a time.
 fn all<'a>(
     pipeline: &mut Pipeline,
     user: &mut User,

@@ -29,7 +29,7 @@ fn refused(port: u16, share: &str, options: &Options) -> Error {
 }
 
 #[test]
-fn a_wrong_user_or_password_is_told_apart_from_all_else() {
+fn a_wrong_user_or_password_is_distinguished_from_all_else() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
     let wrong = [
@@ -196,9 +196,10 @@ fn servers_and_shares_that_insist_on_encryption_get_it_or_an_error() {
         let off = Options { encrypt: Protection::Off, ..auto.clone() };
         for (port, share) in [(server.port(), "required"), (everywhere.port(), "data")] {
             let error = refused(port, share, &off);
-            // A server that was not told of encryption refuses without naming it.
-            let told = matches!(error, Error::EncryptionRequired(_) | Error::RefusedUnencrypted(_));
-            assert!(told, "{dialect} {share} {error:?}");
+            // A server that does not know of encryption refuses without naming it.
+            let refused =
+                matches!(error, Error::EncryptionRequired(_) | Error::RefusedUnencrypted(_));
+            assert!(refused, "{dialect} {share} {error:?}");
         }
         let on = Options { encrypt: Protection::On, ..auto };
         if can {
@@ -213,7 +214,7 @@ fn servers_and_shares_that_insist_on_encryption_get_it_or_an_error() {
 }
 
 #[test]
-fn a_server_without_what_is_asked_for_is_told() {
+fn a_server_without_what_is_asked_for_is_reported() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Samba);
     let config = SambaConfig::one(SambaShare::new("data"))
         .dialects(Spoken::V2_1..=Spoken::V3_0)

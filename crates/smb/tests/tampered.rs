@@ -49,7 +49,7 @@ fn every_changed_reply_is_noticed() {
             })
         };
         if way.cipher.is_some() {
-            // Signature, nonce and content; a changed session id or length may be told as such.
+            // Signature, nonce and content; a changed session id or length may be reported as such.
             for place in [|_| 4, |_| 20, |length| length - 1] as [fn(usize) -> usize; 3] {
                 assert_eq!(flipped(place), Error::NotDecrypted, "{way:?}");
             }
@@ -99,12 +99,12 @@ fn a_reply_played_twice_is_noticed() {
 
 /// The number of the request whose reply [`reading`] changes.
 fn message_id(server: &Samba, way: Way) -> u64 {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (tell, result) = std::sync::mpsc::channel();
     reading(server, way, move |message| {
         tell.send(u64::from_le_bytes(message[24..32].try_into().unwrap())).unwrap();
         vec![vec![0; 64]]
     });
-    told.recv().unwrap()
+    result.recv().unwrap()
 }
 
 /// An unprotected reply to the opening of a file: refused.

@@ -62,12 +62,12 @@ fn relay(client: TcpStream, to: u16, delay: Duration, counts: &Arc<Counts>) -> s
 fn one_way(mut from: TcpStream, mut to: TcpStream, delay: Duration, mut counter: Option<Counter>) {
     let (send, due) = mpsc::channel::<(Instant, Vec<u8>)>();
     thread::spawn(move || {
-        let mut room = vec![0; 256 * 1024];
-        while let Ok(count @ 1..) = from.read(&mut room) {
+        let mut buffer = vec![0; 256 * 1024];
+        while let Ok(count @ 1..) = from.read(&mut buffer) {
             if let Some(counter) = &mut counter {
-                counter.look_at(&room[..count]);
+                counter.look_at(&buffer[..count]);
             }
-            if send.send((Instant::now() + delay, room[..count].to_vec())).is_err() {
+            if send.send((Instant::now() + delay, buffer[..count].to_vec())).is_err() {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Exchanges with servers that say what they are told to.
+//! Exchanges with servers that answer by a script.
 
 use super::*;
 use crate::NtStatus;

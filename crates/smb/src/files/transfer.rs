@@ -65,11 +65,11 @@ pub(crate) fn parse_write(message: &[u8], most: usize) -> Result<usize, Error> {
 }
 
 impl Tree {
-    /// Reads at `offset`, at most one request's worth: fewer bytes than there is room for at the
+    /// Reads at `offset`, at most one request's worth: fewer bytes than the buffer holds at the
     /// end of the file, beyond [`SessionFacts::read_most`](crate::SessionFacts::read_most) or
     /// where the server grants few credits. 0: the file ends there.
-    pub fn read(&mut self, file: FileId, offset: u64, room: &mut [u8]) -> Result<usize, Error> {
-        let most = room.len().min(self.affordable(self.facts().read_most));
+    pub fn read(&mut self, file: FileId, offset: u64, buffer: &mut [u8]) -> Result<usize, Error> {
+        let most = buffer.len().min(self.affordable(self.facts().read_most));
         if most == 0 {
             return Ok(0);
         }
@@ -79,8 +79,8 @@ impl Tree {
             return Ok(0);
         }
         let data = parse_read(&reply.message, most)?;
-        if let Some(room) = room.get_mut(..data.len()) {
-            room.copy_from_slice(data);
+        if let Some(buffer) = buffer.get_mut(..data.len()) {
+            buffer.copy_from_slice(data);
         }
         Ok(data.len())
     }

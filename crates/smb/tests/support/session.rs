@@ -58,15 +58,15 @@ fn open(
     );
     let socket: Socket = socket.ok()?;
     let session = Session::open(socket, "server", &Credentials::guest(), options);
-    let told = session.as_ref().map(|session| session.facts().clone()).map_err(Error::clone);
-    account.note(&format!("session to {why}"), told);
+    let facts = session.as_ref().map(|session| session.facts().clone()).map_err(Error::clone);
+    account.note(&format!("session to {why}"), facts);
     session.ok()
 }
 
 fn bind(account: &mut Account, why: &str, server: SocketAddr, options: &Options) -> Option<Tree> {
     let tree = open(account, why, server, options)?.tree(SHARE).map_err(|(_, error)| error);
-    let told = tree.as_ref().map(|tree| format!("{:?}", tree.tree_facts().maximal_access));
-    account.note(&format!("share for {why}"), told.map_err(Error::clone));
+    let access = tree.as_ref().map(|tree| format!("{:?}", tree.tree_facts().maximal_access));
+    account.note(&format!("share for {why}"), access.map_err(Error::clone));
     tree.ok()
 }
 
@@ -86,8 +86,8 @@ fn names(account: &mut Account, mut tree: Tree) {
     account.note("write", tree.write(file, 3, b"some bytes"));
     account.note("flush", tree.flush(file));
     account.note("set size", tree.set_size(file, 10));
-    let mut room = [0; 100];
-    let read = tree.read(file, 0, &mut room).map(|count| room[..count].to_vec());
+    let mut buffer = [0; 100];
+    let read = tree.read(file, 0, &mut buffer).map(|count| buffer[..count].to_vec());
     account.note("read", read);
     account.note("close", tree.close(file));
     account.note("list", tree.list("", 100));
@@ -156,7 +156,7 @@ fn transfer(account: &mut Account, tree: Tree, limit: Duration) {
             OPEN,
             Request::Open { path: "blocks", how: CreateHow::Replace, access: Access::ReadWrite },
         )
-        .expect("there is room");
+        .expect("a slot is free");
     let calls = FIRST_READ + BLOCKS;
     // What of the small calls after those may be in flight together.
     let ends = [0, 1, 2, 3, 4, 7, 8, 9, 11, 12].map(|end| calls + end);
@@ -203,7 +203,7 @@ fn flight(
                     _ => Request::Close { file },
                 },
             };
-            pipeline.submit(tag, request).expect("there is room");
+            pipeline.submit(tag, request).expect("a slot is free");
         }
         let until = user.now() + limit.as_nanos() as u64;
         match pipeline.reap(until, user) {
