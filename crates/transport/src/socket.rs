@@ -138,7 +138,7 @@ fn connect_privileged(
 pub enum Ready {
     /// Bytes to receive.
     Receive,
-    /// Room for bytes to send.
+    /// Space for bytes to send.
     Send,
     /// Either.
     Either,
@@ -206,10 +206,10 @@ impl Socket {
     }
 
     /// Receives some bytes, at least one, before `end`.
-    pub fn receive_some(&self, room: &mut [u8], end: &Deadline) -> Result<usize, Error> {
+    pub fn receive_some(&self, buffer: &mut [u8], end: &Deadline) -> Result<usize, Error> {
         loop {
             let slice = end.slice().map_err(|over| Error::over(self.peer, over))?;
-            if let Some(count) = self.receive_within(room, slice)? {
+            if let Some(count) = self.receive_within(buffer, slice)? {
                 return Ok(count);
             }
         }
@@ -239,22 +239,26 @@ impl Socket {
     }
 
     /// Receives what is there at once; `None`: nothing.
-    pub fn receive(&self, room: &mut [u8]) -> Result<Option<usize>, Error> {
-        self.receive_with(room, MsgFlags::MSG_DONTWAIT)
+    pub fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
+        self.receive_with(buffer, MsgFlags::MSG_DONTWAIT)
     }
 
     /// Receives, waiting for a first byte for at most `limit`; `None`: nothing came. Long limits
     /// are waited for in one system call, in steps: it may return before `limit`, never after.
-    pub fn receive_within(&self, room: &mut [u8], limit: Duration) -> Result<Option<usize>, Error> {
+    pub fn receive_within(
+        &self,
+        buffer: &mut [u8],
+        limit: Duration,
+    ) -> Result<Option<usize>, Error> {
         if limit > BLOCKING_WAIT {
-            return self.receive_with(room, MsgFlags::empty());
+            return self.receive_with(buffer, MsgFlags::empty());
         }
         self.wait(Ready::Receive, limit)?;
-        self.receive(room)
+        self.receive(buffer)
     }
 
-    fn receive_with(&self, room: &mut [u8], flags: MsgFlags) -> Result<Option<usize>, Error> {
-        match recv(self.tcp.as_raw_fd(), room, flags) {
+    fn receive_with(&self, buffer: &mut [u8], flags: MsgFlags) -> Result<Option<usize>, Error> {
+        match recv(self.tcp.as_raw_fd(), buffer, flags) {
             Ok(0) => Err(Error::Closed),
             Ok(n) => Ok(Some(n)),
             Err(nix::Error::EAGAIN | nix::Error::EINTR) => Ok(None),
@@ -311,12 +315,12 @@ mod tests {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let socket = connect(&[HERE], port, SourcePort::Any, LIMIT, &free()).unwrap();
-        let mut room = [0; 8];
-        assert_eq!(socket.receive(&mut room), Ok(None));
-        assert_eq!(socket.receive_within(&mut room, Duration::from_millis(2)), Ok(None));
-        assert_eq!(socket.receive_within(&mut room, Duration::from_secs(1)), Ok(None));
+        let mut buffer = [0; 8];
+        assert_eq!(socket.receive(&mut buffer), Ok(None));
+        assert_eq!(socket.receive_within(&mut buffer, Duration::from_millis(2)), Ok(None));
+        assert_eq!(socket.receive_within(&mut buffer, Duration::from_secs(1)), Ok(None));
         drop(listener.accept().unwrap());
-        assert_eq!(socket.receive_within(&mut room, LIMIT), Err(Error::Closed));
+        assert_eq!(socket.receive_within(&mut buffer, LIMIT), Err(Error::Closed));
     }
     /// A frozen peer and one that sends a byte now and then are left when the time is over, when all
     /// of it is, and when a stop is asked for; what is asked for is what is named.
@@ -327,8 +331,8 @@ mod tests {
         let deadline = free();
         let socket = connect(&[HERE], port, SourcePort::Any, LIMIT, &deadline).unwrap();
         let (mut peer, _) = listener.accept().unwrap();
-        let mut room = [0; 8];
-        let mut wait = |limit| socket.receive_some(&mut room, &socket.within(limit));
+        let mut buffer = [0; 8];
+        let mut wait = |limit| socket.receive_some(&mut buffer, &socket.within(limit));
         let short = Duration::from_millis(250);
         assert_eq!(wait(short), Err(Error::TimedOut { address: socket.peer(), after: short }));
         std::io::Write::write_all(&mut peer, b"x").unwrap();

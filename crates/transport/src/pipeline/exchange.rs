@@ -27,7 +27,7 @@ pub struct Completion<D, E> {
     pub result: Result<D, E>,
 }
 
-/// As many calls are in flight as the pipeline has room for.
+/// As many calls are in flight as the pipeline has slots for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 

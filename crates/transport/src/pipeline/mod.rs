@@ -211,14 +211,14 @@ impl<P: Protocol> Pipeline<P> {
     }
 
     fn receive(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
-        let (socket, room) = (&self.socket, self.protocol.replies().remaining());
+        let (socket, buffer) = (&self.socket, self.protocol.replies().remaining());
         if limit.is_zero() {
-            socket.receive(room)
+            socket.receive(buffer)
         } else if self.outgoing.is_empty() {
-            socket.receive_within(room, limit)
+            socket.receive_within(buffer, limit)
         } else {
             socket.wait(Ready::Either, limit)?;
-            socket.receive(room)
+            socket.receive(buffer)
         }
     }
 }

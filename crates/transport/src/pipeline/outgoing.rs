@@ -33,7 +33,7 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Room for a full batch and one more frame of `longest` bytes without a further allocation.
+    /// Space for a full batch and one more frame of `longest` bytes without a further allocation.
     pub(super) fn new(longest: usize) -> Self {
         let bytes = Vec::with_capacity(SENT_KEPT + BATCH + longest);
         Outgoing { bytes, sent: 0, later: None, queued: 0, handed: 0 }

@@ -38,7 +38,7 @@ fn a_payload_of_the_wrong_length_is_an_error() {
 
 proptest! {
     /// Calls one after the other, each a head, a payload and a tail; the next is begun only when
-    /// there is room for it.
+    /// there is space for it.
     #[test]
     fn any_progress_keeps_the_order(
         parts in prop::collection::vec((0usize..20, 0usize..30, 0usize..4), 1..12),
