@@ -27,7 +27,7 @@ pub fn facts(lab: &str) -> Result<LabFacts, Failure> {
     Ok(LabFacts { name: bed.name, settings })
 }
 
-/// Each value by its keys from the top. Rulesets are long, so they are told apart by a sum.
+/// Each value by its keys from the top. Rulesets are long, so they are distinguished by a sum.
 fn flatten(at: String, value: &Value, settings: &mut BTreeMap<String, String>) {
     let below = |key: &str| if at.is_empty() { key.to_owned() } else { format!("{at} {key}") };
     match value {
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_plan_is_told_in_settings_without_passwords() {
+    fn a_plan_is_listed_in_settings_without_passwords() {
         let plan = serde_json::json!({
             "host": {"r": {"cpu": "20%", "rules": "a\nb", "samba": {"user": "u", "password": "p"}}},
             "link": {"lan": {"between": ["r", "b"], "mtu": 9000, "rate": {"r": "1Mbit/s"}}},

@@ -32,7 +32,7 @@ pub use shipped::{SHIPPED, shipped};
 pub use state::{PARENT, PARENT_VARIABLE};
 pub use status::{DiskStatus, HostStatus, LabStatus, LinkStatus, State, status, status_of};
 pub use up::{How, Watch, up};
-pub use vm::{Door, Heard, Visit, Window};
+pub use vm::{AgentPort, Heard, RemoteCommand, Window};
 
 use plan::Kind;
 use plimsoll_host::reach::Reach;
@@ -72,8 +72,8 @@ pub fn reach(lab: &str, host: &str) -> Result<Arc<dyn Reach>, Failure> {
 pub enum Entrance {
     /// These words before a command: they become it, with its terminal, signals and exit code.
     Words(Vec<String>),
-    /// The door of a machine.
-    Door(Door),
+    /// The agent of a machine.
+    Agent(AgentPort),
 }
 
 /// The entrance of a host of a lab that is up.
@@ -86,7 +86,9 @@ pub fn entrance(lab: &str, host: &str) -> Result<Entrance, Failure> {
             let group = bed.groups.get(host).map(|path| path.as_path());
             Ok(Entrance::Words(netns::entrance(holder, group)))
         }
-        (Some(Kind::Vm), _) => Ok(Entrance::Door(Door::of(directory.path(), host, reach.name()))),
+        (Some(Kind::Vm), _) => {
+            Ok(Entrance::Agent(AgentPort::of(directory.path(), host, reach.name())))
+        }
         _ => Err(died(reach.name())),
     }
 }
@@ -97,7 +99,7 @@ fn died(name: &str) -> Failure {
     Failure::new(Cause::Unreachable, "reach the host", name, "it has died", next)
 }
 
-/// The same, while the lab may still be rising.
+/// The same, while the lab may still be coming up.
 fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach>, Failure> {
     let shown = format!("lab://{}/{name}", bed.name);
     let known = || bed.plan.hosts.keys().collect::<Vec<_>>();

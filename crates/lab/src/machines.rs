@@ -1,4 +1,4 @@
-//! From the plan of a lab to the machines that QEMU is told of.
+//! From the plan of a lab to the machines that QEMU is given.
 
 use super::plan::{Disk, DiskKind, Kind, Plan};
 use super::services;

@@ -39,6 +39,6 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
     let limited = bed.groups.get(host).zip(bed.plan.hosts.get(host).and_then(|host| host.cpu));
     limited.map_or(Ok(()), |(group, _)| group::lift(group))?;
     vm::reset(machine)?;
-    let furnished = vm::ready(machine, up::BOOT).and_then(|()| up::again(&directory, &bed, host));
-    furnished.and(limited.map_or(Ok(()), |(group, share)| group::limit(group, share)))
+    let configured = vm::ready(machine, up::BOOT).and_then(|()| up::again(&directory, &bed, host));
+    configured.and(limited.map_or(Ok(()), |(group, share)| group::limit(group, share)))
 }

@@ -20,7 +20,7 @@ pub enum State {
     /// All of it runs.
     Up,
     /// It is being brought up, or that was cut short.
-    Rising,
+    Incomplete,
     /// A host has died.
     Broken,
 }
@@ -202,7 +202,7 @@ fn of(bed: &Bed) -> LabStatus {
     let state = match bed.up {
         _ if !bed.holders.values().all(|holder| holder.alive()) => State::Broken,
         true => State::Up,
-        false => State::Rising,
+        false => State::Incomplete,
     };
     LabStatus {
         name: bed.name.clone(),

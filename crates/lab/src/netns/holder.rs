@@ -79,14 +79,14 @@ impl Starting {
         }
     }
 
-    /// Gives it the word, and waits until its host is furnished.
+    /// Gives it the word, and waits until its host is configured.
     pub fn go(mut self) -> Result<(), Failure> {
-        let told = self.child.stdin.take().map(|mut input| input.write_all(b"go\n"));
+        let sent = self.child.stdin.take().map(|mut input| input.write_all(b"go\n"));
         // No more than the word: `unshare`, which stands by, keeps the pipe open.
         let mut ready = [0; 6];
         let mut output = self.child.stdout.take();
         let read = output.as_mut().map(|output| output.read_exact(&mut ready));
-        match (told, read) {
+        match (sent, read) {
             (Some(Ok(())), Some(Ok(()))) if &ready == b"ready\n" => Ok(()),
             _ => {
                 let _ = self.child.kill();

@@ -22,7 +22,7 @@ pub struct Disk {
     /// What is read and written together at most; machines only, by QEMU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Throughput>,
-    /// Whether it is told of blocks that are free again; machines only.
+    /// Whether it is informed of blocks that are free again; machines only.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub discards: bool,
     /// Encrypted by dm-crypt with a key that is thrown away; machines only.
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_disk_can_do_is_told_with_its_line() {
+    fn what_no_disk_can_do_is_reported_with_its_line() {
         let size = "size = \"64MiB\"";
         for (vm, lines, line, happened) in [
             (true, &[size, "rate = \"20Mbit/s\""][..], 6, "`20Mbit/s` is no rate of a disk"),

@@ -230,7 +230,7 @@ mod tests {
         ] {
             assert!(bad.parse::<Rate>().is_err(), "{bad}");
         }
-        assert!("0.5us".parse::<Delay>().is_err(), "less than can be told");
+        assert!("0.5us".parse::<Delay>().is_err(), "less than the resolution");
         assert!("99999999999999999999Gbit/s".parse::<Rate>().is_err());
     }
 

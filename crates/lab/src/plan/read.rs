@@ -1,4 +1,4 @@
-//! Reading a lab file: what is wrong in it is told with file, line and the nearest good word.
+//! Reading a lab file: what is wrong in it is reported with file, line and the nearest good word.
 
 use super::{Plan, Rate};
 use plimsoll_model::{Cause, Failure};
@@ -156,7 +156,7 @@ rate = "100Mbit/s"
     }
 
     #[test]
-    fn slips_are_told_with_line_and_nearest_word() {
+    fn slips_are_reported_with_line_and_nearest_word() {
         let good = GOOD.replace("[host.server]", "[host.server]\nforward = true");
         Plan::read(&good, "good.toml").unwrap();
         for (from, to, line, happened, next) in [
@@ -196,7 +196,7 @@ rate = "100Mbit/s"
     }
 
     #[test]
-    fn what_lacks_altogether_is_told_too() {
+    fn what_lacks_altogether_is_reported_too() {
         assert!(Plan::read("", "empty.toml").unwrap_err().happened.contains("missing key `host`"));
         let long = "#".repeat(LONGEST_FILE + 1);
         assert!(Plan::read(&long, "long.toml").is_err());

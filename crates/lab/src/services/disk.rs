@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_machine_is_told_of_its_disks() {
+    fn what_a_machine_runs_for_its_disks() {
         let mut disk = Disk::plain();
         let first = "export DM_DISABLE_UDEV=1\n";
         let delay = |device: &str, milliseconds: u64| {
@@ -161,8 +161,8 @@ mod tests {
         let last = "mkdir -p '/srv/data'\n\
              blkid $top >/dev/null || mke2fs -q -t ext4 -m 0 $top\n\
              mount -t ext4 -o noinit_itable $top '/srv/data'\n";
-        let told = commands("data", "/dev/vdb", &disk, 2);
-        assert_eq!(plain(&told), [first, &delay("/dev/vdb", 2), last].concat());
+        let script = commands("data", "/dev/vdb", &disk, 2);
+        assert_eq!(plain(&script), [first, &delay("/dev/vdb", 2), last].concat());
 
         disk.encrypted = true;
         let crypt = "/sbin/modprobe dm-crypt\n\
@@ -170,8 +170,8 @@ mod tests {
              echo \"0 $(blockdev --getsz $top) crypt aes-xts-plain64 $key 0 $top 0 1 allow_discards\" |\n\
              dmsetup create 'plimsoll-data'.clear\n\
              top=$top.clear\n";
-        let told = commands("data", "/dev/vdb", &disk, 2);
-        assert_eq!(plain(&told), [first, &delay("/dev/vdb", 2), crypt, last].concat());
+        let script = commands("data", "/dev/vdb", &disk, 2);
+        assert_eq!(plain(&script), [first, &delay("/dev/vdb", 2), crypt, last].concat());
 
         (disk.encrypted, disk.discards, disk.kind) = (false, false, DiskKind::Null);
         let null = "/sbin/modprobe null_blk nr_devices=0\n\
@@ -182,7 +182,7 @@ mod tests {
              echo 1 >memory_backed\n\
              echo 0 >discard\n\
              echo 1 >power)\n";
-        let told = commands("data", "/dev/nullb1", &disk, 0);
-        assert_eq!(plain(&told), [first, null, &delay("/dev/nullb1", 0), last].concat());
+        let script = commands("data", "/dev/nullb1", &disk, 0);
+        assert_eq!(plain(&script), [first, null, &delay("/dev/nullb1", 0), last].concat());
     }
 }

@@ -49,7 +49,7 @@ pub fn start(host: &dyn Reach, nfsd: &Nfsd) -> Result<(), Failure> {
     script(host, "start the kernel's NFS server", &text).map(drop)
 }
 
-/// rpc.nfsd switches version 2 off. Told by files, the kernel serves it, over UDP too, but tells no
+/// rpc.nfsd switches version 2 off. Configured by files, the kernel serves it, over UDP too, but tells no
 /// portmapper: that is done here, by calls of its procedure SET (RFC 1833) from reserved ports.
 const WITH_TWO: &str = r#"
 word() { printf '\\%03o\\%03o\\%03o\\%03o' $(($1 >> 24 & 255)) $(($1 >> 16 & 255)) $(($1 >> 8 & 255)) $(($1 & 255)); }
@@ -100,7 +100,7 @@ fn share(n: usize, export: &NfsdExport) -> String {
     )
 }
 
-/// What rpc.nfsd is told of the versions 3 and 4.x.
+/// The options of rpc.nfsd for the versions 3 and 4.x.
 fn flags(wanted: &[String]) -> String {
     let has = |version: &str| wanted.iter().any(|w| w == version);
     let switch = |version: &str, on: bool| format!("-{} {version}", if on { 'V' } else { 'N' });

@@ -1,4 +1,4 @@
-//! Furnishing a host once it can be reached: addresses, shaping, rules, disks. Shell through
+//! Configuring a host once it can be reached: addresses, shaping, rules, disks. Shell through
 //! [`Reach`], the same for every kind of host.
 
 mod disks;

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_tc_is_told() {
+    fn the_commands_of_tc() {
         let mut link = Link { between: vec![], rate: None, mtu: None, delay: None, loss: None };
         assert!(!commands("lan", &link, None).contains("add"));
         let rate = Some(Rate(1_000_000_000));

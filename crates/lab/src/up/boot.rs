@@ -1,6 +1,6 @@
 //! The hosts that are virtual machines: booted, or begun with what was saved of them.
 
-use super::{BOOT, Rising, furnish};
+use super::{BOOT, BringUp, configure};
 use crate::plan::Image;
 use crate::saved::Saved;
 use crate::state::Holder;
@@ -9,7 +9,7 @@ use plimsoll_host::process::{ProcessId, kill_all};
 use plimsoll_model::{Cause, Failure};
 use std::sync::atomic::AtomicBool;
 
-impl<'w> Rising<'_, 'w> {
+impl<'w> BringUp<'_, 'w> {
     /// The images of machines that there is memory for.
     pub(super) fn images(&mut self, machines: &[Machine]) -> Result<Images<'w>, Failure> {
         let memory = machines.iter().map(|machine| u64::from(machine.memory_mib)).sum();
@@ -27,7 +27,7 @@ impl<'w> Rising<'_, 'w> {
     }
 
     /// Starts the machines, each of which boots while the next is started, waits for them, and
-    /// furnishes them.
+    /// configures them.
     pub(super) fn boot(&mut self, machines: &[Machine], images: &Images) -> Result<(), Failure> {
         for machine in machines {
             self.watch.step(&format!("{}: starting", machine.name))?;
@@ -37,7 +37,7 @@ impl<'w> Rising<'_, 'w> {
             self.watch.step(&format!("{}: booting", machine.name))?;
             vm::ready(machine, BOOT)?;
         }
-        furnish::all(&self.directory, &self.bed, self.watch)
+        configure::all(&self.directory, &self.bed, self.watch)
     }
 
     /// Starts the machines with what was saved of them. Where that fails it is as if they had never

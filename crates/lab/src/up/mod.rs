@@ -1,11 +1,11 @@
-//! Bringing a lab up: write down, make, furnish, serve, mount. Where that fails or is interrupted,
+//! Bringing a lab up: write down, make, configure, serve, mount. Where that fails or is interrupted,
 //! what was made is taken away again.
 
 mod boot;
-mod furnish;
+mod configure;
 mod namespaces;
 
-pub(super) use furnish::again;
+pub(super) use configure::again;
 
 use super::machines;
 use super::plan::{Plan, Risk};
@@ -30,7 +30,7 @@ pub struct How {
 
 /// Who looks on while a lab comes up.
 pub struct Watch<'a> {
-    /// Is told what is being done.
+    /// Called with what is being done.
     pub say: &'a mut dyn FnMut(&str),
     /// Set when it shall not go on.
     pub stop: &'a AtomicBool,
@@ -98,27 +98,27 @@ pub fn up(
     };
     directory.write_mark(&bed.mark)?;
     let (done, stop) = (AtomicBool::new(false), watch.stop);
-    let mut rising = Rising { directory, bed, watch, unsaved: None };
-    let risen = std::thread::scope(|scope| {
-        let directory = rising.directory.clone();
+    let mut bring_up = BringUp { directory, bed, watch, unsaved: None };
+    let brought = std::thread::scope(|scope| {
+        let directory = bring_up.directory.clone();
         let done = &done;
         let guard = scope.spawn(move || interrupt(&directory, stop, done));
-        let risen = rising.all(how.afresh);
+        let brought = bring_up.all(how.afresh);
         done.store(true, Ordering::Relaxed);
         guard.thread().unpark();
-        risen
+        brought
     });
     // What failed, failed for that alone; and what is finished may have been killed meanwhile.
     let stopped = stop.load(Ordering::Relaxed).then(|| interrupted(name));
-    if let Some(failure) = stopped.or(risen.err()) {
-        let removed = state::remove(&rising.directory, Some(&rising.bed));
+    if let Some(failure) = stopped.or(brought.err()) {
+        let removed = state::remove(&bring_up.directory, Some(&bring_up.bed));
         drop(lock);
         return Err(match removed {
             Ok(()) => failure,
             Err(more) => Failure { next: format!("{} And {more}", failure.next), ..failure },
         });
     }
-    Ok(rising.unsaved)
+    Ok(bring_up.unsaved)
 }
 
 /// Waits until all is done. Where it shall not go on, hosts are killed, so that nobody waits for
@@ -157,7 +157,7 @@ fn by_chance() -> Result<String, Failure> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-struct Rising<'a, 'w> {
+struct BringUp<'a, 'w> {
     directory: Directory,
     bed: Bed,
     watch: &'a mut Watch<'w>,
@@ -165,14 +165,14 @@ struct Rising<'a, 'w> {
     unsaved: Option<Failure>,
 }
 
-impl Rising<'_, '_> {
+impl BringUp<'_, '_> {
     fn all(&mut self, afresh: bool) -> Result<(), Failure> {
         self.directory.write(&self.bed)?;
         self.namespaces()?;
         self.cables()?;
         let machines = machines::machines(&self.bed.plan, self.directory.path());
         if machines.is_empty() {
-            furnish::all(&self.directory, &self.bed, self.watch)?;
+            configure::all(&self.directory, &self.bed, self.watch)?;
         } else {
             let images = self.images(&machines)?;
             let saved = Saved::of(&self.bed.plan, &machines, &images)?;
@@ -192,7 +192,7 @@ impl Rising<'_, '_> {
                 }
             }
         }
-        self.bed.latencies = furnish::latencies(&self.directory, &self.bed, self.watch)?;
+        self.bed.latencies = configure::latencies(&self.directory, &self.bed, self.watch)?;
         // With a share of a core they would boot for minutes.
         machines.iter().try_for_each(|machine| self.limit(&machine.name))?;
         self.bed.up = true;

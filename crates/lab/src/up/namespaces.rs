@@ -1,12 +1,12 @@
 //! The hosts that are namespaces, the switches, and the cables between them.
 
-use super::Rising;
+use super::BringUp;
 use crate::netns::{Starting, cable, group};
 use crate::plan::Kind;
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
-impl Rising<'_, '_> {
+impl BringUp<'_, '_> {
     /// Starts the holders of hosts, and of the switches between them.
     pub(super) fn namespaces(&mut self) -> Result<(), Failure> {
         let plan = &self.bed.plan;

@@ -12,7 +12,7 @@ mod state;
 pub use crate::plan::Image;
 #[doc(hidden)]
 pub use agent::fuzzing;
-pub use agent::{Door, Heard, Visit, Window};
+pub use agent::{AgentPort, Heard, RemoteCommand, Window};
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
@@ -93,7 +93,7 @@ impl DiskFile {
 }
 
 /// Starts a machine, and returns when QEMU runs; the machine itself is still to boot. `journal`
-/// is told the process before it becomes QEMU.
+/// is given the process before it becomes QEMU.
 pub fn start(
     machine: &Machine,
     images: &Images,

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 const TRIED: &str = "start a virtual machine";
 
-/// What it writes is for this user alone. Becomes a program that is nobody's child, once it is told to; before that, its number is known.
+/// What it writes is for this user alone. Becomes a program that is nobody's child, once it is asked to; before that, its number is known.
 const DETACH: &str = r#"umask 077; exec 3<&0; (read -r go <&3 && exec 3<&- && exec setsid "$@") </dev/null & echo $!"#;
 
 /// The option that makes it, by which a machine is found whatever else is lost.

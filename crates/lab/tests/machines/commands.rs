@@ -53,7 +53,7 @@ pub fn pass_both_ways(pair: &Pair) {
     let program: Vec<u8> = (0..8_u32 << 20).map(|i| (i ^ (i >> 9)) as u8).collect();
     let begun = Instant::now();
     put(host, &program, "/run/program", 0o700, LIMIT).unwrap();
-    eprintln!("8 MiB carried in: {:.1?}", begun.elapsed());
+    eprintln!("8 MiB copied in: {:.1?}", begun.elapsed());
     let there = said(host, "stat -c '%s %a' /run/program");
     assert_eq!(there, format!("{} 700\n", program.len()));
     said(host, "rm /run/program");
@@ -127,7 +127,7 @@ pub fn are_refused_or_given_up(pair: &Pair) {
     assert_eq!(said(host, "echo still here"), "still here\n");
 }
 
-/// A machine that dies under a command is told of.
+/// A machine that dies under a command is reported.
 pub fn lost_machine(pair: Pair) {
     std::thread::scope(|scope| {
         let command = scope.spawn(|| pair.to_client.run("echo begun; exec sleep 600", b"", LIMIT));

@@ -60,10 +60,11 @@ fn an_image_that_is_there_needs_no_network() {
     // Once it is old, it is asked for news, and does without them.
     let current = File::options().write(true).open(cache.at().join("debian.current")).unwrap();
     current.set_modified(SystemTime::now() - Duration::from_secs(30 * 24 * 3600)).unwrap();
-    let mut told = Vec::new();
-    let again = cache.images().get(Image::Debian, &mut |done| told.push(done.to_owned())).unwrap();
+    let mut progress = Vec::new();
+    let again =
+        cache.images().get(Image::Debian, &mut |done| progress.push(done.to_owned())).unwrap();
     assert_eq!(again, files);
-    assert!(told.last().is_some_and(|last| last.contains("out of reach")), "{told:?}");
+    assert!(progress.last().is_some_and(|last| last.contains("out of reach")), "{progress:?}");
 }
 
 #[test]

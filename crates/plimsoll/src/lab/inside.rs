@@ -5,7 +5,7 @@ use crate::output;
 use crate::signals::Signals;
 use plimsoll_host::child;
 use plimsoll_host::reach::quote;
-use plimsoll_lab::{Door, Entrance, Heard};
+use plimsoll_lab::{AgentPort, Entrance, Heard};
 use plimsoll_model::{Cause, Failure, HostName};
 use std::io::{Read, Write, stdin, stdout};
 use std::os::unix::process::CommandExt;
@@ -26,9 +26,9 @@ const BROKEN_PIPE: u8 = 128 + 13;
 pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
     match entrance(name)? {
         Entrance::Words(words) => become_it(words, command),
-        Entrance::Door(door) => {
+        Entrance::Agent(agent) => {
             let quoted: Vec<String> = command.iter().map(|word| quote(word)).collect();
-            relay(&door, &quoted.join(" "), None)
+            relay(&agent, &quoted.join(" "), None)
         }
     }
 }
@@ -37,12 +37,12 @@ pub fn exec(name: &str, command: &[String]) -> Result<u8, Failure> {
 pub fn shell(name: &str) -> Result<u8, Failure> {
     match entrance(name)? {
         Entrance::Words(words) => become_it(words, &["/bin/sh", "-c", SHELL].map(str::to_owned)),
-        Entrance::Door(door) => match Terminal::of_this_program()? {
+        Entrance::Agent(agent) => match Terminal::of_this_program()? {
             Some(terminal) => {
                 let kind = quote(&std::env::var("TERM").unwrap_or_else(|_| "dumb".to_owned()));
-                relay(&door, &format!("cd; export TERM={kind}; {SHELL}"), Some(terminal))
+                relay(&agent, &format!("cd; export TERM={kind}; {SHELL}"), Some(terminal))
             }
-            None => relay(&door, &format!("cd; {SHELL}"), None),
+            None => relay(&agent, &format!("cd; {SHELL}"), None),
         },
     }
 }
@@ -79,9 +79,9 @@ fn become_it(words: Vec<String>, command: &[String]) -> Result<u8, Failure> {
 }
 
 /// Passes input and output on until the command ends.
-fn relay(door: &Door, command: &str, terminal: Option<Terminal>) -> Result<u8, Failure> {
+fn relay(agent: &AgentPort, command: &str, terminal: Option<Terminal>) -> Result<u8, Failure> {
     let signals = terminal.is_some().then(Signals::listen).transpose()?;
-    let mut visit = door.open(command, terminal.as_ref().map(Terminal::window))?;
+    let mut remote = agent.open(command, terminal.as_ref().map(Terminal::window))?;
     let input = read_input();
     let mut pending = Vec::new();
     loop {
@@ -89,13 +89,13 @@ fn relay(door: &Door, command: &str, terminal: Option<Terminal>) -> Result<u8, F
             match input.try_recv() {
                 Ok(bytes) => pending = bytes,
                 Err(TryRecvError::Empty) => {}
-                Err(TryRecvError::Disconnected) => visit.close_input(),
+                Err(TryRecvError::Disconnected) => remote.close_input(),
             }
         }
         if let Some(window) = terminal.as_ref().and_then(Terminal::resized) {
-            visit.resize(window);
+            remote.resize(window);
         }
-        match visit.hear(&mut pending, TURN)? {
+        match remote.hear(&mut pending, TURN)? {
             Heard::Output(bytes) => {
                 let mut out = stdout().lock();
                 if out.write_all(&bytes).and_then(|()| out.flush()).is_err() {

@@ -18,7 +18,7 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
 pub fn lab(lab: &LabStatus) -> String {
     let state = match lab.state {
         State::Up => "up",
-        State::Rising => "not up yet, or cut short",
+        State::Incomplete => "not up yet, or cut short",
         State::Broken => "broken: a host has died",
     };
     let mut text = format!("{}: {state}\n", lab.name);

@@ -109,7 +109,7 @@ impl Line {
     }
 }
 
-/// By which the agent's answer is told from what it said to somebody before.
+/// By which the agent's answer is distinguished from what it said to somebody before.
 fn number() -> std::io::Result<[u8; 8]> {
     let mut number = [0; 8];
     File::open("/dev/urandom")?.read_exact(&mut number)?;

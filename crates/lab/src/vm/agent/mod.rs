@@ -1,12 +1,13 @@
 //! Commands in a machine: over one of its serial ports to the agent that listens there.
 
+mod command;
 mod frame;
 #[doc(hidden)]
 pub mod fuzzing;
 mod line;
 mod session;
-mod visit;
 
+pub use command::{AgentPort, RemoteCommand, Window};
 use line::Line;
 pub(super) use line::socket;
 use plimsoll_host::reach::{Channel, Output, Reach};
@@ -17,7 +18,6 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-pub use visit::{Door, Visit, Window};
 
 /// Serial ports for commands, which is how many can run at once.
 pub(super) const PORTS: usize = 16;
@@ -52,7 +52,7 @@ impl Machine {
             return refuse("the command contains a NUL, which no shell can take");
         }
         if command.len() > MOST_COMMAND {
-            return refuse("the command is longer than 128 KiB; put it into a file over there");
+            return refuse("the command is longer than 128 KiB; put it into a file there");
         }
         let mut session = self.line.begin(&self.name)?;
         prepare(&mut session);

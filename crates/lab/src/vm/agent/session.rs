@@ -18,7 +18,7 @@ const WORTH_TELLING: usize = WINDOW / 4;
 /// More is not kept for an agent that sends and does not take.
 const MOST_UNSENT: usize = 1 << 20;
 
-/// How long a greeting may go unanswered before it is said again.
+/// How long a greeting may go unanswered before it is sent again.
 const AGAIN: Duration = Duration::from_secs(1);
 
 /// Why nothing more comes.
@@ -61,7 +61,7 @@ pub(super) struct Session {
     /// Bytes of output that were read and not yet acknowledged.
     read: usize,
     errors: Vec<u8>,
-    /// Errors wait over there until they are heard, as output does; else the last are kept.
+    /// Errors wait there until they are heard, as output does; else the last are kept.
     apart: bool,
     cut: bool,
     deaf: bool,
@@ -91,7 +91,7 @@ impl Session {
     }
 
     /// Begins it: what the port was used for before has no part in it. A greeting that comes while
-    /// the machine still hears that somebody is there may be lost, so it is said again.
+    /// the machine still hears that somebody is there may be lost, so it is sent again.
     pub(super) fn begin(&mut self, number: [u8; 8], until: Instant) -> io::Result<()> {
         let mut buffer = vec![0; 2 * MOST];
         let mut greeted = None;
@@ -217,10 +217,10 @@ impl Session {
         let mut kept = Vec::new();
         let mut closed = false;
         loop {
-            let room = MOST_OUTPUT - kept.len();
-            self.cut |= self.output.len() > room;
+            let remaining = MOST_OUTPUT - kept.len();
+            self.cut |= self.output.len() > remaining;
             let count = self.output.len();
-            kept.extend(self.output.drain(..).take(room));
+            kept.extend(self.output.drain(..).take(remaining));
             self.acknowledge(count);
             if let Some(ending) = self.ended {
                 let status = match ending {
@@ -353,7 +353,7 @@ impl Session {
     fn take(&mut self, frame: Frame) {
         match frame {
             Frame::Began => self.lost = Some(Loss::Restarted),
-            // A greeting that was said again is answered again.
+            // A greeting that was sent again is answered again.
             Frame::Welcome(_) => {}
             Frame::Output(bytes) => {
                 self.output.extend(bytes);

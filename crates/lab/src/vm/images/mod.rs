@@ -97,7 +97,7 @@ impl Images<'_> {
         &self.cache
     }
 
-    /// The files of an image; makes it if need be, which takes minutes. `progress` is told what is
+    /// The files of an image; makes it if need be, which takes minutes. `progress` is called with what is
     /// done meanwhile.
     pub fn get(&self, image: Image, progress: &mut dyn FnMut(&str)) -> Result<Files, Failure> {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

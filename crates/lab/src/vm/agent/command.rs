@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// The way inside.
-pub struct Door(Machine);
+pub struct AgentPort(Machine);
 
 /// The size of a terminal in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,32 +21,32 @@ pub struct Window {
 }
 
 /// A command that runs there. It ends when this is dropped.
-pub struct Visit {
+pub struct RemoteCommand {
     session: Session,
     closed: bool,
 }
 
-impl Door {
-    pub(crate) fn of(directory: &Path, machine: &str, name: &str) -> Door {
-        Door(Machine { line: Line::of(directory, machine), name: name.to_owned() })
+impl AgentPort {
+    pub(crate) fn of(directory: &Path, machine: &str, name: &str) -> AgentPort {
+        AgentPort(Machine { line: Line::of(directory, machine), name: name.to_owned() })
     }
 
     /// Starts a command, with a terminal of its own if it is given the size of one.
     ///
     /// # Errors
     /// [`plimsoll_model::Cause::Unreachable`] for a machine that is not there.
-    pub fn open(&self, command: &str, terminal: Option<Window>) -> Result<Visit, Failure> {
+    pub fn open(&self, command: &str, terminal: Option<Window>) -> Result<RemoteCommand, Failure> {
         let session = self.0.start(command, |session| {
             session.hear_errors();
             if let Some(window) = terminal {
                 session.terminal(window.rows, window.columns);
             }
         })?;
-        Ok(Visit { session, closed: false })
+        Ok(RemoteCommand { session, closed: false })
     }
 }
 
-impl Visit {
+impl RemoteCommand {
     /// Gives it of this input what it takes, and waits for the next that it says. What was given is
     /// taken from the front of the input.
     ///

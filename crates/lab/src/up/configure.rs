@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
-/// Furnishes all hosts. Mounts come when all services serve.
+/// Configures all hosts. Mounts come when all services serve.
 pub(super) fn all(directory: &Directory, bed: &Bed, watch: &mut Watch) -> Result<(), Failure> {
     let hosts = bed.plan.hosts.keys();
     let reached: BTreeMap<&String, Arc<dyn Reach>> = hosts
@@ -48,7 +48,7 @@ pub(super) fn latencies(
     Ok(measured)
 }
 
-/// Furnishes one host again: a machine that was started again, while its lab is up.
+/// Configures one host again: a machine that was started again, while its lab is up.
 pub(crate) fn again(directory: &Directory, bed: &Bed, name: &str) -> Result<(), Failure> {
     let reach = host_of(directory, bed, name)?;
     let inside = Inside { bed, name: name.to_owned(), reach: &*reach };
@@ -59,7 +59,7 @@ pub(crate) fn again(directory: &Directory, bed: &Bed, name: &str) -> Result<(), 
     inside.mount(&steps)
 }
 
-/// Does something in all hosts at once. Of several failures the first host's is told.
+/// Does something in all hosts at once. Of several failures the first host's is returned.
 fn at_once<'a>(
     hosts: &[Inside<'a>],
     watch: &mut Watch,
