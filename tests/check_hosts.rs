@@ -161,7 +161,7 @@ fn nothing_is_left(router: &Dropbear) {
     });
 }
 
-/// What watches is over there while it does, and goes when the program is killed.
+/// What watches is on the host while it does, and goes when the program is killed.
 #[test]
 fn the_probe_is_there_while_it_watches_and_gone_after_a_kill() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox, Need::SshClient);

@@ -309,7 +309,7 @@ fn under_way() -> Option<UnderWay> {
 }
 
 impl UnderWay {
-    /// The runner over there.
+    /// The runner on the host.
     fn runner(&self) -> u32 {
         let is = |id: &&u32| {
             std::fs::read_link(format!("/proc/{id}/exe"))

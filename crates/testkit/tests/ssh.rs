@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-/// Runs a command over there; what it wrote, or what went wrong.
+/// Runs a command on the host; what it wrote, or what went wrong.
 fn ssh(configuration: &Path, url: &str, command: &str) -> Result<String, String> {
     let output = Command::new("ssh")
         .args(["-o", "BatchMode=yes", "-F"])
