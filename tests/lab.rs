@@ -5,7 +5,7 @@ mod support;
 mod labs {
     mod links;
     mod strangers;
-    mod told;
+    mod facts;
 }
 
 use plimsoll_testkit::Need;
