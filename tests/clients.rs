@@ -378,7 +378,9 @@ fn measure_clients() {
         part.job = PatternJob::new(Pattern::RandomRead, Bytes(block), Bytes(16 * MIB)).into();
         in_flight += u64::from(part.workers.get()) * u64::from(part.depth().get());
     }
-    while clients.prepare(0, std::slice::from_ref(&spec.workload), &mut watch(|_| {})).unwrap().more {}
+    while clients.prepare(0, std::slice::from_ref(&spec.workload), &mut watch(|_| {})).unwrap().more
+    {
+    }
     let (mut measured, mut truth, mut errors) = (Vec::new(), Vec::new(), Vec::new());
     let (mut operations, mut bytes, mut sent, mut packets) = (0, 0, 0, 0);
     for number in 0..TRIALS as u32 {

@@ -3,9 +3,9 @@
 mod support;
 
 mod labs {
+    mod facts;
     mod links;
     mod strangers;
-    mod facts;
 }
 
 use plimsoll_testkit::Need;
