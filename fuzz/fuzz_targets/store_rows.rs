@@ -31,8 +31,5 @@ fn show(store: &Store) {
         harmless(Paper::new(std::slice::from_ref(&study)).markdown(None));
         harmless(plimsoll_record::to_csv(&study).unwrap_or_default().replace("\r\n", "\n"));
         harmless(plimsoll_record::to_json(&study).unwrap_or_default());
-        for host in study.subjects.iter().filter_map(|subject| subject.host()) {
-            harmless(plimsoll_report::device(&host.device, &STYLE));
-        }
     }
 }
