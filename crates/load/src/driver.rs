@@ -146,7 +146,6 @@ pub(crate) struct Driver<'a> {
     /// What is in flight, by tag.
     slots: Vec<Option<(Op, Nanos)>>,
     free: Vec<u16>,
-    out: Vec<Done>,
     /// An operation that the lane's queue was too full for.
     held: Option<Op>,
     /// Whether operations are still issued.
@@ -178,7 +177,6 @@ impl<'a> Driver<'a> {
             progress,
             slots: vec![None; usize::from(depth)],
             free: (0..depth).rev().collect(),
-            out: Vec::with_capacity(usize::from(depth)),
             held: None,
             issuing: true,
             ended: Ended::Complete,
@@ -197,6 +195,7 @@ impl<'a> Driver<'a> {
     ) -> (Ended, Option<Duration>) {
         self.now = self.clock.now();
         let mut look = self.now + TICK;
+        let mut out = Vec::with_capacity(self.slots.len());
         loop {
             let wake = self.issue(source, tally);
             if self.idle() {
@@ -209,9 +208,9 @@ impl<'a> Driver<'a> {
                 continue;
             }
             let until = if self.issuing { wake.min(look).min(tally.end()) } else { look };
-            self.reap(until, source, tally);
+            self.reap(until, source, tally, &mut out);
             // While operations are issued their own times will do: no extra look at the clock.
-            if self.out.is_empty() || !self.issuing {
+            if out.is_empty() || !self.issuing {
                 self.now = self.clock.now();
                 // With every slot taken nobody else notices the end: waiting for it once more would
                 // return at once, for ever.
@@ -219,7 +218,7 @@ impl<'a> Driver<'a> {
                     self.out_of_time();
                 }
             }
-            self.out.clear();
+            out.clear();
             if self.now >= look {
                 look = self.now + TICK;
                 self.look_for_overdue(tally);
@@ -262,32 +261,45 @@ impl<'a> Driver<'a> {
                     }
                 },
             };
-            if self.lane.submit(Tag(tag), &op, now).is_err() {
-                if self.idle() {
-                    let detail = "the lane takes no operation although none is in flight";
-                    self.fail(op.index(), error(ErrorKind::Protocol, detail), tally);
-                }
-                self.held = Some(op);
+            // In its slot before it is handed over: a copy made later would wait for its stores.
+            let (op, _) = self.slots[usize::from(tag)].insert((op, now));
+            if self.lane.submit(Tag(tag), op, now).is_err() {
+                self.hold(tag, tally);
                 break;
             }
             tally.issued(now);
             self.free.pop();
-            self.slots[usize::from(tag)] = Some((op, now));
         }
         Nanos(u64::MAX)
     }
 
+    /// Keeps an operation that the lane's queue was too full for.
+    #[cold]
+    fn hold(&mut self, tag: u16, tally: &mut Tally) {
+        let Some((op, _)) = self.slots[usize::from(tag)].take() else { return };
+        if self.idle() {
+            let detail = "the lane takes no operation although none is in flight";
+            self.fail(op.index(), error(ErrorKind::Protocol, detail), tally);
+        }
+        self.held = Some(op);
+    }
+
     /// Waits for completions and counts them; they stay in `out`.
     #[inline]
-    fn reap(&mut self, until: Nanos, source: &mut impl OperationSource, tally: &mut Tally) {
-        if let Err(dead) = self.lane.reap(until, &mut self.out) {
+    fn reap(
+        &mut self,
+        until: Nanos,
+        source: &mut impl OperationSource,
+        tally: &mut Tally,
+        out: &mut Vec<Done>,
+    ) {
+        if let Err(dead) = self.lane.reap(until, out) {
             let kind = self.any_in_flight().index();
             self.fail(kind, error(dead.kind, &dead.detail), tally);
             // What is in flight is lost.
             self.give_up = Nanos(0);
         }
-        let mut out = std::mem::take(&mut self.out);
-        for done in &out {
+        for done in &*out {
             let slot = self.slots.get_mut(usize::from(done.tag.0)).and_then(Option::take);
             let Some((op, _)) = slot else {
                 let detail = "a completion for an operation that is not in flight";
@@ -303,7 +315,6 @@ impl<'a> Driver<'a> {
                 self.halt(Ended::Failed(e.clone()));
             }
         }
-        std::mem::swap(&mut self.out, &mut out);
         if self.now >= self.publish_at {
             self.publish_at = self.now + PUBLISHED;
             self.progress.publish(tally.on_time());
@@ -383,13 +394,13 @@ impl<'a> Driver<'a> {
             return None;
         }
         self.slots[usize::from(tag.0)] = Some((op, issued));
+        let mut out = Vec::new();
         loop {
-            self.out.clear();
-            if let Err(dead) = self.lane.reap(self.clock.now() + TICK, &mut self.out) {
+            if let Err(dead) = self.lane.reap(self.clock.now() + TICK, &mut out) {
                 self.fail(FLUSH, error(dead.kind, &dead.detail), tally);
                 return None;
             }
-            if let Some(done) = self.out.first() {
+            if let Some(done) = out.first() {
                 if let Err(e) = done.result.clone() {
                     self.fail(FLUSH, e, tally);
                     return None;
