@@ -62,32 +62,38 @@ pub struct Encoder<'b> {
 
 impl<'b> Encoder<'b> {
     /// An encoder at the end of `bytes`.
+    #[inline]
     pub fn new(bytes: &'b mut Vec<u8>) -> Self {
         Encoder { bytes }
     }
 
     /// An unsigned integer; also enumerations.
+    #[inline]
     pub fn u32(&mut self, value: u32) {
         self.bytes.extend_from_slice(&value.to_be_bytes());
     }
 
     /// An unsigned hyper integer.
+    #[inline]
     pub fn u64(&mut self, value: u64) {
         self.bytes.extend_from_slice(&value.to_be_bytes());
     }
 
     /// A boolean.
+    #[inline]
     pub fn bool(&mut self, value: bool) {
         self.u32(u32::from(value));
     }
 
     /// Opaque data of a fixed length.
+    #[inline]
     pub fn fixed(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.bytes.extend_from_slice(&[0; 3][..padding(bytes.len())]);
     }
 
     /// Opaque data or a string of variable length, at most `u32::MAX` bytes of it.
+    #[inline]
     pub fn opaque(&mut self, bytes: &[u8]) {
         let length = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
         self.u32(length);
@@ -95,11 +101,13 @@ impl<'b> Encoder<'b> {
     }
 
     /// Any value.
+    #[inline]
     pub fn value<T: Encode + ?Sized>(&mut self, value: &T) {
         value.encode(self);
     }
 
     /// An optional value.
+    #[inline]
     pub fn option<T: Encode>(&mut self, value: Option<&T>) {
         self.bool(value.is_some());
         if let Some(value) = value {
@@ -116,21 +124,25 @@ pub struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// A cursor at the front of `bytes`.
+    #[inline]
     pub fn new(bytes: &'a [u8]) -> Self {
         Decoder { bytes }
     }
 
     /// Bytes not taken yet.
+    #[inline]
     pub fn remaining(&self) -> usize {
         self.bytes.len()
     }
 
+    #[inline]
     fn take(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.bytes.split_at_checked(length).ok_or(Error::Truncated)?;
         self.bytes = rest;
         Ok(taken)
     }
 
+    #[inline]
     fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (taken, rest) = self.bytes.split_first_chunk::<N>().ok_or(Error::Truncated)?;
         self.bytes = rest;
@@ -138,16 +150,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// An unsigned integer.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(u32::from_be_bytes)
     }
 
     /// An unsigned hyper integer.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64, Error> {
         self.array().map(u64::from_be_bytes)
     }
 
     /// A boolean: 0 or 1 and nothing else.
+    #[inline]
     pub fn bool(&mut self) -> Result<bool, Error> {
         match self.u32()? {
             0 => Ok(false),
@@ -157,6 +172,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Opaque data of a fixed length.
+    #[inline]
     pub fn fixed(&mut self, length: usize) -> Result<&'a [u8], Error> {
         let data = self.take(length)?;
         if self.take(padding(length))?.iter().any(|&b| b != 0) {
@@ -166,6 +182,7 @@ impl<'a> Decoder<'a> {
     }
 
     /// Opaque data or a string of variable length, at most `limit` bytes.
+    #[inline]
     pub fn opaque(&mut self, limit: u32) -> Result<&'a [u8], Error> {
         let length = self.u32()?;
         if length > limit {
@@ -175,16 +192,19 @@ impl<'a> Decoder<'a> {
     }
 
     /// Any value.
+    #[inline]
     pub fn value<T: Decode<'a>>(&mut self) -> Result<T, Error> {
         T::decode(self)
     }
 
     /// An optional value.
+    #[inline]
     pub fn option<T: Decode<'a>>(&mut self) -> Result<Option<T>, Error> {
         if self.bool()? { T::decode(self).map(Some) } else { Ok(None) }
     }
 
     /// Leaves out an optional value of a fixed length in bytes.
+    #[inline]
     pub fn skip_option(&mut self, length: usize) -> Result<(), Error> {
         if self.bool()? {
             self.take(length)?;

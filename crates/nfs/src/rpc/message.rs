@@ -132,6 +132,7 @@ pub enum AcceptError {
 
 /// Opens a reply: its transaction, and its results or why there are none. An `Err` outside means
 /// the bytes are not a reply at all.
+#[inline]
 pub fn open_reply(record: &[u8]) -> Result<(u32, Result<Decoder<'_>, Rejection>), Error> {
     let mut from = Decoder::new(record);
     let xid = from.u32()?;
