@@ -89,7 +89,7 @@ impl Protocol for Nfs3 {
     }
 
     #[inline]
-    fn begin(&mut self, mut request: Request<'_>, call: &mut Call) {
+    fn begin(&mut self, request: &mut Request<'_>, call: &mut Call) {
         request.cut(self.options.read_most, self.options.write_most, PAGE_BYTES);
         call.xid = call.xid.wrapping_add(self.mask + 1);
         call.asked = request.asked();

@@ -240,8 +240,8 @@ impl Protocol for Smb2 {
         &mut self.replies
     }
 
-    fn begin(&mut self, request: Request<'_>, call: &mut Call) {
-        let (asked, path) = self.asked(request);
+    fn begin(&mut self, request: &mut Request<'_>, call: &mut Call) {
+        let (asked, path) = self.asked(*request);
         call.begin(asked, path, !self.compounds);
     }
 

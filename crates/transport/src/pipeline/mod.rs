@@ -38,8 +38,8 @@ pub trait Protocol: Sized {
     /// Where replies are received.
     fn replies(&mut self) -> &mut FrameBuffer<Self::Mark>;
     /// Notes a request in a slot's call, which may have served another one before. What is too long
-    /// is cut here.
-    fn begin(&mut self, request: Self::Request<'_>, call: &mut Self::Call);
+    /// is cut here, in place: a copy of what was just made would wait for its stores.
+    fn begin(&mut self, request: &mut Self::Request<'_>, call: &mut Self::Call);
     /// Encodes a call that waits. An error ends the connection.
     fn encode(
         &mut self,
@@ -121,9 +121,9 @@ impl<P: Protocol> Pipeline<P> {
     }
 
     /// Queues a call under the caller's name for it.
-    pub fn submit(&mut self, tag: u32, request: P::Request<'_>) -> Result<(), Full> {
+    pub fn submit(&mut self, tag: u32, mut request: P::Request<'_>) -> Result<(), Full> {
         let slot = self.calls.begin(tag).ok_or(Full)?;
-        self.protocol.begin(request, &mut slot.call);
+        self.protocol.begin(&mut request, &mut slot.call);
         Ok(())
     }
 

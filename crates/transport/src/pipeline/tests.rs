@@ -42,8 +42,8 @@ impl Protocol for Numbers {
         &mut self.replies
     }
 
-    fn begin(&mut self, request: u32, call: &mut Asked) {
-        *call = (request, 1 + request % 2);
+    fn begin(&mut self, request: &mut u32, call: &mut Asked) {
+        *call = (*request, 1 + *request % 2);
     }
 
     fn encode(
