@@ -7,6 +7,7 @@
 //! the reply to the one before it has come, and then transfer bytes. Nothing is allocated for an
 //! operation that reads or writes.
 
+use super::Of;
 use crate::op::{Done, Found, Op, OpError, Span, Tag};
 use crate::share::Full;
 use plimsoll_model::{ErrorKind, Nanos};
@@ -160,10 +161,9 @@ impl Calls {
         self.ops.get(usize::from(tag.0)).is_some_and(Option::is_none)
     }
 
-    /// The next call to submit, if one waits and there is room: its tag, what it is part of and
-    /// which part.
-    pub fn next(&mut self) -> Option<(u32, Op, Call)> {
-        loop {
+    /// The next call to submit, if one waits and there is room, and its tag.
+    pub fn next(&mut self) -> Option<(u32, Of<'_>)> {
+        let (tag, call) = loop {
             let tag = *self.free.last()?;
             let mut call = self.waiting.pop_front()?;
             let Some(active) = self.ops[usize::from(call.op)].as_mut() else { continue };
@@ -184,11 +184,11 @@ impl Calls {
                 self.waiting.push_front(rest);
                 call.length = most;
             }
-            let op = active.op;
             self.free.pop();
-            self.calls[tag as usize] = call;
-            return Some((tag, op, call));
-        }
+            break (tag, call);
+        };
+        self.calls[tag as usize] = call;
+        Some((tag, self.get(tag)?))
     }
 
     /// A call could not be submitted: it waits for its turn.
@@ -197,11 +197,11 @@ impl Calls {
         self.waiting.push_front(self.calls[tag as usize]);
     }
 
-    /// What a call in flight is part of, and which part.
-    pub fn get(&self, tag: u32) -> Option<(Op, Call)> {
-        let call = *self.calls.get(tag as usize)?;
+    /// A call in flight.
+    pub fn get(&self, tag: u32) -> Option<Of<'_>> {
+        let call = self.calls.get(tag as usize)?;
         let active = self.ops[usize::from(call.op)].as_ref()?;
-        Some((active.op, call))
+        Some(Of { op: &active.op, call })
     }
 
     /// A call has ended, its last byte sent and its reply complete at these times.
@@ -290,12 +290,17 @@ mod tests {
         Ok(Outcome::Moved { count, ended: false })
     }
 
+    /// The next call, out of the operations' slots.
+    fn next(calls: &mut Calls) -> Option<(u32, Op, Call)> {
+        calls.next().map(|(tag, of)| (tag, *of.op, *of.call))
+    }
+
     #[test]
     fn a_long_operation_ends_with_its_last_call() {
         let mut calls = calls(1, SIZES, 250);
         calls.begin(Tag(0), &read(1000, 250), Nanos(5), Ok(true)).unwrap();
         assert_eq!(calls.begin(Tag(0), &read(0, 1), Nanos(5), Ok(true)), Err(Full));
-        let parts: Vec<_> = std::iter::from_fn(|| calls.next()).collect();
+        let parts: Vec<_> = std::iter::from_fn(|| next(&mut calls)).collect();
         let spans: Vec<_> = parts.iter().map(|(_, _, c)| (c.offset, c.length)).collect();
         assert_eq!(spans, [(1000, 100), (1100, 100), (1200, 50)]);
         for (i, (tag, _, call)) in parts.iter().enumerate().rev() {
@@ -313,9 +318,9 @@ mod tests {
     fn a_partial_transfer_is_continued_and_an_empty_one_is_short() {
         let mut calls = calls(1, SIZES, 100);
         calls.begin(Tag(0), &read(0, 100), Nanos(0), Ok(true)).unwrap();
-        let (tag, ..) = calls.next().unwrap();
+        let (tag, ..) = next(&mut calls).unwrap();
         calls.end(tag, Nanos(1), Nanos(2), whole(30));
-        let (tag, _, call) = calls.next().unwrap();
+        let (tag, _, call) = next(&mut calls).unwrap();
         assert_eq!((call.offset, call.length), (30, 70));
         calls.end(tag, Nanos(3), Nanos(4), whole(0));
         let mut out = Vec::new();
@@ -330,11 +335,11 @@ mod tests {
         let depth = NonZeroU16::MIN;
         let mut calls = Calls::new(depth, NonZeroU16::new(2).unwrap(), SIZES);
         calls.begin(Tag(0), &read(0, 1000), Nanos(0), Ok(true)).unwrap();
-        let (first, ..) = calls.next().unwrap();
-        let (second, ..) = calls.next().unwrap();
-        assert!(calls.next().is_none());
+        let (first, ..) = next(&mut calls).unwrap();
+        let (second, ..) = next(&mut calls).unwrap();
+        assert!(next(&mut calls).is_none());
         calls.end(first, Nanos(1), Nanos(2), Err(crate::op::not_open(FileId(0))));
-        assert!(calls.next().is_none() && !calls.has_finished(), "the second is in flight");
+        assert!(next(&mut calls).is_none() && !calls.has_finished(), "the second is in flight");
         calls.end(second, Nanos(1), Nanos(3), whole(100));
         let mut out = Vec::new();
         calls.take_finished(&mut out);
@@ -346,10 +351,13 @@ mod tests {
         let mut calls = calls(2, SIZES, 100);
         calls.begin(Tag(0), &read(0, 100), Nanos(0), Ok(true)).unwrap();
         calls.begin(Tag(1), &Op::Flush(FileId(0)), Nanos(0), Ok(true)).unwrap();
-        let (tag, _, first) = calls.next().unwrap();
+        let (tag, _, first) = next(&mut calls).unwrap();
         calls.put_back(tag);
-        let (tag, op, again) = calls.next().unwrap();
-        assert_eq!((again, calls.get(tag)), (first, Some((op, again))));
-        assert!(matches!(calls.next(), Some((_, Op::Flush(_), Call { length: 0, .. }))));
+        let (tag, op, again) = next(&mut calls).unwrap();
+        assert_eq!(
+            (again, calls.get(tag).map(|of| (*of.op, *of.call))),
+            (first, Some((op, again)))
+        );
+        assert!(matches!(next(&mut calls), Some((_, Op::Flush(_), Call { length: 0, .. }))));
     }
 }

@@ -111,8 +111,8 @@ impl<W: Wire> WireLane<W> {
     /// Makes calls of what waits, as far as there is room.
     fn issue(&mut self) {
         let WireLane { pipeline, work } = self;
-        while let Some((tag, op, call)) = work.calls.next() {
-            match work.wire.request(Of { op: &op, call: &call }) {
+        while let Some((tag, of)) = work.calls.next() {
+            match work.wire.request(of) {
                 Ok(Some(request)) => {
                     if pipeline.submit(tag, request).is_err() {
                         // Calls and the pipeline's slots are as many: this cannot happen; but if it
@@ -187,8 +187,8 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
 
     fn payload(&mut self, tag: u32) -> &[u8] {
         match self.calls.get(tag) {
-            Some((Op::Write(span, _), call)) => self.writer.fill(&call.of(&span)),
-            Some((Op::Put(whole), call)) => self.writer.fill(&call.of(&span_of(&whole))),
+            Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.of(span)),
+            Some(Of { op: Op::Put(whole), call }) => self.writer.fill(&call.of(&span_of(whole))),
             _ => &[],
         }
     }
@@ -198,8 +198,7 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
         completion: Completion<<W::Protocol as Protocol>::Done<'_>, ErrorOf<W>>,
     ) {
         let Completion { tag, sent, done, result } = completion;
-        let Some((op, call)) = self.calls.get(tag) else { return };
-        let of = Of { op: &op, call: &call };
+        let Some(of) = self.calls.get(tag) else { return };
         let reply = match result {
             Ok(done) => self.wire.outcome(of, done),
             Err(error) => self.wire.refused(of, &error).map(Reply::Other),
@@ -207,7 +206,7 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
         let outcome = reply.and_then(|reply| match reply {
             Reply::Other(outcome) => Ok(outcome),
             Reply::Data(data, ended) => {
-                self.check(&op, &call, data)?;
+                self.check(of, data)?;
                 Ok(Outcome::Moved { count: data.len() as u32, ended })
             }
         });
@@ -217,14 +216,14 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
 
 impl<W> Work<W> {
     /// Checks what was read.
-    fn check(&self, op: &Op, call: &Call, data: &[u8]) -> Result<(), OpError> {
-        let span = match op {
+    fn check(&self, of: Of<'_>, data: &[u8]) -> Result<(), OpError> {
+        let span = match of.op {
             Op::Read(span) => *span,
             Op::Get(whole) => span_of(whole),
             _ => return Ok(()),
         };
         if self.verify {
-            self.content.check(span.file, span.generation, call.offset, data)?;
+            self.content.check(span.file, span.generation, of.call.offset, data)?;
         }
         Ok(())
     }
