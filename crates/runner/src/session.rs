@@ -130,7 +130,9 @@ impl Session {
     ) -> Result<Prepared, Failure> {
         let needed = self.jobs.claim(workloads)?;
         if !std::mem::replace(&mut self.has_space, true) {
-            self.check_space(needed.read.saturating_add(needed.written))?;
+            let parts = workloads.iter().flat_map(|workload| &workload.parts);
+            let less = parts.filter_map(|part| part.job.needs_less()).next();
+            self.check_space(needed.read.saturating_add(needed.written), less)?;
         }
         let (jobs, mut context) = self.jobs(observer);
         let mut prepared = jobs.prepare(&mut context)?;
@@ -162,8 +164,9 @@ impl Session {
         }))
     }
 
-    /// Whether there is space for so many bytes; what is read in place needs none.
-    fn check_space(&mut self, needed: u64) -> Result<(), Failure> {
+    /// Whether there is space for so many bytes; what is read in place needs none. `less`: what makes
+    /// jobs need less that have no size to choose.
+    fn check_space(&mut self, needed: u64, less: Option<&str>) -> Result<(), Failure> {
         let Some(directory) = &mut self.directory else { return Ok(()) };
         let space = match directory.names().0.space() {
             Ok(space) if space.total > 0 => space,
@@ -178,7 +181,9 @@ impl Session {
         }
         // Two files of equal size, a power of two that leaves a tenth free.
         let fitting = (space.available / 10 * 9 / 2 + 1).next_power_of_two() / 2;
-        let next = if fitting >= 1 << 20 {
+        let next = if let Some(less) = less {
+            format!("Make room, or {less}.")
+        } else if fitting >= 1 << 20 {
             format!(
                 "Make room, or give --size {} or less.",
                 Bytes(fitting).to_string().replace(' ', "")
