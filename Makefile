@@ -25,7 +25,7 @@ endif
 	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
 
 help:
-	@echo "make demo             build, then compare a small NFS server and a directory; no root, under a minute"
+	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
 	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"

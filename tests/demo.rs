@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Outcome, Study};
+use plimsoll_model::{Ended, Measure, Metric, Outcome, Study, Trial};
 use support::trial::target;
 use support::{Plimsoll, listing};
 
@@ -17,12 +17,22 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
         .unwrap();
     let ran = support::Ran::from(output).expect(0);
     let study: Study = serde_json::from_str(&ran.out).unwrap();
-    // Whole blocks: three, or as many as a busy machine has time for.
-    assert!((1..=3).contains(&(study.trials.len() / 10)) && study.trials.len().is_multiple_of(10));
-    assert_eq!(study.trials.len() == 30, study.ended == Ended::Done, "{:?}", study.ended);
+    assert!(matches!(study.ended, Ended::Done | Ended::CapReached), "{:?}", study.ended);
     assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
-    assert!(target(&study, 0).protocol.starts_with("NFSv3"));
-    assert!(target(&study, 1).protocol.starts_with("directory"));
+    assert!((0..2).all(|n| target(&study, n).protocol.starts_with("NFSv3")));
+    assert!(study.trials.len() >= 10, "a block at least, whatever else the machine does");
+    // A round trip more for each operation: what waits longer for one takes a millisecond at least.
+    let reads = |subject: u16| {
+        let of = |t: &&Trial| (t.cell.subject, t.cell.workload) == (subject, 2);
+        let latency = Metric::all(Measure::LATENCY_MEAN);
+        study
+            .trials
+            .iter()
+            .filter(of)
+            .map(|t| t.result.value(0, latency).unwrap())
+            .fold(9e9, f64::min)
+    };
+    assert!(reads(1) >= 1e-3 && reads(1) > reads(0), "{} and {}", reads(0), reads(1));
     assert_eq!(listing(scratch.path()), vec![]);
     let shown = program.run(&["show"]).expect(0).out;
     let verdicts = ["faster", "times as fast", "no practical difference", "not resolved"];

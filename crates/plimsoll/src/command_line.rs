@@ -54,7 +54,7 @@ pub enum Command {
     Clean(CleanArguments),
     /// Put back the settings of hosts that killed runs left changed
     Restore(RestoreArguments),
-    /// A first look without a server: a small NFS server inside the program against a directory
+    /// A first look without a server: one inside the program against itself from 1 ms further away
     Demo(DemoArguments),
     /// Completions of the command line for a shell, to standard output
     Completions(CompletionsArguments),

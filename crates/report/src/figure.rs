@@ -75,6 +75,11 @@ impl Kind {
     }
 }
 
+/// Whether an interval reaches further than a factor of 10 either way: its ends say nothing.
+pub(crate) fn is_wide(value: f64, interval: Interval) -> bool {
+    value > 0.0 && (interval.high > 10.0 * value || interval.low * 10.0 < value)
+}
+
 /// "[1.05–1.12]".
 pub(crate) fn ends(low: f64, high: f64) -> String {
     format!("[{}–{}]", three_digits(low), three_digits(high))

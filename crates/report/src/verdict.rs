@@ -91,6 +91,9 @@ pub(crate) fn percents(by: Interval) -> String {
     format!("[{}–{}]", percent(by.low), percent(by.high))
 }
 
+/// An interval that reaches further than a factor of 10 says nothing in figures.
+const WIDE: f64 = 9.0;
+
 /// The verdict as a sentence without its full stop.
 pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> String {
     let Some(verdict) = claim.verdict else {
@@ -108,11 +111,18 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
             format!("no practical difference ({} at most)", percent(largest(&lead)))
         }
         Verdict::NotResolved(_) => {
+            let wide = lead.by.high >= WIDE || other_way(&lead) >= WIDE;
             let either = format!(
                 "not resolved: {faster} may be up to {}, or {slower} up to {}",
                 at_most(lead.by.high, two.by, true),
                 at_most(other_way(&lead), two.by, false)
             );
+            let either = match wide {
+                true => {
+                    "not measured well enough: either may be faster by a factor of 10".to_owned()
+                }
+                false => either,
+            };
             match (claim.more_blocks, longer) {
                 (Some(blocks), Some(longer)) => format!("{either}; {}", longer.more(blocks)),
                 _ => either,
@@ -181,6 +191,11 @@ mod tests {
         assert_eq!(
             words(0.8, 0.96, 1.15),
             "not resolved: old may be up to 25% faster, or new up to 15%; \
+             about 14 blocks more (3 min) would resolve it"
+        );
+        assert_eq!(
+            words(0.01, 0.5, 3.0),
+            "not measured well enough: either may be faster by a factor of 10; \
              about 14 blocks more (3 min) would resolve it"
         );
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };

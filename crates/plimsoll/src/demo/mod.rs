@@ -1,6 +1,8 @@
 //! `plimsoll demo`: the whole way without a server and without root. A small NFS server inside the
-//! program serves one temporary directory; another is measured as it is.
+//! program serves a temporary directory, and the same server is measured once more from a
+//! millisecond further away.
 
+mod far;
 mod server;
 #[cfg(test)]
 mod tests;
@@ -10,12 +12,15 @@ use crate::check::{self, More};
 use crate::command_line::{Arguments, Command};
 use crate::{output, plan};
 use clap::Parser;
-use plimsoll_model::{Cause, Failure};
+use plimsoll_model::{Cause, Failure, Rule};
 use server::BuiltinServer;
+use std::time::Duration;
 
-/// The demonstration's own arguments: small files, three blocks of short trials.
-const SETTINGS: [&str; 6] =
-    ["--size=64MiB", "--repeats=3", "--time=1s", "--max-time=55s", "--workers=2", "--seed=1"];
+/// The demonstration's own arguments: small files, blocks of short trials.
+const SETTINGS: [&str; 5] =
+    ["--size=64MiB", "--time=300ms", "--max-time=34s", "--workers=2", "--seed=1"];
+/// What the way to the farther one adds to a round trip.
+const FURTHER: Duration = Duration::from_millis(1);
 
 /// Runs the demonstration and returns the exit code.
 pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> {
@@ -25,25 +30,28 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
             "set the stage for the demonstration",
             std::env::temp_dir().display(),
             e,
-            "Set TMPDIR to a directory with 300 MB of free space.",
+            "Set TMPDIR to a directory with 400 MB of free space.",
         )
     };
     let served = tempfile::tempdir().map_err(|e| stage(&e))?;
-    let plain = tempfile::tempdir().map_err(|e| stage(&e))?;
     let server = BuiltinServer::start(served.path()).map_err(|e| stage(&e))?;
-    let url = server.url();
+    let relay = far::Relay::start(server.port(), FURTHER).map_err(|e| stage(&e))?;
     output::complain(
-        "A small NFS server inside this program against a plain directory: not a fast server, but \
-         the whole way.",
+        "A small NFS server inside this program, against the same server 1 ms further away: what \
+         does a millisecond cost?",
     );
-    let directory = plain.path().display().to_string();
-    let words = ["plimsoll", "check", &url, &directory].into_iter().chain(SETTINGS);
+    let near = server.url();
+    let far = near.replace(&server.port().to_string(), &relay.port().to_string());
+    let words = ["plimsoll", "check", &near, &far].into_iter().chain(SETTINGS);
     let Command::Check(arguments) = Arguments::parse_from(words).command else {
         return Ok(Cause::Usage.exit_code());
     };
     let targets = crate::arguments::targets(&arguments.targets)?;
     let mut plan = plan::check(targets, &arguments.hosts, &arguments.what, &arguments.how)?;
     plan.design.baseline_seconds = 1.0;
+    if let Rule::Sequential { at_least_seconds, .. } = &mut plan.design.rule {
+        *at_least_seconds = 0.0;
+    }
     plan.command = "plimsoll demo".to_owned();
     let (study, interrupted) =
         check::measure(plan, &arguments.access, &demo.output, store, More::default())?;

@@ -2,7 +2,7 @@
 
 use super::hosts::at_most;
 use super::{Shown, cpu, imported, mounts, speed, steps};
-use crate::figure::{Kind, ends};
+use crate::figure::{Kind, ends, is_wide};
 use crate::measure::{self, COLUMNS, Shape};
 use crate::names;
 use crate::page::Page;
@@ -351,6 +351,9 @@ fn ratio(name: &str, ratio: &Ratio, names: (&str, &str)) -> String {
     }
     let value = plimsoll_model::units::three_digits(ratio.estimate);
     match ratio.interval {
+        Some(interval) if is_wide(ratio.estimate, interval) => {
+            format!("{name} not measured well enough")
+        }
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
         None => format!("{name} {value}"),
     }

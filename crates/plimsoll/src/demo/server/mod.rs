@@ -67,7 +67,6 @@ impl BuiltinServer {
     }
 
     /// The port of NFS and MOUNT.
-    #[cfg(test)]
     pub fn port(&self) -> u16 {
         self.port
     }
