@@ -37,7 +37,7 @@
 //!     job: PatternJob::named("random-mixed", Bytes(size)).expect("one of the five"),
 //!     workers: NonZeroU16::MIN,
 //!     depth: NonZeroU16::MIN,
-//!     files,
+//!     files: files.clone(),
 //!     means: means.clone(),
 //!     duration: Duration::from_secs(5),
 //!     window: Duration::from_millis(100),
