@@ -260,6 +260,22 @@ fn ctrl_c_keeps_what_was_measured() {
     }
 }
 
+/// As `timeout` sends its signal, to a process and to its group.
+#[test]
+fn two_signals_at_once_are_one() {
+    let there = tempfile::tempdir().unwrap();
+    let directory = there.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let words = ["check", directory, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
+    let child = program.start(&words);
+    wait_until("a trial is kept", || trials(&program) >= 1);
+    let twice = format!("kill -INT {0}; kill -TERM {0}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &twice]).status().unwrap().success());
+    let ran = ended(child).expect(130);
+    assert!(ran.out.contains("interrupted"), "{}", ran.out);
+    assert_eq!(listing(there.path()), vec![], "nothing is left");
+}
+
 #[test]
 fn two_runs_at_once_and_clean_beside_them() {
     let there = tempfile::tempdir().unwrap();

@@ -3,15 +3,19 @@
 use crate::output;
 use plimsoll_model::{Cause, Deadline, Failure, Over};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use signal_hook::flag;
+use signal_hook::{iterator, low_level};
 use std::fmt::Display;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often is looked whether a signal came.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// A signal so soon after the first is the same request: `timeout` sends its own to a process and to
+/// the process's group. Nobody was told by then how to leave at once.
+const SAME_REQUEST: Duration = Duration::from_millis(200);
 
 /// What has been asked for from outside.
 #[derive(Clone)]
@@ -26,16 +30,27 @@ impl Signals {
     pub fn listen() -> Result<Self, Failure> {
         let stop = Arc::new(AtomicBool::new(false));
         let last = Arc::new(AtomicUsize::new(0));
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
-            let number = signal as usize;
-            flag::register_conditional_shutdown(signal, 128 + signal, stop.clone())
-                .and_then(|_| flag::register_usize(signal, last.clone(), number))
-                .and_then(|_| flag::register(signal, stop.clone()))
-                .map_err(|e| {
-                    Failure::new(Cause::Trial, "listen for signals", "this process", e, "")
-                })?;
-        }
-        Ok(Signals { stop, last })
+        let failed = |e| Failure::new(Cause::Trial, "listen for signals", "this process", e, "");
+        let mut signals = iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]).map_err(failed)?;
+        let listening = Signals { stop, last };
+        let Signals { stop, last } = listening.clone();
+        let listen = move || {
+            let mut first: Option<Instant> = None;
+            for signal in signals.forever() {
+                match first {
+                    None => {
+                        first = Some(Instant::now());
+                        last.store(signal as usize, Ordering::Relaxed);
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                    Some(at) if at.elapsed() < SAME_REQUEST => {}
+                    // Without a word more: nothing is waited for.
+                    Some(_) => low_level::exit(128 + signal),
+                }
+            }
+        };
+        std::thread::Builder::new().name("signals".into()).spawn(listen).map_err(failed)?;
+        Ok(listening)
     }
 
     /// Says within a moment of the first signal, whatever the program waits for then, that it is
@@ -47,7 +62,7 @@ impl Signals {
                 std::thread::sleep(LOOK);
             }
             // The dashboard gives the terminal back meanwhile.
-            std::thread::sleep(4 * LOOK);
+            std::thread::sleep(SAME_REQUEST);
             output::complain("plimsoll: cleaning up; press again to leave at once");
         });
     }

@@ -278,6 +278,8 @@ impl Conductor<'_> {
         let subject = usize::from(cell.subject);
         let number = self.study.trials.len() as u32;
         let until_cap = (self.study.plan.design.cap_seconds - self.elapsed()).max(0.0);
+        // No more than there is time for.
+        let left = left.min((until_cap / each).ceil() as u32).max(1);
         (self.observer)(Progress::Trial {
             number,
             block,

@@ -7,7 +7,7 @@ use plimsoll_model::{
     Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, Target, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
-use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
+use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -58,6 +58,8 @@ struct Ran {
     study: Result<Study, Failure>,
     kept: Kept,
     shares: Vec<Arc<MockShare>>,
+    /// Trials that were planned at the beginning of each.
+    planned: Vec<u32>,
 }
 
 fn run(
@@ -81,6 +83,7 @@ fn run_on(
     let share = |number| Arc::new(share(number, clock.clone()));
     let shares: Vec<Arc<MockShare>> = (0..plan.subjects.len()).map(share).collect();
     let mut kept = Kept { full_after, ..Kept::default() };
+    let mut planned = Vec::new();
     let id = StudyId("0123abcd".into());
     let options = RunnerOptions::of_plan(
         &plan,
@@ -102,12 +105,16 @@ fn run_on(
         clock,
         stop: stop.clone(),
         keep: &mut kept,
-        observer: &mut |_| {},
+        observer: &mut |progress| {
+            if let Progress::Trial { planned: trials, .. } = progress {
+                planned.push(trials);
+            }
+        },
     });
     for share in &shares {
         assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
     }
-    Ran { study, kept, shares }
+    Ran { study, kept, shares, planned }
 }
 
 fn running() -> Arc<AtomicBool> {
@@ -233,8 +240,11 @@ fn a_comparison_that_is_decided_ends_by_itself() {
 fn the_cap_ends_a_study_at_a_whole_block_and_says_so() {
     let mut plan = plan(2, Rule::Fixed { blocks: 50 });
     plan.design.cap_seconds = 22.0;
-    let study = run(plan, None, &running(), |_, _| Reply::After(MS)).study.unwrap();
+    let Ran { study, planned, .. } = run(plan, None, &running(), |_, _| Reply::After(MS));
+    let study = study.unwrap();
     assert_eq!(study.ended, Ended::CapReached);
+    // Nobody is told of more trials than there is time for.
+    assert!(planned[4..].iter().all(|trials| *trials <= 24), "{planned:?}");
     assert_eq!(study.trials.len() % 4, 0);
     assert!(study.trials.last().unwrap().started_seconds < 22.0);
     assert!(study.flags.iter().any(|f| matches!(f, Flag::CapReached { wanted: 50, .. })));
