@@ -67,7 +67,7 @@ fn cut(beds: &Beds, what: &str) -> Study {
         "--size=192MiB",
         "--workers=1",
         "--repeats=1",
-        "--time=180s",
+        "--time=120s",
         "--timeout=120s",
         "--baseline=0s",
         "--quiet",
