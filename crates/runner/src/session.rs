@@ -152,7 +152,6 @@ impl Session {
         if files.is_empty() {
             return Ok(None);
         }
-        let size = size.saturating_mul(files.len() as u64);
         observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
         let reads_from = cache_test::reads_from(&*self.share, &self.means, files, size)?;
         self.facts.reads_from = Some(reads_from);

@@ -1,11 +1,11 @@
 //! Whole trials, exactly, on scripted shares and a scripted clock.
 
-use plimsoll_load::{MockShare, Op, OpError, Reply, Space, VirtualClock};
+use plimsoll_load::{MockShare, Op, OpError, Reply, Share, Space, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Deadline, ErrorKind, Event, Failure, Flag, Job, Layout, Length, LoadObserver, Measure,
-    Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob, Phase, PointResult, PointSpec,
-    Stability, StoredOn, StudyId, SubjectRunner, TargetFacts, Workload,
+    Cause, Deadline, ErrorKind, Event, Failure, Flag, InPlace, Job, Layout, Length, LoadObserver,
+    Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob, Phase, PointResult,
+    PointSpec, Stability, StoredOn, StudyId, SubjectRunner, TargetFacts, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, WRITE_FILE};
 use std::num::NonZeroU16;
@@ -246,6 +246,24 @@ fn the_cache_test_tells_memory_from_disk_and_says_when_it_cannot() {
     let (unclear, flags) = probed(MS, MS * 14 / 10, 1);
     assert_eq!(unclear, Some(StoredOn::Unknown));
     assert_eq!(flags.len(), 1);
+}
+
+/// A file that is read in place is one, and all of it counts.
+#[test]
+fn the_cache_test_goes_over_the_whole_of_a_file_in_place() {
+    let mut stage = Stage::new();
+    let share = stage.share(|op, _| match op {
+        Op::Read(span) if span.offset >= 16 * MIB => Reply::After(8 * MS),
+        _ => Reply::After(MS),
+    });
+    share.namespace().unwrap().create("film").unwrap();
+    let in_place = InPlace { file: "film".into(), size: Bytes(64 * MIB) };
+    let facts = TargetFacts { in_place: Some(in_place), memory_below: true, ..Default::default() };
+    stage.runner = Runner::new(stage.options.clone(), vec![Arc::new(share.with_facts(facts))]);
+    stage.runner.attach(0).unwrap();
+    assert_eq!(stage.prepare(Pattern::RandomRead).unwrap(), vec![]);
+    let facts = stage.runner.facts();
+    assert_eq!(facts[0].storage().unwrap().reads_from, Some(StoredOn::Disk));
 }
 
 #[test]

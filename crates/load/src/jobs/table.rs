@@ -177,15 +177,16 @@ impl Jobs {
         Ok(Prepared { flags, more: TestFiles::lay_out_next(&mut at)? })
     }
 
-    /// The files that patterns read, and the size of each.
+    /// The files that patterns read, and how much of all of them together, in bytes.
     pub fn read_files(&self) -> (&[LaidOut], u64) {
-        (self.files.read(), self.files.read_size)
+        self.files.read()
     }
 
     /// Lays out so many bytes and removes them again; what that took.
     pub fn lay_out(&mut self, bytes: u64, run: &mut dyn RunContext) -> Result<Duration, Failure> {
         let begun = self.means.deadline.now();
-        let file = self.files.lay_out(&*self.share, &self.means, run, WRITE_FILE, bytes)?.file;
+        let file =
+            self.files.lay_out(&*self.share, &self.means, run, WRITE_FILE, bytes, (0, bytes))?.file;
         let took = self.means.deadline.now().since(begun);
         self.files.discard(run, file)?;
         Ok(took)

@@ -27,7 +27,9 @@ pub(crate) struct TestFiles {
     own: bool,
     /// With the generation of the points that it was laid out for.
     write: Option<(LaidOut, u32)>,
-    /// Sizes of each that is read and of the one that is written: what the largest pattern asks for.
+    /// What the largest pattern asks for: all that is read, each of the run's own files of it, and the
+    /// one that is written.
+    pub working_set: u64,
     pub read_size: u64,
     pub write_size: u64,
     /// The last generation of content used on this target: no two layouts or points share one.
@@ -38,12 +40,21 @@ impl TestFiles {
     /// `in_place`: a file of the user's, which is read instead.
     pub fn new(in_place: Option<LaidOut>) -> Self {
         let (own, read) = (in_place.is_none(), in_place.into_iter().collect());
-        TestFiles { read, own, write: None, read_size: 0, write_size: 0, generation: 0 }
+        TestFiles {
+            read,
+            own,
+            write: None,
+            working_set: 0,
+            read_size: 0,
+            write_size: 0,
+            generation: 0,
+        }
     }
 
-    /// The files that are read.
-    pub fn read(&self) -> &[LaidOut] {
-        &self.read
+    /// The files that are read, and what patterns read of all of them together, in bytes.
+    pub fn read(&self) -> (&[LaidOut], u64) {
+        let laid_out = self.read_size.saturating_mul(self.read.len() as u64);
+        (&self.read, if self.own { laid_out } else { self.working_set })
     }
 
     /// All files, as far as they are open.
@@ -54,7 +65,7 @@ impl TestFiles {
 
     /// Creates and lays out a file with a generation of its own, the next after `before` bytes of
     /// `total_bytes`.
-    fn lay_out_of(
+    pub fn lay_out(
         &mut self,
         share: &dyn Share,
         means: &Means,
@@ -77,18 +88,6 @@ impl TestFiles {
         Ok(laid_out)
     }
 
-    /// The same of a file by itself.
-    pub fn lay_out(
-        &mut self,
-        share: &dyn Share,
-        means: &Means,
-        run: &mut dyn RunContext,
-        name: &str,
-        size: u64,
-    ) -> Result<LaidOut, Failure> {
-        self.lay_out_of(share, means, run, name, size, (0, size))
-    }
-
     /// Closes and removes the written file.
     pub fn discard(&mut self, run: &mut dyn RunContext, file: FileId) -> Result<(), Failure> {
         let (names, directory) = run.names()?;
@@ -105,7 +104,7 @@ impl TestFiles {
         if number < wanted {
             let (name, size) = (read_file_name(number), files.read_size);
             let of_all = (size * u64::from(number), size * u64::from(wanted));
-            let laid_out = files.lay_out_of(*share, means, *run, &name, size, of_all)?;
+            let laid_out = files.lay_out(*share, means, *run, &name, size, of_all)?;
             files.read.push(laid_out);
         }
         Ok(number + 1 < wanted)
@@ -127,7 +126,7 @@ impl TestFiles {
                 files.discard(*run, old.file)?;
             }
             let size = files.write_size;
-            let laid_out = files.lay_out(*share, means, *run, WRITE_FILE, size)?;
+            let laid_out = files.lay_out(*share, means, *run, WRITE_FILE, size, (0, size))?;
             files.write = Some((laid_out, generation));
         }
         let write = files.write.map(|(write, _)| write);
