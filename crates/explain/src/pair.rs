@@ -213,7 +213,10 @@ impl Rules {
     fn claim(&self, pairs: &Pairs<'_>, metric: Metric) -> Option<Claim> {
         let logs = pairs.log_ratios(metric);
         let stop = self.stop(true);
-        let interval = stop.interval(&logs).and_then(Interval::exp);
+        // Nothing is claimed before the first look.
+        let looked =
+            |_: &Interval| !matches!(stop, Stop::Sequential(rule) if logs.len() < rule.first);
+        let interval = stop.interval(&logs).filter(looked).and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
         let verdict = interval.and_then(|i| Verdict::on(i, self.margin));
         let unresolved = matches!(verdict, Some(Verdict::NotResolved(_)));

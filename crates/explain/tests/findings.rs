@@ -150,6 +150,12 @@ fn a_comparison_is_decided_as_soon_as_its_interval_leaves_the_margin() {
     let by_itself = sequential::interval(&logs, 0.95).unwrap().exp().unwrap();
     assert!((latency.interval.unwrap().low / by_itself.low - 1.0).abs() < 1e-9);
 
+    // Nothing is claimed before the first look.
+    let mut early = study.clone();
+    early.trials.retain(|trial| trial.block < Some(5));
+    assert_eq!((claim(&early).verdict, claim(&early).ratio.interval), (None, None));
+    assert_eq!(blocks_needed(&early), [Some(6), None]);
+
     // Not before its time; trials begin a second apart.
     for (number, trial) in study.trials.iter_mut().enumerate() {
         trial.started_seconds = number as f64;

@@ -49,11 +49,6 @@ pub fn factor(values: u64, confidence: f64) -> Option<f64> {
     Some(t / n.sqrt())
 }
 
-/// [`interval`] on the ratio scale.
-pub fn ratio_interval(log_ratios: &[f64], confidence: f64) -> Option<Interval> {
-    interval(log_ratios, confidence)?.exp()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

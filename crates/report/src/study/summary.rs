@@ -6,7 +6,7 @@ use crate::page::Page;
 use crate::text::{counted, duration, listed};
 use crate::verdict::{by_how_much, lead, percent};
 use plimsoll_explain::{CellFindings, Claim, Pair, WorkloadFindings};
-use plimsoll_model::{Flag, Metric, StoredOn, SubjectFacts};
+use plimsoll_model::{Flag, Metric, Rule, StoredOn, SubjectFacts};
 use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::HashMap;
 
@@ -47,9 +47,27 @@ pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {
         }
         cpu::summary(&mut sentences, shown, (a, b), pairs);
     }
+    sentences.extend(short(shown));
     hosts::busiest(&mut sentences, shown);
     reads(&mut sentences, shown);
     sentences
+}
+
+/// Less than this is about a minute of the day, and what is claimed from it too.
+const SHORT_SECONDS: f64 = 120.0;
+
+/// What verdicts are about that were soon at hand.
+fn short(shown: &Shown<'_>) -> Option<String> {
+    let claims = shown.findings.workloads.iter().flat_map(|w| &w.pairs).filter_map(|p| p.claim);
+    let claimed = claims.filter(|claim| claim.verdict.is_some()).count() > 0;
+    let seconds = shown.findings.seconds_per_trial * shown.study.trials.len() as f64;
+    let looked = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
+    (claimed && looked && seconds < SHORT_SECONDS).then(|| {
+        format!(
+            "These verdicts are about {} of measuring: another minute may be different.",
+            duration(seconds)
+        )
+    })
 }
 
 /// Two that are compared, by name, and how, workload by workload.
