@@ -154,13 +154,18 @@ fn over_ssh(moments: usize) {
     assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
 }
 
+/// A host whose files are not this machine's, and a program that reaches it.
+fn small_host(stage: &Stage) -> (Dropbear, Plimsoll) {
+    let server = Dropbear::start(stage, Dropbear::PORT).unwrap();
+    let configuration = server.configuration().to_str().unwrap().to_owned();
+    (server, Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", &configuration))
+}
+
 #[track_caller]
 fn on_a_small_host(moments: usize) {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
     let _settings = own_settings(&stage);
-    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
-    let program =
-        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let (server, program) = small_host(&stage);
     let journal = server.root().join("etc/plimsoll");
     let changed = killed_at_any_moment(&program, &server.url(), &journal, moments);
     assert!(changed * 2 >= moments, "{changed} of {moments} were changed");
@@ -200,24 +205,10 @@ fn measure_what_killed_runs_changed_on_a_small_host() {
 }
 
 /// The arguments of a study of two levels that goes on for a while.
-fn study<'a>(target: &'a str, set: &'a str, repeats: &'a str) -> [&'a str; 12] {
-    let scan = ["--job=scan", "--directories=2", "--files=3", "--workers=1", "--time=100ms"];
-    let [job, directories, files, workers, time] = scan;
-    let more = ["--baseline=0s", "--quiet"];
-    [
-        "check",
-        target,
-        "--set",
-        set,
-        job,
-        directories,
-        files,
-        workers,
-        time,
-        repeats,
-        more[0],
-        more[1],
-    ]
+fn study<'a>(target: &'a str, set: &'a str, repeats: &'a str) -> Vec<&'a str> {
+    let scan =
+        "--job=scan --directories=2 --files=3 --workers=1 --time=100ms --baseline=0s --quiet";
+    ["check", target, "--set", set, repeats].into_iter().chain(scan.split(' ')).collect()
 }
 
 const SET: &str = "sysctl:net.ipv4.tcp_keepalive_time=as-found,300";
@@ -328,11 +319,8 @@ fn nothing_is_measured_while_a_setting_is_changed() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
     let _settings = own_settings(&stage);
     let found = values();
-    // A host whose files are not this machine's.
-    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let (server, program) = small_host(&stage);
     let url = server.url();
-    let program =
-        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
     let target = tempfile::tempdir().unwrap();
     let target = target.path().to_str().unwrap();
     let check = ["check", target, "--host", &url, "--quick", "--quiet"];
@@ -374,10 +362,8 @@ fn what_is_no_entry_of_a_journal_is_named_and_changes_nothing() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
     let _settings = own_settings(&stage);
     let found = values();
-    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    let (server, program) = small_host(&stage);
     let url = server.url();
-    let program =
-        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
     let mut setter = start(&program, &url, None);
     setter.wait_for("set");
     setter.kill();
@@ -513,9 +499,7 @@ fn a_host_that_is_cut_off_undoes_by_itself() {
 fn a_small_host_that_is_cut_off_undoes_by_itself() {
     let stage = enter_or_skip!(Need::Dropbear, Need::Busybox);
     let _settings = own_settings(&stage);
-    let server = Dropbear::start(&stage, Dropbear::PORT).unwrap();
-    let program =
-        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
+    let (server, program) = small_host(&stage);
     let journal = server.root().join("etc/plimsoll");
     undone_by_the_host_itself(&program, &server.url(), &journal);
 }
