@@ -1,4 +1,4 @@
-//! What watching a host costs over there, for people to look at: hosts with OpenSSH's server, and
+//! What watching a remote host costs, for people to look at: hosts with OpenSSH's server, and
 //! with dropbear and BusyBox alone, asked once a second, by a shell and by the probe. Their whole tree
 //! of processes is counted: the ssh server, what watches, and what that starts. The same on this
 //! machine's own /proc, by the thread that reads it.

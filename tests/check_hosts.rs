@@ -115,7 +115,7 @@ fn the_servers_cpu_beside_the_clients() {
     assert!(csv.contains("server_cpu_seconds_per_operation"));
 }
 
-/// Its load is there, and what an operation cost is reckoned from it.
+/// Its load is there, and what an operation cost is computed from it.
 fn is_watched(trial: &Trial, host: &str) {
     let load = load(trial, host).unwrap_or_else(|| panic!("no load in trial {}", trial.number));
     assert!(load.cpu.total() > 0.0 && load.cores.len() == load.cores_busy.len());

@@ -151,7 +151,7 @@ fn whatever_is_killed_of_machines_goes_down_without_a_trace() {
     let before = of_this_machine();
     let file = beds.file("alone", ALONE);
     let directory = beds.directory("alone");
-    // While it boots, while it is furnished and saved, and when it is resumed.
+    // While it boots, while it is configured and saved, and when it is resumed.
     let moments = [0, 50, 300, 2000, 6000, 10_000, 14_000];
     let mut seen = 0;
     for (n, milliseconds) in moments.into_iter().cycle().take(10).enumerate() {

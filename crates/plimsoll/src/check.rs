@@ -122,11 +122,11 @@ fn set_up(
 ) -> Result<SetUp, Failure> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let deadline = Deadline::new(clock.clone(), signals.stop.clone());
-    let told = RunnerOptions::of_plan(plan, id.clone(), rand::random(), deadline.clone());
-    deadline.give(told.set_up);
-    let limits = TimeLimits::of_calls(told.operation_timeout);
+    let runner_options = RunnerOptions::of_plan(plan, id.clone(), rand::random(), deadline.clone());
+    deadline.give(runner_options.set_up);
+    let limits = TimeLimits::of_calls(runner_options.operation_timeout);
     let passwords = credentials::passwords(access.credentials.as_deref(), signals);
-    let (typing, set_up) = (deadline.clone(), told.set_up);
+    let (typing, set_up) = (deadline.clone(), runner_options.set_up);
     let passwords = Passwords::new(move |target| {
         let found = passwords.find(target);
         // Typing takes none of the time for setting up.
@@ -146,7 +146,7 @@ fn set_up(
     let on = plan.clients.iter().map(reach).collect::<Result<Vec<_>, Failure>>()?;
     // Neither did logging in over ssh, where somebody may have typed.
     deadline.give(set_up);
-    let runner = driver(plan, options, told, on.clone())?;
+    let runner = driver(plan, options, runner_options, on.clone())?;
     let (watched, time) = (plan.clone(), clock.clone());
     let watching = Signals::leave_when_over(&deadline, "watch the hosts", "the plan", move || {
         hosts::watch(&watched, on, &time)
@@ -163,26 +163,26 @@ fn set_up(
 fn driver(
     plan: &Plan,
     options: OpenOptions,
-    told: RunnerOptions,
+    runner_options: RunnerOptions,
     mut on: Vec<Arc<dyn Reach>>,
 ) -> Result<Box<dyn SubjectRunner>, Failure> {
     let Some(first) = on.first() else {
         let shares = targets(plan).map(|target| plimsoll_load::open(target, &options));
-        return Ok(Box::new(Runner::new(told, shares.collect::<Result<_, Failure>>()?)));
+        return Ok(Box::new(Runner::new(runner_options, shares.collect::<Result<_, Failure>>()?)));
     };
     let (deadline, host, targets) = (
-        told.deadline.clone(),
+        runner_options.deadline.clone(),
         first.name().to_owned(),
         targets(plan).cloned().collect::<Vec<_>>(),
     );
     Signals::leave_when_over(&deadline, "start the runner", host, move || {
         let program = Program::find()?;
         if on.len() > 1 {
-            let mut clients = Clients::start(on, &program, &told)?;
+            let mut clients = Clients::start(on, &program, &runner_options)?;
             targets.iter().try_for_each(|target| clients.connect(target, &options))?;
             return Ok(Box::new(clients) as Box<dyn SubjectRunner + Send>);
         }
-        let mut remote = RemoteRunner::start(on.swap_remove(0), &program, &told)?;
+        let mut remote = RemoteRunner::start(on.swap_remove(0), &program, &runner_options)?;
         targets.iter().try_for_each(|target| remote.connect(target, &options))?;
         Ok(Box::new(remote))
     })

@@ -70,7 +70,7 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
 /// The program that does it on another host.
 fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<RemoteRunner, Failure> {
     let host: HostName = host.parse()?;
-    let told = RunnerOptions {
+    let runner_options = RunnerOptions {
         study: StudyId("00000000".into()),
         nonce: 0,
         longest_trial: Duration::ZERO,
@@ -81,6 +81,6 @@ fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Remo
         deadline: deadline.clone(),
     };
     Signals::leave_when_over(deadline, "start the runner", host.clone(), move || {
-        RemoteRunner::start(hosts::open(&host, true)?, &Program::find()?, &told)
+        RemoteRunner::start(hosts::open(&host, true)?, &Program::find()?, &runner_options)
     })
 }

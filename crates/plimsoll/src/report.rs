@@ -7,7 +7,7 @@ use plimsoll_model::{Cause, Failure, Study, printable};
 use plimsoll_report::Paper;
 use std::path::{Path, PathBuf};
 
-/// Reads what is to be told, and writes the report and, where asked for, its charts.
+/// Reads what is to be reported, and writes the report and, where asked for, its charts.
 pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let studies = studies(report, arguments)?;
     let path = report.output.clone().unwrap_or_else(|| default_path(&studies, report.format));

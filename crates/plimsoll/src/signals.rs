@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 const LOOK: Duration = Duration::from_millis(50);
 
 /// A signal so soon after the first is the same request: `timeout` sends its own to a process and to
-/// the process's group. Nobody was told by then how to leave at once.
+/// the process's group. How to leave at once has not been said by then.
 const SAME_REQUEST: Duration = Duration::from_millis(200);
 
 /// What has been asked for from outside.

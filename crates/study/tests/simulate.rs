@@ -1,5 +1,5 @@
 //! Whole studies on a scripted share: do the intervals hold what they promise, under the stop rule
-//! as shipped? Every operation goes through lane, driver, runner, study and reckoning.
+//! as shipped? Every operation goes through lane, driver, runner, study and explain.
 //!
 //! `PLIMSOLL_STUDIES` sets the number of studies of each scenario, `PLIMSOLL_SEED` the seed.
 
