@@ -9,6 +9,69 @@ use crate::device::DisturbedFigure;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+/// How much a warning matters, most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Data came back wrong.
+    Corruption,
+    /// Something of the user's is not as it was.
+    NotPutBack,
+    /// The figures are about something else than they seem to be: a cache instead of a disk, targets
+    /// that are not alike.
+    Meaning,
+    /// Something beside the target set the limit, or may have.
+    Limit,
+    /// The figures are less exact.
+    Noise,
+    /// Good to know.
+    Note,
+}
+
+impl Flag {
+    /// How much it matters.
+    pub fn severity(&self) -> Severity {
+        match self {
+            Flag::BadContent { .. } => Severity::Corruption,
+            Flag::SettingNotRestored { .. }
+            | Flag::NotCleaned { .. }
+            | Flag::ProgramLeft { .. } => Severity::NotPutBack,
+            Flag::PageCache { .. }
+            | Flag::WorkingSet { .. }
+            | Flag::StabilityDiffers { .. }
+            | Flag::SameTarget { .. }
+            | Flag::ServerRestarted
+            | Flag::HostRestarted { .. } => Severity::Meaning,
+            Flag::ClientSaturated { .. }
+            | Flag::ServerSaturated { .. }
+            | Flag::SameMachine { .. }
+            | Flag::Throttled { .. }
+            | Flag::Stolen { .. }
+            | Flag::FiguresDisturbed { .. }
+            | Flag::TwoPhases { .. }
+            | Flag::Quick { .. }
+            | Flag::CapReached { .. } => Severity::Limit,
+            Flag::InFlightMismatch { .. }
+            | Flag::LongGap { .. }
+            | Flag::BusyBaseline { .. }
+            | Flag::OtherTraffic { .. }
+            | Flag::BusyProcess { .. }
+            | Flag::BusyRaid { .. }
+            | Flag::OtherRun { .. }
+            | Flag::FewOperations { .. }
+            | Flag::ImpossibleCounters { .. }
+            | Flag::HiddenFromTicks { .. } => Severity::Noise,
+            Flag::NotWatched { .. }
+            | Flag::HostLost { .. }
+            | Flag::Leftovers { .. }
+            | Flag::EntriesSkipped { .. }
+            | Flag::SizeLowered { .. }
+            | Flag::SizeFitted { .. }
+            | Flag::ReplySurplus { .. }
+            | Flag::CallFailed { .. } => Severity::Note,
+        }
+    }
+}
+
 /// Something odd about a trial or a study. Nothing is hidden: every flag is kept and shown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "flag")]

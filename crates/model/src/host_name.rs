@@ -40,6 +40,14 @@ impl HostName {
         check(host, "host", Some(host))?;
         Ok(HostName::Ssh { user: None, host: host.to_owned(), port: None })
     }
+
+    /// What the host itself is called, without how it is reached.
+    pub fn name(&self) -> &str {
+        match self {
+            HostName::Local => "this machine",
+            HostName::Ssh { host, .. } | HostName::Lab { host, .. } => host,
+        }
+    }
 }
 
 /// Whether a test bed or one of its hosts can be called so: at most 24 of a-z, 0-9 and '-', and a

@@ -17,6 +17,7 @@ mod host_load;
 mod host_name;
 mod imported;
 mod job;
+pub mod label;
 mod metric;
 mod mount;
 mod name;
@@ -39,7 +40,7 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};
-pub use flag::{Flag, is_file_server};
+pub use flag::{Flag, Severity, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{

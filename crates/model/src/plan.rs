@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 pub struct Plan {
     /// What is measured; at least one.
     pub subjects: Vec<Subject>,
+    /// Short names that the user chose, in the order of the subjects; others are named by
+    /// [`label::labels`](crate::label::labels).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
     /// What is done to each subject, under each setting, once a block; at least one.
     pub workloads: Vec<Workload>,
     /// Settings that are varied.
@@ -144,6 +148,7 @@ impl Plan {
     pub fn new(subjects: Vec<Subject>, workloads: Vec<Workload>, design: Design) -> Plan {
         let mut plan = Plan {
             subjects,
+            labels: Vec::new(),
             workloads,
             factors: Vec::new(),
             contrasts: Vec::new(),

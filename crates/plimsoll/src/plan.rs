@@ -89,6 +89,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         hosts: servers(&storage.hosts.hosts, &storage.targets)?,
         workloads: storage.jobs.iter().map(workload).collect(),
         subjects: storage.targets.into_iter().map(Into::into).collect(),
+        labels: Vec::new(),
         factors: storage.factors,
         contrasts: Vec::new(),
         design: storage.design,
@@ -108,6 +109,35 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         *half_width = LEVEL_HALF_WIDTH.ln_1p();
     }
     Ok(plan)
+}
+
+/// Longest name of a subject, in columns: what tables have room for.
+const LONGEST_LABEL: usize = 24;
+
+/// Names that the user chose, each of which tells one subject from the others.
+pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure> {
+    let refuse = |label: &str, happened: &str| {
+        let next = "Give each target a short name of its own, in the order of the targets.";
+        Err(Failure::new(
+            Cause::Usage,
+            "name the targets",
+            format!("--label {label}"),
+            happened,
+            next,
+        ))
+    };
+    for (i, label) in given.iter().enumerate() {
+        if i >= subjects {
+            return refuse(label, "there are more names than targets");
+        }
+        if label.trim().is_empty() || console::measure_text_width(label) > LONGEST_LABEL {
+            return refuse(label, "it is empty, or wider than 24 columns");
+        }
+        if given[..i].contains(label) {
+            return refuse(label, "another target has it already");
+        }
+    }
+    Ok(given.to_vec())
 }
 
 /// The hosts that the work is done from; this machine alone is what does it anyway.

@@ -22,7 +22,7 @@ mod summary;
 mod support;
 mod workloads;
 
-pub use export::{from_json, to_csv, to_json};
+pub use export::{csv_text, from_json, to_csv, to_json};
 pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
 pub use input::open_regular;
 pub use open::default_path;

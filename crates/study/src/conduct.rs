@@ -9,8 +9,8 @@ use crate::{check, costs, size, stability, steps};
 use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Nanos, Origin,
-    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectFacts,
-    SubjectRunner, Target, Trial, Workload, factor,
+    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target,
+    Trial, Workload, factor, label,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -368,7 +368,8 @@ impl Conductor<'_> {
     /// that is news.
     fn note_facts(&mut self) -> bool {
         let (mut subjects, measures) = (self.runner.facts(), self.runner.measures());
-        label(&mut subjects);
+        let labels = label::labels(&self.study.plan);
+        subjects.iter_mut().zip(labels).for_each(|(subject, label)| subject.set_label(label));
         let known = &mut self.study;
         let new = (&known.subjects, &known.measures) != (&subjects, &measures);
         (known.subjects, known.measures) = (subjects, measures);
@@ -421,22 +422,6 @@ fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
         if !flags.iter().any(same) {
             flags.push(flag);
         }
-    }
-}
-
-/// Gives each subject a short name that is unique in the study: what a target speaks, what others
-/// were given as, and a number where two are the same.
-fn label(subjects: &mut [SubjectFacts]) {
-    let name = |facts: &SubjectFacts| match facts.storage() {
-        Some(target) => target.protocol.split(' ').next().unwrap_or("").to_owned(),
-        None => facts.given().to_owned(),
-    };
-    let names: Vec<String> = subjects.iter().map(name).collect();
-    for (i, subject) in subjects.iter_mut().enumerate() {
-        let same = names.iter().filter(|n| **n == names[i]).count();
-        let nth = names[..=i].iter().filter(|n| **n == names[i]).count();
-        let label = if same > 1 { format!("{} {nth}", names[i]) } else { names[i].clone() };
-        subject.set_label(label);
     }
 }
 

@@ -226,7 +226,7 @@ fn cell<T: ToString>(value: Option<T>) -> String {
 
 /// A cell of text. A spreadsheet takes what begins so for a formula and may run it (CWE-1236): a
 /// quotation mark before it says that it is text. Cells of numbers are left alone.
-pub(super) fn text(cell: &str) -> String {
+pub fn text(cell: &str) -> String {
     let formula = cell.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠']);
     format!("{}{}", if formula { "'" } else { "" }, printable(cell))
 }

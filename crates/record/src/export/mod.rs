@@ -5,6 +5,6 @@ mod csv;
 mod json;
 mod layout;
 
-pub use csv::to_csv;
+pub use csv::{text as csv_text, to_csv};
 pub(crate) use json::parse;
 pub use json::{from_json, to_json};

@@ -70,6 +70,7 @@ impl Device {
                 subjects: vec![Subject::Host { host: self.host }],
                 workloads,
                 factors: Vec::new(),
+                labels: Vec::new(),
                 contrasts: Vec::new(),
                 design: Design {
                     rule: Rule::Fixed { blocks: 1 },

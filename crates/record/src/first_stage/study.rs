@@ -91,6 +91,7 @@ impl Study {
             subjects,
             workloads: workloads.planned(length),
             factors: Vec::new(),
+            labels: Vec::new(),
             contrasts: Vec::new(),
             design: Design {
                 rule: plan.rule,

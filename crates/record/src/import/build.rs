@@ -64,6 +64,7 @@ pub(super) fn study(
         subjects: targets.facts.iter().map(|facts| directory(&facts.given)).collect(),
         workloads: workloads.planned(Length::For { seconds, warm_up_seconds: 0.0 }),
         factors: Vec::new(),
+        labels: Vec::new(),
         contrasts: Vec::new(),
         design: Design {
             rule: Rule::Fixed { blocks: 1 },

@@ -279,12 +279,12 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         compared,
         rules,
         any::<[f64; 5]>(),
-        (any::<u64>(), option::of(0usize..9)),
+        (any::<u64>(), option::of(0usize..9), vec(text(), 0..3)),
         option::of(select(vec![Engine::IoUring, Engine::Psync])),
         text(),
     )
         .prop_map(
-            |(subjects, workloads, compared, rule, x, (seed, server), engine, command)| {
+            |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
                 let (factors, contrasts) = compared;
                 let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
@@ -293,6 +293,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                 });
                 Plan {
                     subjects,
+                    labels,
                     workloads,
                     factors,
                     contrasts,

@@ -428,6 +428,7 @@ pub fn plan() -> Plan {
             Subject::from(Target::Nfs(nfs)),
             Subject::from(Target::Directory(DirectoryTarget { path: "/srv/Übung".into() })),
         ],
+        labels: Vec::new(),
         workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
         factors: Vec::new(),
         contrasts: vec![contrast(0), contrast(1)],
