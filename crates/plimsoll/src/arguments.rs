@@ -126,6 +126,13 @@ pub struct AccessArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
+    /// A short name for a target, in the order given; may be given several times [default: what sets
+    /// them apart: protocol, server, share or path]
+    #[arg(long = "label", value_name = "NAME")]
+    pub labels: Vec<String>,
+    /// Everything, after the answer: every figure with its interval, warnings, method
+    #[arg(long)]
+    pub details: bool,
     /// Also write the study as JSON to a file, or to standard output with '-' (then nothing else)
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -159,6 +166,9 @@ pub struct ShowArguments {
     /// Its id, the beginning of it, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
+    /// Everything, after the answer: every figure with its interval, warnings, method
+    #[arg(long)]
+    pub details: bool,
     /// As a picture of the terminal, an SVG file, instead of text; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -170,6 +180,15 @@ pub struct CompareArguments {
     pub before: String,
     /// The other study
     pub after: String,
+    /// Every figure, after the answer
+    #[arg(long)]
+    pub details: bool,
+    /// As a page, Markdown or CSV instead of text
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub format: Option<ComparisonFormat>,
+    /// To a file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -229,11 +248,23 @@ pub struct ReportArguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ComparisonFormat {
+    /// A page that needs nothing else
+    Html,
+    /// Markdown
+    Markdown,
+    /// Its tables as CSV, a row for each cell
+    Tables,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PaperFormat {
     /// One page that needs nothing else
     Html,
     /// For an issue, a wiki or a README
     Markdown,
+    /// The report's tables as CSV, a row for each cell
+    Tables,
     /// A row for each part of each trial
     Csv,
     /// Schema plimsoll/2; of one study

@@ -12,6 +12,7 @@ use plimsoll_model::{
     Subject, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, Program, RemoteRunner};
+use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Settings, conduct};
 use std::sync::Arc;
@@ -58,12 +59,13 @@ pub fn measure(
 
 /// Conducts a plan with what `set_up` makes ready for it, shows and keeps what came of it.
 pub fn conducted(
-    plan: Plan,
+    mut plan: Plan,
     output: &OutputArguments,
     store: &StoreArguments,
     quick: bool,
     set_up: impl FnOnce(&Plan, &StudyId, &Signals) -> Result<SetUp, Failure>,
 ) -> Result<(Study, Option<Cause>), Failure> {
+    plan.labels = plan::labels(&output.labels, plan.subjects.len())?;
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;
@@ -96,7 +98,7 @@ pub fn conducted(
     drop(observers);
     study.flags.extend(hindsight(&study, quick));
     let kept = store.update(&study);
-    show(&study, json)?;
+    show(&study, json, output.details)?;
     if let Some(page) = page {
         report::write_page(&study, page)?;
     }
@@ -215,7 +217,7 @@ fn resolvable(study: &Study) -> Option<f64> {
     ratios.filter_map(|r| Some(r.interval?.high / r.estimate)).reduce(f64::max)
 }
 
-fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
+fn show(study: &Study, json: Option<NewFile>, details: bool) -> Result<(), Failure> {
     if let Some(file) = json {
         let alone = file.is_standard_output();
         file.write(&plimsoll_record::to_json(study)?)?;
@@ -223,7 +225,8 @@ fn show(study: &Study, json: Option<NewFile>) -> Result<(), Failure> {
             return Ok(());
         }
     }
-    output::print(&plimsoll_report::study(study, &output::style()))
+    let (document, style) = (Document::of_study(study), output::style());
+    output::print(&if details { document.text(&style) } else { document.screen(&style) })
 }
 
 /// The exit code of a study that has figures.

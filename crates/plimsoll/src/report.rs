@@ -4,7 +4,7 @@ use crate::arguments::{PaperFormat, ReportArguments, StoreArguments};
 use crate::output::{self, NewFile};
 use crate::store;
 use plimsoll_model::{Cause, Failure, Study, printable};
-use plimsoll_report::Paper;
+use plimsoll_report::Document;
 use std::path::{Path, PathBuf};
 
 /// Reads what is to be reported, and writes the report and, where asked for, its charts.
@@ -13,7 +13,7 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
     let path = report.output.clone().unwrap_or_else(|| default_path(&studies, report.format));
     // Every file is opened before anything is written: all of the report, or nothing.
     let file = NewFile::create(&path, report.force)?;
-    let paper = Paper::new(&studies);
+    let paper = Document::of_studies(&studies);
     let charts = report.svg.as_deref().map(|dir| charts(&paper, dir, report.force)).transpose()?;
     let text = match report.format {
         PaperFormat::Html => paper.html(),
@@ -21,6 +21,7 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
             let folder = report.svg.as_deref().map(|dir| relative(dir, &path));
             paper.markdown(folder.as_deref())
         }
+        PaperFormat::Tables => paper.csv(),
         PaperFormat::Csv => csv(&studies)?,
         PaperFormat::Json => json(&studies)?,
     };
@@ -36,10 +37,10 @@ pub fn run(report: &ReportArguments, arguments: &StoreArguments) -> Result<u8, F
 
 /// Writes the page of a study that has just ended.
 pub fn write_page(study: &Study, file: NewFile) -> Result<(), Failure> {
-    write(&Paper::new(std::slice::from_ref(study)), file)
+    write(&Document::of_study(study), file)
 }
 
-fn write(paper: &Paper, file: NewFile) -> Result<(), Failure> {
+fn write(paper: &Document, file: NewFile) -> Result<(), Failure> {
     let path = file.path().to_owned();
     file.write(&paper.html())?;
     output::complain(&printable(&format!("wrote {}", path.display())));
@@ -118,14 +119,14 @@ fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
     let ending = match format {
         PaperFormat::Html => "html",
         PaperFormat::Markdown => "md",
-        PaperFormat::Csv => "csv",
+        PaperFormat::Tables | PaperFormat::Csv => "csv",
         PaperFormat::Json => "json",
     };
     PathBuf::from(format!("plimsoll-{}.{ending}", name(studies)))
 }
 
 /// Opens a file for every chart.
-fn charts(paper: &Paper, dir: &Path, replace: bool) -> Result<Vec<(NewFile, String)>, Failure> {
+fn charts(paper: &Document, dir: &Path, replace: bool) -> Result<Vec<(NewFile, String)>, Failure> {
     std::fs::create_dir_all(dir).map_err(|e| {
         let next = "Name a directory that exists or can be made.";
         Failure::new(Cause::Usage, "make the directory for the charts", dir.display(), e, next)

@@ -1,9 +1,12 @@
 //! Commands on the store: list, show, compare, export.
 
-use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
+use crate::arguments::{
+    CompareArguments, ComparisonFormat, ExportArguments, ShowArguments, StoreArguments,
+};
 use crate::output;
 use plimsoll_model::Failure;
 use plimsoll_record::Store;
+use plimsoll_report::{Document, Style};
 use std::path::{Path, PathBuf};
 
 /// Columns of the terminal in a picture of it.
@@ -43,13 +46,17 @@ pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
     let study = store.load(&show.study)?;
+    let document = Document::of_study(&study);
+    let written = |style: &Style| match show.details {
+        true => document.text(style),
+        false => document.screen(style),
+    };
     match &show.svg {
         Some(path) => {
-            let style = plimsoll_report::Style { width: PICTURE_COLUMNS, colour: true };
-            let text = plimsoll_report::study(&study, &style);
-            output::write(path, &plimsoll_report::picture(&text))?;
+            let style = Style { width: PICTURE_COLUMNS, colour: true };
+            output::write(path, &plimsoll_report::picture(&written(&style)))?;
         }
-        None => output::print(&plimsoll_report::study(&study, &output::style()))?,
+        None => output::print(&written(&output::style()))?,
     }
     Ok(0)
 }
@@ -58,8 +65,23 @@ pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Fail
 pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
     let (before, after) = (store.load(&compare.before)?, store.load(&compare.after)?);
-    let text = plimsoll_report::compare(&before, &after, &output::style());
-    output::print(&text)?;
+    let document = Document::of_two(&before, &after);
+    let text = match compare.format {
+        Some(ComparisonFormat::Html) => document.html(),
+        Some(ComparisonFormat::Markdown) => document.markdown(None),
+        Some(ComparisonFormat::Tables) => document.csv(),
+        None => {
+            let style = output::style();
+            let text =
+                if compare.details { document.text(&style) } else { document.screen(&style) };
+            match &compare.output {
+                Some(path) => output::write(path, &plimsoll_report::for_terminal(&text, false))?,
+                None => output::print(&text)?,
+            }
+            return Ok(0);
+        }
+    };
+    output::write(compare.output.as_deref().unwrap_or(Path::new("-")), &text)?;
     Ok(0)
 }
 

@@ -5,7 +5,7 @@
 mod support;
 
 use plimsoll_model::Study;
-use plimsoll_report::Paper;
+use plimsoll_report::Document;
 use std::time::{Duration, Instant};
 use support::{TWO, measured};
 
@@ -31,7 +31,7 @@ fn main() {
         let mut page = String::new();
         for _ in 0..5 {
             let begun = Instant::now();
-            page = Paper::new(&studies).html();
+            page = Document::of_studies(&studies).html();
             times.push(begun.elapsed());
         }
         times.sort();

@@ -1,12 +1,13 @@
 //! The labs that two studies were measured in, and what is set otherwise in the second.
 
-use crate::page::Page;
+use crate::document::Warning;
 use crate::text::printable;
 use plimsoll_model::{LabFacts, Study};
 use std::collections::BTreeSet;
 
-/// Names what differs, lab by lab in the order of the studies' hosts.
-pub(crate) fn compare(page: &mut Page, a: &Study, b: &Study) {
+/// What differs, lab by lab in the order of the studies' hosts.
+pub(crate) fn compare(a: &Study, b: &Study) -> Vec<Warning> {
+    let mut warnings = Vec::new();
     for (a, b) in of(a).zip(of(b)) {
         let differences = differences(a, b);
         if differences.is_empty() {
@@ -14,11 +15,11 @@ pub(crate) fn compare(page: &mut Page, a: &Study, b: &Study) {
         }
         let (name, other) = (printable(&a.name), printable(&b.name));
         let names = if name == other { name } else { format!("A {name}, B {other}") };
-        page.warning("", &format!("The lab was another one, or set otherwise ({names}):"));
-        for difference in differences {
-            page.warning("  ", &printable(&difference));
-        }
+        let differences = printable(&differences.join("; "));
+        let text = format!("The lab was another one, or set otherwise ({names}): {differences}");
+        warnings.push(Warning { text, advice: None });
     }
+    warnings
 }
 
 fn of(study: &Study) -> impl Iterator<Item = &LabFacts> {

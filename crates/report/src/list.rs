@@ -1,17 +1,17 @@
 //! The studies that are kept.
 
 use crate::date::utc;
-use crate::page::Page;
 use crate::style::Style;
-use crate::text::{counted, printable};
+use crate::text::{counted, printable, width, wrapped};
 use plimsoll_model::{Ended, Origin, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary};
 
 /// Every study kept, in the order begun: when, how far, how it ended, and what was measured of what.
 pub fn list(studies: &[StudySummary], style: &Style) -> String {
-    let mut page = Page::new(style);
+    let mut page = String::new();
+    let columns = style.columns();
     if studies.is_empty() {
-        page.paragraph("No studies yet; plimsoll check makes one.");
+        page.push_str(&wrapped("", "No studies yet; plimsoll check makes one.", columns));
     }
     for study in studies {
         let is_host = |subject: &SubjectSummary| subject.kind == Some(SubjectKind::Host);
@@ -40,15 +40,15 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
             });
         }
         let id = printable(&study.id.0);
-        page.item(&format!("{id}  "), &facts.join(", "));
+        page.push_str(&wrapped(&format!("{id}  "), &facts.join(", "), columns));
         let subjects: Vec<String> = study.subjects.iter().map(subject).collect();
-        let indent = " ".repeat(id.chars().count() + 2);
-        page.item(&indent, &subjects.join("  "));
+        let indent = " ".repeat(width(&id) + 2);
+        page.push_str(&wrapped(&indent, &subjects.join("  "), columns));
         if !study.jobs.is_empty() {
-            page.item(&indent, &study.jobs.join(", "));
+            page.push_str(&wrapped(&indent, &study.jobs.join(", "), columns));
         }
     }
-    page.finish()
+    page
 }
 
 /// "nfs://nas/volume1", "ssh://router: TP-Link TL-WR1043ND v1".

@@ -8,6 +8,8 @@ use plimsoll_model::{Aggregation, Direction, Measure, MeasureInfo, Study};
 
 /// Longest name of a unit that is not known here.
 const LONGEST: usize = 16;
+/// Longest name that can stand behind a figure like a unit.
+const SHORT: usize = 10;
 
 /// Heading in tables, name in sentences, unit.
 type Row = (Measure, &'static str, &'static str, Kind);
@@ -162,12 +164,21 @@ pub(crate) fn shape(study: &Study, measure: Measure) -> Shape {
 }
 
 impl Shape {
+    /// A figure without its interval: "112 MB/s", "7334 IOPS".
+    pub(crate) fn plain(&self, value: f64) -> String {
+        format!("{} {}", self.kind.value(value), self.unit()).trim_end().to_owned()
+    }
+
+    /// What its figures are of, where their unit does not say it and it is short: "IOPS".
+    pub(crate) fn unit(&self) -> String {
+        let unit = self.heading.replace('\n', " ");
+        let short = self.kind.is_plain_rate() && unit.len() <= SHORT;
+        if short { unit } else { String::new() }
+    }
+
     /// A level in a sentence: "112 MB/s [108–116]", "7334 IOPS".
     pub(crate) fn level(&self, level: &Level) -> String {
         let figure = self.kind.with_ends(level.estimate, level.interval);
-        match self.kind.is_plain_rate() {
-            true => format!("{figure} {}", self.heading.replace('\n', " ")),
-            false => figure,
-        }
+        format!("{figure} {}", self.unit()).trim_end().to_owned()
     }
 }

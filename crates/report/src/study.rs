@@ -1,4 +1,4 @@
-//! One study: head, a part per workload, summary, warnings, method.
+//! One study in words and figures: what the sections of its report are made from.
 
 pub(crate) mod cpu;
 pub(crate) mod head;
@@ -7,15 +7,12 @@ pub(crate) mod imported;
 pub(crate) mod method;
 pub(crate) mod mounts;
 pub(crate) mod steps;
-pub(crate) mod summary;
 pub(crate) mod warnings;
 pub(crate) mod workload;
 
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use crate::page::Page;
-use crate::style::Style;
 use plimsoll_explain::Findings;
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
@@ -78,24 +75,4 @@ impl<'a> Shown<'a> {
 /// What is shown as the speed of a workload; of one without parts the bandwidth.
 pub(crate) fn speed(workload: &Workload) -> Measure {
     workload.main().map_or(Measure::THROUGHPUT, |part| part.job.speed())
-}
-
-/// Everything a study says, for the terminal; of one host, the page of a device. Works
-/// for any study: under way, failed, empty.
-pub fn study(study: &Study, style: &Style) -> String {
-    let shown = Shown::new(study);
-    if let Some(host) = device::only(&shown) {
-        return device::device(&host, style);
-    }
-    let mut page = Page::new(style);
-    head::add(&mut page, &shown);
-    for workload in &shown.findings.workloads {
-        workload::add(&mut page, &shown, workload);
-    }
-    device::add_hosts(&mut page, &shown);
-    hosts::add(&mut page, &shown);
-    summary::add(&mut page, &shown);
-    warnings::add(&mut page, &shown);
-    method::add(&mut page, &shown);
-    page.finish()
 }

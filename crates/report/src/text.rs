@@ -1,32 +1,44 @@
 //! Text: wrapping it, and joining words.
 
 pub(crate) use plimsoll_model::printable;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// At most `limit` letters, the middle left out where there are more: both ends of a path tell it
+/// Columns of a terminal that the text takes: two for letters of some scripts, none for marks on top of
+/// others.
+pub(crate) fn width(text: &str) -> usize {
+    UnicodeWidthStr::width(text)
+}
+
+/// At most `limit` columns, the middle left out where there are more: both ends of a path tell it
 /// from others.
 pub(crate) fn shortened(text: &str, limit: usize) -> String {
-    let letters: Vec<char> = text.chars().collect();
-    if letters.len() <= limit {
+    if width(text) <= limit {
         return text.to_owned();
     }
     let kept = limit.saturating_sub(2);
-    let head = kept / 2;
-    let tail = kept - head;
-    let mut short: String = letters[..head].iter().collect();
-    short.push_str("..");
-    short.extend(&letters[letters.len() - tail..]);
-    short
+    let fitting = |letters: &mut dyn Iterator<Item = char>, most: usize| -> String {
+        let mut used = 0;
+        letters
+            .take_while(|c| {
+                used += c.width().unwrap_or(0);
+                used <= most
+            })
+            .collect()
+    };
+    let head = fitting(&mut text.chars(), kept / 2);
+    let tail = fitting(&mut text.chars().rev(), kept - kept / 2);
+    format!("{head}..{}", tail.chars().rev().collect::<String>())
 }
 
-/// Wraps at spaces to `width` columns, the first line after `first` and the others after as many
+/// Wraps at spaces to `columns`, the first line after `first` and the others after as many
 /// spaces. Words that are longer than a line are not broken, so that they can be copied.
-pub(crate) fn wrapped(first: &str, text: &str, width: usize) -> String {
-    let indent = first.chars().count();
+pub(crate) fn wrapped(first: &str, text: &str, columns: usize) -> String {
+    let indent = width(first);
     let mut out = first.to_owned();
     let mut column = indent;
     for word in text.split_whitespace() {
-        let length = word.chars().count();
-        if column > indent && column + 1 + length > width {
+        let length = width(word);
+        if column > indent && column + 1 + length > columns {
             out.push('\n');
             out.extend(std::iter::repeat_n(' ', indent));
             column = indent;
@@ -83,6 +95,8 @@ mod tests {
         assert_eq!(wrapped("- ", "aa bb  cc dd", 7), "- aa bb\n  cc dd\n");
         assert_eq!(wrapped("", "/a/very/long/path b", 6), "/a/very/long/path\nb\n");
         assert_eq!(wrapped("- ", "", 10), "- \n");
+        // By columns, not letters.
+        assert_eq!(wrapped("", "数据盘 数据盘", 8), "数据盘\n数据盘\n");
     }
 
     #[test]
@@ -99,7 +113,7 @@ mod tests {
     proptest! {
         #[test]
         fn shortened_text_is_short(text in "\\PC{0,40}", limit in 2usize..30) {
-            prop_assert!(shortened(&text, limit).chars().count() <= limit);
+            prop_assert!(width(&shortened(&text, limit)) <= limit);
         }
     }
 }

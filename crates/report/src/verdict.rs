@@ -57,17 +57,6 @@ impl Longer {
     }
 }
 
-/// "33% faster", "3.1 times as fast".
-pub(crate) fn by_how_much(lead: &Lead, by: Compared) -> String {
-    let Interval { low, estimate, high } = lead.by;
-    if estimate >= 1.0 {
-        let ends = ends(1.0 + low, 1.0 + high);
-        format!("{} times {} {ends}", three_digits(1.0 + estimate), by.as_much())
-    } else {
-        format!("{} {} {}", percent(estimate), by.more(), percents(lead.by))
-    }
-}
-
 /// "33% faster than old [25%–42%]", "3.10 times as fast as old [2.80–3.40]".
 fn than(slower: &str, lead: &Lead, by: Compared) -> String {
     let Interval { low, estimate, high } = lead.by;
@@ -111,13 +100,12 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
             format!("no practical difference ({} at most)", percent(largest(&lead)))
         }
         Verdict::NotResolved(_) => {
-            let wide = lead.by.high >= WIDE || other_way(&lead) >= WIDE;
             let either = format!(
                 "not resolved: {faster} may be up to {}, or {slower} up to {}",
                 at_most(lead.by.high, two.by, true),
                 at_most(other_way(&lead), two.by, false)
             );
-            let either = match wide {
+            let either = match is_wide(&lead) {
                 true => {
                     "not measured well enough: either may be faster by a factor of 10".to_owned()
                 }
@@ -129,6 +117,65 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
             }
         }
     }
+}
+
+/// The verdict in the width of a column: "nfs at least 27% [27–37%]", "same [-1..+1%]".
+pub(crate) fn brief(claim: &Claim, two: Two<'_>) -> String {
+    let Some(verdict) = claim.verdict else {
+        return format!("{}: too few", counted(claim.ratio.blocks as u64, "block"));
+    };
+    let lead = lead(&verdict, two.by);
+    let faster = two.ahead(&lead);
+    match verdict {
+        // Both ends in the same way.
+        Verdict::Faster(_) | Verdict::PerhapsTooLittle(_)
+            if lead.by.low >= 1.0 || lead.by.high >= WIDE =>
+        {
+            let ends = ends(1.0 + lead.by.low, 1.0 + lead.by.high);
+            format!("{faster} at least {}x {ends}", three_digits(1.0 + lead.by.low))
+        }
+        Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
+            format!(
+                "{faster} at least {} {}",
+                percent(lead.by.low),
+                span(lead.by.low, lead.by.high)
+            )
+        }
+        Verdict::NoPracticalDifference(_) => format!("same {}", of_b(&lead)),
+        Verdict::NotResolved(_) if is_wide(&lead) => "not measured well enough".to_owned(),
+        Verdict::NotResolved(_) => format!("not resolved {}", of_b(&lead)),
+    }
+}
+
+/// By how much the second is ahead of the first: "[-2..+24%]".
+fn of_b(lead: &Lead) -> String {
+    let (low, high) = match lead.faster {
+        Side::B => (lead.by.low, lead.by.high),
+        Side::A => (1.0 / (1.0 + lead.by.high) - 1.0, 1.0 / (1.0 + lead.by.low) - 1.0),
+    };
+    let sign = |end: f64| if end > 0.0 { "+" } else { "" };
+    let (low, high) = (rounded(low), rounded(high));
+    format!(
+        "[{}{}..{}{}]",
+        sign(low),
+        percent(low).trim_end_matches('%'),
+        sign(high),
+        percent(high)
+    )
+}
+
+/// As it is shown, so that what is shown as nothing has no sign.
+fn rounded(fraction: f64) -> f64 {
+    (fraction * 1e3).round() / 1e3 + 0.0
+}
+
+/// "[27–37%]".
+fn span(low: f64, high: f64) -> String {
+    format!("[{}–{}]", percent(low).trim_end_matches('%'), percent(high))
+}
+
+fn is_wide(lead: &Lead) -> bool {
+    lead.by.high >= WIDE || other_way(lead) >= WIDE
 }
 
 /// "33%", or "33% faster" as a whole, or "3.1 times as fast".
@@ -203,6 +250,27 @@ mod tests {
             sentence(&none, Two { a: "a", b: "b", by: Compared::Rate }, None),
             "6 blocks: no interval, so no verdict"
         );
+    }
+
+    #[test]
+    fn the_words_of_each_verdict_in_a_column() {
+        let words = |by, low, estimate, high| {
+            brief(&claim(low, estimate, high), Two { a: "old", b: "new", by })
+        };
+        let rate = |low, estimate, high| words(Compared::Rate, low, estimate, high);
+        assert_eq!(rate(1.25, 4.0 / 3.0, 1.42), "new at least 25% [25–42%]");
+        // Of the faster one, whichever it is.
+        assert_eq!(rate(1.0 / 1.42, 0.75, 0.8), "old at least 25% [25–42%]");
+        assert_eq!(rate(2.8, 3.1, 3.4), "new at least 2.80x [2.80–3.40]");
+        assert_eq!(rate(1.01, 1.04, 1.07), "new at least 1% [1–7%]");
+        assert_eq!(rate(0.99, 1.0, 1.012), "same [-1..+1.2%]");
+        assert_eq!(rate(1.0 - 1e-9, 1.0, 1.0), "same [0..0%]");
+        assert_eq!(rate(0.8, 0.96, 1.15), "not resolved [-20..+15%]");
+        assert_eq!(rate(0.01, 0.5, 3.0), "not measured well enough");
+        assert_eq!(words(Compared::Time, 1.25, 4.0 / 3.0, 1.42), "old at least 25% [25–42%]");
+        let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
+        let two = Two { a: "old", b: "new", by: Compared::Rate };
+        assert_eq!(brief(&none, two), "6 blocks: too few");
     }
 
     #[test]

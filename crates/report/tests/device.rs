@@ -1,10 +1,13 @@
 //! Hosts that were measured by themselves, as they are shown: exact tables, published figures only beside what measured
 //! the same, and nothing of a hostile host gets through.
 
+mod written;
+
 use plimsoll_model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
 use plimsoll_model::{Device, Outcome, Study, StudyId, Subject, SubjectFacts, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary, from_json};
-use plimsoll_report::{Paper, Style, compare, list, redact, study as device};
+use plimsoll_report::{Document, Style, list, redact};
+use written::{compare, study as device};
 
 const ROUTER: &str = include_str!("../../record/tests/golden/plimsoll-device-1.json");
 const NAS: &str = include_str!("../../record/tests/golden/device-nas.json");
@@ -27,8 +30,8 @@ fn details(study: &mut Study) -> &mut Device {
     }
 }
 
-fn paper(study: &Study) -> Paper {
-    Paper::new(std::slice::from_ref(study))
+fn paper(study: &Study) -> Document {
+    Document::of_study(study)
 }
 
 #[test]

@@ -3,12 +3,9 @@
 use super::html::page;
 use super::studies;
 use plimsoll_model::{Cause, Failure};
+use plimsoll_report::Document;
 use plimsoll_report::chart::Escaped;
-use plimsoll_report::{Paper, Style};
 use std::path::Path;
-
-/// Columns of the text of a comparison.
-const COLUMNS: usize = 110;
 
 /// The page one comes in by, with what is there now.
 pub(super) fn index(runs: &str, list: &str) -> String {
@@ -23,7 +20,7 @@ pub(super) fn index(runs: &str, list: &str) -> String {
 
 /// A study as the report that `plimsoll report` writes; `None` where there is none.
 pub(super) fn study(store: &Path, reference: &str) -> Result<Option<String>, Failure> {
-    Ok(studies::load(store, reference)?.map(|study| Paper::new(&[study]).html()))
+    Ok(studies::load(store, reference)?.map(|study| Document::of_study(&study).html()))
 }
 
 /// Two studies side by side.
@@ -33,9 +30,7 @@ pub(super) fn compare(store: &Path, a: &str, b: &str) -> Result<Option<String>, 
     };
     // The earlier one is what the other is compared with, in whichever order they were ticked.
     let (a, b) = if a.started_unix_seconds <= b.started_unix_seconds { (a, b) } else { (b, a) };
-    let text = plimsoll_report::compare(&a, &b, &Style { width: COLUMNS, colour: false });
-    let title = format!("{} and {}", a.id, b.id);
-    Ok(Some(text_page(&title, &text)))
+    Ok(Some(Document::of_two(&a, &b).html()))
 }
 
 /// Something that cannot be shown, and why.

@@ -11,6 +11,7 @@ mod areas;
 mod axis;
 mod bars;
 mod frame;
+mod groups;
 mod heat;
 mod lines;
 mod quantiles;
@@ -29,6 +30,7 @@ pub use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind, RATE, SECONDS, SHARE, TIM
 pub use areas::{Areas, Layer};
 pub use axis::Axis;
 pub use bars::{Bar, Bars};
+pub use groups::{Group, Groups};
 pub use heat::{Heat, HeatRow};
 pub use lines::{Line, Lines, Point};
 pub use quantiles::{Curve, Quantiles};

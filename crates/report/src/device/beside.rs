@@ -6,8 +6,8 @@ use super::amount::{binary, clock, link};
 use super::cpu::iterations;
 use super::published::{Platform, SOURCE, platforms};
 use super::section::{BarGroup, Section, Whose};
+use crate::columns::Columns;
 use crate::figure::{BANDWIDTH, COUNT, RATE};
-use crate::table::Columns;
 use crate::text::printable;
 use plimsoll_model::device::{CoreMark, CoreMarkKind, Inventory, Measured, Part};
 use plimsoll_model::units::three_digits;
@@ -46,8 +46,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     section.claims.push(format!("Published: {SOURCE}."));
     let beside = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
     if host.measured.iter().any(|m| beside(m) && host.is_disturbed(m.part, &m.figure)) {
-        let warning =
-            "Figures of this device were disturbed, see below: they are no measure of it.";
+        let warning = "Figures of this device were disturbed: they are no measure of it.";
         section.warnings.push(warning.to_owned());
     }
     section.bars.extend(bars(

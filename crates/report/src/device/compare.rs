@@ -2,13 +2,12 @@
 
 use super::host::measure;
 use super::{Host, heading, hosts, subtitle, title};
+use crate::columns::Columns;
+use crate::document::{Document, Layout, Section};
 use crate::figure::ends;
-use crate::page::Page;
 use crate::study::Shown;
-use crate::style::Style;
-use crate::table::Columns;
-use crate::text::counted;
-use crate::verdict::{Two, sentence};
+use crate::text::{counted, printable};
+use crate::verdict::{Two, brief, sentence};
 use plimsoll_explain::{Across, Claim, Counterpart, Findings, Ratio};
 use plimsoll_model::device::{Measured, Part, Quantity};
 use plimsoll_model::units::three_digits;
@@ -16,44 +15,53 @@ use plimsoll_model::{Metric, Study};
 use std::collections::BTreeMap;
 
 /// The host of study `b` against that of study `a`, figure by figure.
-pub(crate) fn compare_devices(
-    a: &Host<'_>,
-    b: &Host<'_>,
-    across: &Across,
-    style: &Style,
-) -> String {
-    let mut page = Page::new(style);
-    for (name, host) in [("A", a), ("B", b)] {
-        page.heading(&format!("{name}: {}", title(host.study)));
-        page.item("   ", &subtitle(host.facts));
+pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Document {
+    let mut answer = Section::new("answer", "");
+    let name = |host: &Host<'_>| format!("{}; {}", subtitle(host.facts), title(host.study));
+    answer.facts(vec![("A".to_owned(), name(a)), ("B".to_owned(), name(b))]);
+    let mut table = Columns::of(["figure", "A", "B", "B against A"]);
+    let mut details = Vec::new();
+    for part in Part::ALL {
+        details.extend(figures(a, b, across, part, &mut table));
     }
-    page.lines("\n");
-    page.paragraph(match a.blocks().min(b.blocks()) {
+    answer.table(table.table(), Layout::Words);
+    answer.text(match a.blocks().min(b.blocks()) {
         0 | 1 => "Each was measured once: the ratios have no intervals, and no verdict follows.",
         _ => {
             "Measured at different times: whatever else changed in between is in the difference. \
              Verdicts hold together."
         }
     });
-    for part in Part::ALL {
-        figures(&mut page, a, b, across, part);
+    disturbed(&mut answer, a, b);
+    let mut not_compared = Section::details("apart", "Not compared");
+    not_compared.texts(apart(a, b));
+    let sections = std::iter::once(answer).chain(details).chain([not_compared]).collect();
+    Document {
+        title: format!("{} and {} compared", a.given(), b.given()),
+        subtitle: String::new(),
+        extent: String::new(),
+        sections,
     }
-    disturbed(&mut page, a, b);
-    apart(&mut page, a, b);
-    page.finish()
 }
 
-/// The figures of one part that measured the same, and the verdict on it.
-fn figures(page: &mut Page, a: &Host<'_>, b: &Host<'_>, across: &Across, part: Part) {
-    let mut table = Columns {
-        rows: Vec::new(),
-        columns: ["A", "B", "B / A"].map(|h| (h.to_owned(), Vec::new())).into(),
-    };
+/// The figures of one part that measured the same, and in `main` those that matter with the verdict.
+fn figures(
+    a: &Host<'_>,
+    b: &Host<'_>,
+    across: &Across,
+    part: Part,
+    main: &mut Columns,
+) -> Option<Section> {
+    let mut table = Columns::of(["A", "B", "B / A"]);
     let of_part = |found: &&Counterpart| {
         let workload = a.study.plan.workload(found.a).and_then(|workload| workload.main());
         workload.is_some_and(|main| main.job.kind() == part.name())
     };
     let found = across.counterparts.iter().find(of_part);
+    let job = found.and_then(|found| Some(&a.study.plan.workload(found.a)?.main()?.job));
+    let headline = job.map(|job| job.headline().measure);
+    let about = a.measured.iter().find(|m| m.part == part && measure(m) == headline);
+    let mut verdict = None;
     for (first, second) in both(a, b).filter(|two| two.0.part == part && comparable(a, b, *two)) {
         let metric = measure(first).map(Metric::all);
         let ratio = found.zip(metric).and_then(|(found, metric)| found.ratios.get(&metric));
@@ -63,62 +71,55 @@ fn figures(page: &mut Page, a: &Host<'_>, b: &Host<'_>, across: &Across, part: P
             None if first.value > 0.0 => three_digits(second.value / first.value),
             None => "–".to_owned(),
         };
-        table.rows.push(first.figure.clone());
-        let cells = [a.shown_figure(first), b.shown_figure(second), ratio];
-        for (column, cell) in table.columns.iter_mut().zip(cells) {
-            column.1.push(cell);
+        let cells = [a.shown_figure(first), b.shown_figure(second)];
+        let is_main = about.is_some_and(|about| about.figure == first.figure);
+        if is_main || (about.is_none() && table.rows.is_empty()) {
+            let claim = found.and_then(|found| found.claim.as_ref());
+            let said = match claim.filter(|claim| claim.verdict.is_some()).zip(headline) {
+                Some((claim, headline)) => {
+                    let by = crate::measure::shape(a.study, headline).compared;
+                    let two = Two { a: "A", b: "B", by };
+                    verdict = Some(format!("{}: {}.", first.figure, sentence(claim, two, None)));
+                    brief(claim, two)
+                }
+                None => format!("ratio {ratio}, no verdict"),
+            };
+            let cells = [printable(&first.figure)].into_iter().chain(cells.clone());
+            main.row(heading(part), cells.chain([said]));
         }
+        table.row(printable(&first.figure), cells.into_iter().chain([ratio]));
     }
-    if table.rows.is_empty() {
-        return;
-    }
-    page.heading(heading(part));
-    page.lines(&table.fitted(page.style.columns()));
-    let Some(found) = found else { return };
-    let main = a.study.plan.workload(found.a).and_then(|workload| workload.main());
-    let headline = main.map(|main| main.job.headline().measure);
-    let about = a.measured.iter().find(|m| m.part == part && measure(m) == headline);
-    if let (Some(claim), Some(about), Some(headline)) = (&found.claim, about, headline)
-        && claim.verdict.is_some()
-    {
-        let by = crate::measure::shape(a.study, headline).compared;
-        let two = Two { a: "A", b: "B", by };
-        page.item("> ", &format!("{}: {}.", about.figure, sentence(claim, two, None)));
-    }
+    let mut section = Section::details(part.name(), heading(part));
+    section.table(table.table(), Layout::Figures);
+    verdict.into_iter().for_each(|verdict| section.verdict(verdict));
+    (!section.items.is_empty()).then_some(section)
 }
 
 /// That figures were disturbed: they are no measure of a host.
-fn disturbed(page: &mut Page, a: &Host<'_>, b: &Host<'_>) {
+fn disturbed(answer: &mut Section, a: &Host<'_>, b: &Host<'_>) {
     for (name, host) in [("A", a), ("B", b)] {
         let disturbed = host.measured.iter().filter(|m| host.is_disturbed(m.part, &m.figure));
         let disturbed = disturbed.count();
         if disturbed > 0 {
             let figures = counted(host.measured.len() as u64, "figure");
-            page.warning(
-                "! ",
-                &format!(
-                    "{disturbed} of {figures} of {name} were disturbed by something else that had \
-                     the processor: `plimsoll show` tells which. Measure again before comparing."
-                ),
-            );
+            answer.warning(format!(
+                "{disturbed} of {figures} of {name} were disturbed by something else that had \
+                 the processor: `plimsoll show` tells which. Measure again before comparing."
+            ));
         }
     }
 }
 
 /// What was measured in different ways.
-pub(super) fn apart(page: &mut Page, a: &Host<'_>, b: &Host<'_>) {
+pub(super) fn apart(a: &Host<'_>, b: &Host<'_>) -> Option<String> {
     let apart: Vec<String> = both(a, b)
         .filter(|two| !comparable(a, b, *two))
         .map(|(first, second)| {
             format!("{} ({}, {})", first.figure, means(a, first), means(b, second))
         })
         .collect();
-    if !apart.is_empty() {
-        page.paragraph(&format!(
-            "Measured in different ways, and not compared: {}.",
-            apart.join("; ")
-        ));
-    }
+    (!apart.is_empty())
+        .then(|| format!("Measured in different ways, and not compared: {}.", apart.join("; ")))
 }
 
 /// The figures that both have.

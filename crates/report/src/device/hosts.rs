@@ -1,8 +1,7 @@
 //! The hosts of a study of several: their sections after the study's own, from its facts.
 
-use super::{Host, compare, host, hosts, sections, terminal};
-use crate::content::Part;
-use crate::page::Page;
+use super::{Host, compare, host, hosts, sections};
+use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
 use plimsoll_model::{Measure, Study, SubjectFacts};
@@ -32,22 +31,9 @@ fn heading(heading: &str, host: &Host<'_>, of: usize) -> String {
     }
 }
 
-/// What was found out about every host, for the terminal.
-pub(crate) fn add_hosts(page: &mut Page, shown: &Shown<'_>) {
-    let hosts = hosts(shown.study, &shown.findings);
-    for host in &hosts {
-        for section in sections(host) {
-            terminal::add(page, &section, &heading(section.heading, host, hosts.len()));
-        }
-    }
-    for other in hosts.iter().skip(1) {
-        compare::apart(page, &hosts[0], other);
-    }
-}
-
-/// The same on a page.
-pub(crate) fn host_parts(shown: &Shown<'_>) -> Vec<Part> {
-    let mut parts = Vec::new();
+/// What was found out about every host.
+pub(crate) fn host_sections(shown: &Shown<'_>) -> Vec<Section> {
+    let mut all = Vec::new();
     let hosts = hosts(shown.study, &shown.findings);
     for (number, host) in hosts.iter().enumerate() {
         let unique = |id: &str| match number {
@@ -55,22 +41,28 @@ pub(crate) fn host_parts(shown: &Shown<'_>) -> Vec<Part> {
             n => format!("host-{id}-{}", n + 1),
         };
         for section in sections(host) {
-            let mut part = super::paper::part(&section);
-            part.id = unique(&part.id);
-            part.heading = heading(&part.heading, host, hosts.len());
-            part.figures.iter_mut().for_each(|figure| figure.id = unique(&figure.id));
-            // A page has its warnings in one place; those of a host stand with what they are about.
-            part.claims.extend(section.warnings.iter().cloned());
-            parts.push(part);
+            let heading = heading(section.heading, host, hosts.len());
+            let mut section = section.reported(unique(section.id), heading);
+            for item in &mut section.items {
+                if let Item::Chart(figure) = item {
+                    figure.id = unique(&figure.id);
+                }
+            }
+            all.push(section);
         }
     }
-    parts
+    let mut apart = Section::details("apart", "Not compared");
+    for other in hosts.iter().skip(1) {
+        apart.texts(compare::apart(&hosts[0], other));
+    }
+    all.push(apart);
+    all
 }
 
 /// What was measured in different ways on the hosts of two studies.
-pub(crate) fn add_apart(page: &mut Page, a: &Shown<'_>, b: &Shown<'_>) {
+pub(crate) fn add_apart(section: &mut Section, a: &Shown<'_>, b: &Shown<'_>) {
     let (a, b) = (hosts(a.study, &a.findings), hosts(b.study, &b.findings));
     for (a, b) in a.iter().zip(&b) {
-        compare::apart(page, a, b);
+        section.texts(compare::apart(a, b));
     }
 }

@@ -1,7 +1,8 @@
-//! Hosts that a study measured by themselves: the page of one, the sections of several, two side by
+//! Hosts that a study measured by themselves: the report of one, the sections of several, two side by
 //! side. Figures stand beside published ones only where both measured the same.
 
 pub(crate) mod amount;
+mod bars;
 mod beside;
 mod compare;
 mod cpu;
@@ -13,11 +14,10 @@ mod hosts;
 mod inventory;
 mod memory;
 mod network;
-mod paper;
 mod published;
+mod report;
 mod section;
 mod servers;
-mod terminal;
 
 use crate::date::utc;
 use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
@@ -26,12 +26,11 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
 pub(crate) use host::{Host, hosts};
-pub(crate) use hosts::{add_apart, add_hosts, figure, host_parts, only};
-pub(crate) use paper::content;
+pub(crate) use hosts::{add_apart, figure, host_sections, only};
 use plimsoll_model::device::{Part, Quantity};
 use plimsoll_model::{BoxFacts, Failure, Flag, Origin, Study};
+pub(crate) use report::document;
 use section::Section;
-pub(crate) use terminal::device;
 
 /// "Device 1a2b3c4d of 2026-11-21 12:00 UTC (plimsoll 0.1.0)".
 fn title(study: &Study) -> String {

@@ -1,8 +1,9 @@
-//! What a report has of a device, whatever it is written as: sections of facts, tables, bars and
-//! sentences. The terminal and the pages are made from these.
+//! What is known of one part of a host, and how that becomes a section of a report.
 
+use super::bars;
+use crate::columns::Columns;
+use crate::document::{self, Layout};
 use crate::figure::Kind;
-use crate::table::Columns;
 
 /// A stretch under a heading.
 #[derive(Debug, Default)]
@@ -46,6 +47,18 @@ pub(super) enum Whose {
 impl Section {
     pub(super) fn new(id: &'static str, heading: &'static str) -> Section {
         Section { id, heading, ..Section::default() }
+    }
+
+    /// The same in a report, under this name and heading.
+    pub(super) fn reported(&self, id: String, heading: String) -> document::Section {
+        let mut section = document::Section::details(id, heading);
+        section.texts(self.remarks.iter().cloned());
+        section.facts(self.facts.clone());
+        section.table(self.table.table(), Layout::Figures);
+        section.figures(self.bars.iter().map(bars::figure));
+        section.texts(self.claims.iter().cloned());
+        self.warnings.iter().for_each(|warning| section.warning(warning));
+        section
     }
 
     /// Whether there is nothing to be said.

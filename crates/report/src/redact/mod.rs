@@ -146,6 +146,9 @@ const OWN_WORDS: [&str; 4] = ["unstable", "file_sync", "io_uring", "psync"];
 
 /// Names of subjects come from hosts and paths. They are replaced by what the subject is.
 fn relabel(study: &mut Value) {
+    if let Some(plan) = study["plan"].as_object_mut() {
+        plan.remove("labels");
+    }
     let kind = |subject: &Value| {
         let kind = subject["target"]["kind"].as_str().or(subject["subject"].as_str());
         kind.unwrap_or("target").to_owned()

@@ -114,7 +114,7 @@ pub(super) fn ratio<'a>(shown: &Shown<'_>, pair: &'a Pair) -> Option<&'a Ratio> 
 
 /// B against A: who needs more CPU for the same work, by the interval of each workload by itself. No
 /// verdict: verdicts are on what the contrasts say (method, section 5).
-pub(super) fn summary(
+pub(crate) fn summary(
     out: &mut Vec<String>,
     shown: &Shown<'_>,
     (a, b): (&str, &str),

@@ -1,11 +1,12 @@
 //! What the study is and what each target turned out to be.
 
-use super::Shown;
 use crate::date::utc;
 use crate::device::amount::binary;
-use crate::page::Page;
-use crate::text::{listed, printable};
+use crate::text::{listed, printable, shortened};
 use plimsoll_model::{Ended, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
+
+/// Longest address of a target in a line.
+const LONGEST: usize = 40;
 
 /// "Study 5eed0001 of 2025-10-09 08:53 UTC (plimsoll 0.1.0)".
 pub(crate) fn title(study: &Study) -> String {
@@ -39,23 +40,8 @@ pub(crate) fn ending(study: &Study) -> Option<(&'static str, Option<String>)> {
     }
 }
 
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
-    let study = shown.study;
-    page.heading(&title(study));
-    for (i, name) in shown.names.subjects.iter().enumerate() {
-        match study.subjects.get(i) {
-            Some(facts) => page.item(&format!("  {name}: "), &described(facts)),
-            None => page.item(&format!("  {name}: "), "was not reached"),
-        }
-    }
-    if let Some((text, reason)) = ending(study) {
-        page.warning("", text);
-        reason.iter().for_each(|reason| page.warning("  ", reason));
-    }
-}
-
 /// What a subject turned out to be.
-fn described(facts: &SubjectFacts) -> String {
+pub(crate) fn described(facts: &SubjectFacts) -> String {
     match facts {
         SubjectFacts::Storage(facts) => storage(facts),
         SubjectFacts::Path(facts) => {
@@ -66,6 +52,25 @@ fn described(facts: &SubjectFacts) -> String {
         }
         SubjectFacts::Host(facts) => crate::device::subtitle(facts),
     }
+}
+
+/// The same in a line: what it is and what it speaks, and where reads came from where that is known.
+pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
+    let facts = match facts {
+        SubjectFacts::Storage(facts) => facts,
+        SubjectFacts::Host(facts) => {
+            let text = crate::device::subtitle(facts);
+            let known = text.strip_prefix(&format!("{}: ", printable(&facts.given)));
+            return known.map_or(text.clone(), str::to_owned);
+        }
+        SubjectFacts::Path(_) => return described(facts),
+    };
+    let mut text = vec![shortened(&printable(&facts.given), LONGEST), printable(&facts.protocol)];
+    text.retain(|part| !part.is_empty());
+    let known = facts.reads_from.filter(|from| *from != StoredOn::Unknown);
+    text.extend(known.map(|from| reads_from(from).to_owned()));
+    text.extend(facts.in_place.as_ref().map(in_place));
+    text.join("; ")
 }
 
 fn storage(facts: &TargetFacts) -> String {

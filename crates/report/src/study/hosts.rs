@@ -1,29 +1,14 @@
 //! Where the CPU time of each watched host went: operation by class, and what an operation cost.
 
 use super::{Shown, speed};
+use crate::columns::Columns;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
-use crate::page::Page;
-use crate::table::Columns;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
 use plimsoll_explain::{HostFindings, HostWork};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{CpuTimes, HostFacts, Measure, WatchedBy};
 use plimsoll_stats::interval::Interval;
-
-/// Tables of every host where servers were watched: the client's stands beside them.
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
-    if shown.study.plan.hosts.is_empty() {
-        return;
-    }
-    for host in shown.findings.hosts.iter().filter(|host| !host.work.is_empty()) {
-        page.heading(&heading(host));
-        page.lines(&classes(shown, host).fitted(page.style.columns()));
-        page.lines("\n");
-        page.lines(&costs(shown, host).fitted(page.style.columns()));
-        remarks(shown, host).iter().for_each(|remark| page.paragraph(remark));
-    }
-}
 
 /// "CPU of this machine", "CPU of ssh://root@nas".
 pub(crate) fn heading(host: &HostFindings) -> String {
@@ -153,7 +138,7 @@ fn by_class(shown: &Shown<'_>, work: &HostWork) -> String {
 }
 
 /// At which work each server was busiest, and with what.
-pub(super) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
+pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
     let servers = |host: &&HostFindings| shown.study.plan.hosts.iter().any(|s| s.is(&host.host));
     for host in shown.findings.hosts.iter().filter(servers) {
         let busy = |work: &HostWork| work.shares.busy().0;

@@ -101,6 +101,16 @@ pub(crate) fn faster(Two { a, b, by: what }: Two<'_>, ratio: &Ratio) -> String {
     format!("{ahead} is {by} than {behind} (ratio of {runs}, no interval)")
 }
 
+/// The same in the width of a column: "smb 33%".
+pub(crate) fn brief(two: Two<'_>, ratio: &Ratio) -> String {
+    let estimate = of(ratio, two.by);
+    let (ahead, factor) = if estimate >= 1.0 { (two.b, estimate) } else { (two.a, 1.0 / estimate) };
+    match factor < ALIKE {
+        true => "same".to_owned(),
+        false => format!("{ahead} {}", by(factor, two.by.more())),
+    }
+}
+
 /// The ratio so that more than 1 means that B is ahead.
 pub(crate) fn of(ratio: &Ratio, by: Compared) -> f64 {
     if by == Compared::Time { 1.0 / ratio.estimate } else { ratio.estimate }

@@ -1,19 +1,11 @@
 //! How it was measured, and how to repeat it.
 
 use super::{Shown, imported};
-use crate::page::Page;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Ended, Factor, Flag, Length, Plan, Rule, Switch};
 use std::collections::BTreeSet;
-
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
-    page.heading("Method");
-    sentences(shown).iter().for_each(|sentence| page.item("- ", sentence));
-    // Not wrapped, so that it can be copied.
-    page.lines(&format!("- Repeat: {}\n", printable(&shown.study.plan.command)));
-}
 
 /// How it was measured and computed.
 pub(crate) fn sentences(shown: &Shown<'_>) -> Vec<String> {

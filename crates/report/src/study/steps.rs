@@ -1,8 +1,8 @@
 //! What came of each value that the trials stepped through.
 
 use super::{Shown, speed, workload};
+use crate::columns::Columns;
 use crate::figure::{BANDWIDTH, COUNT, Kind};
-use crate::table::Columns;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::{Measure, Metric, Parameter, Steps, Workload};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Every warning, each kind once, with what to do about it.
 
 use super::Shown;
-use crate::page::Page;
+use crate::document::Warning;
 use crate::text::{counted, printable};
 use plimsoll_model::{Cell, Failure, Flag, Outcome, Trial};
 use std::mem::discriminant;
@@ -13,24 +13,6 @@ struct Group<'a> {
     /// Whether the first one's message is that of all.
     alike: bool,
     trials: Vec<&'a Trial>,
-}
-
-/// A warning: what is odd and where, and what to do about it.
-pub(crate) struct Warning {
-    pub(crate) text: String,
-    /// Of failures it is in the text.
-    pub(crate) advice: Option<String>,
-}
-
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>) {
-    let all = all(shown);
-    if !all.is_empty() {
-        page.heading("Warnings");
-    }
-    for Warning { text, advice } in all {
-        page.warning("- ", &text);
-        advice.iter().for_each(|advice| page.item("  -> ", advice));
-    }
 }
 
 /// Failures first, then whatever was flagged.
@@ -63,13 +45,27 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
     }
     let mut warnings = Vec::new();
+    // Subjects by the names that everything else calls them.
+    let mut named: Vec<(String, &String)> = study
+        .subjects
+        .iter()
+        .zip(&shown.names.subjects)
+        .map(|(facts, name)| (printable(facts.given()), name))
+        .filter(|(given, name)| given.len() > name.len())
+        .collect();
+    named.sort_by_key(|(given, _)| std::cmp::Reverse(given.len()));
+    let named = |text: String| {
+        named.iter().fold(text, |text, (given, name)| text.replace(given.as_str(), name))
+    };
     for (cause, phase, trials) in failures(shown) {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
         let reason = failure(cause);
         let text = format!("{count} failed at '{phase}' ({places}): {reason}");
-        warnings.push(Warning { text, advice: None });
+        warnings.push(Warning { text: named(text), advice: None });
     }
+    // Stable: of the same severity in the order seen.
+    groups.sort_by_key(|group| group.first.severity());
     for group in groups {
         let example = if group.alike { "" } else { ", for example" };
         let seen = match group.trials.is_empty() {
@@ -80,6 +76,7 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             }
         };
         let text = format!("{}{seen}", printable(&group.first.message()));
+        let text = named(text);
         warnings.push(Warning { text, advice: Some(printable(&group.advice)) });
     }
     warnings

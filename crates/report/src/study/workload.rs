@@ -1,45 +1,16 @@
-//! One workload: a table of levels, and what its contrasts say.
+//! One workload in words and figures: a table of levels, and what its contrasts say.
 
 use super::hosts::at_most;
-use super::{Shown, cpu, imported, mounts, speed, steps};
+use super::{Shown, cpu, imported, speed};
+use crate::columns::Columns;
 use crate::figure::{Kind, ends, is_wide};
 use crate::measure::{self, COLUMNS, Shape};
 use crate::names;
-use crate::page::Page;
-use crate::table::Columns;
-use crate::text::{capital, counted, listed};
+use crate::text::{counted, listed};
 use crate::verdict::{Longer, Two, sentence};
 use plimsoll_explain::{CellFindings, Level, Levels, Pair, Ratio, WorkloadFindings};
 use plimsoll_model::{Measure, Metric, OpKind, SubjectKind};
 use std::collections::BTreeSet;
-
-pub(super) fn add(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
-    page.heading(&capital(&shown.names.workload(found.number)));
-    page.paragraph(&names::settings(&found.workload));
-    if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
-        page.paragraph("No trials.");
-        return;
-    }
-    let rows = rows(shown, found);
-    if !rows.is_empty() {
-        page.lines(&table(shown, found, &rows).fitted(page.style.columns()));
-        single_blocks(shown, found).iter().for_each(|remark| page.paragraph(remark));
-        legend(shown, &rows).iter().for_each(|legend| page.paragraph(legend));
-        cpu::owners(shown, found).iter().for_each(|owners| page.paragraph(owners));
-        mounts::accounts(shown, found).iter().for_each(|account| page.paragraph(account));
-        imported::runs(shown, found).iter().for_each(|run| page.item("- ", run));
-    }
-    if let Some(steps) = steps::table(shown, found) {
-        page.lines(&format!("\n{}", steps.fitted(page.style.columns())));
-    }
-    if shown.findings.fixed_repeats {
-        arithmetic_means(page, shown, found);
-    }
-    incomplete(shown, found).iter().for_each(|remark| page.warning("", remark));
-    for pair in &found.pairs {
-        add_pair(page, shown, pair);
-    }
-}
 
 /// A row of a table of levels: of a cell, or of one part of its work; of all its operations, or of
 /// one kind.
@@ -175,7 +146,7 @@ pub(crate) fn single_blocks(shown: &Shown<'_>, found: &WorkloadFindings) -> Opti
 }
 
 /// What published designs with a fixed number of repeats report.
-fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings) {
+pub(crate) fn arithmetic_means(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<String> {
     const OF: [Measure; 6] = [
         Measure::ENTRIES,
         Measure::FILES,
@@ -184,7 +155,7 @@ fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings
         Measure::THROUGHPUT,
         Measure::LATENCY_MEAN,
     ];
-    for cell in found.cells.iter().filter(|c| c.complete > 1) {
+    let of_cell = |cell: &CellFindings| {
         let mean = |measure: Measure| {
             let level = cell.levels.get(&Metric::all(measure))?;
             let shape = shown.shape(measure);
@@ -199,8 +170,9 @@ fn arithmetic_means(page: &mut Page, shown: &Shown<'_>, found: &WorkloadFindings
         let parts: Vec<String> = OF.into_iter().filter_map(mean).collect();
         let name = shown.names.setup(cell.cell);
         let repeats = counted(cell.complete as u64, "repeat");
-        page.paragraph(&format!("Arithmetic means of {repeats}, {name}: {}.", parts.join(", ")));
-    }
+        format!("Arithmetic means of {repeats}, {name}: {}.", parts.join(", "))
+    };
+    found.cells.iter().filter(|c| c.complete > 1).map(of_cell).collect()
 }
 
 /// "nas: 2 of 6 trials failed."
@@ -217,14 +189,6 @@ pub(crate) fn incomplete(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Str
         }
     }
     remarks
-}
-
-fn add_pair(page: &mut Page, shown: &Shown<'_>, pair: &Pair) {
-    let claims = claims(shown, pair);
-    for (i, claim) in claims.iter().enumerate() {
-        page.item(if i == 0 { "> " } else { "  " }, claim);
-    }
-    doubts(shown, pair).iter().for_each(|doubt| page.warning("  ", doubt));
 }
 
 /// What a claim says, without its full stop; the figure is named where it is not the headline.

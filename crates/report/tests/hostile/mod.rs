@@ -5,7 +5,7 @@ use crate::support::{self, TWO, measured, plain};
 use crate::{any_study, imports};
 use plimsoll_model::{Study, StudyId};
 use plimsoll_record::{StudySummary, SubjectSummary};
-use plimsoll_report::{Paper, Style};
+use plimsoll_report::{Document, Style};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -107,9 +107,9 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         assert!(taken >= least, "only {taken} kinds of field were replaced");
         let texts = |style: &Style| {
             [
-                plimsoll_report::study(&bad, style),
-                plimsoll_report::compare(&bad, study, style),
-                plimsoll_report::compare(study, &bad, style),
+                crate::written::study(&bad, style),
+                crate::written::compare(&bad, study, style),
+                crate::written::compare(study, &bad, style),
             ]
         };
         for text in texts(&NARROW) {
@@ -121,8 +121,7 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             assert!(lines.iter().all(|l| l.matches('\u{1b}').count() == 2 * usize::from(own(l))));
             assert_harmless("a picture", &plimsoll_report::picture(&text));
         }
-        for paper in
-            [Paper::new(std::slice::from_ref(&bad)), Paper::new(&[study.clone(), bad.clone()])]
+        for paper in [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])]
         {
             assert_harmless("HTML", &paper.html());
             assert_harmless("Markdown", &paper.markdown(Some("charts")));
@@ -150,11 +149,11 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         let study = plimsoll_record::from_json(text).unwrap();
         let (bad, taken) = poisoned(&study);
         assert!(taken >= 20, "only {taken} kinds of field were replaced");
-        assert_harmless("the terminal", &plimsoll_report::study(&bad, &NARROW));
+        assert_harmless("the terminal", &crate::written::study(&bad, &NARROW));
         for (a, b) in [(&bad, &study), (&study, &bad)] {
-            assert_harmless("two studies", &plimsoll_report::compare(a, b, &NARROW));
+            assert_harmless("two studies", &crate::written::compare(a, b, &NARROW));
         }
-        let paper = Paper::new(std::slice::from_ref(&bad));
+        let paper = Document::of_study(&bad);
         assert_harmless("HTML", &paper.html());
         assert_harmless("Markdown", &paper.markdown(Some("charts")));
         paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));

@@ -1,11 +1,12 @@
 //! Studies of other jobs than the patterns of a check, on other subjects than storage, in several
 //! parts, in steps, and under several settings: every one of them can be shown in every form.
 
+use crate::written::{compare, study};
 use crate::{NARROW, any_study, plain};
 use plimsoll_model::device::{CryptoMeans, DisturbedFigure};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::*;
-use plimsoll_report::{Paper, Style, compare, redact, study};
+use plimsoll_report::{Document, Style, redact};
 use std::num::NonZeroU16;
 
 const DEVICE: &str = include_str!("../../../record/tests/golden/device-nas.json");
@@ -109,7 +110,9 @@ fn shown(study_of: &Study) -> String {
     let mut later = study_of.clone();
     later.id.0 = "5eed0002".into();
     later.started_unix_seconds += 86_400;
-    for paper in [Paper::new(one), Paper::new(&[study_of.clone(), later.clone()])] {
+    for paper in
+        [Document::of_studies(one), Document::of_studies(&[study_of.clone(), later.clone()])]
+    {
         assert!(paper.html().ends_with("</html>") && !paper.markdown(Some("x")).is_empty());
         let mut names = Vec::new();
         for (name, svg) in paper.charts() {
@@ -153,7 +156,7 @@ fn a_scan_of_two_targets() {
         of_scan.series = Series::new(0.1, &vec![window; 10]);
         vec![of_scan]
     });
-    let page = Paper::new(std::slice::from_ref(&scans)).html();
+    let page = Document::of_study(&scans).html();
     for line in ["x, lookups", "y, directory reads", "Scan: operations per second over time"] {
         assert!(page.contains(line), "{line}");
     }
@@ -335,7 +338,7 @@ fn a_sweep_has_a_table_and_a_line() {
     assert_eq!(rows.len(), 3, "{text}");
     assert!(rows[0].contains("worker 1 ") && rows[0].contains("6673"), "{text}");
     assert!(rows[2].contains("worker 16 ") && rows[2].contains("30.5 k"), "{text}");
-    let page = Paper::new(std::slice::from_ref(&study)).html();
+    let page = Document::of_study(&study).html();
     assert!(page.contains("Random read: operations per second by in flight per worker"));
 }
 
@@ -363,15 +366,18 @@ fn two_hosts_in_blocks() {
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
-    let page = Paper::new(std::slice::from_ref(&study)).html();
+    let page = Document::of_study(&study).html();
     assert!(
         page.contains("id=\"host-cpu-2\"") && page.contains("ssh://old and ssh://new compared")
     );
     // What was measured by other means on one of them is not compared.
     let crypto = |study: &Study| {
-        let shown = plimsoll_report::study(study, &NARROW);
-        let (_, rest) = shown.split_once("\nCrypto").expect("a part of the study");
-        rest.split("\n\n").next().unwrap().to_owned()
+        let shown = crate::written::study(study, &NARROW);
+        let (_, rest) = shown.split_once("\n\nCrypto\n").expect("a section");
+        rest.lines()
+            .find(|line| line.starts_with("> "))
+            .unwrap_or_else(|| panic!("{shown}"))
+            .to_owned()
     };
     assert!(crypto(&study).contains("ssh://new is 50% faster"), "{}", crypto(&study));
     let SubjectFacts::Host(facts) = &mut study.subjects[1] else { panic!("a host") };
@@ -379,7 +385,7 @@ fn two_hosts_in_blocks() {
         figure.means = CryptoMeans::Portable;
     }
     assert!(!crypto(&study).contains("faster"), "{}", crypto(&study));
-    let text = plimsoll_report::study(&study, &NARROW);
+    let text = crate::written::study(&study, &NARROW);
     let apart = "Measured in different ways, and not compared: AES-128-GCM (openssl,";
     assert!(text.contains(apart), "{text}");
 }
@@ -400,7 +406,7 @@ fn one_host_in_blocks_and_the_same_with_another_firmware() {
         study
     };
     let (old, new) = (host(3, 1.0), host(3, 1.5));
-    let text = plimsoll_report::study(&old, &NARROW);
+    let text = crate::written::study(&old, &NARROW);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "geometric means of 3 blocks, with their 95% intervals",
@@ -410,16 +416,16 @@ fn one_host_in_blocks_and_the_same_with_another_firmware() {
     ] {
         assert!(text.contains(words), "{words} in {text}");
     }
-    assert!(plimsoll_report::study(&new, &NARROW).contains("603 MB/s [600–606]"));
-    let page = Paper::new(std::slice::from_ref(&old)).html();
+    assert!(crate::written::study(&new, &NARROW).contains("603 MB/s [600–606]"));
+    let page = Document::of_study(&old).html();
     assert!(page.contains("402 MB/s [400–404]") && page.contains("3 blocks"));
 
-    let both = plimsoll_report::compare(&old, &new, &NARROW);
+    let both = crate::written::compare(&old, &new, &NARROW);
     let row = both.lines().find(|line| line.starts_with("AES-128-GCM ")).expect("a row");
     assert!(row.contains("603 MB/s [600–606]") && row.contains("1.50 [1.4"), "{row}");
     assert!(both.contains("> AES-128-GCM: B is 50% faster than A ["), "{both}");
     // A single block has no interval, and no verdict follows.
-    let single = plimsoll_report::compare(&old, &host(1, 1.5), &NARROW);
+    let single = crate::written::compare(&old, &host(1, 1.5), &NARROW);
     assert!(single.contains("no verdict follows") && !single.contains("faster"), "{single}");
     let row = single.lines().find(|line| line.starts_with("AES-128-GCM ")).expect("a row");
     assert!(row.trim_end().ends_with("1.50"), "{row}");
@@ -437,7 +443,7 @@ fn a_block_that_was_disturbed_is_not_forgotten() {
     });
     let ceiling = "Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most";
     let flat = |study: &Study| {
-        let text = plimsoll_report::study(study, &NARROW);
+        let text = crate::written::study(study, &NARROW);
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     assert!(flat(&study).contains(ceiling), "{}", flat(&study));

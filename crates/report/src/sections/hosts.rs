@@ -1,9 +1,10 @@
 //! The machines that took part: how busy they were, trial by trial and inside the trials.
 
+use super::common::only_some;
 use super::over_time::{complete, phase};
 use super::resources;
-use super::shape::{Figure, Part, only_some};
-use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE, Table};
+use crate::chart::{Areas, Axis, COUNT, Heat, Layer, SECONDS, SHARE};
+use crate::document::{Figure, Layout, Section};
 use crate::study::{Shown, hosts};
 use crate::text::capital;
 use plimsoll_explain::{CellFindings, HostFindings, WorkloadFindings};
@@ -25,14 +26,14 @@ const CLASSES: [(&str, usize, Class); 7] = [
     ("waiting for I/O (idle)", 3, |cpu| cpu.iowait),
 ];
 
-/// A part for every host that was watched: where its CPU time went, and what its memory, its
+/// A section for every host that was watched: where its CPU time went, and what its memory, its
 /// network and its disks did.
-pub(super) fn parts(shown: &Shown<'_>) -> Vec<Part> {
+pub(super) fn sections(shown: &Shown<'_>) -> Vec<Section> {
     let hosts = shown.findings.hosts.iter().enumerate();
-    hosts.map(|(number, host)| part(shown, number, host)).collect()
+    hosts.map(|(number, host)| section(shown, number, host)).collect()
 }
 
-fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
+fn section(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Section {
     // Of a server the trials of other subjects show nothing but its rest.
     let takes_part = |t: &&Trial| {
         host.work.is_empty() || host.work.iter().any(|work| work.cell.subject == t.cell.subject)
@@ -52,30 +53,14 @@ fn part(shown: &Shown<'_>, number: usize, host: &HostFindings) -> Part {
     if host.host != "local" {
         figures.extend(resources::figures(&loads, &host.host, &numbered("machine")));
     }
-    let mut part = Part {
-        id: numbered("machines"),
-        heading: hosts::heading(host),
-        figures,
-        ..Part::default()
-    };
+    let mut section = Section::details(numbered("machines"), hosts::heading(host));
     if !host.work.is_empty() {
-        part.table = Some(table(shown, host));
-        part.claims = hosts::remarks(shown, host);
+        section.table(hosts::classes(shown, host).table(), Layout::Figures);
+        section.table(hosts::costs(shown, host).table(), Layout::Words);
+        section.texts(hosts::remarks(shown, host));
     }
-    part
-}
-
-/// Operation by class, and by what it cost.
-fn table(shown: &Shown<'_>, host: &HostFindings) -> Table {
-    let mut columns = hosts::classes(shown, host);
-    columns.columns.extend(hosts::costs(shown, host).columns);
-    let header = columns.columns.iter().map(|(heading, _)| heading.replace('\n', " "));
-    let mut table = Table::new(std::iter::once("work".to_owned()).chain(header).collect());
-    table.rows.extend(columns.rows.iter().enumerate().map(|(i, name)| {
-        let cells = columns.columns.iter().map(|(_, cells)| cells[i].clone());
-        std::iter::once(name.clone()).chain(cells).collect()
-    }));
-    table
+    section.figures(figures);
+    section
 }
 
 /// Classes of CPU time as shares of all cores, a stretch a trial.
@@ -99,7 +84,7 @@ fn classes(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Figure {
         layers: worth_showing(layers),
         phases: Vec::new(),
     };
-    Figure { id, chart: Box::new(chart), caption }
+    Figure::new(id, Box::new(chart), caption)
 }
 
 /// Subjects up to which each has a chart of every host under every workload.
@@ -172,7 +157,7 @@ fn over_trial(
         layers: worth_showing(layers),
         phases: phase(trials, setup).into_iter().collect(),
     };
-    (sums.len() > 1).then(|| Figure { id, chart: Box::new(chart), caption })
+    (sums.len() > 1).then(|| Figure::new(id, Box::new(chart), caption))
 }
 
 /// Classes that can be seen somewhere.
@@ -205,5 +190,5 @@ fn cores(loads: &[(u32, &HostLoad)], host: &str, id: String) -> Option<Figure> {
         kind: SHARE,
         darkest: 1.0,
     };
-    Some(Figure { id, chart: Box::new(chart), caption })
+    Some(Figure::new(id, Box::new(chart), caption))
 }

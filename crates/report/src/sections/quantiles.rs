@@ -1,8 +1,9 @@
 //! Latency as a quantile curve, as far as the data reach.
 
+use super::common::{MOST_LINES, lined};
 use super::over_time::complete;
-use super::shape::{Figure, MOST_LINES, lined};
 use crate::chart::{Axis, Curve, Quantiles, TIME};
+use crate::document::Figure;
 use crate::names;
 use crate::study::Shown;
 use crate::text::capital;
@@ -57,7 +58,7 @@ pub(super) fn figure(
         y: Axis::new("latency", TIME),
         curves,
     };
-    (!chart.curves.is_empty()).then(|| Figure { id, chart: Box::new(chart), caption })
+    (!chart.curves.is_empty()).then(|| Figure::new(id, Box::new(chart), caption))
 }
 
 /// Quantiles of the pooled histograms, up to what the trial with the fewest operations supports.

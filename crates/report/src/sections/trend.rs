@@ -1,48 +1,50 @@
 //! Several studies: how the speed of each subject has gone from one to the next.
 
-use super::shape::{Content, Figure, MOST_LINES, Method, Part, Warning, kind, only_some};
-use super::study::study;
+use super::common::{MOST_LINES, kind, only_some};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
-use crate::figure::ends;
+use crate::document::{Document, Figure, Layout, Section, Warning};
 use crate::measure::Compared;
 use crate::names;
 use crate::study::{Shown, imported, speed, warnings};
 use crate::text::{capital, counted, listed, printable};
-use crate::verdict::{Two, lead, sentence};
+use crate::verdict::{Two, brief, lead};
 use plimsoll_explain::Claim;
-use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Metric, Study, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
-/// The page of several studies, oldest first. Of one study: its own page.
-pub(crate) fn trend(studies: &[Study]) -> Content {
-    if let [one] = studies {
-        return study(one);
-    }
-    let mut sorted: Vec<&Study> = studies.iter().collect();
-    sorted.sort_by_key(|study| study.started_unix_seconds);
-    let all: Vec<Shown<'_>> = sorted.into_iter().map(Shown::new).collect();
-    let mut parts: Vec<Part> = verdicts(&all).into_iter().collect();
-    parts.extend(workloads(&all).iter().enumerate().filter_map(|(i, w)| part(&all, i, w)));
-    parts.push(list(&all));
-    let answer = answer(&all);
-    Content {
-        title: format!("{} studies, one after the other", all.len()),
-        subtitle: match (all.first(), all.last()) {
-            (Some(first), Some(last)) => format!(
-                "{} to {}",
-                utc(first.study.started_unix_seconds),
-                utc(last.study.started_unix_seconds)
-            ),
-            _ => "No study".to_owned(),
-        },
-        failure: None,
-        answer,
-        further: Vec::new(),
-        parts,
-        method: method(&all),
-        warnings: all.iter().flat_map(warned).collect(),
+impl Document {
+    /// The report of several studies as a trend, oldest first; of one study, its own.
+    pub fn of_studies(studies: &[Study]) -> Document {
+        if let [one] = studies {
+            return Document::of_study(one);
+        }
+        let mut sorted: Vec<&Study> = studies.iter().collect();
+        sorted.sort_by_key(|study| study.started_unix_seconds);
+        let all: Vec<Shown<'_>> = sorted.into_iter().map(Shown::new).collect();
+        let mut answer = Section::new("answer", "");
+        answer.table(verdicts(&all), Layout::Words);
+        answer.texts(self::answer(&all));
+        answer.warnings(all.iter().flat_map(warned));
+        let mut sections = vec![answer];
+        let workloads = workloads(&all);
+        let of_workload = |(i, w): (usize, &(Workload, String))| section(&all, i, w);
+        sections.extend(workloads.iter().enumerate().filter_map(of_workload));
+        sections.push(list(&all));
+        sections.push(method(&all));
+        Document {
+            title: format!("{} studies, one after the other", all.len()),
+            subtitle: match (all.first(), all.last()) {
+                (Some(first), Some(last)) => format!(
+                    "{} to {}",
+                    utc(first.study.started_unix_seconds),
+                    utc(last.study.started_unix_seconds)
+                ),
+                _ => "No study".to_owned(),
+            },
+            extent: String::new(),
+            sections,
+        }
     }
 }
 
@@ -133,40 +135,54 @@ fn ratios_of_runs(claims: &[(Claim, Compared)]) -> String {
 }
 
 /// The last study against the first, what both measured.
-fn verdicts(all: &[Shown<'_>]) -> Option<Part> {
-    let (first, last) = (all.first()?, all.last()?);
+fn verdicts(all: &[Shown<'_>]) -> Table {
+    let (Some(first), Some(last)) = (all.first(), all.last()) else {
+        return Table::new(Vec::new());
+    };
     let (a, b) = (name(first), name(last));
-    let header = ["work", "target", &format!("{b} / {a}"), "verdict"];
-    let mut table = Table::new(header.map(str::to_owned).into());
+    let heading = match single_runs(first, last) {
+        true => "ratio of single runs".to_owned(),
+        false => {
+            let confidence = crate::verdict::percent(first.study.plan.design.confidence);
+            format!("faster [{confidence} interval]")
+        }
+    };
+    let mut table =
+        Table::new(vec!["work".into(), "subject".into(), a.clone(), b.clone(), heading]);
+    let level = |shown: &Shown<'_>, cell: Cell| {
+        let found = shown.findings.workloads.get(usize::from(cell.workload));
+        let known = found.and_then(|found| {
+            let measure = speed(&found.workload);
+            let cell = found.cells.iter().find(|c| c.cell == cell)?;
+            let level = cell.levels.get(&Metric::all(measure))?;
+            Some(shown.shape(measure).plain(level.estimate))
+        });
+        known.unwrap_or_else(|| "–".to_owned())
+    };
     for found in plimsoll_explain::across(first.study, last.study).counterparts {
         let runs = single_runs(first, last);
         let Some(claim) = found.claim.filter(|c| runs || c.verdict.is_some()) else { continue };
         let two = Two { a: &a, b: &b, by: compared(first, found.a) };
         let verdict = match runs {
-            true => imported::faster(two, &claim.ratio),
-            false => sentence(&claim, two, None),
+            true => imported::brief(two, &claim.ratio),
+            false => brief(&claim, two),
         };
-        let interval = claim.ratio.interval.map(|i| format!(" {}", ends(i.low, i.high)));
         table.rows.push(vec![
-            capital(&first.names.workload(found.a.workload)),
+            first.names.workload(found.a.workload),
             first.names.setup(found.a),
-            three_digits(claim.ratio.estimate) + &interval.unwrap_or_default(),
+            level(first, found.a),
+            level(last, found.b),
             verdict,
         ]);
     }
-    (!table.rows.is_empty()).then(|| Part {
-        id: "verdicts".to_owned(),
-        heading: "The last against the first".to_owned(),
-        table: Some(table),
-        ..Part::default()
-    })
+    table
 }
 
 fn name(shown: &Shown<'_>) -> String {
     printable(&shown.study.id.0)
 }
 
-fn list(all: &[Shown<'_>]) -> Part {
+fn list(all: &[Shown<'_>]) -> Section {
     let header = ["study", "begun", "targets", "complete trials", "command"];
     let mut table = Table::new(header.map(str::to_owned).into());
     table.rows.extend(all.iter().map(|shown| {
@@ -180,12 +196,9 @@ fn list(all: &[Shown<'_>]) -> Part {
         let begun = utc(shown.study.started_unix_seconds);
         vec![name(shown), begun, targets, complete.to_string(), command]
     }));
-    Part {
-        id: "studies".to_owned(),
-        heading: "Studies".to_owned(),
-        table: Some(table),
-        ..Part::default()
-    }
+    let mut section = Section::details("studies", "Studies");
+    section.table(table, Layout::Words);
+    section
 }
 
 /// Every workload of any of the studies, once, with its name.
@@ -216,7 +229,11 @@ fn given(shown: &Shown<'_>, cell: Cell) -> (String, String) {
     (given, shown.names.levels(cell.setting))
 }
 
-fn part(all: &[Shown<'_>], number: usize, (workload, name): &(Workload, String)) -> Option<Part> {
+fn section(
+    all: &[Shown<'_>],
+    number: usize,
+    (workload, name): &(Workload, String),
+) -> Option<Section> {
     let measure = speed(workload);
     let mut lines: Vec<((String, String), Line)> = Vec::new();
     for (place, shown) in all.iter().enumerate() {
@@ -261,17 +278,16 @@ fn part(all: &[Shown<'_>], number: usize, (workload, name): &(Workload, String))
         names: all.iter().map(self::name).collect(),
     };
     let id = format!("{}-{}", kind(workload), number + 1);
-    let figure = Figure { id: format!("{id}-trend"), chart: Box::new(chart), caption };
-    (count > 0).then(|| Part {
-        id,
-        heading: name,
-        remarks: vec![format!("{}.", names::settings(workload))],
-        figures: vec![figure],
-        ..Part::default()
-    })
+    if count == 0 {
+        return None;
+    }
+    let mut section = Section::new(id.clone(), name);
+    section.text(format!("{}.", names::settings(workload)));
+    section.figures([Figure::new(format!("{id}-trend"), Box::new(chart), caption)]);
+    Some(section)
 }
 
-fn method(all: &[Shown<'_>]) -> Method {
+fn method(all: &[Shown<'_>]) -> Section {
     let compared = match all.first().zip(all.last()) {
         Some((first, last)) if single_runs(first, last) => {
             "The last study is compared with the first by the ratio of its runs' throughputs, which \
@@ -282,19 +298,20 @@ fn method(all: &[Shown<'_>]) -> Method {
              trials' throughputs; the margin is the first one's."
         }
     };
-    Method {
-        sentences: vec![
-            format!("{compared} A target is the same where it was given in the same words."),
-            "How each was measured is in its own report.".to_owned(),
-        ],
-        tables: Vec::new(),
-        commands: all.iter().map(|shown| printable(&shown.study.plan.command)).collect(),
+    let mut section = Section::details("method", "Method");
+    section.list(vec![
+        format!("{compared} A target is the same where it was given in the same words."),
+        "How each was measured is in its own report.".to_owned(),
+    ]);
+    for shown in all {
+        section.command("To repeat it", printable(&shown.study.plan.command), String::new());
     }
+    section
 }
 
 fn warned(shown: &Shown<'_>) -> Vec<Warning> {
     let study = name(shown);
     let of_study =
-        |w: warnings::Warning| Warning { text: format!("{study}: {}", w.text), advice: w.advice };
+        |warning: Warning| Warning { text: format!("{study}: {}", warning.text), ..warning };
     warnings::all(shown).into_iter().map(of_study).collect()
 }

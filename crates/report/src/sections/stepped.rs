@@ -1,7 +1,8 @@
 //! What the trials stepped through, as lines.
 
-use super::shape::{Figure, lined};
+use super::common::lined;
 use crate::chart::{Axis, Line, Lines, Point};
+use crate::document::Figure;
 use crate::study::{Shown, speed, steps};
 use crate::text::capital;
 use plimsoll_explain::WorkloadFindings;
@@ -41,5 +42,5 @@ pub(super) fn figure(
         phases: Vec::new(),
         names: Vec::new(),
     };
-    (!chart.lines.is_empty()).then(|| Figure { id, chart: Box::new(chart), caption })
+    (!chart.lines.is_empty()).then(|| Figure::new(id, Box::new(chart), caption))
 }

@@ -1,7 +1,7 @@
 //! What the memory, the network and the disks of a watched host did over the trials.
 
-use super::shape::Figure;
 use crate::chart::{Areas, Axis, BANDWIDTH, BYTES, COUNT, Layer, Line, Lines, Point};
+use crate::document::Figure;
 use crate::study::hosts;
 use plimsoll_model::{HostLoad, LoadStretch, MemoryNow, Moved};
 
@@ -38,7 +38,7 @@ pub(super) fn figures(loads: &[(u32, &HostLoad)], host: &str, id: &str) -> Vec<F
         };
         let drawn =
             chart.lines.iter().any(|l| l.points.len() > 1 && l.points.iter().any(|p| p.y > 0.0));
-        drawn.then(|| Figure { id, chart: Box::new(chart), caption })
+        drawn.then(|| Figure::new(id, Box::new(chart), caption))
     };
     let mut figures = Vec::new();
     figures.extend(memory(&stretches, format!("Memory of {host}"), format!("{id}-memory")));
@@ -122,5 +122,5 @@ fn memory(stretches: &[Placed], title: String, id: String) -> Option<Figure> {
         layers: layers.collect(),
         phases: Vec::new(),
     };
-    (known.len() > 1).then(|| Figure { id, chart: Box::new(chart), caption })
+    (known.len() > 1).then(|| Figure::new(id, Box::new(chart), caption))
 }

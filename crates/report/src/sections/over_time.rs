@@ -1,7 +1,8 @@
 //! What happened inside the trials, over their time.
 
-use super::shape::{Figure, MOST_LINES, lined};
+use super::common::{MOST_LINES, lined};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, SECONDS};
+use crate::document::Figure;
 use crate::names;
 use crate::study::{Shown, speed};
 use crate::text::capital;
@@ -136,7 +137,7 @@ fn over_windows(
         phases,
         names: Vec::new(),
     };
-    Some(Figure { id, chart: Box::new(chart), caption })
+    Some(Figure::new(id, Box::new(chart), caption))
 }
 
 /// Windows that are drawn as one: a page that has the charts of servers too draws these coarser, so

@@ -1,0 +1,75 @@
+//! The report of one host: what it is and its main figures first, then part by part.
+
+use super::host::measure;
+use super::{Host, ending, flagged, repeated, sections, subtitle, title};
+use crate::columns::Columns;
+use crate::document::{Document, Layout, Section};
+use crate::text::printable;
+use plimsoll_model::device::{Measured, Part};
+
+/// Figures of each part on the first screen.
+const MOST: usize = 3;
+
+/// The report of a study of one host.
+pub(crate) fn document(host: &Host<'_>) -> Document {
+    let found = sections(host);
+    let id = printable(&host.study.id.0);
+    let mut answer = Section::new("answer", "");
+    if let Some(ending) = ending(host.study) {
+        answer.warning(ending);
+    }
+    answer.text(format!("{}.", subtitle(host.facts)));
+    answer.table(main_figures(host), Layout::Figures);
+    answer.texts(repeated(host));
+    host.study.flags.iter().for_each(|flag| answer.warning(flagged(flag)));
+    let warnings = found.iter().flat_map(|section| &section.warnings);
+    warnings.for_each(|warning| answer.warning(warning));
+    let line = format!("plimsoll show {id} --details | plimsoll report {id}");
+    answer.command("More", line, String::new());
+    let mut all = vec![answer];
+    all.extend(found.iter().map(|s| s.reported(s.id.to_owned(), s.heading.to_owned())));
+    let mut section = Section::details("method", "Method");
+    section.list(method(host));
+    section.command("To repeat it", printable(&host.study.plan.command), String::new());
+    all.push(section);
+    Document {
+        title: format!("What is {}?", host.given()),
+        subtitle: title(host.study),
+        extent: String::new(),
+        sections: all,
+    }
+}
+
+/// The figures of each part that verdicts would be about, and a few more.
+fn main_figures(host: &Host<'_>) -> crate::chart::Table {
+    let mut table = Columns::of(["figure", "value"]);
+    for part in Part::ALL {
+        let headline = host.study.plan.workloads.iter().filter_map(|workload| workload.main());
+        let mut headline = headline.filter(|main| main.job.device_part() == Some(part));
+        let headline = headline.next().map(|main| main.job.headline().measure);
+        let mut figures: Vec<&Measured> = host.measured.iter().filter(|m| m.part == part).collect();
+        figures.sort_by_key(|figure| measure(figure) != headline);
+        for (i, figure) in figures.into_iter().take(MOST).enumerate() {
+            let name = if i == 0 { super::heading(part) } else { "" };
+            table.row(name, [printable(&figure.figure), host.shown_figure(figure)]);
+        }
+    }
+    table.table()
+}
+
+fn method(host: &Host<'_>) -> Vec<String> {
+    let once = || "Measured once, without repeats: the figures have no intervals.".to_owned();
+    let mut sentences =
+        vec![repeated(host).unwrap_or_else(once), "What is not known is left out.".to_owned()];
+    if host.is_quick() {
+        sentences.push("Short measurements were asked for.".to_owned());
+    }
+    for record in &host.parts {
+        let part = record.part;
+        sentences.push(match record.complete {
+            true => format!("The part {part} took {:.1} s.", record.seconds),
+            false => format!("The part {part} is not complete; it took {:.1} s.", record.seconds),
+        });
+    }
+    sentences
+}

@@ -1,0 +1,144 @@
+//! Tables for the terminal: figures right-aligned, words left-aligned; columns that do not fit go into
+//! further tables below, which repeat the names of the rows.
+
+use crate::chart::Table;
+use crate::document::Layout;
+use crate::text::{self, wrapped};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, LineStyle, Table as Text, TableStyle};
+
+/// Spaces after every column.
+const GAP: u16 = 2;
+
+/// As many tables below each other as it takes to stay within `width`, each with the first column.
+/// A single column that is too wide stands alone and overflows.
+pub(super) fn fitted(table: &Table, layout: Layout, width: usize) -> String {
+    let columns: Vec<usize> = (1..table.header.len()).collect();
+    if layout == Layout::Words && drawn_width(&drawn(table, layout, &columns)) > width {
+        return stacked(table, width);
+    }
+    let mut out = String::new();
+    let mut rest = &columns[..];
+    while !rest.is_empty() {
+        // As many tables as it takes, but the columns dealt out evenly: no lone last one.
+        let mut tables = 0;
+        let mut left = rest;
+        while !left.is_empty() {
+            left = &left[fitting(table, layout, left, width)..];
+            tables += 1;
+        }
+        let count = rest.len().div_ceil(tables).min(fitting(table, layout, rest, width));
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        for line in drawn(table, layout, &rest[..count]).lines() {
+            out.push_str(line.trim_end());
+            out.push('\n');
+        }
+        rest = &rest[count..];
+    }
+    out
+}
+
+/// Row by row, a line a cell: where what belongs together would be torn apart.
+fn stacked(table: &Table, width: usize) -> String {
+    let mut out = String::new();
+    for row in &table.rows {
+        let Some((name, cells)) = row.split_first() else { continue };
+        if !name.is_empty() {
+            out.push_str(&wrapped("", name, width));
+        }
+        for (heading, cell) in table.header.iter().skip(1).zip(cells).filter(|(_, c)| !c.is_empty())
+        {
+            let first = if heading.is_empty() { "  ".to_owned() } else { format!("  {heading}: ") };
+            let cell = cell.replace('\n', " ");
+            // A long heading leaves too little of a narrow line.
+            match 2 * text::width(&first) <= width {
+                true => out.push_str(&wrapped(&first, &cell, width)),
+                false => out.push_str(&wrapped("  ", &format!("{heading}: {cell}"), width)),
+            }
+        }
+    }
+    out
+}
+
+/// How many of the first of these columns fit into one table; at least one.
+fn fitting(table: &Table, layout: Layout, columns: &[usize], width: usize) -> usize {
+    let fits = |n: &usize| *n == 1 || drawn_width(&drawn(table, layout, &columns[..*n])) <= width;
+    (1..=columns.len()).rev().find(fits).unwrap_or(1)
+}
+
+fn drawn(table: &Table, layout: Layout, columns: &[usize]) -> Text {
+    let figures: Vec<bool> = (0..table.header.len())
+        .map(|column| match layout {
+            Layout::Facts => false,
+            Layout::Words if column + 1 == table.header.len() => false,
+            Layout::Words | Layout::Figures => has_figures(table, column),
+        })
+        .collect();
+    let cell = |row: &[String], column: usize| {
+        let cell = Cell::new(row.get(column).map_or("", String::as_str));
+        match figures.get(column) {
+            Some(true) => cell.set_alignment(CellAlignment::Right),
+            _ => cell,
+        }
+    };
+    let row = |row: &[String]| -> Vec<Cell> {
+        let first = Cell::new(row.first().map_or("", String::as_str));
+        std::iter::once(first).chain(columns.iter().map(|column| cell(row, *column))).collect()
+    };
+    let mut text = Text::new();
+    text.load_style(TableStyle::new().header_separator(LineStyle::none().fill('─')));
+    text.set_content_arrangement(ContentArrangement::Disabled);
+    text.set_header(row(&table.header));
+    for cells in &table.rows {
+        text.add_row(row(cells));
+    }
+    for (i, column) in text.column_iter_mut().enumerate() {
+        column.set_padding((0, if i < columns.len() { GAP } else { 0 }));
+    }
+    text
+}
+
+/// Whether most cells of a column are figures.
+fn has_figures(table: &Table, column: usize) -> bool {
+    let cells = || table.rows.iter().filter_map(|row| row.get(column)).filter(|c| !c.is_empty());
+    let begins = |cell: &&String, with: fn(char) -> bool| cell.starts_with(with);
+    let of_figure = |c: char| c.is_ascii_digit() || "-–<+".contains(c);
+    let figures = cells().filter(|cell| begins(cell, of_figure)).count();
+    2 * figures >= cells().count()
+}
+
+fn drawn_width(table: &Text) -> usize {
+    let widths = table.column_max_content_widths();
+    widths.iter().map(|w| usize::from(w + GAP)).sum::<usize>().saturating_sub(GAP.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_dealt_out_to_as_many_tables_as_needed() {
+        let mut table = Table::new(["", "a", "b", "c", "d", "e"].map(str::to_owned).into());
+        for name in ["first", "second"] {
+            let cells = std::iter::repeat_n("12345678\n[1]".to_owned(), 5);
+            table.rows.push(std::iter::once(name.to_owned()).chain(cells).collect());
+        }
+        for (width, tables) in [(200, 1), (40, 2), (20, 5), (5, 5)] {
+            let text = fitted(&table, Layout::Figures, width);
+            assert_eq!(text.matches("first").count(), tables, "{text}");
+            assert_eq!(text.matches("12345678").count(), 10);
+            assert!(width < 20 || text.lines().all(|l| l.chars().count() <= width), "{text}");
+        }
+    }
+
+    /// Letters of two columns and those that go on top of others: by their width, not their number.
+    #[test]
+    fn the_width_of_letters_counts() {
+        let mut table = Table::new(["", "速度"].map(str::to_owned).into());
+        table.rows.push(vec!["ключ".to_owned(), "1".to_owned()]);
+        table.rows.push(vec!["数据盘".to_owned(), "22".to_owned()]);
+        let text = fitted(&table, Layout::Figures, 80);
+        assert!(text.contains("ключ       1\n数据盘    22\n"), "{text}");
+    }
+}

@@ -1,0 +1,190 @@
+//! A document for the terminal: one screen that answers, or all of it.
+
+use super::table;
+use crate::document::{Command, Document, Item, Section, Warning};
+use crate::style::{Role, Style};
+use crate::text::{shortened, width, wrapped};
+
+/// Lines of a terminal, without that of the prompt.
+const SCREEN: usize = 23;
+/// Lines that a warning has on the one screen.
+const WARNING: usize = 2;
+/// Most columns of the name of a fact.
+const NAME: usize = 24;
+
+impl Document {
+    /// The answer, on one screen of 80 x 24 where there are two subjects and few kinds of work.
+    pub fn screen(&self, style: &Style) -> String {
+        let answer = self.sections.iter().filter(|section| !section.details);
+        let items: Vec<&Item> = answer.flat_map(|section| &section.items).collect();
+        let is_warning = |item: &&Item| matches!(item, Item::Warning(_));
+        let mut page = Page { style: *style, text: String::new() };
+        page.heading(&match self.extent.is_empty() {
+            true => self.title.clone(),
+            false => format!("{}: {}", self.title, self.extent),
+        });
+        let lines = |items: &mut dyn Iterator<Item = &Item>| {
+            let mut page = Page { style: *style, text: String::new() };
+            items.for_each(|item| page.item(item));
+            page.text.lines().count()
+        };
+        let others = lines(&mut items.iter().copied().filter(|item| !is_warning(item)));
+        let mut left = SCREEN.saturating_sub(others + page.text.lines().count());
+        let mut unsaid = 0;
+        for item in items {
+            match item {
+                Item::Warning(warning) => {
+                    let short = short(warning, *style);
+                    let lines = lines(&mut std::iter::once(&Item::Warning(short.clone())));
+                    // One line stays for how many are left out.
+                    let first = page.text.lines().all(|line| !self::is_warning(line));
+                    match unsaid == 0 && (first || lines < left) {
+                        true => {
+                            page.warning(&short);
+                            left = left.saturating_sub(lines);
+                        }
+                        false => unsaid += 1,
+                    }
+                }
+                item => {
+                    page.unsaid(&mut unsaid);
+                    page.item(item);
+                }
+            }
+        }
+        page.unsaid(&mut unsaid);
+        page.text
+    }
+
+    /// All of it: the answer, then the details.
+    pub fn text(&self, style: &Style) -> String {
+        let mut page = Page { style: *style, text: String::new() };
+        page.heading(&match self.extent.is_empty() {
+            true => self.title.clone(),
+            false => format!("{}: {}", self.title, self.extent),
+        });
+        if !self.subtitle.is_empty() {
+            page.text.push_str(&wrapped("", &self.subtitle, style.columns()));
+        }
+        for section in &self.sections {
+            page.section(section);
+        }
+        page.text
+    }
+}
+
+fn is_warning(line: &str) -> bool {
+    Role::of(line).map_or(line, |(_, text)| text).starts_with("! ")
+}
+
+/// A warning in two lines: with its advice where that fits.
+fn short(warning: &Warning, style: Style) -> Warning {
+    let lines = |text: &str| wrapped("! ", text, style.columns()).lines().count();
+    let whole = warning.advice.as_ref().map(|advice| format!("{}: {advice}", warning.text));
+    if let Some(whole) = whole.filter(|whole| lines(whole) <= WARNING) {
+        return Warning { text: whole, advice: None };
+    }
+    let mut text = warning.text.clone();
+    while lines(&text) > WARNING {
+        let fewer = text.trim_end_matches("..").trim_end().rsplit_once(' ');
+        let Some((fewer, _)) = fewer else { break };
+        text = format!("{} ..", fewer.trim_end());
+    }
+    Warning { text, advice: None }
+}
+
+/// Text that is filled from top to bottom.
+struct Page {
+    style: Style,
+    text: String,
+}
+
+impl Page {
+    fn section(&mut self, section: &Section) {
+        if section.items.is_empty() {
+            return;
+        }
+        if !section.heading.is_empty() {
+            self.gap();
+            self.heading(&section.heading);
+        }
+        section.items.iter().for_each(|item| self.item(item));
+    }
+
+    fn item(&mut self, item: &Item) {
+        let columns = self.style.columns();
+        match item {
+            Item::Text(text) => self.text.push_str(&wrapped("", text, columns)),
+            Item::List(sentences) => {
+                for sentence in sentences {
+                    self.text.push_str(&wrapped("- ", sentence, columns));
+                }
+            }
+            Item::Facts(facts) => self.facts(facts),
+            Item::Table(data, layout) => {
+                self.gap();
+                self.text.push_str(&table::fitted(data, *layout, columns));
+                self.text.push('\n');
+            }
+            Item::Verdict(verdict) => self.text.push_str(&wrapped("> ", verdict, columns)),
+            Item::Warning(warning) => self.warning(warning),
+            Item::Chart(figure) => {
+                if let Some(text) = &figure.in_text {
+                    self.gap();
+                    self.text.push_str(text);
+                }
+            }
+            Item::Command(command) => self.command(command),
+        }
+    }
+
+    fn facts(&mut self, facts: &[(String, String)]) {
+        let longest = facts.iter().map(|(name, _)| width(name)).max().unwrap_or(0).min(NAME);
+        for (name, value) in facts {
+            let name = shortened(name, NAME);
+            let space = " ".repeat((longest + 2).saturating_sub(width(&name)));
+            self.text.push_str(&wrapped(&format!("{name}{space}"), value, self.style.columns()));
+        }
+    }
+
+    fn warning(&mut self, warning: &Warning) {
+        self.painted(Role::Warning, "! ", &warning.text);
+        if let Some(advice) = &warning.advice {
+            self.text.push_str(&wrapped("  -> ", advice, self.style.columns()));
+        }
+    }
+
+    /// In one line each, so that they can be copied.
+    fn command(&mut self, Command { what, line, note }: &Command) {
+        let note = if note.is_empty() { String::new() } else { format!("  ({note})") };
+        self.text.push_str(&format!("{what}: {line}{note}\n"));
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.painted(Role::Heading, "", text);
+    }
+
+    /// Each line by itself, so that a pager that begins in the middle has the colour.
+    fn painted(&mut self, role: Role, first: &str, text: &str) {
+        for line in wrapped(first, text, self.style.columns()).lines() {
+            self.text.push_str(&self.style.paint(role, line));
+            self.text.push('\n');
+        }
+    }
+
+    /// An empty line, unless there is one or nothing above.
+    fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// How many warnings there was no room for.
+    fn unsaid(&mut self, unsaid: &mut usize) {
+        if *unsaid > 0 {
+            let more = crate::text::counted(*unsaid as u64, "more warning");
+            self.painted(Role::Warning, "! ", &format!("{more}: see the details."));
+        }
+        *unsaid = 0;
+    }
+}

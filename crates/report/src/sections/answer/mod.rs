@@ -1,0 +1,114 @@
+//! The answer, on one screen: what was measured, a table with the verdicts, the sentences that matter,
+//! warnings, and what to type next.
+
+mod names;
+mod sentences;
+mod speeds;
+mod table;
+
+use crate::document::{Layout, Section};
+use crate::study::{Shown, head, hosts, speed, warnings};
+use crate::text::{counted, duration, listed, printable};
+use names::Brief;
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::{Ended, SubjectKind};
+
+/// What there is to say of a study without a complete trial.
+const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
+/// Subjects up to which each has a line of its own.
+const INTRODUCED: usize = 3;
+
+pub(super) fn section(shown: &Shown<'_>) -> Section {
+    let brief = Brief::new(shown);
+    let mut section = Section::new("answer", "");
+    if let Some((text, reason)) = head::ending(shown.study) {
+        let text = reason.map_or(text.to_owned(), |reason| format!("{text} {reason}"));
+        section.warning(text);
+    }
+    section.facts(introduced(shown, &brief));
+    let complete: usize =
+        shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
+    match complete {
+        0 => section.text(NOTHING),
+        _ => {
+            section.table(table::table(shown, &brief), Layout::Words);
+            section.texts(sentences::sentences(shown, &brief));
+            section.figures(speeds::figure(shown));
+        }
+    }
+    section.warnings(warnings::all(shown));
+    next(&mut section, shown);
+    section
+}
+
+/// What a kind of work is called in a row: of hosts the figure that verdicts are about.
+fn work(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    match found.workload.subject() {
+        Some(SubjectKind::Host) => shown.shape(speed(&found.workload)).name,
+        _ => shown.names.workload(found.number),
+    }
+}
+
+/// "14 blocks, 6 min": how much was measured.
+pub(super) fn measured(shown: &Shown<'_>) -> Option<String> {
+    let study = shown.study;
+    if shown.findings.imported || study.trials.is_empty() {
+        return None;
+    }
+    let blocks: std::collections::BTreeSet<u32> =
+        study.trials.iter().filter_map(|trial| trial.block).collect();
+    let seconds = shown.findings.seconds_per_trial * study.trials.len() as f64;
+    Some(format!("{} in {}", counted(blocks.len() as u64, "block"), duration(seconds)))
+}
+
+/// What each subject is, where there are few; and the hosts that were watched.
+fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let subjects = &shown.study.subjects;
+    match subjects.len() <= INTRODUCED {
+        true => facts.extend(
+            subjects
+                .iter()
+                .zip(0..)
+                .map(|(known, number)| (brief.subject(shown, number), head::in_brief(known))),
+        ),
+        false => facts.push((
+            counted(subjects.len() as u64, "subject"),
+            "the details say what each turned out to be".to_owned(),
+        )),
+    }
+    facts.extend(brief.settings.iter().cloned());
+    let servers = &shown.study.plan.hosts;
+    for host in shown.study.hosts.iter().filter(|host| servers.iter().any(|s| s.is(&host.name))) {
+        let memory = crate::figure::BYTES.value(host.memory_bytes as f64);
+        let cores = counted(host.cpus.into(), "core");
+        let model = match printable(&host.cpu_model) {
+            model if model.is_empty() => String::new(),
+            model => format!("{model}, "),
+        };
+        facts.push((hosts::name(&host.name), format!("watched: {model}{cores}, {memory}")));
+    }
+    facts
+}
+
+/// What would settle what is open, and where the rest is.
+fn next(section: &mut Section, shown: &Shown<'_>) {
+    let id = printable(&shown.study.id.0);
+    if let Some((works, seconds)) = sentences::open(shown) {
+        let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
+        let what = format!("Resolve {}", listed(&works));
+        let time = match seconds {
+            s if s > 86_400.0 => "not within a day".to_owned(),
+            s => format!("about {}", duration(s)),
+        };
+        section.command(&what, format!("plimsoll check --continue {id}"), time);
+    } else if matches!(shown.study.ended, Ended::Interrupted | Ended::Open)
+        && shown.names.setups() > 0
+        && !shown.findings.imported
+    {
+        let line = format!("plimsoll check --continue {id}");
+        section.command("Go on", line, String::new());
+    }
+    let line = format!("plimsoll show {id} --details | plimsoll report {id}");
+    section.command("More", line, String::new());
+}

@@ -1,0 +1,150 @@
+//! The two or three sentences that matter.
+
+use super::names::Brief;
+use crate::measure::Compared;
+use crate::study::{Shown, hosts, imported};
+use crate::text::{duration, listed};
+use crate::verdict::{lead, percent};
+use plimsoll_explain::{Claim, Pair};
+use plimsoll_model::Rule;
+use plimsoll_stats::verdict::{Side, Verdict};
+use std::collections::HashMap;
+
+/// Pairs of names up to which each has sentences of its own.
+const TOLD: usize = 2;
+/// Less than this is about a minute of the day, and what is claimed from it too.
+const SHORT_SECONDS: f64 = 120.0;
+
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let compared = compared(shown, brief);
+    if shown.findings.imported {
+        if !compared.is_empty() {
+            sentences.push(imported::CAUTION.to_owned());
+        }
+        return sentences;
+    }
+    for (two, claims) in compared.iter().take(TOLD) {
+        sentences.extend(against(shown, two, claims));
+    }
+    sentences.extend(level(shown));
+    sentences.extend(short(shown));
+    hosts::busiest(&mut sentences, shown);
+    sentences
+}
+
+/// What is not resolved, and the seconds that would do; `None` where all is.
+pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, f64)> {
+    let mut works: Vec<String> = Vec::new();
+    let mut blocks = 0;
+    for found in &shown.findings.workloads {
+        let claims = found.pairs.iter().filter_map(|pair| Some((pair, pair.claim.as_ref()?)));
+        let open = claims.filter(|(_, c)| matches!(c.verdict, Some(Verdict::NotResolved(_))));
+        let mut more = 0;
+        for (pair, claim) in open {
+            let name = shown.matter(&pair.contrast);
+            if !works.contains(&name) {
+                works.push(name);
+            }
+            more = more.max(claim.more_blocks.unwrap_or(u64::MAX));
+        }
+        blocks = blocks.max(more);
+    }
+    let sequential = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
+    // Every open workload is measured in each further block.
+    let per_block = shown.seconds_per_block() * works.len() as f64;
+    (!works.is_empty() && sequential).then(|| (works, per_block * blocks as f64))
+}
+
+/// A claim, and what it is about.
+type Matter<'a> = (String, &'a Claim, Compared);
+/// Two that are compared, by name, and what is claimed.
+type Against<'a> = ((String, String), Vec<Matter<'a>>);
+
+/// What is compared with what, in the order of the contrasts.
+fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'a>> {
+    let mut places: HashMap<(String, String), usize> = HashMap::new();
+    let mut compared: Vec<Against<'a>> = Vec::new();
+    for pair in shown.findings.workloads.iter().flat_map(|w| &w.pairs) {
+        let two = two(shown, brief, pair);
+        let place = *places.entry(two.clone()).or_insert(compared.len());
+        if place == compared.len() {
+            compared.push((two, Vec::new()));
+        }
+        let by = shown.shape(pair.contrast.of.metric.measure).compared;
+        let matter = pair.claim.as_ref().map(|claim| (shown.matter(&pair.contrast), claim, by));
+        compared[place].1.extend(matter);
+    }
+    compared
+}
+
+fn two(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> (String, String) {
+    let (a, b) = shown.two(&pair.contrast);
+    let short = |name: String, cell| match name == shown.names.setup(cell) {
+        true => brief.setup(shown, cell),
+        false => name,
+    };
+    (short(a, pair.contrast.against.cell), short(b, pair.contrast.of.cell))
+}
+
+/// "smb is faster than nfs at A and B; nfs at C. No practical difference: D. Not resolved: E."
+fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
+    let picked = |is: &dyn Fn(&Verdict, Compared) -> bool| -> Option<String> {
+        let of = |(name, claim, by): &Matter<'_>| {
+            claim.verdict.filter(|verdict| is(verdict, *by)).map(|_| name.clone())
+        };
+        let items: Vec<String> = claims.iter().filter_map(of).collect();
+        (!items.is_empty()).then(|| listed(&items))
+    };
+    let mut parts = Vec::new();
+    for of in [Compared::Rate, Compared::Amount] {
+        for (side, ahead, behind) in [(Side::B, b, a), (Side::A, a, b)] {
+            let led = |verdict: &Verdict, by: Compared| {
+                by.more() == of.more() && lead(verdict, by).faster == side
+            };
+            let more = of.more();
+            if let Some(at) = picked(&|v, by| matches!(v, Verdict::Faster(_)) && led(v, by)) {
+                parts.push(format!("{ahead} is {more} than {behind} at {at}."));
+            }
+            let little = |v: &Verdict, by| matches!(v, Verdict::PerhapsTooLittle(_)) && led(v, by);
+            if let Some(at) = picked(&little) {
+                parts.push(format!(
+                    "{ahead} is {more} than {behind}, perhaps too little to matter, at {at}."
+                ));
+            }
+        }
+    }
+    if let Some(same) = picked(&|v, _| matches!(v, Verdict::NoPracticalDifference(_))) {
+        let margin = percent(shown.study.plan.design.margin);
+        parts.push(format!("No practical difference (less than {margin}) at {same}."));
+    }
+    if let Some(open) = picked(&|v, _| matches!(v, Verdict::NotResolved(_))) {
+        parts.push(format!("Not resolved: {open}."));
+    }
+    (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// What the levels of one subject are about.
+fn level(shown: &Shown<'_>) -> Option<String> {
+    let study = shown.study;
+    let compares = !study.plan.contrasts.is_empty();
+    let seconds = shown.findings.seconds_per_trial * study.trials.len() as f64;
+    let measured = matches!(study.plan.design.rule, Rule::Sequential { .. });
+    (!compares && measured && seconds > 0.0).then(|| {
+        format!("These are the levels of {}: at another time they may differ.", duration(seconds))
+    })
+}
+
+/// What verdicts are about that were soon at hand.
+fn short(shown: &Shown<'_>) -> Option<String> {
+    let claims = shown.findings.workloads.iter().flat_map(|w| &w.pairs);
+    let claimed = claims.filter_map(|p| p.claim.as_ref()?.verdict).count() > 0;
+    let seconds = shown.findings.seconds_per_trial * shown.study.trials.len() as f64;
+    let looked = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
+    (claimed && looked && seconds < SHORT_SECONDS).then(|| {
+        format!(
+            "These verdicts are about {} of measuring: another minute may be different.",
+            duration(seconds)
+        )
+    })
+}

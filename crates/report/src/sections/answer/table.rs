@@ -1,0 +1,261 @@
+//! A row for each kind of work: how fast each is, and which is faster.
+
+use super::names::Brief;
+use crate::chart::Table;
+use crate::study::{Shown, imported, speed};
+use crate::verdict::{Two, brief as in_brief};
+use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
+use plimsoll_model::{Cell, Measurand, Measure, Metric};
+use plimsoll_stats::verdict::{Side, Verdict};
+
+/// Rows of a table that is still seen at once.
+const ROWS: usize = 15;
+const NOTHING: &str = "–";
+
+pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let pairs = shown.findings.workloads.iter().map(|w| w.pairs.len()).sum::<usize>();
+    let works = shown.findings.workloads.len();
+    match shown.names.setups() {
+        _ if shown.study.plan.contrasts.is_empty() => levels(shown, brief),
+        2 => two(shown, brief),
+        _ if pairs + works <= ROWS => each(shown, brief),
+        _ => extremes(shown, brief),
+    }
+}
+
+/// "faster [95% together]".
+fn heading(shown: &Shown<'_>) -> String {
+    match shown.findings.imported {
+        true => "ratio of single runs".to_owned(),
+        false => {
+            let confidence = crate::verdict::percent(shown.study.plan.design.confidence);
+            format!("faster [{confidence} interval]")
+        }
+    }
+}
+
+/// Both beside each other.
+fn two(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let mut cells = shown.names.every_setup();
+    let (Some(a), Some(b)) = (cells.next(), cells.next()) else { return levels(shown, brief) };
+    let names = [brief.setup(shown, a), brief.setup(shown, b)];
+    let [name_a, name_b] = names.clone();
+    let mut table = Table::new(vec!["work".to_owned(), name_a, name_b, heading(shown)]);
+    for found in &shown.findings.workloads {
+        if found.pairs.is_empty() {
+            let figure = |cell: Cell| figure_of(shown, found, cell);
+            let name = super::work(shown, found);
+            table.rows.push(vec![name, figure(a), figure(b), NOTHING.to_owned()]);
+        }
+        for pair in &found.pairs {
+            let against = figure(shown, &pair.contrast.against);
+            let of = figure(shown, &pair.contrast.of);
+            // In the order of the headings, whatever is held against what.
+            let swapped = pair.contrast.of.cell.subject == a.subject
+                && pair.contrast.of.cell.setting == a.setting
+                && (a.subject, a.setting)
+                    != (pair.contrast.against.cell.subject, pair.contrast.against.cell.setting);
+            let (left, right) = if swapped { (of, against) } else { (against, of) };
+            let verdict = verdict(shown, brief, pair);
+            let name = match shown.figure(&pair.contrast) {
+                Some(figure) => format!("{}, {figure}", super::work(shown, found)),
+                None => super::work(shown, found),
+            };
+            table.rows.push(vec![name, left, right, verdict]);
+        }
+    }
+    table
+}
+
+/// A row for each that is compared, below what it is compared with.
+fn each(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let header = ["work", "", "speed"].map(str::to_owned).into_iter();
+    let mut table = Table::new(header.chain([heading(shown)]).collect());
+    for found in &shown.findings.workloads {
+        let mut work = super::work(shown, found);
+        let mut baselines: Vec<Measurand> = Vec::new();
+        for pair in &found.pairs {
+            let against = pair.contrast.against;
+            if !baselines.contains(&against) {
+                baselines.push(against);
+                let name = brief.setup(shown, against.cell);
+                let work = std::mem::take(&mut work);
+                let figure = figure(shown, &against);
+                table.rows.push(vec![work, name, figure, "(baseline)".to_owned()]);
+            }
+            let mut name = brief.setup(shown, pair.contrast.of.cell);
+            if let Some(figure) = shown.figure(&pair.contrast) {
+                name = format!("{name}, {figure}");
+            }
+            let figure = figure(shown, &pair.contrast.of);
+            table.rows.push(vec![String::new(), name, figure, verdict(shown, brief, pair)]);
+        }
+    }
+    table
+}
+
+/// Of many: the fastest, the slowest, and how many are what against the baseline.
+fn extremes(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let header = ["work", "fastest", "slowest", "against the baseline"];
+    let mut table = Table::new(header.map(str::to_owned).into());
+    for found in &shown.findings.workloads {
+        let metric = Metric::all(speed(&found.workload));
+        let level =
+            |cell: &&CellFindings| cell.levels.get(&metric).map_or(f64::NAN, |l| l.estimate);
+        let measured = || found.cells.iter().filter(|cell| level(cell).is_finite());
+        let by = |a: &&CellFindings, b: &&CellFindings| level(a).total_cmp(&level(b));
+        let of = |cell: Option<&CellFindings>| match cell {
+            Some(cell) => {
+                let figure = figure_of(shown, found, cell.cell);
+                format!("{}\n{figure}", brief.setup(shown, cell.cell))
+            }
+            None => NOTHING.to_owned(),
+        };
+        table.rows.push(vec![
+            super::work(shown, found),
+            of(measured().max_by(by)),
+            of(measured().min_by(by)),
+            counts(shown, found),
+        ]);
+    }
+    table
+}
+
+/// "3 faster, 12 the same, 2 slower, 1 not resolved".
+fn counts(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
+    let mut counts = [0; 4];
+    for claim in found.pairs.iter().filter_map(|pair| {
+        let by = shown.shape(pair.contrast.of.metric.measure).compared;
+        Some((pair.claim.as_ref()?.verdict?, by))
+    }) {
+        let (verdict, by) = claim;
+        let place = match verdict {
+            Verdict::NoPracticalDifference(_) => 1,
+            Verdict::NotResolved(_) => 3,
+            Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
+                match crate::verdict::lead(&verdict, by).faster {
+                    Side::B => 0,
+                    Side::A => 2,
+                }
+            }
+        };
+        counts[place] += 1;
+    }
+    let words = ["faster", "the same", "slower", "not resolved"].into_iter().zip(counts);
+    let words: Vec<String> =
+        words.filter(|(_, n)| *n > 0).map(|(what, n)| format!("{n} {what}")).collect();
+    if words.is_empty() { "too few blocks".to_owned() } else { words.join(", ") }
+}
+
+/// What there is of a study that compares nothing.
+fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let confidence = crate::verdict::percent(shown.study.plan.design.confidence);
+    let speed_heading = match shown.findings.imported {
+        true => "speed".to_owned(),
+        false => format!("speed [{confidence}]"),
+    };
+    let latencies = [(Measure::LATENCY_P50, "p50 latency"), (Measure::LATENCY_P99, "p99 latency")];
+    let many = shown.names.setups() > 1;
+    let mut header = vec!["work".to_owned()];
+    if many {
+        header.push(String::new());
+    }
+    header.push(speed_heading);
+    let cells = shown.findings.workloads.iter().flat_map(|w| &w.cells);
+    let levels: Vec<_> = cells.map(|cell| &cell.levels).collect();
+    let known = latencies.into_iter().filter(|(measure, _)| {
+        levels.iter().any(|levels| levels.contains_key(&Metric::all(*measure)))
+    });
+    let known: Vec<(Measure, &str)> = known.collect();
+    header.extend(known.iter().map(|(_, name)| (*name).to_owned()));
+    let mut table = Table::new(header);
+    for found in &shown.findings.workloads {
+        let measure = speed(&found.workload);
+        for cell in &found.cells {
+            let mut row = vec![super::work(shown, found)];
+            if many {
+                row.push(brief.setup(shown, cell.cell));
+            }
+            let speed = cell.levels.get(&Metric::all(measure));
+            row.push(match speed {
+                Some(level) => shown.shape(measure).level(level),
+                None => missing(cell),
+            });
+            row.extend(known.iter().map(|(measure, _)| {
+                let level = cell.levels.get(&Metric::all(*measure));
+                level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
+            }));
+            table.rows.push(row);
+        }
+    }
+    table
+}
+
+/// Why a cell has no figure.
+fn missing(cell: &CellFindings) -> String {
+    match cell {
+        cell if cell.failed > 0 => "failed".to_owned(),
+        cell if cell.stopped > 0 => "stopped".to_owned(),
+        _ => NOTHING.to_owned(),
+    }
+}
+
+/// The speed of a cell; of what failed, that it did.
+fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> String {
+    let is = |c: &&CellFindings| (c.cell.subject, c.cell.setting) == (cell.subject, cell.setting);
+    let Some(cell) = found.cells.iter().find(is) else { return NOTHING.to_owned() };
+    let measure = speed(&found.workload);
+    match cell.levels.get(&Metric::all(measure)) {
+        Some(level) => shown.shape(measure).plain(level.estimate),
+        None => missing(cell),
+    }
+}
+
+/// A figure of a contrast; of the headline the speed, which is in the unit that people know.
+fn figure(shown: &Shown<'_>, measurand: &Measurand) -> String {
+    let Some(found) = shown.findings.workloads.get(usize::from(measurand.cell.workload)) else {
+        return NOTHING.to_owned();
+    };
+    let headline = found.workload.headline_part();
+    let job = found.workload.parts.get(usize::from(headline)).or(found.workload.main());
+    if measurand.part == headline && job.is_some_and(|part| part.job.headline() == measurand.metric)
+    {
+        return figure_of(shown, found, measurand.cell);
+    }
+    let cell = found.cells.iter().find(|c| c.cell == measurand.cell);
+    let level = cell.and_then(|cell| {
+        let levels = match measurand.part == headline {
+            true => &cell.levels,
+            false => cell.parts.get(usize::from(measurand.part))?,
+        };
+        levels.get(&measurand.metric)
+    });
+    let shape = shown.shape(measurand.metric.measure);
+    match (level, cell) {
+        (Some(level), _) => shape.plain(level.estimate),
+        (None, Some(cell)) => missing(cell),
+        (None, None) => NOTHING.to_owned(),
+    }
+}
+
+fn verdict(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> String {
+    let (mut a, mut b) = shown.two(&pair.contrast);
+    let plain = |cell: Cell, name: &str| name == shown.names.setup(cell);
+    if plain(pair.contrast.against.cell, &a) {
+        a = brief.setup(shown, pair.contrast.against.cell);
+    }
+    if plain(pair.contrast.of.cell, &b) {
+        b = brief.setup(shown, pair.contrast.of.cell);
+    }
+    let by = shown.shape(pair.contrast.of.metric.measure).compared;
+    let two = Two { a: &a, b: &b, by };
+    match &pair.claim {
+        Some(claim) if shown.findings.imported => imported::brief(two, &claim.ratio),
+        Some(claim) => in_brief(claim, two),
+        None if !pair.contrast.claim => match pair.ratios.get(&pair.contrast.of.metric) {
+            Some(ratio) => format!("ratio {}", plimsoll_model::units::three_digits(ratio.estimate)),
+            None => NOTHING.to_owned(),
+        },
+        None => "nothing to compare".to_owned(),
+    }
+}

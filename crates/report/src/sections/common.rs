@@ -1,0 +1,28 @@
+//! What charts of several sections have in common.
+
+use plimsoll_explain::{CellFindings, WorkloadFindings};
+use plimsoll_model::Workload;
+
+/// Most lines that can be told apart in one chart.
+pub(super) const MOST_LINES: usize = 8;
+/// Most rows that a chart of rows has; the tables have all.
+pub(super) const MOST_ROWS: usize = 40;
+
+/// Says so where not all of the targets are in a chart.
+pub(super) fn only_some(shown: usize, all: usize) -> String {
+    match all > shown {
+        true => format!(" Shown are the first {shown} of {all} targets."),
+        false => String::new(),
+    }
+}
+
+/// The kind of the first job of a workload: for links.
+pub(super) fn kind(workload: &Workload) -> &'static str {
+    workload.main().map_or("nothing", |part| part.job.kind())
+}
+
+/// The cells that have a line in charts of lines, and a remark where those are not all.
+pub(super) fn lined(found: &WorkloadFindings) -> (impl Iterator<Item = &CellFindings>, String) {
+    let with = || found.cells.iter().filter(|c| c.complete > 0);
+    (with().take(MOST_LINES), only_some(MOST_LINES, with().count()))
+}

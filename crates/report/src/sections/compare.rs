@@ -1,0 +1,256 @@
+//! Two studies side by side.
+
+use crate::columns::Columns;
+use crate::date::utc;
+use crate::device;
+use crate::document::{Document, Layout, Section, Warning};
+use crate::figure::ends;
+use crate::labs;
+use crate::measure;
+use crate::names;
+use crate::study::{Shown, head, imported as single_runs};
+use crate::text::{capital, printable};
+use crate::verdict::{Two, brief, percent, sentence};
+use plimsoll_explain::{Across, Counterpart, Level, Scale};
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Cell, Measure, Metric, Stability, Study, Workload};
+
+/// Rows in their order, and what they are called; others that both have follow.
+const ROWS: [(Measure, &str); 10] = [
+    (Measure::ENTRIES, "entries/s"),
+    (Measure::FILES, "files/s"),
+    (Measure::ELAPSED, "elapsed"),
+    (Measure::THROUGHPUT, "bandwidth"),
+    (Measure::IOPS, "IOPS"),
+    (Measure::LATENCY_MEAN, "mean latency"),
+    (Measure::LATENCY_P50, "p50 latency"),
+    (Measure::LATENCY_P99, "p99 latency"),
+    (Measure::CLIENT_CPU_PER_BYTE, "client CPU"),
+    (Measure::CLIENT_CPU_PER_OP, "client CPU"),
+];
+
+/// One side of a comparison.
+struct Side<'a>(Shown<'a>);
+
+impl<'a> std::ops::Deref for Side<'a> {
+    type Target = Shown<'a>;
+    fn deref(&self) -> &Shown<'a> {
+        &self.0
+    }
+}
+
+impl Side<'_> {
+    fn levels(&self, cell: Cell) -> Option<&plimsoll_explain::Levels> {
+        let found = self.findings.workloads.get(usize::from(cell.workload))?;
+        Some(&found.cells.iter().find(|c| c.cell == cell)?.levels)
+    }
+
+    fn line(&self) -> String {
+        let (id, from) = (printable(&self.study.id.0), head::driven_from(self.study));
+        format!("{id} of {}{from}", utc(self.study.started_unix_seconds))
+    }
+}
+
+impl Document {
+    /// Study `b` against study `a`, cell by cell, as measured at different times.
+    pub fn of_two(a: &Study, b: &Study) -> Document {
+        let mut across = plimsoll_explain::across(a, b);
+        let (a, b) = (Side(Shown::new(a)), Side(Shown::new(b)));
+        device::keep_comparable_across(&a, &b, &mut across);
+        if let (Some(a), Some(b)) = (device::only(&a), device::only(&b)) {
+            return device::compare_devices(&a, &b, &across);
+        }
+        let Across { counterparts, only_a, only_b } = across;
+        let mut answer = Section::new("answer", "");
+        answer.facts(vec![("A".to_owned(), a.line()), ("B".to_owned(), b.line())]);
+        let imported = a.findings.imported || b.findings.imported;
+        let heading = match imported {
+            true => "ratio of single runs".to_owned(),
+            false => {
+                let confidence = percent(a.study.plan.design.confidence);
+                format!("faster [{confidence} interval]")
+            }
+        };
+        let mut table = Columns::of(["subject", "A", "B", &heading]);
+        let mut details = Vec::new();
+        for (number, found) in counterparts.iter().enumerate() {
+            row(&mut table, &a, &b, found, imported);
+            details.push(section(&a, &b, found, number));
+        }
+        answer.table(table.table(), Layout::Words);
+        answer.text(match counterparts.is_empty() {
+            true => "They have no subject and work in common: nothing is compared.",
+            false => {
+                "Measured at different times: whatever changed in between, on servers, network and \
+                 this machine, is in the difference."
+            }
+        });
+        if a.findings.imported != b.findings.imported {
+            answer.text(
+                "Client CPU is that of the program which drove the load, another one on each side.",
+            );
+        }
+        for (side, name, only) in [(&a, "A", only_a), (&b, "B", only_b)] {
+            let cells = only.into_iter().map(|cell| {
+                format!("{} on {}", side.names.workload(cell.workload), side.names.setup(cell))
+            });
+            let cells: Vec<String> = cells.collect();
+            if !cells.is_empty() {
+                answer.text(format!("Only in {name}: {}.", cells.join(", ")));
+            }
+        }
+        device::add_apart(&mut answer, &a, &b);
+        answer.warnings(labs::compare(a.study, b.study));
+        for found in &counterparts {
+            answer.warnings(differs(&a, &b, found));
+        }
+        let [id_a, id_b] = [&a, &b].map(|side| printable(&side.study.id.0));
+        let line = format!("plimsoll compare {id_a} {id_b} --details");
+        answer.command("More", line, String::new());
+        let sections = std::iter::once(answer).chain(details).collect();
+        let title = format!("{id_b} against {id_a}");
+        Document { title, subtitle: String::new(), extent: String::new(), sections }
+    }
+}
+
+/// What a counterpart is called: the work, and the names of its subject on either side.
+fn named(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> (String, String) {
+    let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));
+    let subjects = if name_a == name_b { name_a } else { format!("A {name_a}, B {name_b}") };
+    (a.names.workload(found.a.workload), subjects)
+}
+
+/// Speeds and verdict in a row.
+fn row(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Counterpart, imported: bool) {
+    let (work, subjects) = named(a, b, found);
+    let speed = |side: &Side<'_>, cell: Cell| {
+        let level = side.study.plan.workload(cell).and_then(|workload| {
+            let measure = crate::study::speed(workload);
+            let level = side.levels(cell)?.get(&Metric::all(measure))?;
+            Some(side.shape(measure).plain(level.estimate))
+        });
+        level.unwrap_or_else(|| "–".to_owned())
+    };
+    let two = by(a, b, found).map(|by| Two { a: "A", b: "B", by });
+    let verdict = match found.claim.as_ref().zip(two) {
+        Some((claim, two)) if claim.verdict.is_some() => brief(claim, two),
+        Some((claim, two)) if imported => single_runs::brief(two, &claim.ratio),
+        _ => "too few trials".to_owned(),
+    };
+    table.row(work, [subjects, speed(a, found.a), speed(b, found.b), verdict]);
+}
+
+/// What the verdict on a counterpart is about.
+fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compared> {
+    let headline = a.study.plan.workload(found.a)?.main()?.job.headline();
+    Some(shape(a, b, headline.measure).compared)
+}
+
+/// What was not the same on both sides.
+fn differs(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let (workload_a, workload_b) = (a.study.plan.workload(found.a), b.study.plan.workload(found.b));
+    let (Some(workload_a), Some(workload_b)) = (workload_a, workload_b) else { return warnings };
+    let work = capital(&a.names.workload(found.a.workload));
+    let mut add = |text: String| warnings.push(Warning { text, advice: None });
+    if workload_a.parts != workload_b.parts || workload_a.steps != workload_b.steps {
+        let other = names::settings(workload_b);
+        add(format!("{work}: B was measured with other settings: {other}."));
+    }
+    if writes(workload_a).is_some()
+        && let Some(differs) = stability(a, b, found)
+    {
+        add(format!("{work}: {differs}"));
+    }
+    warnings
+}
+
+/// Every figure that both have.
+fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Section {
+    let (work, subjects) = named(a, b, found);
+    let heading = format!("{}: {subjects}", capital(&work));
+    let mut section = Section::details(format!("counterpart-{}", number + 1), heading);
+    let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));
+    let (workload_a, workload_b) = (a.study.plan.workload(found.a), b.study.plan.workload(found.b));
+    let (Some(workload_a), Some(_)) = (workload_a, workload_b) else { return section };
+    section.text(format!("{}.", names::settings(workload_a)));
+    let mut table = Columns::of(["A", "B", "B / A"]);
+    // The CPU of fio's jobs or of plimsoll's client; between measurements of plimsoll, the page of
+    // each study has it.
+    let imported = a.findings.imported || b.findings.imported;
+    let is_cpu = |m| matches!(m, Measure::CLIENT_CPU_PER_BYTE | Measure::CLIENT_CPU_PER_OP);
+    let (levels_a, levels_b) = (a.levels(found.a), b.levels(found.b));
+    let known = ROWS.into_iter().filter(|row| imported || !is_cpu(row.0));
+    let known = known.map(|(measure, name)| (measure, name.to_owned()));
+    let both = levels_a.into_iter().chain(levels_b).flat_map(|levels| levels.keys());
+    let further = both.map(|metric| metric.measure).filter(|m| measure::is_further(*m));
+    let further: std::collections::BTreeSet<Measure> = further.collect();
+    let further = further.into_iter().map(|measure| (measure, shape(a, b, measure).name));
+    let headline = workload_a.main().map(|part| part.job.headline());
+    for (measure, name) in known.chain(further) {
+        let metric = Metric::all(measure);
+        let kind = shape(a, b, measure).kind;
+        let levels = [
+            levels_a.and_then(|levels| levels.get(&metric)),
+            levels_b.and_then(|levels| levels.get(&metric)),
+        ];
+        if levels.iter().all(Option::is_none) {
+            continue;
+        }
+        let level = |l: Option<&Level>| match l {
+            Some(l) if l.scale == Scale::Log || l.interval.is_none() => {
+                kind.with_ends(l.estimate, l.interval)
+            }
+            Some(l) => kind.value(l.estimate),
+            None => "–".to_owned(),
+        };
+        // The verdict's own interval where there is one: the report has one figure for one thing.
+        let claimed = found.claim.map(|c| c.ratio).filter(|_| headline == Some(metric));
+        let ratio = claimed.as_ref().or(found.ratios.get(&metric)).map_or_else(
+            || "–".to_owned(),
+            |r| match r.interval {
+                _ if r.zero != (false, false) => "not distinguishable from zero".to_owned(),
+                Some(i) => format!("{} {}", three_digits(r.estimate), ends(i.low, i.high)),
+                None => three_digits(r.estimate),
+            },
+        );
+        table.row(name, [level(levels[0]), level(levels[1]), ratio]);
+    }
+    if table.rows.is_empty() {
+        section.text("No complete trials on either side.");
+        return section;
+    }
+    section.table(table.table(), Layout::Figures);
+    let (name_a, name_b) = (format!("A ({name_a})"), format!("B ({name_b})"));
+    let two = by(a, b, found).map(|by| Two { a: &name_a, b: &name_b, by });
+    section.verdict(match found.claim.as_ref().zip(two) {
+        Some((claim, two)) if claim.verdict.is_some() => format!("{}.", sentence(claim, two, None)),
+        Some((claim, two)) if imported => format!("{}.", single_runs::faster(two, &claim.ratio)),
+        _ => format!(
+            "No verdict: A has {} and B {} complete trials; two of each are the least.",
+            found.trials.0, found.trials.1
+        ),
+    });
+    section
+}
+
+/// How a measure is shown that one of them knows.
+fn shape(a: &Side<'_>, b: &Side<'_>, measure: Measure) -> measure::Shape {
+    let of = if a.study.info(measure).is_some() { a } else { b };
+    of.shape(measure)
+}
+
+/// When what is written must be stable, of work that writes.
+fn writes(workload: &Workload) -> Option<Stability> {
+    workload.parts.iter().find_map(|part| part.job.stability())
+}
+
+/// Writes that are not equally safe are never compared silently.
+fn stability(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<String> {
+    let of = |side: &Side<'_>, cell: Cell| {
+        let facts = side.study.subjects.get(usize::from(cell.subject))?.storage()?;
+        Some(printable(&facts.stability))
+    };
+    let (a, b) = (of(a, found.a)?, of(b, found.b)?);
+    (a != b).then(|| format!("writes are not equally safe: A {a}; B {b}."))
+}

@@ -1,0 +1,15 @@
+//! What a report is made of: a file a section. The answer comes first.
+
+mod answer;
+mod common;
+mod compare;
+mod hosts;
+mod over_time;
+mod quantiles;
+mod resources;
+mod settings;
+mod stepped;
+mod study;
+mod trend;
+mod words;
+mod workload;

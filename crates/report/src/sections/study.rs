@@ -1,0 +1,52 @@
+//! The report of one study.
+
+use super::{answer, hosts, settings, words, workload};
+use crate::device;
+use crate::document::{Document, Layout, Section};
+use crate::study::{Shown, head, method};
+use crate::text::{listed, printable};
+use plimsoll_model::{Study, SubjectFacts};
+
+impl Document {
+    /// The report of one study. Works for any study: under way, failed, empty.
+    pub fn of_study(study: &Study) -> Document {
+        let shown = Shown::new(study);
+        if let Some(host) = device::only(&shown) {
+            return device::document(&host);
+        }
+        let mut sections = vec![answer::section(&shown)];
+        let workloads = shown.findings.workloads.iter().enumerate();
+        sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));
+        sections.push(words::section(&shown));
+        sections.extend(hosts::sections(&shown));
+        sections.extend(device::host_sections(&shown));
+        sections.push(self::method(&shown));
+        let extent = answer::measured(&shown).unwrap_or_default();
+        Document { title: title(&shown), subtitle: head::title(study), extent, sections }
+    }
+}
+
+/// How it was measured, and how to repeat it.
+fn method(shown: &Shown<'_>) -> Section {
+    let mut section = Section::details("method", "Method");
+    section.list(method::sentences(shown));
+    for (name, table) in settings::tables(shown) {
+        section.text(format!("{name}:"));
+        section.table(table, Layout::Facts);
+    }
+    section.command("To repeat it", printable(&shown.study.plan.command), String::new());
+    section
+}
+
+fn title(shown: &Shown<'_>) -> String {
+    match &shown.names.subjects[..] {
+        [] => "A study without a subject".to_owned(),
+        [one] if shown.names.setups() > 1 => format!("{one} under several settings"),
+        [one] => match shown.study.subjects.first() {
+            Some(SubjectFacts::Host(_)) => format!("What is {one}?"),
+            _ => format!("How fast is {one}?"),
+        },
+        few if few.len() <= 4 => format!("{} compared", listed(few)),
+        [first, others @ ..] => format!("{first} and {} others compared", others.len()),
+    }
+}

@@ -1,0 +1,160 @@
+//! One workload: its figures in a table, what may be claimed, and its charts.
+
+use super::common::{MOST_LINES, MOST_ROWS, kind, only_some};
+use super::{hosts, over_time, quantiles, stepped};
+use crate::chart::{Axis, Bar, Bars, Dot, Ratios};
+use crate::document::{Figure, Layout, Section};
+use crate::names;
+use crate::study::{Shown, cpu, imported, mounts, speed, steps, workload};
+use crate::text::capital;
+use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
+use plimsoll_model::{Measure, Metric};
+use std::collections::BTreeSet;
+
+/// The section of the n-th workload.
+pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings) -> Section {
+    let name = shown.names.workload(found.number);
+    let kind_of = kind(&found.workload);
+    let all = shown.findings.workloads.iter();
+    let id = match all.filter(|other| kind(&other.workload) == kind_of).count() {
+        0 | 1 => kind_of.to_owned(),
+        _ => format!("{kind_of}-{}", number + 1),
+    };
+    let mut section = Section::details(id.clone(), capital(&name));
+    section.text(format!("{}.", names::settings(&found.workload)));
+    if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
+        section.text("No trials.");
+        return section;
+    }
+    let rows = workload::rows(shown, found);
+    match rows.is_empty() {
+        true => section.text("No trial ran to its end."),
+        false => {
+            section.table(workload::table(shown, found, &rows).table(), Layout::Figures);
+            section.texts(workload::single_blocks(shown, found));
+            section.texts(workload::legend(shown, &rows));
+            section.texts(cpu::owners(shown, found));
+            section.texts(mounts::accounts(shown, found));
+            section.list(imported::runs(shown, found));
+        }
+    }
+    if let Some(steps) = steps::table(shown, found) {
+        section.table(steps.table(), Layout::Figures);
+    }
+    if shown.findings.fixed_repeats {
+        section.texts(workload::arithmetic_means(shown, found));
+    }
+    workload::incomplete(shown, found).into_iter().for_each(|remark| section.warning(remark));
+    for pair in &found.pairs {
+        let mut claims = workload::claims(shown, pair).into_iter();
+        section.items.extend(claims.next().map(|claim| match pair.contrast.claim {
+            true => crate::document::Item::Verdict(claim),
+            false => crate::document::Item::Text(claim),
+        }));
+        section.texts(claims);
+        workload::doubts(shown, pair).into_iter().for_each(|doubt| section.warning(doubt));
+    }
+    let figure = |suffix: &str| format!("{id}-{suffix}");
+    section.figures(stepped::figure(shown, found, figure("steps"), &name));
+    section.figures(bars(shown, found, figure("throughput"), &name));
+    section.figures(ratios(shown, found, figure("ratio"), &name));
+    section.figures(quantiles::figure(shown, found, figure("latency"), &name));
+    section.figures(over_time::throughput(shown, found, figure("over-time"), &name));
+    section.figures(over_time::in_flight(shown, found, figure("in-flight"), &name));
+    section.figures(hosts::within(shown, found, &id, &name));
+    section
+}
+
+fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> Option<Figure> {
+    let measure = speed(&found.workload);
+    let shape = shown.shape(measure);
+    let bar = |cell: &CellFindings| {
+        let level = cell.levels.get(&Metric::all(measure))?;
+        Some(Bar {
+            label: shown.names.setup(cell.cell),
+            series: shown.names.place(cell.cell),
+            value: level.estimate,
+            interval: level.interval.map(|i| (i.low, i.high)),
+        })
+    };
+    let mut bars: Vec<Bar> = found.cells.iter().filter_map(bar).collect();
+    let only = only_some(MOST_ROWS, bars.len());
+    let caption = match shown.findings.imported {
+        true => format!("Bar: geometric mean of the runs, which has no interval.{only}"),
+        false => format!(
+            "Bar: geometric mean of the blocks, the final flush included; line: its {} \
+             interval.{only}",
+            crate::verdict::percent(shown.study.plan.design.confidence),
+        ),
+    };
+    bars.truncate(MOST_ROWS);
+    let chart = Bars {
+        title: format!("{}: {}", capital(name), shape.name),
+        description: caption.clone(),
+        axis: Axis::new(&shape.name, shape.kind),
+        bars,
+    };
+    (!chart.bars.is_empty()).then(|| Figure::new(id, Box::new(chart), caption))
+}
+
+/// What is compared, as ratios with their intervals; nothing where there are too many to be told apart.
+fn ratios(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> Option<Figure> {
+    let mut dots: Vec<(Measure, Dot)> =
+        found.pairs.iter().filter_map(|pair| dot(shown, pair)).collect();
+    let only = only_some(MOST_ROWS, dots.len());
+    dots.truncate(MOST_ROWS);
+    if dots.is_empty() || found.pairs.len() > MOST_LINES * MOST_LINES {
+        return None;
+    }
+    // What has no interval is not held against a margin.
+    let margin = if shown.findings.imported { 0.0 } else { shown.study.plan.design.margin };
+    let measures: BTreeSet<Measure> = dots.iter().map(|(measure, _)| *measure).collect();
+    let shapes: Vec<_> = measures.into_iter().map(|measure| shown.shape(measure)).collect();
+    let one = shapes.first().filter(|_| shapes.len() == 1);
+    let of = one.map_or("the figures".to_owned(), |shape| match shape.name.as_str() {
+        "bandwidth" => "bandwidths".to_owned(),
+        name => name.to_owned(),
+    });
+    let first = baseline(shown).unwrap_or_else(|| "the baseline".to_owned());
+    let right = match one.map(|shape| shape.compared) {
+        Some(compared) if compared != crate::measure::Compared::Time => {
+            format!("To the right of 1 is {} than {first}", compared.more())
+        }
+        Some(_) => format!("To the left of 1 is faster than {first}"),
+        None => format!("To the right of 1 is more than {first} has"),
+    };
+    let caption = match shown.findings.imported {
+        true => format!("Dot: ratio of {of} of single runs, which has no interval. {right}.{only}"),
+        false => format!(
+            "Dot: ratio of {of}, geometric mean of the blocks; line: its interval, all of the \
+             study at {} together. {right}. Shaded: differences \
+             below the margin of {}, too small to matter.{only}",
+            crate::verdict::percent(shown.study.plan.design.confidence),
+            crate::verdict::percent(margin),
+        ),
+    };
+    let what = one.map_or("figure", |shape| shape.name.as_str());
+    let axis = format!("{what} as a multiple of {first}'s (log axis)");
+    let title = format!("{}: ratio", capital(name));
+    let dots = dots.into_iter().map(|(_, dot)| dot).collect();
+    let chart = Ratios { title, description: caption.clone(), axis, margin, dots };
+    Some(Figure::new(id, Box::new(chart), caption))
+}
+
+/// The one baseline of all contrasts, where there is one: the first.
+fn baseline(shown: &Shown<'_>) -> Option<String> {
+    let pairs = shown.findings.workloads.iter().flat_map(|w| &w.pairs);
+    let all: BTreeSet<String> = pairs.map(|pair| shown.two(&pair.contrast).0).collect();
+    all.first().filter(|_| all.len() == 1).cloned()
+}
+
+/// A comparison as a dot, and its measure; `None` where no block has both.
+fn dot(shown: &Shown<'_>, pair: &Pair) -> Option<(Measure, Dot)> {
+    let claim = pair.claim.as_ref()?;
+    let (_, label) = shown.two(&pair.contrast);
+    let interval = claim.ratio.interval.map(|i| (i.low, i.high));
+    let verdict = workload::verdict(shown, pair, claim);
+    let series = shown.names.place(pair.contrast.of.cell);
+    let dot = Dot { label, verdict, series, ratio: claim.ratio.estimate, interval };
+    Some((pair.contrast.of.metric.measure, dot))
+}
