@@ -48,7 +48,7 @@ fn five_patterns_on_ganesha_and_a_directory() {
     let wire = study.trials.iter().find(|t| t.cell.subject == 0).unwrap();
     assert!(result(wire).ops.values().any(|o| o.rpc_latency.is_some()), "NFS has RPC latencies");
 
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     for word in ["Sequential read", "Random mixed", "NFSv3", "directory"] {
         assert!(shown.contains(word), "{word} in:\n{shown}");
     }
@@ -160,7 +160,7 @@ fn two_studies_are_compared() {
         ids.push(program.latest().id.0);
     }
     let said = program.run(&["compare", &ids[0], &ids[1]]).expect(0).out;
-    assert!(said.contains("Random read"), "{said}");
+    assert!(said.contains("random read"), "{said}");
     let csv = program.run(&["export", &ids[0], "--csv"]).expect(0).out;
     assert_eq!(csv.lines().count(), 1 + 3, "a header and a row a trial:\n{csv}");
     assert!(csv.lines().next().unwrap().contains("throughput_bytes_per_second"));
@@ -285,7 +285,9 @@ fn sizes_adapt_to_the_space_that_there_is() {
         (&["--max-time=5s", "--margin=0.5", "--pattern=random-mixed"], &[&both]),
     ] {
         for targets in targets {
-            let ran = program.run(&[&["check"][..], targets, &usual, mode].concat()).expect(0);
+            let ran = program
+                .run(&[&["check", "--details"][..], targets, &usual, mode].concat())
+                .expect(0);
             let study = program.latest();
             let complete =
                 |trial: &plimsoll_model::Trial| trial.result.outcome == Outcome::Complete;

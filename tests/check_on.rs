@@ -120,7 +120,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     let from = format!("from {}", sshd.url());
     assert!(shown.contains(&from), "{from} in\n{shown}");
     assert!(std::fs::read_to_string(page).unwrap().contains(&from));
-    let compared = program.run(&["compare", &here.id.0, &there.id.0]).expect(0).out;
+    let compared = program.run(&["compare", &here.id.0, &there.id.0, "--details"]).expect(0).out;
     assert!(compared.contains(&from), "{compared}");
     assert!(run_directories(one.path()).is_empty() && run_directories(two.path()).is_empty());
 

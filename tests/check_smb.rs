@@ -47,8 +47,8 @@ fn five_patterns_on_smb_and_nfs_with_one_folder_behind_both() {
     let wire = study.trials.iter().find(|t| t.cell.subject == 1).unwrap();
     assert!(result(wire).ops.values().any(|o| o.rpc_latency.is_some()), "SMB has RPC latencies");
 
-    let shown = program.run(&["show"]).expect(0).out;
-    for word in ["Sequential read", "Random mixed", "NFSv3", "SMB 3.1.1", "Summary"] {
+    let shown = program.run(&["show", "--details"]).expect(0).out;
+    for word in ["Sequential read", "Random mixed", "NFSv3", "SMB 3.1.1", "Method"] {
         assert!(shown.contains(word), "{word} in:\n{shown}");
     }
     assert_eq!(listing(folder), before, "the folder is as it was");

@@ -317,7 +317,7 @@ fn a_study_of_two_clients_is_kept_and_odd_clients_are_refused() {
     assert!(command.contains("lab://two/a") && command.contains("lab://two/b"), "{command}");
     let watched: Vec<&str> = study.hosts.iter().map(|host| host.name.as_str()).collect();
     assert_eq!(watched, ["lab://two/a", "lab://two/b"]);
-    let shown = beds.program.run(&["show", "latest"]).expect(0).out;
+    let shown = beds.program.run(&["show", "latest", "--details"]).expect(0).out;
     for host in ["lab://two/a", "lab://two/b"] {
         assert!(shown.contains(host), "{shown}");
     }

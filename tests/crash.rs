@@ -75,7 +75,7 @@ fn survivor(program: &Plimsoll, before: Option<&Study>) -> Option<Study> {
         assert_eq!(before, None, "a study that was kept is gone");
         return None;
     };
-    program.run(&["show"]).expect(0);
+    program.run(&["show", "--details"]).expect(0);
     if before.is_some_and(|b| b.id == study.id) {
         assert_eq!(before, Some(&study), "an older study changed");
         return None;

@@ -103,7 +103,7 @@ fn this_machine_is_measured_kept_and_shown_again() {
     let id = &whole.id.0;
     let list = program.run(&["list"]).expect(0).out;
     assert!(list.contains(id) && list.contains("device, done"), "{list}");
-    let shown = program.run(&["show", id]).expect(0).out;
+    let shown = program.run(&["show", id, "--details"]).expect(0).out;
     for heading in ["Beside published platforms", "What it is", "CPU", "Memory", "Cryptography"] {
         assert!(shown.lines().any(|line| line == heading), "{heading} in\n{shown}");
     }
@@ -193,7 +193,7 @@ fn what_is_measured_beside_other_work_is_flagged() {
         assert!(figure.is_disturbed(), "{figure:?}");
         assert!(figure.cpu_share.is_some_and(|share| share < 0.8), "{figure:?}");
     }
-    let shown = program.run(&["show", &whole.id.0]).expect(0).out;
+    let shown = program.run(&["show", &whole.id.0, "--details"]).expect(0).out;
     let algorithms = Algorithm::ALL.len();
     let flagged = format!("! {algorithms} of {algorithms} figures were disturbed: as little as ");
     assert!(shown.contains(&flagged), "{shown}");
@@ -243,7 +243,7 @@ fn without_a_probe_what_the_host_has_is_measured_and_the_rest_said_to_be_missing
     assert!(port.iter().all(|mark| matches!(mark.kind, CoreMarkKind::Port { .. })), "{port:?}");
     let failure = &part(&device, Part::Memory).failures[0];
     assert_eq!(failure.tried, "put the probe on the host");
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     assert!(shown.contains("Read by the host's shell"), "{shown}");
 }
 
@@ -398,7 +398,7 @@ fn inner_on_another_machine() {
     assert_eq!(device.crypto.as_ref().unwrap().algorithms.len(), 6);
     assert!(device.cpu.as_ref().unwrap().all.is_some());
     assert_eq!(device.disk.as_ref().unwrap().phases.len(), 5);
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     assert!(shown.contains("integer rounds"), "{shown}");
 }
 

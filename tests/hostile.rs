@@ -252,7 +252,7 @@ fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
 fn looking_makes_no_store_and_a_store_that_is_set_need_not_be_named() {
     let program = Plimsoll::new();
     assert!(program.run(&["list"]).expect(0).out.contains("No studies yet"));
-    assert!(program.run(&["show"]).expect(2).err.contains("the store is empty"));
+    assert!(program.run(&["show", "--details"]).expect(2).err.contains("the store is empty"));
     for words in [&["compare", "a", "b"][..], &["export"], &["report", "-o-"]] {
         program.run(words).expect(2);
     }

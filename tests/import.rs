@@ -273,7 +273,7 @@ fn imports_are_listed_shown_compared_and_go_round() {
     let said = plimsoll.run(&["import", &sample]).expect(0).out;
     assert!(said.contains("3 runs on 2 targets, fio-3.36"), "{said}");
 
-    let page = plimsoll.run(&["show"]).expect(0).out;
+    let page = plimsoll.run(&["show", "--details"]).expect(0).out;
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "imported from fio-3.36",
@@ -310,7 +310,7 @@ fn imports_are_listed_shown_compared_and_go_round() {
         ids.lines().filter(|l| !l.starts_with(' ')).filter_map(|l| l.split(' ').next()).collect();
     let first = plimsoll.latest().id.0;
     let (a, b) = if ids[0] == first { (ids[1], ids[0]) } else { (ids[0], ids[1]) };
-    let page = plimsoll.run(&["compare", a, b]).expect(0).out;
+    let page = plimsoll.run(&["compare", a, b, "--details"]).expect(0).out;
     let words = page.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("10% faster than"), "{page}");
     assert!(words.contains("single runs") && !words.contains("No verdict"), "{page}");

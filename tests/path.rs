@@ -123,7 +123,8 @@ fn a_path_is_measured_kept_judged_and_shown() {
     assert!(loss(2) > 0.01, "{}", loss(2));
 
     // Shown.
-    let text = plimsoll_report::study(&study, &Style { width: 100, colour: false });
+    let text =
+        plimsoll_report::Document::of_study(&study).text(&Style { width: 100, colour: false });
     for word in ["lan to wan", "lan to filtered", "117 MB/s", "1 connection"] {
         assert!(text.contains(word), "'{word}' is not in\n{text}");
     }

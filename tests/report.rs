@@ -127,7 +127,7 @@ fn a_check_ends_with_its_page() {
         program.run(&words)
     };
     let said = check(page, &[]).expect(0);
-    assert!(said.out.contains("Summary") && said.err.contains("wrote "), "{said:?}");
+    assert!(said.out.contains("More: plimsoll show ") && said.err.contains("wrote "), "{said:?}");
     assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>"));
     // A page that is there is refused before anything is measured.
     let refused = check(page, &[]).expect(2);
@@ -151,7 +151,7 @@ fn records_of_the_first_stage_are_shown_with_every_figure() {
     let id = |name: &str| records[name].as_str();
     let mut asked = vec![("list.txt".to_owned(), vec!["list"])];
     for (name, id) in &records {
-        asked.push((format!("{name}.show.txt"), vec!["show", id]));
+        asked.push((format!("{name}.show.txt"), vec!["show", id, "--details"]));
         let words = vec!["report", id, "--format=markdown", "--output=-"];
         asked.push((format!("{name}.report.md"), words));
     }
@@ -160,7 +160,7 @@ fn records_of_the_first_stage_are_shown_with_every_figure() {
         ("compare-imports.txt", "import-json", "import-text-runs"),
         ("compare-devices.txt", "device-local", "device-ssh"),
     ] {
-        asked.push((file.to_owned(), vec!["compare", id(a), id(b)]));
+        asked.push((file.to_owned(), vec!["compare", id(a), id(b), "--details"]));
     }
     assert_eq!(asked.len(), 1 + 2 * 16 + 3);
     let (mut figures, mut otherwise) = (0, 0);
@@ -172,7 +172,7 @@ fn records_of_the_first_stage_are_shown_with_every_figure() {
         otherwise += first_stage::missing(&first, &latest).len();
         figures += first_stage::count(&latest);
     }
-    assert_eq!((figures, otherwise), (3087, 147), "what was looked for, what is not as at first");
+    assert_eq!((figures, otherwise), (3539, 383), "what was looked for, what is not as at first");
 }
 
 /// The check above sees it when a line with a figure is lost, and when two rows are exchanged.

@@ -51,7 +51,7 @@ fn hosts_are_measured_in_blocks_and_compared() {
         let claim = workload.pairs[0].claim.expect("the second host against the first");
         assert!(claim.verdict.is_some() && claim.ratio.blocks == 3);
     }
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     let jobs = whole.plan.workloads.iter().map(|w| match w.parts[0].job {
         Job::Device(job) => job.part.name(),
         _ => panic!("{w:?}"),
@@ -72,9 +72,9 @@ fn hosts_are_measured_in_blocks_and_compared() {
     let ids: Vec<&str> = list.lines().filter(|line| !line.starts_with(' ')).collect();
     let ids: Vec<&str> = ids.iter().map(|line| line.split(' ').next().unwrap()).collect();
     let [_, a, b] = ids[..] else { panic!("{list}") };
-    let one = program.run(&["show", a]).expect(0).out;
+    let one = program.run(&["show", a, "--details"]).expect(0).out;
     assert!(one.contains("geometric means of 3 blocks"), "{one}");
-    let compared = program.run(&["compare", a, b]).expect(0).out;
+    let compared = program.run(&["compare", a, b, "--details"]).expect(0).out;
     for figure in ["copy, memory", "integer rounds, one core"] {
         let row = compared.lines().find(|line| line.starts_with(figure));
         let row = row.unwrap_or_else(|| panic!("{figure} in\n{compared}"));
@@ -95,7 +95,7 @@ fn an_inventory_alone_is_a_study_without_trials() {
     let (whole, device) = (study(&ran), record(&ran));
     assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 0));
     assert_eq!(device.inventory.as_ref().unwrap().read_by, Some(ReadBy::Probe));
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     assert!(shown.contains("What it is") && !shown.contains("Memory\n"), "{shown}");
     assert_eq!(study(&program.run(&["export"]).expect(0)), whole);
 }

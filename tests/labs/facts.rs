@@ -30,9 +30,9 @@ fn what_a_lab_was_is_kept_with_each_study_and_compared() {
     beds.lab(&["set", "pair", "lan", "rate=1Mbit/s", "mtu=1400"]).expect(0);
     let (second, is) = measure();
     assert_eq!(is["link lan rate"], "1Mbit/s");
-    let equal = beds.program.run(&["compare", &first, &same]).expect(0).out;
+    let equal = beds.program.run(&["compare", &first, &same, "--details"]).expect(0).out;
     assert!(!equal.contains("lab"), "{equal}");
-    let compared = beds.program.run(&["compare", &first, &second]).expect(0).out;
+    let compared = beds.program.run(&["compare", &first, &second, "--details"]).expect(0).out;
     assert!(compared.contains("link lan rate: 100Mbit/s, then 1Mbit/s"), "{compared}");
     assert!(compared.contains("link lan mtu: none, then 1400"), "{compared}");
 }

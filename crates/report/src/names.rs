@@ -3,7 +3,7 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened};
 use plimsoll_model::{
-    Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, SubjectFacts, Workload, factor, label,
+    Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, Workload, factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -114,8 +114,7 @@ fn subjects(study: &Study) -> Vec<String> {
     let labels = label::labels(&study.plan);
     let mut used = HashSet::new();
     let name = |i: usize| {
-        let facts = study.subjects.get(i).filter(|facts| !facts.label().is_empty());
-        let known = facts.filter(|facts| !by_protocol(facts)).map(|f| f.label().to_owned());
+        let known = study.subjects.get(i).map(|s| s.label().to_owned()).filter(|l| !l.is_empty());
         let label = known.or_else(|| labels.get(i).cloned());
         let name = printable(&label.unwrap_or_else(|| format!("subject {}", i + 1)));
         let name = shortened(&name, LONGEST);
@@ -124,14 +123,6 @@ fn subjects(study: &Study) -> Vec<String> {
         name
     };
     (0..count).map(name).collect()
-}
-
-/// Whether it has the name that earlier versions gave, which told nobody which it is: "directory 1".
-fn by_protocol(facts: &SubjectFacts) -> bool {
-    let Some(target) = facts.storage() else { return false };
-    let protocol = target.protocol.split(' ').next().unwrap_or_default();
-    let rest = facts.label().strip_prefix(protocol).map(str::trim);
-    !protocol.is_empty() && rest.is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// The names of all workloads: what each does and, where others do the same, how it differs.

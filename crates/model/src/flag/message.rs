@@ -22,26 +22,29 @@ impl Flag {
                 format!("no operation completed for {}", units::seconds(*seconds))
             }
             Flag::BusyBaseline { host, busy } => {
-                format!("{host} was {:.0}% busy before the load began", busy * 100.0)
+                format!("{} was {:.0}% busy before the load began", place(host), busy * 100.0)
             }
             Flag::OtherTraffic { host, bytes_per_second } => format!(
-                "{} of other network traffic on {host} before the load began",
-                units::bytes_per_second(*bytes_per_second)
+                "{} of other network traffic on {} before the load began",
+                units::bytes_per_second(*bytes_per_second),
+                place(host)
             ),
             Flag::BusyProcess { host, process, cores } => format!(
-                "'{process}' on {host} used {:.0}% of a core before the load began",
+                "'{process}' on {} used {:.0}% of a core before the load began",
+                place(host),
                 cores * 100.0
             ),
             Flag::BusyRaid { host, work } => {
-                format!("the RAID of {host} was busy with itself ({work})")
+                format!("the RAID of {} was busy with itself ({work})", place(host))
             }
             Flag::ServerSaturated { host, core_busy } => {
-                format!("a core of {host} was {:.0}% busy", core_busy * 100.0)
+                format!("a core of {} was {:.0}% busy", place(host), core_busy * 100.0)
             }
             Flag::Throttled { host, from_hertz, to_hertz, celsius } => {
                 let hot = celsius.map(|c| format!(" at up to {c:.0} °C")).unwrap_or_default();
                 format!(
-                    "the clock of {host} fell from {:.0} to {:.0} MHz under load{hot}",
+                    "the clock of {} fell from {:.0} to {:.0} MHz under load{hot}",
+                    place(host),
                     from_hertz * 1e-6,
                     to_hertz * 1e-6
                 )
@@ -52,16 +55,19 @@ impl Flag {
                 share * 100.0
             ),
             Flag::HiddenFromTicks { host, by_ticks, by_scheduler } => format!(
-                "{host} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
-                 by its ticks, {by_scheduler:.2} by its scheduler"
+                "{} counts CPU time by ticks and did not see all of it: {by_ticks:.2} cores busy \
+                 by its ticks, {by_scheduler:.2} by its scheduler",
+                place(host)
             ),
-            Flag::NotWatched { host, reason } => format!("{host} was not watched: {reason}"),
-            Flag::HostLost { host, reason } => {
-                format!("{host} could not be watched any more: {reason}")
+            Flag::NotWatched { host, reason } => {
+                format!("{} was not watched: {reason}", place(host))
             }
-            Flag::HostRestarted { host } => format!("{host} restarted during the trial"),
+            Flag::HostLost { host, reason } => {
+                format!("{} could not be watched any more: {reason}", place(host))
+            }
+            Flag::HostRestarted { host } => format!("{} restarted during the trial", place(host)),
             Flag::ImpossibleCounters { host } => {
-                format!("{host} showed counters that cannot be true")
+                format!("{} showed counters that cannot be true", place(host))
             }
             Flag::SameMachine { host } => {
                 format!(

@@ -4,11 +4,17 @@ use super::host::measure;
 use super::{Host, ending, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
-use crate::text::printable;
+use crate::text::{printable, shortened};
+use plimsoll_model::HostName;
 use plimsoll_model::device::{Measured, Part};
 
 /// Figures of each part on the first screen.
-const MOST: usize = 3;
+const MOST: usize = 2;
+/// Facts beside figures, and without them.
+const FACTS: usize = 6;
+const MOST_FACTS: usize = 16;
+/// Columns of a fact: one line.
+const LONGEST: usize = 62;
 
 /// The report of a study of one host.
 pub(crate) fn document(host: &Host<'_>) -> Document {
@@ -18,14 +24,13 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     if let Some(ending) = ending(host.study) {
         answer.warning(ending);
     }
-    answer.text(format!("{}.", subtitle(host.facts)));
+    answer.facts(what_it_is(host));
     answer.table(main_figures(host), Layout::Figures);
     answer.texts(repeated(host));
     host.study.flags.iter().for_each(|flag| answer.warning(flagged(flag)));
     let warnings = found.iter().flat_map(|section| &section.warnings);
     warnings.for_each(|warning| answer.warning(warning));
-    let line = format!("plimsoll show {id} --details | plimsoll report {id}");
-    answer.command("More", line, String::new());
+    crate::sections::more(&mut answer, &id);
     let mut all = vec![answer];
     all.extend(found.iter().map(|s| s.reported(s.id.to_owned(), s.heading.to_owned())));
     let mut section = Section::details("method", "Method");
@@ -33,11 +38,25 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     section.command("To repeat it", printable(&host.study.plan.command), String::new());
     all.push(section);
     Document {
-        title: format!("What is {}?", host.given()),
+        title: match host.name() {
+            Some(HostName::Local) => "What is this machine?".to_owned(),
+            _ => format!("What is {}?", host.given()),
+        },
         subtitle: title(host.study),
         extent: String::new(),
         sections: all,
     }
+}
+
+/// The first facts of the inventory; more of them where there are no figures.
+fn what_it_is(host: &Host<'_>) -> Vec<(String, String)> {
+    let mut facts = super::inventory::section(host).facts;
+    if facts.is_empty() {
+        return vec![(host.given(), subtitle(host.facts))];
+    }
+    facts.truncate(if host.measured.is_empty() { MOST_FACTS } else { FACTS });
+    let short = |text: String| shortened(&text, LONGEST);
+    facts.into_iter().map(|(name, value)| (name, short(value))).collect()
 }
 
 /// The figures of each part that verdicts would be about, and a few more.

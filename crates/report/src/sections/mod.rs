@@ -13,3 +13,5 @@ mod study;
 mod trend;
 mod words;
 mod workload;
+
+pub(crate) use answer::more;

@@ -2,7 +2,7 @@
 
 use super::Shown;
 use crate::document::Warning;
-use crate::text::{counted, printable};
+use crate::text::{capital, counted, printable};
 use plimsoll_model::{Cell, Failure, Flag, Outcome, Trial};
 use std::mem::discriminant;
 
@@ -75,7 +75,13 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
                 format!(" ({count}: {places}{example})")
             }
         };
-        let text = format!("{}{seen}", printable(&group.first.message()));
+        let text = printable(&group.first.message());
+        // Not of addresses and names.
+        let word = text.split(' ').next().unwrap_or_default();
+        let text = match word.chars().all(char::is_alphabetic) {
+            true => format!("{}{seen}", capital(&text)),
+            false => format!("{text}{seen}"),
+        };
         let text = named(text);
         warnings.push(Warning { text, advice: Some(printable(&group.advice)) });
     }

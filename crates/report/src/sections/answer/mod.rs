@@ -109,6 +109,11 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         let line = format!("plimsoll check --continue {id}");
         section.command("Go on", line, String::new());
     }
-    let line = format!("plimsoll show {id} --details | plimsoll report {id}");
-    section.command("More", line, String::new());
+    more(section, &id);
+}
+
+/// Where the rest of a study is.
+pub(crate) fn more(section: &mut Section, id: &str) {
+    let page = format!("as a page: plimsoll report {id}");
+    section.command("More", format!("plimsoll show {id} --details"), page);
 }

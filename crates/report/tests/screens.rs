@@ -1,0 +1,283 @@
+//! The one screen that answers: golden ones, what must be found on each, and odd studies.
+
+#[path = "../../record/tests/support/mod.rs"]
+mod any_study;
+#[path = "../../explain/tests/support/mod.rs"]
+mod plain;
+mod screens_for_a_reader;
+mod support;
+
+use plain::{add, add_blocks, empty, fail, storage};
+use plimsoll_model::units::{Bytes, GIB, MIB};
+use plimsoll_model::*;
+use plimsoll_report::{Document, Style};
+use unicode_width::UnicodeWidthStr;
+
+const SCREEN: Style = Style { width: 80, colour: false };
+const DEVICE: &str = include_str!("../../record/tests/golden/device-nas.json");
+
+fn screen(study: &Study) -> String {
+    Document::of_study(study).screen(&SCREEN)
+}
+
+/// A study of the rule as shipped, with the noise that it is given.
+fn sequential(targets: &[&str], patterns: &[Pattern]) -> Study {
+    let mut study = empty(targets, patterns);
+    study.plan.design.rule =
+        Rule::Sequential { first: 6, half_width: 0.0244, at_least_seconds: 120.0 };
+    let labels = label::labels(&study.plan);
+    study.subjects.iter_mut().zip(labels).for_each(|(facts, label)| facts.set_label(label));
+    study.subjects.iter_mut().for_each(|facts| storage(facts).reads_from = Some(StoredOn::Disk));
+    study
+}
+
+/// Bytes a second of a pattern on the first of two.
+fn base(pattern: Pattern) -> f64 {
+    match pattern {
+        Pattern::SequentialRead => 112e6,
+        Pattern::SequentialWrite => 98e6,
+        Pattern::RandomRead => 7334.0 * 4096.0,
+        Pattern::RandomWrite => 1210.0 * 4096.0,
+        Pattern::RandomMixed => 2400.0 * 4096.0,
+    }
+}
+
+/// Fits a terminal of 80 x 24, the prompt's line left over; commands may be longer to be copied.
+fn fits(screen: &str) {
+    assert!(screen.lines().count() <= 23, "{} lines:\n{screen}", screen.lines().count());
+    for line in screen.lines().filter(|line| !line.contains(": plimsoll ")) {
+        assert!(line.width() <= 80, "{} columns: {line}", line.width());
+    }
+    assert!(screen.contains("More: plimsoll show 5eed0001 --details"), "{screen}");
+}
+
+/// The same without the ends of lines.
+fn words(screen: &str) -> String {
+    screen.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The row of a kind of work.
+fn row<'a>(screen: &'a str, work: &str) -> &'a str {
+    let row = screen.lines().find(|line| line.starts_with(&format!("{work}  ")));
+    row.unwrap_or_else(|| panic!("{work} in\n{screen}"))
+}
+
+/// 30% faster, the same, 6% faster (perhaps less than the margin), and too noisy to tell.
+fn four_verdicts() -> Study {
+    let patterns = [
+        Pattern::SequentialRead,
+        Pattern::SequentialWrite,
+        Pattern::RandomRead,
+        Pattern::RandomWrite,
+        Pattern::RandomMixed,
+    ];
+    let mut study = sequential(&["nfs://nas/volume1", "smb://me@nas/volume1"], &patterns);
+    add_blocks(&mut study, 14, 0.004, |target, pattern| {
+        let factor = match pattern {
+            Pattern::SequentialRead => 1.0,
+            Pattern::SequentialWrite => 1.052,
+            Pattern::RandomRead => 0.75,
+            Pattern::RandomWrite => 1.3,
+            Pattern::RandomMixed => 0.9,
+        };
+        if target == 0 { base(pattern) } else { base(pattern) * factor }
+    });
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.workload == 4) {
+        let noise = [0.7, 1.4, 1.0][trial.number as usize % 3];
+        trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= noise);
+    }
+    study
+}
+
+#[test]
+fn two_targets_with_all_four_verdicts() {
+    let study = four_verdicts();
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(row(&screen, "sequential read").contains("same ["), "{screen}");
+    assert!(row(&screen, "random read").contains("nfs at least 3"), "{screen}");
+    assert!(row(&screen, "random write").contains("smb at least 2"), "{screen}");
+    let little = row(&screen, "sequential write");
+    assert!(
+        little.contains("smb at least ") && words(&screen).contains("perhaps too little to matter")
+    );
+    assert!(row(&screen, "random mixed").contains("not resolved ["), "{screen}");
+    let next = "Resolve 'random mixed': plimsoll check --continue 5eed0001  (about ";
+    assert!(screen.contains(next), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn a_cell_that_failed() {
+    let mut study = four_verdicts();
+    study.trials.iter_mut().filter(|t| t.cell.workload == 2 && t.cell.subject == 1).for_each(fail);
+    let screen = screen(&study);
+    fits(&screen);
+    let row = row(&screen, "random read");
+    assert!(row.contains("failed") && row.contains("nothing to compare"), "{screen}");
+    assert!(screen.contains("! 14 of 140 trials failed at "), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn a_watched_server() {
+    let mut study = four_verdicts();
+    support::enrich(&mut study, 0.1);
+    support::watch(&mut study, "ssh://root@nas");
+    for trial in &mut study.trials {
+        trial.result.flags = vec![Flag::ClientSaturated { host: None, core_busy: 0.99 }];
+    }
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(screen.contains("watched: MIPS 74Kc V4.12, 1 core"), "{screen}");
+    assert!(screen.contains("ssh://root@nas was busiest at "), "{screen}");
+    assert!(screen.contains("! A core of this machine was 99% busy"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+/// Long names, and names of other scripts, whose letters are two columns wide.
+#[test]
+fn long_names() {
+    let wide = "数据".repeat(50);
+    for (a, b) in [("a".repeat(200), "b".repeat(200)), (format!("甲{wide}"), format!("乙{wide}"))]
+    {
+        let targets = [format!("/srv/{a}"), format!("/srv/{b}")];
+        let targets: Vec<&str> = targets.iter().map(String::as_str).collect();
+        let mut study = sequential(&targets, &[Pattern::SequentialRead]);
+        add_blocks(&mut study, 30, 0.01, |target, _| 1e8 * [1.0, 1.5][target]);
+        let screen = screen(&study);
+        fits(&screen);
+        assert!(row(&screen, "sequential read").contains("B at least 4"), "{screen}");
+        assert!(screen.lines().any(|line| line.starts_with("B  /srv/")), "{screen}");
+        if a.starts_with('a') {
+            insta::assert_snapshot!(screen);
+        }
+    }
+}
+
+#[test]
+fn one_target() {
+    let mut study = sequential(&["nfs://nas/volume1"], &Pattern::ALL);
+    study.plan.contrasts.clear();
+    add_blocks(&mut study, 8, 0.01, |_, pattern| base(pattern));
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(row(&screen, "sequential read").contains("112 MB/s ["), "{screen}");
+    assert!(row(&screen, "random read").contains("IOPS"), "{screen}");
+    assert!(screen.contains("These are the levels of "), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn a_device() {
+    let study = plimsoll_record::from_json(DEVICE).unwrap();
+    let screen = screen(&study);
+    assert!(screen.lines().count() <= 23, "{screen}");
+    assert!(screen.contains("copy, memory") && screen.contains("AES-128-GCM"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn a_copy() {
+    let copies = [Transfer::Up, Transfer::Down].map(|transfer| {
+        let job = Job::Copy(CopyJob {
+            data: "/home/jane/films".into(),
+            transfer,
+            block: Bytes(MIB),
+            files: 40,
+            directories: 3,
+            bytes: Bytes(700 * MIB),
+            verify: false,
+        });
+        let one = std::num::NonZeroU16::MIN;
+        Workload::of(Part::closed(job, one, one), Length::UntilDone { at_most_seconds: 600.0 })
+    });
+    let mut study = sequential(&["nfs://nas/volume1", "smb://me@nas/volume1"], &[]);
+    study.plan.workloads = copies.into();
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    for block in 0..12 {
+        for cell in study.plan.cells() {
+            let seconds =
+                [60.0, 45.0][usize::from(cell.subject)] * (1.0 + 0.002 * f64::from(block % 3));
+            let mut donor = sequential(&["/a"], &[Pattern::SequentialRead]);
+            add(&mut donor, block, 0, Pattern::SequentialRead, 1e8);
+            let mut trial = donor.trials.pop().unwrap();
+            trial.number = study.trials.len() as u32;
+            trial.cell = cell;
+            let quantities = &mut trial.result.parts[0].quantities;
+            quantities.clear();
+            quantities.insert(Metric::all(Measure::ELAPSED), seconds);
+            quantities.insert(Metric::all(Measure::FILES), 40.0 / seconds);
+            quantities.insert(Metric::all(Measure::THROUGHPUT), 700.0 * 1048576.0 / seconds);
+            study.trials.push(trial);
+        }
+    }
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(row(&screen, "copy up").contains("smb at least 3"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+/// Widths that terminals have, and studies that have little or very much to say.
+#[test]
+fn odd_studies_on_odd_terminals() {
+    let many: Vec<String> = (0..30).map(|i| format!("nfs://nas{i}/x")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let mut thirty = sequential(&many, &Pattern::ALL);
+    add_blocks(&mut thirty, 8, 0.01, |target, pattern| {
+        base(pattern) * (1.0 + target as f64 / 10.0)
+    });
+    let mut all_failed = sequential(&["/a", "/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut all_failed, 2, 0.01, |_, pattern| base(pattern));
+    all_failed.trials.iter_mut().for_each(fail);
+    let mut no_variance = sequential(&["/a", "/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut no_variance, 30, 0.0, |_, pattern| base(pattern));
+    let mut one_block = sequential(&["/a", "/b"], &[Pattern::RandomRead]);
+    add_blocks(&mut one_block, 1, 0.01, |_, pattern| base(pattern));
+    for width in [40, 80, 300] {
+        let style = Style { width, colour: false };
+        for (study, said) in [
+            (&thirty, "29 faster"),
+            (&all_failed, "No trial ran to its end"),
+            (&no_variance, "same [0..0%]"),
+            (&one_block, "1 block: too few"),
+        ] {
+            let screen = Document::of_study(study).screen(&style);
+            assert!(words(&screen).contains(said), "{said} in\n{screen}");
+            for line in screen.lines().filter(|line| !line.contains(": plimsoll ")) {
+                assert!(line.width() <= width.max(40), "{} columns: {line}", line.width());
+            }
+        }
+    }
+}
+
+/// Corruption first, then what the figures are not about, then limits, then noise; each once, and
+/// what has no room is counted.
+#[test]
+fn warnings_come_by_severity() {
+    let mut study = four_verdicts();
+    study.flags = vec![
+        Flag::BusyBaseline { host: "local".into(), busy: 0.5 },
+        Flag::WorkingSet {
+            target: "nfs://nas/volume1".into(),
+            size: Bytes(GIB),
+            reads_from: StoredOn::ServerMemory,
+            settles: Some(Bytes(4 * GIB)),
+        },
+    ];
+    for trial in &mut study.trials {
+        trial.result.flags = vec![
+            Flag::ClientSaturated { host: None, core_busy: 0.99 },
+            Flag::BadContent { stale: 0, misplaced: 0, corrupt: 1 },
+        ];
+    }
+    let whole = Document::of_study(&study).text(&SCREEN);
+    let place = |words: &str| whole.find(words).unwrap_or_else(|| panic!("{words} in\n{whole}"));
+    let places =
+        ["! Wrong content", "! Reads of 1 GiB on nfs", "! A core of this", "! This machine was"]
+            .map(place);
+    assert!(places.is_sorted(), "{whole}");
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(screen.contains("! Wrong content") && screen.contains(" more warning"), "{screen}");
+}
