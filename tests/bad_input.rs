@@ -133,7 +133,7 @@ fn a_target_given_twice_is_an_a_a_comparison() {
     let ran = check(&program, directory, &[directory, "--pattern=random-read"]).expect(0);
     assert!(ran.out.contains("given twice"), "{}", ran.out);
     // The run's directory for the first once looked like another run to the second.
-    assert!(!ran.out.contains("another plimsoll run"), "{}", ran.out);
+    assert!(!ran.out.contains("Another plimsoll run"), "{}", ran.out);
 }
 
 /// The disk fills up while the program works, after its look at the free space.
@@ -292,7 +292,7 @@ fn two_runs_at_once_and_clean_beside_them() {
     wait_until("the first run measures", || trials(&first) >= 1);
     let second = Plimsoll::new();
     let ran = check(&second, directory, &["--pattern=random-read"]).expect(0);
-    assert!(ran.out.contains("another plimsoll run"), "{}", ran.out);
+    assert!(ran.out.contains("Another plimsoll run"), "{}", ran.out);
     let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
     assert!(second.latest().flags.iter().any(others));
     let cleaned = second.run(&["clean", directory]).expect(0);

@@ -90,8 +90,8 @@ fn two_that_are_ticked_are_compared() {
     browser.evaluate(&format!("{tick}[0].click()"));
     browser.evaluate("document.querySelector('#studies button').click()");
     wait_until("the comparison is shown", || {
-        let shown = browser.evaluate("document.querySelector('pre')?.textContent ?? ''");
-        shown.as_str().is_some_and(|text| text.contains("Random read"))
+        let shown = browser.evaluate("document.querySelector('#answer')?.textContent ?? ''");
+        shown.as_str().is_some_and(|text| text.contains("random read"))
     });
     // Without scripts the page is there, too.
     browser.scripts(false);

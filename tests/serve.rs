@@ -78,7 +78,7 @@ fn studies_are_listed_shown_and_compared() {
     );
     let compared = served.get(&format!("compare?study={b}&study={a}"));
     assert_eq!(compared.status, 200, "{}", compared.body);
-    let first = compared.body.find(&format!("A: {a}"));
+    let first = compared.body.find(&format!("<dt>A</dt><dd>{a} "));
     assert!(first.is_some(), "the earlier one is A: {}", compared.body);
     for bad in ["compare", &format!("compare?study={a}"), "compare?study=1&study=2&study=3"] {
         assert_eq!(served.get(bad).status, 400, "{bad}");

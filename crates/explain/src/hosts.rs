@@ -1,8 +1,9 @@
 //! Where the CPU time of every watched host went, and what an operation cost it.
 
 use crate::gather::Gathered;
-use plimsoll_model::{Cell, CpuTimes, HostLoad, HostName, Study, Trial};
+use plimsoll_model::{Cell, CpuTimes, HostFacts, HostLoad, HostName, Study, Trial};
 use plimsoll_stats::interval::{Interval, t_interval};
+use std::collections::BTreeMap;
 
 /// One trial tells nothing of how the idle baseline varies. What it cost is above idle if it is more
 /// than so much of the baseline, and more than so many seconds: two ticks.
@@ -36,6 +37,8 @@ pub struct HostWork {
     pub shares: CpuTimes,
     /// Busy share of its busiest core, the mean of the trials.
     pub busiest_core: f64,
+    /// The fullest of its links whose rate is known.
+    pub link: Option<LinkUse>,
     /// CPU seconds by class that one operation cost: busy minus idle baseline. The classes that are
     /// not busy are 0. A class may be below 0: see `above_idle`. `None` without operations.
     pub per_operation: Option<CpuTimes>,
@@ -48,6 +51,17 @@ pub struct HostWork {
     pub byte_interval: Option<Interval>,
     /// Whether the cost can be distinguished from what the host does anyway.
     pub above_idle: bool,
+}
+
+/// How full a link was, in its fuller direction, over all trials together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinkUse {
+    /// The interface.
+    pub interface: String,
+    /// What it is connected at.
+    pub bits_per_second: u64,
+    /// Share (0..1) of that, headers of frames included.
+    pub share: f64,
 }
 
 /// Every host that has loads, in the order of their first appearance.
@@ -63,6 +77,7 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
         [] => host == HostName::Local.to_string(),
         clients => clients.iter().any(|client| client == host),
     };
+    let facts = |host: &str| study.hosts.iter().find(|facts| facts.name == host);
     let of = |host: &str| {
         let takes_part = |subject: u16| {
             let mut servers = study.plan.hosts.iter().filter(|server| server.is(host)).peekable();
@@ -75,7 +90,11 @@ pub(crate) fn hosts(study: &Study, gathered: &Gathered<'_>) -> Vec<HostFindings>
         let confidence = study.plan.design.confidence;
         let work = cells
             .filter(|cell| takes_part(cell.subject))
-            .filter_map(|cell| work(&gathered.complete(cell), host, confidence));
+            .filter_map(|cell| work(&gathered.complete(cell), host, confidence))
+            .map(|work| HostWork {
+                link: link(&gathered.complete(work.cell), facts(host)),
+                ..work
+            });
         let loads = || study.trials.iter().filter_map(|trial| load_of(trial, host));
         HostFindings {
             host: host.to_owned(),
@@ -138,12 +157,32 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
         trials: loads.len(),
         shares: cpu * (1.0 / total),
         busiest_core: busiest,
+        link: None,
         per_operation: per(operations),
         per_byte: per(bytes),
         operation_interval,
         byte_interval,
         above_idle,
     })
+}
+
+/// The fullest link of a host in these trials.
+fn link(trials: &[&Trial], facts: Option<&HostFacts>) -> Option<LinkUse> {
+    let facts = facts?;
+    let loads = || trials.iter().filter_map(|trial| load_of(trial, &facts.name));
+    let seconds: f64 = loads().map(|load| load.seconds).sum();
+    let mut moved: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for interface in loads().flat_map(|load| &load.interfaces) {
+        let sums = moved.entry(&interface.name).or_default();
+        sums.0 += interface.received_bytes as f64;
+        sums.1 += interface.sent_bytes as f64;
+    }
+    let used = moved.into_iter().filter_map(|(name, (received, sent))| {
+        let bits_per_second = facts.link_rate(name)?;
+        let share = 8.0 * received.max(sent) / seconds / bits_per_second as f64;
+        share.is_finite().then(|| LinkUse { interface: name.to_owned(), bits_per_second, share })
+    });
+    used.max_by(|a, b| a.share.total_cmp(&b.share))
 }
 
 /// Busy CPU seconds by class that the trial caused. `None` where the idle baseline by class is not

@@ -16,7 +16,7 @@ mod pair;
 
 pub use across::{Across, Counterpart, across};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings};
-pub use hosts::{HostFindings, HostWork};
+pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use level::{Level, Scale};
 pub use needed::blocks_needed;
 pub use pair::{Claim, Pair, Ratio};

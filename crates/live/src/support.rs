@@ -21,6 +21,7 @@ pub(crate) fn header() -> Header {
     let plan = Plan {
         subjects: ["nfs://nas.example/volume1/films", "/mnt/films"].map(subject).into(),
         workloads: PatternJob::all(Bytes(1 << 30)).map(workload).to_vec(),
+        labels: Vec::new(),
         factors: Vec::new(),
         contrasts: Vec::new(),
         design: Design {

@@ -2,6 +2,7 @@
 
 use crate::HostName;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ops::{Add, Mul, Sub};
 
 /// A server's own host that is watched meanwhile.
@@ -66,9 +67,29 @@ pub struct HostFacts {
     /// Whether it is the machine that plimsoll ran on, reached under another name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_machine: bool,
+    /// Bits per second that its network interfaces are connected at, by name, where that is known.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub link_rates: BTreeMap<String, u64>,
     /// The lab that it belongs to, as that was when the study began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabFacts>,
+}
+
+impl HostFacts {
+    /// Bits per second that a network interface is connected at; in a lab what its link is set to.
+    pub fn link_rate(&self, interface: &str) -> Option<u64> {
+        let lab = || self.lab.as_ref()?.settings.get(&format!("link {interface} rate"));
+        lab().and_then(|rate| bits_per_second(rate)).or(self.link_rates.get(interface).copied())
+    }
+}
+
+/// "100Mbit/s", as lab files have it.
+fn bits_per_second(text: &str) -> Option<u64> {
+    let units = [("Gbit/s", 1e9), ("Mbit/s", 1e6), ("kbit/s", 1e3), ("bit/s", 1.0)];
+    let (number, size) =
+        units.iter().find_map(|(unit, size)| Some((text.strip_suffix(unit)?, size)))?;
+    let rate = number.trim().parse::<f64>().ok()? * size;
+    (1.0..1e15).contains(&rate).then_some(rate as u64)
 }
 
 /// What a lab is: hosts, links, disks and services, as its file and `lab set` have them.
@@ -77,7 +98,7 @@ pub struct LabFacts {
     /// Its name.
     pub name: String,
     /// Its settings by where they stand in the lab file: "link lan rate" is "1Gbit/s".
-    pub settings: std::collections::BTreeMap<String, String>,
+    pub settings: BTreeMap<String, String>,
 }
 
 /// CPU seconds by class since boot, as in /proc/stat. `iowait` is idle time with I/O outstanding.

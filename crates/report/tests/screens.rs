@@ -2,15 +2,13 @@
 
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
-#[path = "../../explain/tests/support/mod.rs"]
-mod plain;
 mod screens_for_a_reader;
 mod support;
 
-use plain::{add, add_blocks, empty, fail, storage};
 use plimsoll_model::units::{Bytes, GIB, MIB};
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
+use support::plain::{add, add_blocks, empty, fail, storage};
 use unicode_width::UnicodeWidthStr;
 
 const SCREEN: Style = Style { width: 80, colour: false };

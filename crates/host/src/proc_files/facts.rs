@@ -1,5 +1,7 @@
 //! What a host is, from its files.
 
+use std::collections::BTreeMap;
+
 /// The devices of a host that are real ones: what passes through layers above them (RAID, volumes,
 /// bridges, tunnels) would be counted twice.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -12,6 +14,9 @@ pub struct Hardware {
 
 /// Most devices that are believed.
 const MAX_DEVICES: usize = 256;
+/// Longest name of a network interface (IFNAMSIZ), and the most of them.
+const LONGEST_INTERFACE: usize = 15;
+const MOST_INTERFACES: usize = 64;
 
 impl Hardware {
     /// From paths such as `/sys/block/sda/device` and `/sys/class/net/eth0/device`, which are there
@@ -69,6 +74,18 @@ pub fn parse_cpu_model(text: &str) -> Option<String> {
             (name.trim() == *key).then_some(value).filter(|v| !v.is_empty())
         })
     })
+}
+
+/// What network interfaces are connected at, in bits per second, from lines of a name and what
+/// /sys/class/net/*/speed says, in Mbit/s. Below 1: not connected, or not known.
+pub fn parse_link_rates(text: &str) -> BTreeMap<String, u64> {
+    let rate = |line: &str| {
+        let (name, speed) = line.trim().split_once(' ')?;
+        let speed: u32 = speed.trim().parse().ok().filter(|speed| *speed > 0)?;
+        let name: String = name.chars().take(LONGEST_INTERFACE).collect();
+        Some((name, u64::from(speed) * 1_000_000))
+    };
+    text.lines().filter_map(rate).take(MOST_INTERFACES).collect()
 }
 
 /// How the kernel accounts CPU time, from its configuration, and from what

@@ -108,6 +108,9 @@ fn processes_with_any_name() {
 fn model_and_accounting() {
     let mips = "system type\t: Atheros AR9344\ncpu model\t\t: MIPS 74Kc V4.12\n";
     assert_eq!(parse_cpu_model(mips).as_deref(), Some("MIPS 74Kc V4.12"));
+    let rates = parse_link_rates("eth0 1000\nwlan0 -1\neth1 4294967295000\neth2\neth3 2500\n");
+    let known = [("eth0".to_owned(), 1_000_000_000), ("eth3".to_owned(), 2_500_000_000)];
+    assert_eq!(rates, known.into());
     let of = |config: &str, nohz| cpu_accounting(config, nohz);
     let general = "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y\n";
     assert_eq!(of("", ""), "unknown");
@@ -195,6 +198,6 @@ proptest! {
         for kind in KINDS {
             let _ = Sample::from_files(100.0, [(FileKind::Stat, STAT), (kind, &text)]);
         }
-        let _ = (parse_cpu_model(&text), cpu_accounting(&text, &text), Hardware::from_paths(&text));
+        let _ = (parse_cpu_model(&text), parse_link_rates(&text), cpu_accounting(&text, &text), Hardware::from_paths(&text));
     }
 }

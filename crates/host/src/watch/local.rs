@@ -3,7 +3,7 @@
 use super::{Ask, Asked, Watch};
 use crate::child;
 use crate::proc_files::{
-    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_memory,
+    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_link_rates, parse_memory,
 };
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
@@ -128,8 +128,20 @@ fn facts() -> HostFacts {
         memory_bytes: memory.map_or(0, |m| m.total_bytes),
         cpu_accounting: cpu_accounting(&config, &nohz_full).to_owned(),
         watched_by: Some(WatchedBy::Proc),
+        link_rates: parse_link_rates(&speeds()),
         ..HostFacts::default()
     }
+}
+
+/// A line for each network interface that is a real device: its name, and what it is connected at.
+fn speeds() -> String {
+    let entries = read_dir("/sys/class/net").into_iter().flatten().flatten();
+    let devices = entries.map(|e| e.path()).filter(|path| path.join("device").exists());
+    let line = |path: PathBuf| {
+        let speed = read_to_string(path.join("speed")).ok()?;
+        Some(format!("{} {}", path.file_name()?.to_string_lossy(), speed.trim()))
+    };
+    devices.filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// The configuration that a kernel carries, where there is a program to unpack it.

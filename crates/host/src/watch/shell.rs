@@ -6,7 +6,9 @@
 use super::Ask;
 use super::remote::{Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
-use crate::proc_files::{FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model};
+use crate::proc_files::{
+    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_link_rates,
+};
 use crate::reach::{Channel, Opener, Reach};
 use plimsoll_model::{Cause, Clock, Failure, HostFacts, HostName, WatchedBy};
 use std::io::ErrorKind;
@@ -50,6 +52,7 @@ done 2>/dev/null
     s config; { zcat /proc/config.gz || cat "/boot/config-$(cat /proc/sys/kernel/osrelease)"; } |
         grep -E '^CONFIG_(TICK_CPU|VIRT_CPU|IRQ_TIME|CONTEXT_TRACKING)'
     s devices; echo /sys/block/*/device /sys/class/net/*/device
+    s speeds; for i in /sys/class/net/*/device; do i=${i%/device}; echo "${i##*/} $(cat "$i/speed")"; done
     s 'end facts'
 } 2>/dev/null
 m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
@@ -210,6 +213,7 @@ pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
         cpu_accounting: cpu_accounting(said.get("config"), said.get("nohz_full")).to_owned(),
         watched_by: Some(WatchedBy::Shell),
         is_this_machine: is_this_boot(said.get("boot")),
+        link_rates: parse_link_rates(said.get("speeds")),
         ..HostFacts::default()
     }
 }

@@ -37,7 +37,7 @@ pub(super) fn clock(hertz: u64) -> String {
 }
 
 /// The rate of a link: "1 Gbit/s".
-pub(super) fn link(bits_per_second: u64) -> String {
+pub(crate) fn link(bits_per_second: u64) -> String {
     scaled(
         bits_per_second as f64,
         &[(1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")],

@@ -30,7 +30,8 @@ fn section(section: &Section, charts: Option<&str>) -> String {
         // Warnings after each other are one list.
         let text = self::item(item, charts);
         let is_warning = matches!(item, Item::Warning(_));
-        if !text.is_empty() && !(is_warning && warned) {
+        let goes_on = is_warning && warned;
+        if !text.is_empty() && !goes_on {
             out.push('\n');
         }
         warned = is_warning;

@@ -2,6 +2,7 @@
 
 use super::{Shown, speed};
 use crate::columns::Columns;
+use crate::device::amount;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::text::{capital, printable};
 use crate::verdict::percent;
@@ -77,6 +78,11 @@ pub(crate) fn classes(shown: &Shown<'_>, host: &HostFindings) -> Columns {
         .map(|(heading, class)| ((*heading).to_owned(), percent(&|work| class(&work.shares))))
         .collect();
     columns.push(("busiest\ncore".to_owned(), percent(&|work| work.busiest_core)));
+    if host.work.iter().any(|work| work.link.is_some()) {
+        let share = |work: &HostWork| work.link.as_ref().map(|link| 100.0 * link.share);
+        let cell = |work| share(work).map_or(NOTHING.to_owned(), |share| format!("{share:.1}"));
+        columns.push(("fullest\nlink".to_owned(), host.work.iter().map(cell).collect()));
+    }
     Columns { rows: rows(shown, host), columns }
 }
 
@@ -168,6 +174,29 @@ pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
             shown.names.workload(work.cell.workload),
             percent(busy(work)),
             percent(work.busiest_core),
+        ));
+    }
+}
+
+/// At which work the link of each host was fullest, and how full.
+pub(crate) fn fullest_links(out: &mut Vec<String>, shown: &Shown<'_>) {
+    for host in &shown.findings.hosts {
+        let links = host.work.iter().filter_map(|work| Some((work, work.link.as_ref()?)));
+        let fullest = links.max_by(|a, b| a.1.share.total_cmp(&b.1.share));
+        let Some((work, link)) = fullest.filter(|(_, link)| link.share >= WORTH_SAYING) else {
+            continue;
+        };
+        let on = match shown.names.setups() {
+            1 => String::new(),
+            _ => format!(" on {}", shown.names.setup(work.cell)),
+        };
+        out.push(format!(
+            "The link of {} ({}, {}) was at most {} full, at {}{on}.",
+            name(&host.host),
+            printable(&link.interface),
+            amount::link(link.bits_per_second),
+            percent(link.share),
+            shown.names.workload(work.cell.workload),
         ));
     }
 }

@@ -2,7 +2,7 @@
 //! of each beside them: is the screen understood?
 
 use super::{base, fail, screen, sequential, storage};
-use crate::plain::add_blocks;
+use crate::support::plain::add_blocks;
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::{Flag, Pattern, StoredOn, Study};
 use plimsoll_stats::verdict::{Side, Verdict};

@@ -29,6 +29,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     }
     sentences.extend(level(shown));
     sentences.extend(short(shown));
+    hosts::fullest_links(&mut sentences, shown);
     hosts::busiest(&mut sentences, shown);
     sentences
 }
@@ -53,7 +54,7 @@ pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, f64)> {
     let sequential = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
     // Every open workload is measured in each further block.
     let per_block = shown.seconds_per_block() * works.len() as f64;
-    (!works.is_empty() && sequential).then(|| (works, per_block * blocks as f64))
+    (!works.is_empty() && sequential).then_some((works, per_block * blocks as f64))
 }
 
 /// A claim, and what it is about.
