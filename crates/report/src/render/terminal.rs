@@ -7,8 +7,9 @@ use crate::text::{shortened, width, wrapped};
 
 /// Lines of a terminal, without that of the prompt.
 const SCREEN: usize = 23;
-/// Lines that a warning has on the one screen.
+/// Lines that a warning has on the one screen, with its advice and without.
 const WARNING: usize = 2;
+const ADVISED: usize = 3;
 /// Most columns of the name of a fact.
 const NAME: usize = 24;
 
@@ -34,7 +35,7 @@ impl Document {
         for item in items {
             match item {
                 Item::Warning(warning) => {
-                    let short = short(warning, *style);
+                    let short = short(warning, *style, left);
                     let lines = lines(&mut std::iter::once(&Item::Warning(short.clone())));
                     // One line stays for how many are left out.
                     let first = page.text.lines().all(|line| !self::is_warning(line));
@@ -77,11 +78,12 @@ fn is_warning(line: &str) -> bool {
     Role::of(line).map_or(line, |(_, text)| text).starts_with("! ")
 }
 
-/// A warning in two lines: with its advice where that fits.
-fn short(warning: &Warning, style: Style) -> Warning {
+/// A warning in few lines: with its advice where that fits.
+fn short(warning: &Warning, style: Style, left: usize) -> Warning {
     let lines = |text: &str| wrapped("! ", text, style.columns()).lines().count();
-    let whole = warning.advice.as_ref().map(|advice| format!("{}: {advice}", warning.text));
-    if let Some(whole) = whole.filter(|whole| lines(whole) <= WARNING) {
+    let whole = warning.advice.as_ref().map(|advice| format!("{}. {advice}", warning.text));
+    let most = ADVISED.min(left.saturating_sub(1)).max(WARNING);
+    if let Some(whole) = whole.filter(|whole| lines(whole) <= most) {
         return Warning { text: whole, advice: None };
     }
     let mut text = warning.text.clone();

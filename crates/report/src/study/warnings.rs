@@ -2,7 +2,7 @@
 
 use super::Shown;
 use crate::document::Warning;
-use crate::text::{capital, counted, printable};
+use crate::text::{capital, counted, listed, printable};
 use plimsoll_model::{Cell, Failure, Flag, Outcome, Trial};
 use std::mem::discriminant;
 
@@ -10,6 +10,10 @@ use std::mem::discriminant;
 struct Group<'a> {
     first: &'a Flag,
     advice: String,
+    /// The first one's, without its subject.
+    message: String,
+    /// Whose it is, by name.
+    subjects: Vec<String>,
     /// Whether the first one's message is that of all.
     alike: bool,
     trials: Vec<&'a Trial>,
@@ -18,23 +22,28 @@ struct Group<'a> {
 /// Failures first, then whatever was flagged.
 pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     let study = shown.study;
+    let subjects = Subjects::new(shown);
     let mut groups: Vec<Group<'_>> = Vec::new();
     let mut add = |flag, trial: Option<_>| {
         let advice = Flag::advice(flag);
+        let (message, subject) = subjects.apart(&printable(&flag.message()));
         // Of trials an example is enough; what is true of the study is shown whole.
         let same = |g: &&mut Group<'_>| {
             discriminant(g.first) == discriminant(flag)
                 && g.advice == advice
-                && (trial.is_some() || g.first.message() == flag.message())
+                && (trial.is_some() || g.message == message)
         };
         match groups.iter_mut().find(same) {
             Some(group) => {
                 group.alike &= group.first.message() == flag.message();
                 group.trials.extend(trial);
+                group.subjects.extend(subject.filter(|name| !group.subjects.contains(name)));
             }
             None => groups.push(Group {
                 first: flag,
                 advice,
+                message,
+                subjects: subject.into_iter().collect(),
                 alike: true,
                 trials: trial.into_iter().collect(),
             }),
@@ -45,24 +54,15 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
     }
     let mut warnings = Vec::new();
-    // Subjects by the names that everything else calls them.
-    let mut named: Vec<(String, &String)> = study
-        .subjects
-        .iter()
-        .zip(&shown.names.subjects)
-        .map(|(facts, name)| (printable(facts.given()), name))
-        .filter(|(given, name)| given.len() > name.len())
-        .collect();
-    named.sort_by_key(|(given, _)| std::cmp::Reverse(given.len()));
-    let named = |text: String| {
-        named.iter().fold(text, |text, (given, name)| text.replace(given.as_str(), name))
-    };
     for (cause, phase, trials) in failures(shown) {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
-        let reason = failure(cause);
-        let text = format!("{count} failed at '{phase}' ({places}): {reason}");
-        warnings.push(Warning { text: named(text), advice: None });
+        let Failure { tried, on, happened, next, .. } = cause;
+        let reason = printable(&format!("could not {tried} ({on}): {happened}."));
+        let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
+        // A command in it has to stay one.
+        let text = format!("{text} {}", printable(next)).trim_end().to_owned();
+        warnings.push(Warning { text, advice: None });
     }
     // Stable: of the same severity in the order seen.
     groups.sort_by_key(|group| group.first.severity());
@@ -72,20 +72,57 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             true => String::new(),
             false => {
                 let (count, places) = where_seen(shown, &group.trials);
-                format!(" ({count}: {places}{example})")
+                match group.trials.len() == study.trials.len() {
+                    true => format!(" (in every trial{example})"),
+                    false => format!(" ({count}: {places}{example})"),
+                }
             }
         };
-        let text = printable(&group.first.message());
-        // Not of addresses and names.
-        let word = text.split(' ').next().unwrap_or_default();
-        let text = match word.chars().all(char::is_alphabetic) {
-            true => format!("{}{seen}", capital(&text)),
-            false => format!("{text}{seen}"),
+        let message = match group.trials.is_empty() {
+            true => group.message.replace(SUBJECT, &listed(&group.subjects)),
+            // Of trials one is the example.
+            false => subjects.named(printable(&group.first.message())),
         };
-        let text = named(text);
+        // Not of addresses and names.
+        let word = message.split(' ').next().unwrap_or_default();
+        let text = match word.chars().all(char::is_alphabetic) {
+            true => format!("{}{seen}", capital(&message)),
+            false => format!("{message}{seen}"),
+        };
         warnings.push(Warning { text, advice: Some(printable(&group.advice)) });
     }
     warnings
+}
+
+/// In place of a subject in a message. No printable text has it.
+const SUBJECT: &str = "\u{1}";
+
+/// The subjects as they were given, the longest first, and what everything else calls them.
+struct Subjects(Vec<(String, String)>);
+
+impl Subjects {
+    fn new(shown: &Shown<'_>) -> Subjects {
+        let given = shown.study.subjects.iter().map(|facts| printable(facts.given()));
+        let mut all: Vec<(String, String)> =
+            given.zip(shown.names.subjects.iter().cloned()).collect();
+        all.retain(|(given, _)| !given.is_empty());
+        all.sort_by_key(|(given, _)| std::cmp::Reverse(given.len()));
+        Subjects(all)
+    }
+
+    /// The text without the first subject in it, and that one's name.
+    fn apart(&self, text: &str) -> (String, Option<String>) {
+        match self.0.iter().find(|(given, _)| text.contains(given.as_str())) {
+            Some((given, name)) => (text.replacen(given, SUBJECT, 1), Some(name.clone())),
+            None => (text.to_owned(), None),
+        }
+    }
+
+    /// The text with subjects by their names.
+    fn named(&self, text: String) -> String {
+        let shorter = self.0.iter().filter(|(given, name)| given.len() > name.len());
+        shorter.fold(text, |text, (given, name)| text.replace(given.as_str(), name))
+    }
 }
 
 /// The reasons trials failed for, each once, with its trials.
