@@ -65,7 +65,9 @@ pub fn conducted(
     quick: bool,
     set_up: impl FnOnce(&Plan, &StudyId, &Signals) -> Result<SetUp, Failure>,
 ) -> Result<(Study, Option<Cause>), Failure> {
-    plan.labels = plan::labels(&output.labels, plan.subjects.len())?;
+    if !output.labels.is_empty() {
+        plan.labels = plan::labels(&output.labels, plan.subjects.len())?;
+    }
     let json = output.json.as_deref().map(|path| NewFile::create(path, true)).transpose()?;
     let page = output.report.as_deref();
     let page = page.map(|path| NewFile::create(path, output.force)).transpose()?;

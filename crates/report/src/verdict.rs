@@ -135,20 +135,21 @@ pub(crate) fn brief(claim: &Claim, two: Two<'_>) -> String {
             format!("{faster} at least {}x {ends}", three_digits(1.0 + lead.by.low))
         }
         Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
-            format!(
-                "{faster} at least {} {}",
-                percent(lead.by.low),
-                span(lead.by.low, lead.by.high)
-            )
+            let little = match verdict {
+                Verdict::PerhapsTooLittle(_) => ", small?",
+                _ => "",
+            };
+            let span = span(lead.by.low, lead.by.high);
+            format!("{faster} at least {} {span}{little}", percent(lead.by.low))
         }
-        Verdict::NoPracticalDifference(_) => format!("same {}", of_b(&lead)),
+        Verdict::NoPracticalDifference(_) => format!("same {}", of_b(&lead, two)),
         Verdict::NotResolved(_) if is_wide(&lead) => "not measured well enough".to_owned(),
-        Verdict::NotResolved(_) => format!("not resolved {}", of_b(&lead)),
+        Verdict::NotResolved(_) => format!("not resolved {}", of_b(&lead, two)),
     }
 }
 
-/// By how much the second is ahead of the first: "[-2..+24%]".
-fn of_b(lead: &Lead) -> String {
+/// By how much the second is ahead of the first: "[smb -2..+24%]".
+fn of_b(lead: &Lead, two: Two<'_>) -> String {
     let (low, high) = match lead.faster {
         Side::B => (lead.by.low, lead.by.high),
         Side::A => (1.0 / (1.0 + lead.by.high) - 1.0, 1.0 / (1.0 + lead.by.low) - 1.0),
@@ -156,7 +157,8 @@ fn of_b(lead: &Lead) -> String {
     let sign = |end: f64| if end > 0.0 { "+" } else { "" };
     let (low, high) = (rounded(low), rounded(high));
     format!(
-        "[{}{}..{}{}]",
+        "[{} {}{}..{}{}]",
+        two.b,
         sign(low),
         percent(low).trim_end_matches('%'),
         sign(high),
@@ -262,10 +264,10 @@ mod tests {
         // Of the faster one, whichever it is.
         assert_eq!(rate(1.0 / 1.42, 0.75, 0.8), "old at least 25% [25–42%]");
         assert_eq!(rate(2.8, 3.1, 3.4), "new at least 2.80x [2.80–3.40]");
-        assert_eq!(rate(1.01, 1.04, 1.07), "new at least 1% [1–7%]");
-        assert_eq!(rate(0.99, 1.0, 1.012), "same [-1..+1.2%]");
-        assert_eq!(rate(1.0 - 1e-9, 1.0, 1.0), "same [0..0%]");
-        assert_eq!(rate(0.8, 0.96, 1.15), "not resolved [-20..+15%]");
+        assert_eq!(rate(1.01, 1.04, 1.07), "new at least 1% [1–7%], small?");
+        assert_eq!(rate(0.99, 1.0, 1.012), "same [new -1..+1.2%]");
+        assert_eq!(rate(1.0 - 1e-9, 1.0, 1.0), "same [new 0..0%]");
+        assert_eq!(rate(0.8, 0.96, 1.15), "not resolved [new -20..+15%]");
         assert_eq!(rate(0.01, 0.5, 3.0), "not measured well enough");
         assert_eq!(words(Compared::Time, 1.25, 4.0 / 3.0, 1.42), "old at least 25% [25–42%]");
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };

@@ -25,7 +25,12 @@ fn sequential(targets: &[&str], patterns: &[Pattern]) -> Study {
         Rule::Sequential { first: 6, half_width: 0.0244, at_least_seconds: 120.0 };
     let labels = label::labels(&study.plan);
     study.subjects.iter_mut().zip(labels).for_each(|(facts, label)| facts.set_label(label));
-    study.subjects.iter_mut().for_each(|facts| storage(facts).reads_from = Some(StoredOn::Disk));
+    for facts in study.subjects.iter_mut().map(storage) {
+        facts.reads_from = Some(StoredOn::Disk);
+        if facts.given.starts_with("smb:") {
+            facts.protocol = "SMB 3.1.1, signed".to_owned();
+        }
+    }
     study
 }
 
@@ -92,14 +97,14 @@ fn two_targets_with_all_four_verdicts() {
     let study = four_verdicts();
     let screen = screen(&study);
     fits(&screen);
-    assert!(row(&screen, "sequential read").contains("same ["), "{screen}");
+    assert!(row(&screen, "sequential read").contains("same [smb "), "{screen}");
     assert!(row(&screen, "random read").contains("nfs at least 3"), "{screen}");
     assert!(row(&screen, "random write").contains("smb at least 2"), "{screen}");
     let little = row(&screen, "sequential write");
     assert!(
         little.contains("smb at least ") && words(&screen).contains("perhaps too little to matter")
     );
-    assert!(row(&screen, "random mixed").contains("not resolved ["), "{screen}");
+    assert!(row(&screen, "random mixed").contains("not resolved [smb "), "{screen}");
     let next = "Resolve 'random mixed': plimsoll check --continue 5eed0001  (about ";
     assert!(screen.contains(next), "{screen}");
     insta::assert_snapshot!(screen);
@@ -237,7 +242,7 @@ fn odd_studies_on_odd_terminals() {
         for (study, said) in [
             (&thirty, "29 faster"),
             (&all_failed, "No trial ran to its end"),
-            (&no_variance, "same [0..0%]"),
+            (&no_variance, "same [/b 0..0%]"),
             (&one_block, "1 block: too few"),
         ] {
             let screen = Document::of_study(study).screen(&style);

@@ -220,11 +220,11 @@ impl Flag {
                 "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()
             }
             Flag::WorkingSet { settles: Some(size), .. } => format!(
-                "To measure the disk: --size {} (twice the server's memory).",
+                "To measure the disk, check again with --size {} (twice the server's memory).",
                 size.to_string().replace(' ', "")
             ),
             Flag::WorkingSet { settles: None, .. } => {
-                "Twice the server's memory settles it: for a server with 2 GiB, --size 4GiB.".into()
+                "Check again with twice the server's memory: for a server with 2 GiB, --size 4GiB.".into()
             }
             Flag::SizeLowered { wanted, .. } => format!(
                 "Small files are more easily cached; give --size {} --max-time 1h to have them whole.",

@@ -53,6 +53,7 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
         *at_least_seconds = 0.0;
     }
     plan.command = "plimsoll demo".to_owned();
+    plan.labels = ["near", "1 ms away"].map(str::to_owned).into();
     let (study, interrupted) =
         check::measure(plan, &arguments.access, &demo.output, store, More::default())?;
     Ok(check::exit_code(&study, interrupted))

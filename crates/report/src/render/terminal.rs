@@ -81,18 +81,25 @@ fn is_warning(line: &str) -> bool {
 /// A warning in few lines: with its advice where that fits.
 fn short(warning: &Warning, style: Style, left: usize) -> Warning {
     let lines = |text: &str| wrapped("! ", text, style.columns()).lines().count();
-    let whole = warning.advice.as_ref().map(|advice| format!("{}. {advice}", warning.text));
     let most = ADVISED.min(left.saturating_sub(1)).max(WARNING);
-    if let Some(whole) = whole.filter(|whole| lines(whole) <= most) {
-        return Warning { text: whole, advice: None };
+    let with = |text: &str, advice: &str| match advice.is_empty() {
+        true => text.to_owned(),
+        false => format!("{text}. {advice}"),
+    };
+    // What to do matters more than all that happened.
+    for (advice, most) in [(warning.advice.as_deref().unwrap_or_default(), most), ("", WARNING)] {
+        let mut text = warning.text.clone();
+        while lines(&with(&text, advice)) > most {
+            let fewer = text.trim_end_matches("..").trim_end().rsplit_once(' ');
+            let Some((fewer, _)) = fewer else { break };
+            text = format!("{} ..", fewer.trim_end());
+        }
+        let whole = with(&text, advice);
+        if lines(&whole) <= most && 2 * text.len() >= warning.text.len() {
+            return Warning { text: whole, advice: None };
+        }
     }
-    let mut text = warning.text.clone();
-    while lines(&text) > WARNING {
-        let fewer = text.trim_end_matches("..").trim_end().rsplit_once(' ');
-        let Some((fewer, _)) = fewer else { break };
-        text = format!("{} ..", fewer.trim_end());
-    }
-    Warning { text, advice: None }
+    Warning { text: warning.text.clone(), advice: None }
 }
 
 /// Text that is filled from top to bottom.

@@ -68,7 +68,7 @@ impl Document {
             true => "ratio of single runs".to_owned(),
             false => {
                 let confidence = percent(a.study.plan.design.confidence);
-                format!("faster [{confidence} interval]")
+                format!("faster [{confidence}, all rows]")
             }
         };
         let mut table = Columns::of(["subject", "A", "B", &heading]);

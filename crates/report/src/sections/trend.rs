@@ -144,7 +144,7 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         true => "ratio of single runs".to_owned(),
         false => {
             let confidence = crate::verdict::percent(first.study.plan.design.confidence);
-            format!("faster [{confidence} interval]")
+            format!("faster [{confidence}, all rows]")
         }
     };
     let mut table =

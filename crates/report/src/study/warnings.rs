@@ -61,8 +61,8 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let reason = printable(&format!("could not {tried} ({on}): {happened}."));
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
-        let text = format!("{text} {}", printable(next)).trim_end().to_owned();
-        warnings.push(Warning { text, advice: None });
+        let advice = Some(printable(next)).filter(|next| !next.is_empty());
+        warnings.push(Warning { text: text.trim_end_matches('.').to_owned(), advice });
     }
     // Stable: of the same severity in the order seen.
     groups.sort_by_key(|group| group.first.severity());

@@ -29,7 +29,7 @@ fn heading(shown: &Shown<'_>) -> String {
         true => "ratio of single runs".to_owned(),
         false => {
             let confidence = crate::verdict::percent(shown.study.plan.design.confidence);
-            format!("faster [{confidence} interval]")
+            format!("faster [{confidence}, all rows]")
         }
     }
 }
