@@ -158,7 +158,9 @@ fn points(trials: &[&plimsoll_model::Trial], rules: &Rules) -> Vec<(f64, Levels)
     values.into_iter().map(|(at, of)| (f64::from_bits(at), levels(of))).collect()
 }
 
-pub(crate) fn seconds_per_trial(study: &Study) -> f64 {
+/// Seconds from the start of one trial to that of the next, on average; before there are two, what is
+/// planned.
+pub fn seconds_per_trial(study: &Study) -> f64 {
     let starts = || study.trials.iter().map(|trial| trial.started_seconds);
     let span = starts().fold(f64::NEG_INFINITY, f64::max) - starts().fold(f64::INFINITY, f64::min);
     let mean = span / study.trials.len().saturating_sub(1) as f64;

@@ -15,8 +15,8 @@ mod needed;
 mod pair;
 
 pub use across::{Across, Counterpart, across};
-pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings};
+pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
 pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use level::{Level, Scale};
-pub use needed::blocks_needed;
+pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};

@@ -1,9 +1,11 @@
-//! How many blocks the stop rule asks for.
+//! How much more measuring a study needs: the one estimate that the stop rule, the progress of a run
+//! and every report share.
 
-use crate::findings::seconds_per_trial;
-use crate::gather::Gathered;
+use crate::findings;
+use crate::gather::{self, Gathered};
 use crate::pair::{Rules, Stop};
-use plimsoll_model::{Cell, Contrast, Rule, Study};
+use plimsoll_model::{Cell, Contrast, Rule, Study, SubjectKind, Workload, factor};
+use plimsoll_stats::verdict::Verdict;
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
 /// things stand: the most that any of its claims asks for, or where nothing is compared what its level
@@ -11,22 +13,19 @@ use plimsoll_model::{Cell, Contrast, Rule, Study};
 /// answer does not change once the pilot is complete. `None` where it cannot be told, because no
 /// comparison has figures enough: comparisons that lack them (a subject that fails) do not count.
 pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
+    let workloads = 0..study.plan.workloads.len() as u16;
+    if let Rule::Fixed { blocks } = study.plan.design.rule {
+        return workloads.map(|_| Some(u64::from(blocks))).collect();
+    }
     let gathered = Gathered::new(study);
     let rules = Rules::new(study);
     let contrasts = &study.plan.contrasts;
-    let done = study
-        .trials
-        .iter()
-        .filter_map(|trial| trial.block)
-        .max()
-        .map_or(0, |last| last.saturating_add(1));
+    let done = u64::from(done(study));
     let needed = |stop: Stop, values: &[f64]| match stop {
         Stop::Fixed { .. } => None,
         Stop::Stein(rule) => rule.blocks_needed(values),
         // A block in which a trial failed is none of its own.
-        Stop::Sequential(rule) => rule.blocks_needed(values).map(|blocks| {
-            u64::from(done).saturating_add(blocks.saturating_sub(values.len() as u64))
-        }),
+        Stop::Sequential(rule) => Some(done.saturating_add(rules.more_blocks(&rule, values)?)),
     };
     let of_workload = |workload: u16| {
         if contrasts.is_empty() {
@@ -43,17 +42,155 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
         };
         claims.filter_map(of_claim).max()
     };
-    let workloads = 0..study.plan.workloads.len() as u16;
-    match study.plan.design.rule {
-        Rule::Fixed { blocks } => workloads.map(|_| Some(u64::from(blocks))).collect(),
-        Rule::Stein { .. } => workloads.map(of_workload).collect(),
-        Rule::Sequential { at_least_seconds, .. } => {
-            let trials = study.trials.len() as f64;
-            let measured = trials * seconds_per_trial(study);
-            let per_block = measured / f64::from(done.max(1));
-            let missing = ((at_least_seconds - measured) / per_block).ceil();
-            let least = u64::from(done).saturating_add(missing.max(0.0) as u64);
-            workloads.map(|workload| Some(of_workload(workload)?.max(least))).collect()
-        }
+    workloads.map(of_workload).collect()
+}
+
+/// Blocks that were begun.
+fn done(study: &Study) -> u32 {
+    let blocks = study.trials.iter().filter_map(|trial| trial.block);
+    blocks.max().map_or(0, |last| last.saturating_add(1))
+}
+
+/// Blocks that are missing until a study has measured for as long as its rule asks for.
+pub(crate) fn missing_for_time(study: &Study) -> u64 {
+    let Rule::Sequential { at_least_seconds, .. } = study.plan.design.rule else { return 0 };
+    let per_trial = findings::seconds_per_trial(study);
+    let measured = study.trials.len() as f64 * per_trial;
+    let per_block = match done(study) {
+        0 => (0..study.plan.workloads.len()).map(|w| cells(study, w) as f64 * per_trial).sum(),
+        done => measured / f64::from(done),
+    };
+    if per_block > 0.0 {
+        ((at_least_seconds - measured) / per_block).ceil().max(0.0) as u64
+    } else {
+        0
     }
+}
+
+/// What is left to be measured until every comparison is decided, as things stand.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// By workload, in the plan's order.
+    workloads: Vec<Left>,
+}
+
+/// What is left of one workload.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Left {
+    /// Blocks more; none where nothing is to be had from more.
+    blocks: u64,
+    seconds_per_block: f64,
+}
+
+/// More than this is "not within a day".
+const DAY_SECONDS: f64 = 86_400.0;
+
+impl Forecast {
+    /// That of a study; before the first look, the blocks until then.
+    pub fn new(study: &Study) -> Forecast {
+        let done = u64::from(done(study));
+        let first =
+            u64::from(study.plan.first_blocks()).max(done.saturating_add(missing_for_time(study)));
+        let looked = done >= u64::from(study.plan.first_blocks());
+        let needed = blocks_needed(study);
+        let of = |(workload, needed): (usize, Option<u64>)| {
+            let needed = if looked { needed } else { Some(first.max(needed.unwrap_or(0))) };
+            let blocks = needed.unwrap_or(0).saturating_sub(done);
+            Left { blocks, seconds_per_block: seconds_per_block(study, workload) }
+        };
+        Forecast { workloads: needed.into_iter().enumerate().map(of).collect() }
+    }
+
+    /// Blocks more of the workload that takes most.
+    pub fn blocks(&self) -> u64 {
+        self.workloads.iter().map(|left| left.blocks).max().unwrap_or(0)
+    }
+
+    /// Seconds that all of them take.
+    pub fn seconds(&self) -> f64 {
+        self.workloads.iter().map(|left| left.blocks as f64 * left.seconds_per_block).sum()
+    }
+
+    /// Seconds of one block of a workload on every subject under every setting.
+    pub fn seconds_per_block(&self, workload: u16) -> f64 {
+        self.workloads.get(usize::from(workload)).map_or(0.0, |left| left.seconds_per_block)
+    }
+
+    /// Seconds of the next block: of the workloads that are not decided.
+    pub fn next_block_seconds(&self) -> f64 {
+        let open = self.workloads.iter().filter(|left| left.blocks > 0);
+        open.map(|left| left.seconds_per_block).sum()
+    }
+
+    /// Blocks that fit into so many seconds, those alone that are needed.
+    pub fn blocks_within(&self, seconds: f64) -> u64 {
+        let fitting = (seconds / self.next_block_seconds()).floor();
+        self.blocks().min(if fitting > 0.0 { fitting as u64 } else { 0 })
+    }
+
+    /// Whether so many seconds are something to wait for.
+    pub fn is_within_a_day(seconds: f64) -> bool {
+        seconds <= DAY_SECONDS
+    }
+}
+
+/// Trials of a workload in a block.
+fn cells(study: &Study, workload: usize) -> usize {
+    let kind = study.plan.workloads.get(workload).and_then(Workload::subject);
+    let subjects = study.plan.subjects.iter().filter(|subject| Some(subject.kind()) == kind);
+    subjects.count() * factor::settings(&study.plan.factors)
+}
+
+/// Seconds of one block of a workload: its trials, from the start of each to that of the next.
+fn seconds_per_block(study: &Study, workload: usize) -> f64 {
+    let of = |cell: &Cell| usize::from(cell.workload) == workload;
+    let spans = study.trials.windows(2).filter(|pair| of(&pair[0].cell));
+    let spans = spans.map(|pair| pair[1].started_seconds - pair[0].started_seconds);
+    let (sum, count) = spans
+        .filter(|span| span.is_finite() && *span > 0.0)
+        .fold((0.0, 0u32), |(sum, count), span| (sum + span, count + 1));
+    let mean = if count > 0 { sum / f64::from(count) } else { findings::seconds_per_trial(study) };
+    mean * cells(study, workload) as f64
+}
+
+/// What a study left open, and what it would take to settle it by going on with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unresolved {
+    /// Comparisons without a resolved verdict, in the plan's order.
+    pub contrasts: Vec<Contrast>,
+    /// Workloads that more blocks would be run of, by their numbers in the plan.
+    pub workloads: Vec<u16>,
+    /// Blocks more.
+    pub blocks: u64,
+    /// Seconds that they take; `None`: not within a day.
+    pub seconds: Option<f64>,
+}
+
+/// What `plimsoll check --continue` would settle of a study. `None` where it can settle nothing:
+/// everything is resolved, or the number of blocks was fixed beforehand, or the figures are another
+/// tool's or of hosts.
+pub fn unresolved(study: &Study) -> Option<Unresolved> {
+    let hosts = study.plan.subjects.iter().any(|subject| subject.kind() == SubjectKind::Host);
+    let sequential = matches!(study.plan.design.rule, Rule::Sequential { .. });
+    if hosts || !sequential || gather::is_imported(study) {
+        return None;
+    }
+    let forecast = Forecast::new(study);
+    let found = findings::findings(study);
+    let pairs = found.workloads.iter().flat_map(|workload| &workload.pairs);
+    let open = pairs.filter(|pair| {
+        let verdict = pair.claim.map(|claim| claim.verdict);
+        verdict.is_some_and(|v| v.is_none_or(|v| matches!(v, Verdict::NotResolved(_))))
+    });
+    let contrasts: Vec<Contrast> = open.map(|pair| pair.contrast).collect();
+    let left = forecast.workloads.iter().zip(0..).filter(|(left, _)| left.blocks > 0);
+    let workloads: Vec<u16> = left.map(|(_, number)| number).collect();
+    let levels = study.plan.contrasts.is_empty();
+    let seconds = Some(forecast.seconds()).filter(|seconds| Forecast::is_within_a_day(*seconds));
+    (!workloads.is_empty() && (levels || !contrasts.is_empty())).then(|| Unresolved {
+        contrasts,
+        workloads,
+        blocks: forecast.blocks(),
+        seconds,
+    })
 }

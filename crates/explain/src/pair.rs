@@ -1,6 +1,7 @@
 //! Two figures of a study against each other, block by block.
 
 use crate::gather::{self, Gathered, Pairs, Results};
+use crate::needed;
 use plimsoll_model::{Contrast, Metric, Rule, Study};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
@@ -167,6 +168,8 @@ pub(crate) struct Rules {
     pub(crate) family_confidence: f64,
     /// Whether the figures are another tool's: then there are no intervals.
     pub(crate) imported: bool,
+    /// Blocks that are missing until anything may be decided, because too little time was measured.
+    missing: u64,
 }
 
 impl Rules {
@@ -176,6 +179,7 @@ impl Rules {
         let claims = study.plan.contrasts.iter().filter(|contrast| contrast.claim).count();
         Rules {
             imported: gather::is_imported(study),
+            missing: needed::missing_for_time(study),
             rule: design.rule,
             margin: design.margin,
             seed: design.seed,
@@ -202,6 +206,13 @@ impl Rules {
         }
     }
 
+    /// Forecast of the blocks more until one figure of the family is decided, under the sequential
+    /// rule; `None` as for [`Sequential::blocks_needed`].
+    pub(crate) fn more_blocks(&self, rule: &Sequential, values: &[f64]) -> Option<u64> {
+        let blocks = rule.blocks_needed(values)?;
+        Some(blocks.saturating_sub(values.len() as u64).max(self.missing))
+    }
+
     /// Interval of a single mean, on the scale of the values.
     pub(crate) fn interval(&self, values: &[f64]) -> Option<Interval> {
         match self.rule {
@@ -221,9 +232,7 @@ impl Rules {
         let verdict = interval.and_then(|i| Verdict::on(i, self.margin));
         let unresolved = matches!(verdict, Some(Verdict::NotResolved(_)));
         let more_blocks = match (stop, interval.filter(|_| unresolved)) {
-            (Stop::Sequential(rule), Some(_)) => {
-                rule.blocks_needed(&logs).map(|blocks| blocks.saturating_sub(logs.len() as u64))
-            }
+            (Stop::Sequential(rule), Some(_)) => self.more_blocks(&rule, &logs),
             (_, Some(interval)) => more_blocks_to_resolve(interval, logs.len() as u64, self.margin),
             (_, None) => None,
         };

@@ -67,7 +67,8 @@ impl Flag {
             | Flag::SizeLowered { .. }
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }
-            | Flag::CallFailed { .. } => Severity::Note,
+            | Flag::CallFailed { .. }
+            | Flag::Continued { .. } => Severity::Note,
         }
     }
 }
@@ -332,6 +333,13 @@ pub enum Flag {
         blocks: u32,
         /// Blocks the rule asked for.
         wanted: u32,
+    },
+    /// The study had stopped and was continued. The time between is not part of its seconds.
+    Continued {
+        /// When, in seconds since 1970-01-01 UTC.
+        unix_seconds: u64,
+        /// The first block after that, from 0.
+        block: u32,
     },
     /// Too short to resolve small differences.
     Quick {

@@ -33,6 +33,10 @@ const SET_HELP: &str = "A setting that is varied and put back: sysctl:KEY or exp
 this machine or a host; 'as-found' is a value too. May be given several times: then every combination \
 is measured";
 
+const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
+beginning of it, or 'latest'. Everything is as it was but --max-time, which counts anew; its targets \
+must be what they were";
+
 const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
 user's data directory]";
 
@@ -44,8 +48,10 @@ pub struct StoreArguments {
 
 #[derive(Args)]
 pub struct CheckArguments {
-    #[arg(required = true, value_name = "TARGET", help = TARGET_HELP)]
+    #[arg(required_unless_present = "continues", value_name = "TARGET", help = TARGET_HELP)]
     pub targets: Vec<String>,
+    #[arg(long = "continue", value_name = "STUDY", help = CONTINUE_HELP)]
+    pub continues: Option<String>,
     #[command(flatten)]
     pub what: WorkloadArguments,
     #[command(flatten)]
@@ -93,7 +99,7 @@ pub struct RuleArguments {
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     /// No block is begun that would end later than this [default: 10min]
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    #[arg(long, alias = "cap", value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
     /// How long the idle machine is watched first, to tell its own load from ours; 0s: no idle
     /// windows, between blocks neither [default: 5s; 1s with --quick]

@@ -3,7 +3,7 @@
 use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, StoreArguments};
 use crate::output::NewFile;
 use crate::signals::Signals;
-use crate::{credentials, hosts, output, plan, report, restore, settings, store};
+use crate::{credentials, hosts, output, plan, report, restore, resume, settings, store};
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
@@ -20,10 +20,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
+    if let Some(study) = &check.continues {
+        return resume::run(study, check, store);
+    }
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;
     plan.command = plan::repeatable_command(&plan);
-    let more = More { file: check.what.jobs.pattern.file.clone(), quick: check.how.quick };
+    let file = check.what.jobs.pattern.file.clone();
+    let more = More { file, quick: check.how.quick, continues: None };
     let study = measure(plan, &check.access, &check.output, store, more)?;
     Ok(exit_code(&study.0, study.1))
 }
@@ -35,6 +39,8 @@ pub struct More {
     pub file: Option<String>,
     /// Whether it was to be quick.
     pub quick: bool,
+    /// The study that is continued, where one is; the plan is its own then, but for the cap.
+    pub continues: Option<Study>,
 }
 
 /// Carries a plan out, shows and keeps what came of it. Returns the study and the cause of an
@@ -52,8 +58,9 @@ pub fn measure(
     named.extend(plan.factors.iter().map(|factor| &factor.host));
     let servers: Vec<_> = targets(&plan).filter_map(Target::host).collect();
     restore::expect_none_left(&named, &servers)?;
-    conducted(plan, output, store, more.quick, |plan, id, signals| {
-        set_up(plan, id, access, signals, more.file)
+    let file = more.file.clone();
+    conducted(plan, output, store, more, |plan, id, signals| {
+        set_up(plan, id, access, signals, file)
     })
 }
 
@@ -62,7 +69,7 @@ pub fn conducted(
     mut plan: Plan,
     output: &OutputArguments,
     store: &StoreArguments,
-    quick: bool,
+    more: More,
     set_up: impl FnOnce(&Plan, &StudyId, &Signals) -> Result<SetUp, Failure>,
 ) -> Result<(Study, Option<Cause>), Failure> {
     if !output.labels.is_empty() {
@@ -74,14 +81,15 @@ pub fn conducted(
     let mut store = store::open_to_keep(store)?;
     let signals = Signals::listen()?;
     signals.announce();
-    let id = StudyId(format!("{:08x}", rand::random::<u32>()));
+    let drawn = || StudyId(format!("{:08x}", rand::random::<u32>()));
+    let id = more.continues.as_ref().map_or_else(drawn, |study| study.id.clone());
     let ready = set_up(&plan, &id, &signals).map_err(|failure| signals.explain(failure))?;
     let SetUp { clock, runner, watching, settings } = ready;
     let hosts::Watching { hosts, flags } = watching;
     let started_unix_seconds = unix_seconds();
     let header = Header::new(id.clone(), started_unix_seconds, plan.clone());
     let mut observers = Observers::begin(output.show(), &header, &signals.stop);
-    let mut study = conduct(Conduct {
+    let order = Conduct {
         id,
         started_unix_seconds,
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,11 +102,19 @@ pub fn conducted(
         keep: &mut store,
         observer: &mut |progress| observers.show(progress),
         plan,
-    })
-    .map_err(|failure| signals.explain(failure))?;
+    };
+    let conducted = match more.continues {
+        Some(study) => plimsoll_study::resume(study, order),
+        None => conduct(order),
+    };
+    let mut study = conducted.map_err(|failure| signals.explain(failure))?;
     // The terminal is given back before anything is printed.
     drop(observers);
-    study.flags.extend(hindsight(&study, quick));
+    for flag in hindsight(&study, more.quick) {
+        if !study.flags.contains(&flag) {
+            study.flags.push(flag);
+        }
+    }
     let kept = store.update(&study);
     show(&study, json, output.details)?;
     if let Some(page) = page {

@@ -91,7 +91,7 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         design,
     })?;
     plan.command = plan::repeatable_command(&plan);
-    let more = More { file: None, quick: copy.how.quick };
+    let more = More { quick: copy.how.quick, ..More::default() };
     let study = check::measure(plan, &copy.access, &copy.output, store, more)?;
     Ok(check::exit_code(&study.0, study.1))
 }

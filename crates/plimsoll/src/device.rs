@@ -1,7 +1,7 @@
 //! `plimsoll device`: what a box is, and what it can do; of several, which is faster at what.
 
 use crate::arguments::{OutputArguments, StoreArguments, percent};
-use crate::check::{self, SetUp};
+use crate::check::{self, More, SetUp};
 use crate::output::Progress;
 use crate::signals::Signals;
 use crate::{hosts, plan, restore};
@@ -78,7 +78,7 @@ pub fn run(arguments: &DeviceArguments, kept: &StoreArguments) -> Result<u8, Fai
     plan.command = plan::repeatable_command(&plan);
     let (output, quiet) = (&arguments.output, arguments.output.quiet);
     let (study, interrupted) =
-        check::conducted(plan, output, kept, false, |_, _, signals: &Signals| {
+        check::conducted(plan, output, kept, More::default(), |_, _, signals: &Signals| {
             let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
             let deadline = Deadline::new(clock.clone(), signals.stop.clone());
             let progress = Progress::new(quiet);

@@ -19,19 +19,24 @@ mod output;
 mod plan;
 mod report;
 mod restore;
+mod resume;
 mod serve;
 mod settings;
 mod signals;
 mod store;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use command_line::{Arguments, Command};
 use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     output::complain_of_panics();
-    let arguments = match Arguments::try_parse() {
+    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+        resume::expect_unchanged(&matches)?;
+        Arguments::from_arg_matches(&matches)
+    });
+    let arguments = match parsed {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             // It repeats what it was given, which may come from a directory's names.

@@ -164,13 +164,18 @@ pub fn factors(hosts: &HostArguments) -> Result<Vec<Factor>, Failure> {
     settings::factors(&hosts.set, clients.first().unwrap_or(&HostName::Local))
 }
 
-/// Blocks, order and intervals.
-pub fn design(how: &RuleArguments) -> Design {
-    let cap_seconds = match (how.quick, how.max_time) {
+/// When no block is begun any more that would end later, in seconds.
+pub fn cap_seconds(how: &RuleArguments) -> f64 {
+    match (how.quick, how.max_time) {
         (true, _) => QUICK_CAP_SECONDS,
         (false, Some(cap)) => cap.as_secs_f64(),
         (false, None) => DEFAULT_CAP_SECONDS,
-    };
+    }
+}
+
+/// Blocks, order and intervals.
+pub fn design(how: &RuleArguments) -> Design {
+    let cap_seconds = cap_seconds(how);
     let rule = match (how.quick, how.repeats) {
         (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
         (false, Some(blocks)) => Rule::Fixed { blocks },

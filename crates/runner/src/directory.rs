@@ -253,8 +253,20 @@ fn names_of(study: &StudyId) -> String {
 }
 
 /// Whether a run directory is of this study.
-pub(crate) fn belongs_to(name: &str, study: &StudyId) -> bool {
+fn belongs_to(name: &str, study: &StudyId) -> bool {
     name.starts_with(&names_of(study))
+}
+
+/// How far apart the numbers of one run's directories can be: every client and target has the next.
+const OF_ONE_RUN: u32 = 1 << 21;
+
+/// Whether a directory is of the run of this study whose own directory has this number. Earlier runs of
+/// a study that is continued drew other numbers.
+pub(crate) fn is_of_run(name: &str, study: &StudyId, number: u32) -> bool {
+    let other = name.strip_prefix(&names_of(study));
+    other.and_then(|digits| u32::from_str_radix(digits, 16).ok()).is_some_and(|other| {
+        other.wrapping_sub(number).min(number.wrapping_sub(other)) < OF_ONE_RUN
+    })
 }
 
 /// The study in the name of a run directory.
@@ -291,5 +303,16 @@ mod tests {
         ] {
             assert!(!is_run_directory(other), "{other}");
         }
+    }
+    #[test]
+    fn an_earlier_run_of_a_study_is_another_run() {
+        let study = StudyId("0123abcd".into());
+        let of_run = |name: &str, number| is_of_run(name, &study, number);
+        assert!(of_run(".plimsoll-0123abcd-00ff00ff", 0x00ff_00ff));
+        assert!(of_run(".plimsoll-0123abcd-00ff00ff", 0x00ff_00fe), "the next target");
+        assert!(of_run(".plimsoll-0123abcd-00ff00ff", 0x0100_00ff), "another client");
+        assert!(of_run(".plimsoll-0123abcd-00000000", u32::MAX), "numbers go round");
+        assert!(!of_run(".plimsoll-0123abcd-00ff00ff", 0x10ff_00ff));
+        assert!(!of_run(".plimsoll-0123abce-00ff00ff", 0x00ff_00ff));
     }
 }

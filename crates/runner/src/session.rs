@@ -53,9 +53,8 @@ impl Session {
         let in_place = facts.in_place.as_ref();
         let mut flags = match directory::find(&mut *namespace, &wait) {
             Ok(mut found) => {
-                // Two targets may lead to one folder: this study's other directories are no other
-                // run.
-                found.retain(|f| !directory::belongs_to(&f.name, &options.study));
+                // Two targets may lead to one folder: this run's other directories are no other run.
+                found.retain(|f| !directory::is_of_run(&f.name, &options.study, nonce));
                 other_runs(found, &facts.given)
             }
             // What may be read is not always what may be listed.

@@ -5,7 +5,7 @@
 //!
 //! | step | call |
 //! | --- | --- |
-//! | order of a block | [`order::shuffled`] with [`order::generator`]`(seed, "order")` |
+//! | order of a block | [`order::shuffled`] with [`order::generator`]`(seed, "order 0")` |
 //! | end of a trial's warm-up | [`warm_up::mser_5`], `None`: cut a fixed time |
 //! | phases inside a trial | [`change::find`] |
 //! | are the figures of a trial sound? | [`little::InFlight::compare`] |

@@ -1,16 +1,17 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
-use crate::hosts::{self, Hosts};
+use crate::hosts::Hosts;
 use crate::keep::Keep;
+use crate::observers::{Preparing, Watching};
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::{check, costs, size, stability, steps};
+use crate::{check, costs, resume, size, stability, steps};
+use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Event, Failure, Flag, HostLoad, LoadObserver, Nanos, Origin,
-    Outcome, Plan, PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target,
-    Trial, Workload, factor, label,
+    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
+    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, factor, label,
 };
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -68,11 +69,24 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
         trials: Vec::new(),
         ended: Ended::Open,
     };
+    carry_out(order, study, None)
+}
+
+/// Carries out what is ordered: a study that begins, or goes on from what it was `before`.
+pub(crate) fn carry_out(
+    order: Conduct<'_>,
+    study: Study,
+    before: Option<Study>,
+) -> Result<Study, Failure> {
     let mut conductor = Conductor {
         begun: order.clock.now(),
-        schedule: Schedule::new(&order.plan),
+        earlier: before.as_ref().map_or(0.0, resume::stopped_at),
+        first_block: before.as_ref().map_or(0, resume::blocks),
+        before,
+        schedule: Schedule::new(&study.plan),
         hosts: Hosts::new(order.hosts),
         study,
+        unix_seconds: order.started_unix_seconds,
         runner: order.runner,
         settings: order.settings,
         setting: None,
@@ -87,6 +101,14 @@ pub fn conduct(order: Conduct<'_>) -> Result<Study, Failure> {
 
 struct Conductor<'a> {
     begun: Nanos,
+    /// Seconds of the study before that.
+    earlier: f64,
+    /// The first block of this run.
+    first_block: u32,
+    /// The study as it was, where one is continued.
+    before: Option<Study>,
+    /// When this run begins, in seconds since 1970.
+    unix_seconds: u64,
     schedule: Schedule,
     hosts: Hosts,
     study: Study,
@@ -106,7 +128,7 @@ impl Conductor<'_> {
     }
 
     fn elapsed(&self) -> f64 {
-        self.clock.now().since(self.begun).as_secs_f64()
+        self.earlier + self.clock.now().since(self.begun).as_secs_f64()
     }
 
     /// Attaches every subject, prepares what the workloads need, watches the idle hosts.
@@ -115,7 +137,14 @@ impl Conductor<'_> {
         let subjects = 0..self.study.plan.subjects.len();
         for subject in subjects.clone() {
             observer.begin(subject);
-            self.study.flags.extend(self.runner.attach(subject)?);
+            let found = self.runner.attach(subject)?;
+            if self.before.is_some() {
+                resume::expect_not_running(&self.study.id, &found)?;
+            }
+            self.study.flags.extend(found);
+        }
+        if let Some(before) = &self.before {
+            resume::expect_same(&before.id, &before.subjects, &self.runner.facts())?;
         }
         self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
         if self.study.plan.storage.adapt_size {
@@ -128,7 +157,7 @@ impl Conductor<'_> {
             }
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
         }
-        self.schedule = Schedule::new(&self.study.plan);
+        self.schedule = Schedule::new(&self.study.plan).after(self.first_block);
         // In turn: what is laid out for one subject lies beside what is laid out for the others.
         let mut waiting: Vec<usize> = subjects.collect();
         while !waiting.is_empty() {
@@ -157,7 +186,23 @@ impl Conductor<'_> {
         if self.stopped() {
             return Err(interrupted());
         }
-        self.keep.begin(&self.study)
+        match self.before {
+            Some(_) => self.goes_on(),
+            None => self.keep.begin(&self.study),
+        }
+    }
+
+    /// Notes that the study is continued, and lets its seconds go on where it stopped. That is kept with
+    /// the first trial: until then the study is as it was.
+    fn goes_on(&mut self) -> Result<(), Failure> {
+        let Some(before) = &self.before else { return Ok(()) };
+        resume::expect_same(&before.id, &before.subjects, &self.study.subjects)?;
+        let preparing = self.elapsed() - resume::stopped_at(before);
+        self.earlier -= preparing;
+        self.study.plan.design.cap_seconds -= preparing;
+        resume::renew(&mut self.study.flags, self.unix_seconds, self.first_block);
+        self.look();
+        Ok(())
     }
 
     /// A server's host may be one that drives the trials, under another name too.
@@ -183,10 +228,11 @@ impl Conductor<'_> {
         let mut seconds_per_trial = self.study.plan.longest_trial_seconds();
         loop {
             let begun = self.elapsed();
+            let forecast = Forecast::new(&self.study);
             let next = self.schedule.next_size() as f64 * seconds_per_trial;
             // The first block always runs: a study without a figure helps nobody.
             if next > 0.0
-                && self.schedule.blocks() > 0
+                && self.schedule.blocks() > self.first_block
                 && begun + next > self.study.plan.design.cap_seconds
             {
                 return self.cap_reached();
@@ -197,7 +243,7 @@ impl Conductor<'_> {
             };
             self.hosts.again();
             self.study.hosts = self.hosts.facts();
-            if block > 0 {
+            if block > self.first_block {
                 self.runner.reopen()?;
                 self.idle_between();
             }
@@ -208,33 +254,46 @@ impl Conductor<'_> {
                 }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
                 self.set(*cell)?;
-                self.trial(block, *cell, left, seconds_per_trial)?;
+                let seconds_left = (forecast.seconds() - (self.elapsed() - begun)).max(0.0);
+                self.trial(block, *cell, left, (seconds_left, seconds_per_trial))?;
                 if self.stopped() {
                     return Err(interrupted());
                 }
             }
             seconds_per_trial = (self.elapsed() - begun) / count;
-            let looks = match self.study.plan.design.rule {
-                Rule::Sequential { first, .. } => block + 1 >= first,
-                Rule::Stein { pilot, .. } => block + 1 == pilot,
-                Rule::Fixed { .. } => false,
-            };
-            if looks {
-                self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
-                let blocks = self.schedule.blocks_wanted();
-                (self.observer)(Progress::BlocksWanted { blocks });
-            }
+            self.look();
+        }
+    }
+
+    /// Asks the stop rule, where it looks after the blocks that there are.
+    fn look(&mut self) {
+        let blocks = self.schedule.blocks();
+        let looks = match self.study.plan.design.rule {
+            Rule::Sequential { first, .. } => blocks >= first,
+            Rule::Stein { pilot, .. } => blocks == pilot,
+            Rule::Fixed { .. } => false,
+        };
+        if looks {
+            self.schedule.want(plimsoll_explain::blocks_needed(&self.study));
+            let until_cap = self.study.plan.design.cap_seconds - self.elapsed();
+            // No more than there is time for.
+            let more = Forecast::new(&self.study).blocks_within(until_cap);
+            let blocks = blocks.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
+            (self.observer)(Progress::BlocksWanted { blocks });
         }
     }
 
     /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
     /// but not at any time.
     fn longest(&self, trials: usize) -> f64 {
-        2.0 * (self.study.plan.design.cap_seconds
-            + trials as f64 * self.study.plan.longest_trial_seconds())
+        let before = self.before.as_ref().map_or(0.0, resume::stopped_at);
+        let cap = self.study.plan.design.cap_seconds - before;
+        before + 2.0 * (cap + trials as f64 * self.study.plan.longest_trial_seconds())
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
+        // A block may have been broken off since the last look.
+        self.look();
         self.study.ended = Ended::CapReached;
         self.study.flags.push(Flag::CapReached {
             blocks: self.schedule.blocks(),
@@ -273,7 +332,13 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    fn trial(&mut self, block: u32, cell: Cell, left: u32, each: f64) -> Result<(), Failure> {
+    fn trial(
+        &mut self,
+        block: u32,
+        cell: Cell,
+        left: u32,
+        (seconds_left, each): (f64, f64),
+    ) -> Result<(), Failure> {
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
         let subject = usize::from(cell.subject);
         let number = self.study.trials.len() as u32;
@@ -286,7 +351,7 @@ impl Conductor<'_> {
             cell,
             workload: &workload,
             planned: number + left,
-            seconds_left: (f64::from(left) * each).min(until_cap),
+            seconds_left: seconds_left.min(until_cap),
         });
         let started_seconds = self.elapsed();
         let seed = self.study.plan.design.seed;
@@ -329,7 +394,9 @@ impl Conductor<'_> {
             mount,
             imported: None,
         };
-        let mut kept = self.keep.add_trial(&self.study, &trial);
+        let first_again = self.before.as_ref().is_some_and(|b| b.trials.len() as u32 == number);
+        let mut kept = if first_again { self.keep.update(&self.study) } else { Ok(()) };
+        kept = kept.and_then(|()| self.keep.add_trial(&self.study, &trial));
         (self.observer)(Progress::Ended(&trial));
         self.study.trials.push(trial);
         if self.note_facts() {
@@ -349,11 +416,7 @@ impl Conductor<'_> {
             Some(Target::Directory(here)) => here.path.canonicalize().ok(),
             _ => None,
         });
-        let mut watching = Watching {
-            hosts: &mut self.hosts,
-            observer: &mut *self.observer,
-            next_look: hosts::LOOK.as_secs_f64(),
-        };
+        let mut watching = Watching::new(&mut self.hosts, &mut *self.observer);
         let mut result = self.runner.point(spec, &mut watching);
         self.hosts.rest(&*self.clock);
         let loads = self.hosts.loads();
@@ -381,7 +444,8 @@ impl Conductor<'_> {
         // What restarts a server is put back before the run's directories are removed.
         let mut left = self.settings.restore();
         left.extend(self.runner.close());
-        let measured = !self.study.subjects.is_empty() && !self.study.trials.is_empty();
+        let known = self.before.as_ref().map_or(0, |before| before.trials.len());
+        let measured = !self.study.subjects.is_empty() && self.study.trials.len() > known;
         match outcome {
             Err(mut failure) if !measured => {
                 // Nothing to keep: the failure itself must name what was left behind.
@@ -422,49 +486,5 @@ fn add_new(flags: &mut Vec<Flag>, new: Vec<Flag>) {
         if !flags.iter().any(same) {
             flags.push(flag);
         }
-    }
-}
-
-/// Passes progress on while subjects are prepared; there is no load to account for.
-struct Preparing<'a>(&'a mut dyn FnMut(Progress<'_>));
-
-impl Preparing<'_> {
-    fn begin(&mut self, subject: usize) {
-        (self.0)(Progress::Preparing { subject });
-    }
-}
-
-impl LoadObserver for Preparing<'_> {
-    fn load_begins(&mut self) {}
-    fn load_ends(&mut self) {}
-    fn event(&mut self, event: Event) {
-        (self.0)(Progress::Event(&event));
-    }
-}
-
-/// Accounts for the hosts while a load runs, and passes progress on.
-struct Watching<'a> {
-    hosts: &'a mut Hosts,
-    observer: &'a mut dyn FnMut(Progress<'_>),
-    next_look: f64,
-}
-
-impl LoadObserver for Watching<'_> {
-    fn load_begins(&mut self) {
-        self.hosts.begin();
-    }
-
-    fn load_ends(&mut self) {
-        self.hosts.end();
-    }
-
-    fn event(&mut self, event: Event) {
-        if let Event::Window { at_seconds, .. } = &event
-            && *at_seconds >= self.next_look
-        {
-            self.next_look = at_seconds + hosts::LOOK.as_secs_f64();
-            (self.observer)(Progress::Loads(&self.hosts.look()));
-        }
-        (self.observer)(Progress::Event(&event));
     }
 }

@@ -1,7 +1,7 @@
 //! Which trials make up the next block, in which order.
 
 use plimsoll_model::{Cell, PatternJob, Plan, Switch, factor};
-use rand_pcg::Pcg64;
+use plimsoll_stats::order;
 
 /// The blocks of a study as they unfold: every active cell once a block, order shuffled. A workload
 /// whose stop rule is satisfied takes part no more. Settings whose change restarts something are
@@ -13,7 +13,6 @@ pub struct Schedule {
     wanted: Vec<u32>,
     block: u32,
     seed: u64,
-    order: Pcg64,
 }
 
 impl Schedule {
@@ -37,8 +36,13 @@ impl Schedule {
             wanted: vec![plan.first_blocks(); plan.workloads.len()],
             block: 0,
             seed: plan.design.seed,
-            order: plimsoll_stats::order::generator(plan.design.seed, "order"),
         }
+    }
+
+    /// Goes on after so many blocks. The order of each is drawn by itself, so that it is the same
+    /// whether or not the study was interrupted before.
+    pub fn after(self, blocks: u32) -> Self {
+        Schedule { block: blocks, ..self }
     }
 
     /// Sets how many blocks each workload is to have in all; one for which the rule cannot tell,
@@ -55,9 +59,10 @@ impl Schedule {
             return None;
         }
         let mut cells = Vec::new();
-        for plot in plimsoll_stats::order::shuffled(self.plots.len(), &mut self.order) {
+        let mut draw = order::generator(self.seed, &format!("order {}", self.block));
+        for plot in order::shuffled(self.plots.len(), &mut draw) {
             let active: Vec<Cell> = self.active(&self.plots[plot]).copied().collect();
-            let order = plimsoll_stats::order::shuffled(active.len(), &mut self.order);
+            let order = order::shuffled(active.len(), &mut draw);
             cells.extend(order.into_iter().map(|i| active[i]));
         }
         self.block += 1;
@@ -78,8 +83,8 @@ impl Schedule {
     /// first again, in an order drawn from the seed.
     pub fn read_file(&self, block: u32) -> u32 {
         let (round, place) = (block / PatternJob::READ_FILES, block % PatternJob::READ_FILES);
-        let mut draw = plimsoll_stats::order::generator(self.seed, &format!("read files {round}"));
-        let order = plimsoll_stats::order::shuffled(PatternJob::READ_FILES as usize, &mut draw);
+        let mut draw = order::generator(self.seed, &format!("read files {round}"));
+        let order = order::shuffled(PatternJob::READ_FILES as usize, &mut draw);
         order[place as usize] as u32
     }
 

@@ -128,7 +128,16 @@ impl Flag {
                 format!("the targets do not make writes equally safe: {detail}")
             }
             Flag::CapReached { blocks, wanted } => {
-                format!("cap reached: {blocks} blocks run, the stop rule asked for {wanted}")
+                format!(
+                    "cap reached: {blocks} blocks run, {} more wanted",
+                    wanted.saturating_sub(*blocks)
+                )
+            }
+            Flag::Continued { block, .. } => {
+                format!(
+                    "the study had stopped and was continued with block {}",
+                    u64::from(*block) + 1
+                )
             }
             Flag::Quick { resolvable: Some(r) } => format!(
                 "a quick look: with the spread seen, differences below {:.0}% are not resolved",
@@ -255,6 +264,9 @@ impl Flag {
                 "Compare with --stability filesync, or read the write verdicts with this in mind.".into()
             }
             Flag::CapReached { .. } => "Raise --max-time for narrower intervals.".into(),
+            Flag::Continued { .. } => {
+                "Levels are of both times; comparisons are within blocks, so of each by itself.".into()
+            }
             Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
             Flag::FiguresDisturbed { .. } => {
                 "Stop other work on it and measure again: the host is better than they say.".into()

@@ -52,6 +52,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
+        Flag::Continued { unix_seconds: n, block: 12 },
         Flag::Stolen { host: text(), share: x },
         Flag::ProgramLeft { host: text(), reason: text(), next: text() },
         Flag::FiguresDisturbed {

@@ -1,0 +1,72 @@
+//! `plimsoll check --continue`: goes on with a study of the store where it stopped.
+
+use crate::arguments::{CheckArguments, StoreArguments};
+use crate::check::{self, More};
+use crate::command_line::Arguments;
+use crate::{plan, store};
+use clap::error::ErrorKind;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
+use plimsoll_live::feed::{self, Follower};
+use plimsoll_model::{Cause, Failure, Study, StudyId, SubjectFacts};
+
+/// What may be given beside `--continue`: all else is as the study has it.
+const BESIDE: [&str; 9] =
+    ["continues", "max_time", "credentials", "json", "report", "force", "live", "quiet", "db"];
+
+/// Refuses arguments that would change a study that is continued.
+///
+/// # Errors
+/// A conflict that names the first of them.
+pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(("check", check)) = matches.subcommand() else { return Ok(()) };
+    let typed = |id: &str| check.value_source(id) == Some(ValueSource::CommandLine);
+    if !typed("continues") {
+        return Ok(());
+    }
+    let mut command = Arguments::command();
+    command.build();
+    let Some(known) = command.find_subcommand_mut("check") else { return Ok(()) };
+    let other = known.get_arguments().find(|argument| {
+        let id = argument.get_id().as_str();
+        !BESIDE.contains(&id) && check.try_contains_id(id).is_ok() && typed(id)
+    });
+    let Some(other) = other.map(ToString::to_string) else { return Ok(()) };
+    let happened = format!(
+        "the argument '{other}' cannot be used with '--continue <STUDY>': the study has it already, \
+         and goes on as it was"
+    );
+    Err(known.error(ErrorKind::ArgumentConflict, happened))
+}
+
+/// Continues the study that is named and returns the exit code.
+pub fn run(reference: &str, check: &CheckArguments, kept: &StoreArguments) -> Result<u8, Failure> {
+    let study = store::open(kept)?.load(reference)?;
+    plimsoll_study::can_be_continued(&study)?;
+    expect_not_running(&study.id)?;
+    let mut again = study.plan.clone();
+    again.design.cap_seconds = plan::cap_seconds(&check.how);
+    let more = More { file: read_in_place(&study), quick: false, continues: Some(study) };
+    let (study, interrupted) = check::measure(again, &check.access, &check.output, kept, more)?;
+    Ok(check::exit_code(&study, interrupted))
+}
+
+/// The file of each target that is read where it is.
+fn read_in_place(study: &Study) -> Option<String> {
+    let mut storage = study.subjects.iter().filter_map(SubjectFacts::storage);
+    storage.find_map(|target| Some(target.in_place.as_ref()?.file.clone()))
+}
+
+/// Fails where a run of this user is that of the study. That of another user, or on another machine, is
+/// found by its directory on the target.
+fn expect_not_running(id: &StudyId) -> Result<(), Failure> {
+    let Ok(directory) = feed::runtime_directory() else { return Ok(()) };
+    let mut feeds = Follower::new(&directory);
+    feeds.look();
+    if feeds.runs().all(|run| run.header.study != *id) {
+        return Ok(());
+    }
+    let next = "Wait until it has ended, or end it with Ctrl-C.";
+    let (on, happened) = (format!("study {id}"), "it is still running");
+    Err(Failure::new(Cause::Usage, "continue", on, happened, next))
+}

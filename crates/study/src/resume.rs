@@ -1,0 +1,174 @@
+//! Going on with a study where it stopped: which can be gone on with, and what must not have changed.
+//! The intervals of the sequential rule hold at every number of blocks at once, so that more blocks
+//! may be added whatever the figures say by then.
+
+use crate::check;
+use crate::conduct::{Conduct, carry_out};
+use plimsoll_explain::Forecast;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{
+    Cause, Ended, Failure, Flag, Origin, Rule, StoredOn, Study, StudyId, SubjectFacts, SubjectKind,
+    TargetFacts,
+};
+
+/// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
+/// as the cap of the order's plan. What else the order says of the plan is not looked at. Seconds are
+/// counted on from where it stopped; the time between and that for preparing again is not measured time.
+///
+/// # Errors
+/// As [`crate::conduct`]; and where the study cannot be continued ([`can_be_continued`]),
+/// is still running, or a target is not what it was. Then the study is as it was.
+pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
+    can_be_continued(&study)?;
+    check::plan(&study.plan)?;
+    let mut again = Study { ended: Ended::Open, ..study.clone() };
+    again.flags.extend(order.flags.iter().cloned());
+    again.plan.design.cap_seconds = stopped_at(&study) + order.plan.design.cap_seconds;
+    // What was measured had these sizes.
+    (again.plan.storage.adapt_size, again.plan.storage.fit_size) = (false, false);
+    carry_out(order, again, Some(study))
+}
+
+/// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another
+/// tool's, of hosts, or its number of blocks was fixed beforehand; or all is decided.
+///
+/// # Errors
+/// [`Cause::Usage`].
+pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
+    let bad = |happened: &str, next: &str| {
+        Err(Failure::new(Cause::Usage, "continue", format!("study {}", study.id), happened, next))
+    };
+    if let Origin::Imported { tool } = &study.origin {
+        let happened = format!("its figures are from {tool}: nothing here can add to them");
+        return bad(&happened, "Measure with plimsoll check.");
+    }
+    if study.plan.subjects.iter().any(|subject| subject.kind() != SubjectKind::Storage) {
+        let happened = "it is not of storage, and only that is continued";
+        return bad(happened, "Measure it again, with more blocks.");
+    }
+    match study.plan.design.rule {
+        Rule::Sequential { .. } => {}
+        Rule::Fixed { blocks } => {
+            let happened = format!(
+                "its number of blocks, {blocks}, was fixed beforehand: its intervals hold at that \
+                 number alone"
+            );
+            return bad(&happened, "Measure again without --repeats and --quick.");
+        }
+        Rule::Stein { .. } => {
+            let happened = "it is by Stein's rule of an earlier version, whose intervals hold at the \
+                            number of blocks that its first six asked for";
+            return bad(happened, "Measure it again.");
+        }
+    }
+    if Forecast::new(study).blocks() == 0 {
+        let happened = "everything that can be decided is: the stop rule asks for no more blocks";
+        return bad(happened, &format!("plimsoll show {} shows it.", study.id));
+    }
+    Ok(())
+}
+
+/// Blocks that were begun: the next one has this number.
+pub(crate) fn blocks(study: &Study) -> u32 {
+    let blocks = study.trials.iter().filter_map(|trial| trial.block);
+    blocks.max().map_or(0, |last| last.saturating_add(1))
+}
+
+/// When a study stopped, in seconds since it began: where its last trial was over.
+pub(crate) fn stopped_at(study: &Study) -> f64 {
+    let last = study.trials.last();
+    last.map_or(0.0, |trial| trial.started_seconds + plimsoll_explain::seconds_per_trial(study))
+}
+
+/// The flags of a study that is continued: each once, without what was true when it stopped only.
+pub(crate) fn renew(flags: &mut Vec<Flag>, unix_seconds: u64, block: u32) {
+    let mut renewed: Vec<Flag> = Vec::new();
+    for flag in flags.drain(..).filter(|flag| !matches!(flag, Flag::CapReached { .. })) {
+        if !renewed.contains(&flag) {
+            renewed.push(flag);
+        }
+    }
+    renewed.push(Flag::Continued { unix_seconds, block });
+    *flags = renewed;
+}
+
+/// Fails where one of these runs, found on a target, is that of this very study.
+pub(crate) fn expect_not_running(id: &StudyId, found: &[Flag]) -> Result<(), Failure> {
+    let own = format!(".plimsoll-{id}-");
+    let running = found.iter().find_map(|flag| match flag {
+        Flag::OtherRun { directory } if directory.starts_with(&own) => Some(directory),
+        _ => None,
+    });
+    running.map_or(Ok(()), |directory| {
+        let happened = format!("it is still running: {directory} is in use");
+        let next = "Wait until it has ended, or end it.";
+        Err(Failure::new(Cause::Usage, "continue", format!("study {id}"), happened, next))
+    })
+}
+
+/// Fails where a target is not what it was, with all that differs.
+pub(crate) fn expect_same(
+    id: &StudyId,
+    before: &[SubjectFacts],
+    now: &[SubjectFacts],
+) -> Result<(), Failure> {
+    for (before, now) in before.iter().zip(now) {
+        let (Some(old), Some(new)) = (before.storage(), now.storage()) else { continue };
+        let changed = differences(old, new);
+        if !changed.is_empty() {
+            return Err(Failure::new(
+                Cause::Usage,
+                format!("continue study {id}"),
+                &new.given,
+                format!("it is not what was measured: {}", changed.join("; ")),
+                "Blocks of both cannot be one study: measure again with plimsoll check.",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A file system's total space may move by so much: some count what others in a pool take.
+const SPACE: f64 = 0.05;
+
+/// What differs, each as "what: before, now after".
+fn differences(old: &TargetFacts, new: &TargetFacts) -> Vec<String> {
+    let mut changed = Vec::new();
+    let mut compare = |what: &str, before: String, after: String| {
+        if before != after {
+            changed.push(format!("{what}: {before}, now {after}"));
+        }
+    };
+    let none = || "none".to_owned();
+    compare("protocol", old.protocol.clone(), new.protocol.clone());
+    compare("driven by", old.engine.clone(), new.engine.clone());
+    compare("cache here", old.client_cache.clone(), new.client_cache.clone());
+    compare("writes", old.stability.clone(), new.stability.clone());
+    let sizes = |facts: &TargetFacts| {
+        let size = |bytes: u32| if bytes == 0 { none() } else { Bytes(bytes.into()).to_string() };
+        format!("{} and {}", size(facts.read_size_bytes), size(facts.write_size_bytes))
+    };
+    compare("largest transfers", sizes(old), sizes(new));
+    let options = |facts: &TargetFacts| facts.mount_options.clone().unwrap_or_else(none);
+    compare("mounted with", options(old), options(new));
+    let file = |facts: &TargetFacts| {
+        facts.in_place.as_ref().map_or_else(none, |f| format!("{} of {}", f.file, f.size))
+    };
+    compare("file", file(old), file(new));
+    compare("known of it", old.notes.join(", "), new.notes.join(", "));
+    let (before, after) = (old.space_bytes.0, new.space_bytes.0);
+    // Where either is not known it says nothing.
+    let known = before > 0 && after > 0;
+    if known && before.abs_diff(after) as f64 > SPACE * before as f64 {
+        compare("size", Bytes(before).to_string(), Bytes(after).to_string());
+    }
+    let from = |facts: &TargetFacts| match facts.reads_from {
+        Some(StoredOn::Disk) => Some("the disk"),
+        Some(StoredOn::ServerMemory) => Some("the server's memory"),
+        Some(_) | None => None,
+    };
+    if let (Some(before), Some(after)) = (from(old), from(new)) {
+        compare("reads came from", before.to_owned(), after.to_owned());
+    }
+    changed
+}

@@ -1,0 +1,258 @@
+//! Studies that are continued, exactly, on scripted shares.
+
+use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
+    Cause, Cell, Design, DirectoryTarget, Ended, Failure, Flag, HostName, Job, Length, Nanos,
+    Origin, Outcome, Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, Subject, SubjectFacts,
+    Target, TargetFacts, Trial, Workload,
+};
+use plimsoll_runner::{Runner, RunnerOptions};
+use plimsoll_study::{Conduct, Keep, NoSettings, can_be_continued, conduct, resume};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const MS: Duration = Duration::from_millis(1);
+const RULE: Rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 60.0 };
+
+fn plan(cap_seconds: f64) -> Plan {
+    let workload = |pattern| {
+        let job = Job::Pattern(PatternJob::new(pattern, Bytes(64 * KIB), Bytes(MIB)));
+        let part = Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::For { seconds: 1.0, warm_up_seconds: 0.1 })
+    };
+    let subject = |path: &str| Target::Directory(DirectoryTarget { path: path.into() }).into();
+    let workloads = vec![workload(Pattern::RandomRead), workload(Pattern::SequentialWrite)];
+    let design =
+        Design { rule: RULE, baseline_seconds: 0.0, seed: 3, cap_seconds, ..Design::default() };
+    Plan::new(vec![subject("a"), subject("b")], workloads, design)
+}
+
+/// What was kept, call by call.
+#[derive(Default)]
+struct Kept {
+    begun: usize,
+    trials: Vec<Trial>,
+    updates: Vec<Study>,
+}
+
+impl Keep for Kept {
+    fn begin(&mut self, _: &Study) -> Result<(), Failure> {
+        self.begun += 1;
+        Ok(())
+    }
+    fn add_trial(&mut self, _: &Study, trial: &Trial) -> Result<(), Failure> {
+        self.trials.push(trial.clone());
+        Ok(())
+    }
+    fn update(&mut self, study: &Study) -> Result<(), Failure> {
+        self.updates.push(study.clone());
+        Ok(())
+    }
+}
+
+/// A run of its own, with a clock, a server and a store of its own; of a study where one is given.
+/// It is asked to stop after so many seconds.
+fn run(
+    before: Option<&Study>,
+    plan: Plan,
+    stop_after: f64,
+    facts: Option<TargetFacts>,
+) -> (Result<Study, Failure>, Kept) {
+    let (clock, stop) = (Arc::new(VirtualClock::new()), Arc::new(AtomicBool::new(false)));
+    let share = |_| {
+        let stop = stop.clone();
+        let script = move |_: &Op, at: Nanos| {
+            if at.0 as f64 / 1e9 > stop_after {
+                stop.store(true, Ordering::Relaxed);
+            }
+            Reply::After(MS)
+        };
+        let share = MockShare::new(clock.clone(), NonZeroU16::MIN, script);
+        Arc::new(match &facts {
+            Some(facts) => share.with_facts(facts.clone()),
+            None => share,
+        })
+    };
+    let shares: Vec<Arc<MockShare>> = (0..2).map(share).collect();
+    let id = StudyId("0123abcd".into());
+    let deadline = plimsoll_model::Deadline::new(clock.clone(), stop.clone());
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
+    let options = RunnerOptions { live: false, ..options };
+    let opened = shares.iter().map(|s| s.clone() as Arc<dyn plimsoll_runner::Share>).collect();
+    let mut kept = Kept::default();
+    let order = Conduct {
+        id,
+        started_unix_seconds: 1_000,
+        version: "test".into(),
+        plan,
+        runner: Box::new(Runner::new(options, opened)),
+        settings: Box::new(NoSettings),
+        hosts: Vec::new(),
+        flags: Vec::new(),
+        clock,
+        stop,
+        keep: &mut kept,
+        observer: &mut |_| {},
+    };
+    let study = match before {
+        Some(before) => resume(before.clone(), order),
+        None => conduct(order),
+    };
+    for share in &shares {
+        assert_eq!(share.paths(), Vec::<String>::new(), "nothing is left behind");
+    }
+    (study, kept)
+}
+
+const NEVER: f64 = f64::INFINITY;
+
+fn interrupted() -> Study {
+    let (study, _) = run(None, plan(600.0), 22.0, None);
+    let study = study.unwrap();
+    assert_eq!(study.ended, Ended::Interrupted);
+    study
+}
+
+fn blocks(study: &Study) -> Vec<Vec<Cell>> {
+    let last = study.trials.iter().filter_map(|trial| trial.block).max().unwrap();
+    let of = |block| study.trials.iter().filter(move |trial| trial.block == Some(block));
+    (0..=last).map(|block| of(block).map(|trial| trial.cell).collect()).collect()
+}
+
+#[test]
+fn a_study_that_was_interrupted_ends_as_one_that_was_not() {
+    let whole = run(None, plan(600.0), NEVER, None).0.unwrap();
+    assert_eq!(whole.ended, Ended::Done);
+    let before = interrupted();
+    let (after, kept) = run(Some(&before), plan(600.0), NEVER, None);
+    let after = after.unwrap();
+    assert_eq!(after.ended, Ended::Done);
+    assert_eq!(after.trials[..before.trials.len()], before.trials[..]);
+    assert_eq!(after.trials[before.trials.len()..], kept.trials[..], "each kept as it ended");
+    assert_eq!(kept.begun, 0, "it is in the store already");
+    let (all, some) = (blocks(&whole), blocks(&after));
+    let broken = blocks(&before).len() - 1;
+    assert_eq!(before.trials.last().unwrap().result.outcome, Outcome::Stopped);
+    assert!(some.len() >= all.len() && some.len() <= all.len() + 1, "{} blocks", some.len());
+    for (number, (planned, found)) in all.iter().zip(&some).enumerate() {
+        match number == broken {
+            true => assert!(planned.starts_with(found), "block {number}"),
+            false => assert_eq!(planned, found, "block {number}: the same order"),
+        }
+    }
+    assert!(after.trials.iter().zip(0..).all(|(trial, number)| trial.number == number));
+    // Seconds go on without the time between, and without that of laying out again.
+    let spans = after.trials.windows(2).map(|t| t[1].started_seconds - t[0].started_seconds);
+    assert!(spans.clone().all(|span| span > 0.0 && span < 3.0), "{:?}", spans.collect::<Vec<_>>());
+    let continued = Flag::Continued { unix_seconds: 1_000, block: broken as u32 + 1 };
+    assert!(after.flags.contains(&continued), "{:?}", after.flags);
+    assert!(kept.updates[0].flags.contains(&continued), "kept with its first trial");
+}
+
+#[test]
+fn each_run_has_a_cap_of_its_own_and_the_last_end_alone_is_told() {
+    let first = run(None, plan(20.0), NEVER, None).0.unwrap();
+    assert_eq!(first.ended, Ended::CapReached);
+    let second = run(Some(&first), plan(10.0), NEVER, None).0.unwrap();
+    assert_eq!(second.ended, Ended::CapReached);
+    let end = |study: &Study| study.trials.last().unwrap().started_seconds;
+    assert!(end(&second) > end(&first) && end(&second) < end(&first) + 11.0);
+    let caps: Vec<_> =
+        second.flags.iter().filter(|flag| matches!(flag, Flag::CapReached { .. })).collect();
+    let run_now = blocks(&second).len() as u32;
+    assert!(
+        matches!(caps[..], [Flag::CapReached { blocks, .. }] if *blocks == run_now),
+        "{caps:?}"
+    );
+    // However little time there is, one block is measured.
+    let third = run(Some(&second), plan(0.001), NEVER, None).0.unwrap();
+    assert_eq!(blocks(&third).len(), blocks(&second).len() + 1);
+}
+
+#[test]
+fn a_run_that_measured_nothing_leaves_the_study_as_it_was() {
+    let before = interrupted();
+    let (stopped, kept) = run(Some(&before), plan(600.0), -1.0, None);
+    assert_eq!(stopped.unwrap_err().cause, Cause::Interrupted);
+    assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
+}
+
+#[test]
+fn a_target_that_is_not_what_it_was_is_refused_with_what_changed() {
+    let before = interrupted();
+    let SubjectFacts::Storage(facts) = &before.subjects[1] else { panic!() };
+    type Change = fn(&mut TargetFacts);
+    let changes: [(Change, &str); 7] = [
+        (|f| f.protocol = "NFSv3 over TCP".into(), "protocol: "),
+        (|f| f.read_size_bytes = 4096, "largest transfers: none and none, now 4 KiB and none"),
+        (|f| f.stability = "FILE_SYNC".into(), "writes: "),
+        (|f| f.client_cache = "page cache".into(), "cache here: "),
+        (|f| f.mount_options = Some("noac".into()), "mounted with: none, now noac"),
+        (|f| f.notes.push("export /other".into()), "known of it: "),
+        (|f| f.space_bytes.0 *= 2, "size: "),
+    ];
+    for (change, word) in changes {
+        let mut other = facts.clone();
+        other.space_bytes = (1 << 40, 1 << 39);
+        let mut study = before.clone();
+        for subject in &mut study.subjects {
+            *subject = SubjectFacts::Storage(other.clone());
+        }
+        change(&mut other);
+        let (refused, kept) = run(Some(&study), plan(600.0), NEVER, Some(other));
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.cause, Cause::Usage, "{refused}");
+        assert!(refused.happened.contains(word), "{word}: {refused}");
+        assert_eq!((kept.trials.len(), kept.updates.len()), (0, 0), "{word}");
+    }
+    // What is free, and what a pool's other users take of all, is no change.
+    let mut study = before.clone();
+    for subject in &mut study.subjects {
+        let SubjectFacts::Storage(facts) = subject else { panic!() };
+        facts.space_bytes = (1 << 40, 1 << 39);
+    }
+    let less = TargetFacts { space_bytes: ((1 << 40) - (1 << 34), 1 << 38), ..facts.clone() };
+    run(Some(&study), plan(600.0), NEVER, Some(less)).0.unwrap();
+}
+
+#[test]
+fn studies_of_other_kinds_are_refused() {
+    let study = interrupted();
+    can_be_continued(&study).unwrap();
+    type Change = fn(&mut Study);
+    let changes: [(Change, &str); 5] = [
+        (|s| s.origin = Origin::Imported { tool: "fio 3.42".into() }, "fio 3.42"),
+        (|s| s.plan.subjects[0] = Subject::Host { host: HostName::Local }, "not of storage"),
+        (|s| s.plan.design.rule = Rule::Fixed { blocks: 9 }, "9, was fixed beforehand"),
+        (|s| s.plan.design.rule = Rule::Stein { pilot: 6, half_width: 0.02 }, "Stein"),
+        (
+            |s| {
+                let Rule::Sequential { at_least_seconds, .. } = &mut s.plan.design.rule else {
+                    panic!()
+                };
+                *at_least_seconds = 0.0;
+                // Six whole blocks of a constant server decide everything.
+                while s.trials.iter().filter(|t| t.block == Some(5)).count() < 4 {
+                    let mut more = s.trials[s.trials.len() - 4..].to_vec();
+                    more.iter_mut().for_each(|t| t.block = t.block.map(|b| b + 1));
+                    s.trials.append(&mut more);
+                }
+            },
+            "no more blocks",
+        ),
+    ];
+    for (change, word) in changes {
+        let mut study = study.clone();
+        study.trials.retain(|trial| trial.block < Some(5));
+        change(&mut study);
+        let refused = can_be_continued(&study).unwrap_err();
+        assert_eq!(refused.cause, Cause::Usage);
+        assert!(refused.happened.contains(word), "{word}: {refused}");
+        let (same, kept) = run(Some(&study), plan(600.0), NEVER, None);
+        assert_eq!(same.unwrap_err(), refused);
+        assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
+    }
+}
