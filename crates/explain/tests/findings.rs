@@ -4,7 +4,7 @@
 mod any_study;
 mod support;
 
-use plimsoll_explain::{Scale, across, blocks_needed, findings};
+use plimsoll_explain::{Forecast, Scale, across, blocks_needed, findings, unresolved};
 use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
@@ -417,4 +417,66 @@ proptest! {
         let _ = blocks_needed(&a);
         let _ = across(&a, &b);
     }
+}
+
+/// The one estimate: what the stop rule asks for, what a claim says it lacks, and what a study that is
+/// continued would take, are the same number of blocks.
+#[test]
+fn every_estimate_is_the_same_number() {
+    let rule = |at_least_seconds| Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds };
+    let mut study = paired(rule(0.0));
+    for (block, log) in (0..).zip(LOGS) {
+        add(&mut study, block, 0, WRITE, 1e8);
+        add(&mut study, block, 1, WRITE, 1e8 * f64::exp(log - 0.69));
+    }
+    study.trials.sort_by_key(|trial| trial.block);
+    // Reads take a second, writes three.
+    let mut at = 0.0;
+    for (number, trial) in study.trials.iter_mut().enumerate() {
+        (trial.number, trial.started_seconds) = (number as u32, at);
+        at += if trial.cell.workload == 0 { 1.0 } else { 3.0 };
+    }
+    let claim = |study: &Study, workload: usize| {
+        findings(study).workloads[workload].pairs[0].claim.unwrap()
+    };
+    assert!(matches!(claim(&study, 0).verdict, Some(Verdict::Faster(_))));
+    assert!(matches!(claim(&study, 1).verdict, Some(Verdict::NotResolved(_))));
+    let more = claim(&study, 1).more_blocks.unwrap();
+    assert_eq!(blocks_needed(&study), [Some(6), Some(6 + more)]);
+    let forecast = Forecast::new(&study);
+    assert_eq!(forecast.blocks(), more);
+    assert!((forecast.seconds() - more as f64 * 6.0).abs() < 1e-9, "{forecast:?}");
+    assert!((forecast.next_block_seconds() - 6.0).abs() < 1e-9, "what is decided takes none");
+    assert_eq!(forecast.blocks_within(13.0), 2.min(more));
+    assert_eq!(forecast.blocks_within(1e9), more);
+    let open = unresolved(&study).unwrap();
+    assert_eq!((open.blocks, open.workloads, open.contrasts.len()), (more, vec![1], 1));
+    assert_eq!(open.contrasts[0].of.cell.workload, 1);
+    assert!((open.seconds.unwrap() - forecast.seconds()).abs() < 1e-9);
+
+    // Where the rule wants more time, all of them say so: 48 s were measured, a block takes eight.
+    study.plan.design.rule = rule(48.0 + 8.0 * 500.0);
+    assert!((480..530).contains(&claim(&study, 1).more_blocks.unwrap()));
+    let needed = blocks_needed(&study);
+    assert_eq!(needed[0], needed[1]);
+    assert_eq!(claim(&study, 1).more_blocks, Some(needed[1].unwrap() - 6));
+    assert_eq!(Forecast::new(&study).blocks(), needed[1].unwrap() - 6);
+
+    // Longer than a day is no time to name.
+    study.plan.design.rule = rule(48.0);
+    study.trials.iter_mut().for_each(|trial| trial.started_seconds *= 10_000.0);
+    assert_eq!(unresolved(&study).map(|open| open.seconds), Some(None));
+
+    // Nothing has been measured: the first look, or the time that it waits for.
+    study.trials.clear();
+    study.plan.design.rule = rule(0.0);
+    assert_eq!(Forecast::new(&study).blocks(), 6);
+    study.plan.design.rule = rule(400.0);
+    assert_eq!(Forecast::new(&study).blocks(), 20, "four trials of five seconds each");
+    assert_eq!(unresolved(&study), None, "there is no claim to resolve");
+
+    // A fixed number of blocks is not gone on with, and neither is what is decided.
+    let fixed = paired(Rule::Fixed { blocks: 6 });
+    assert_eq!((unresolved(&fixed), Forecast::new(&fixed).blocks()), (None, 0));
+    assert_eq!(unresolved(&paired(rule(0.0))), None);
 }

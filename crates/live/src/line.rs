@@ -54,11 +54,12 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     let lengths = cells.iter().filter_map(|cell| plan.workload(*cell)).map(Workload::seconds);
     // The pauses between trials are guessed, the trials are not.
     let block: f64 = lengths.clone().map(|seconds| seconds + 0.3).sum();
-    let least = block * f64::from(blocks) + plan.design.baseline_seconds;
-    let at_least = match plan.design.rule {
-        Rule::Sequential { .. } | Rule::Stein { .. } => "at least ",
-        Rule::Fixed { .. } => "",
+    let (at_least, seconds) = match plan.design.rule {
+        Rule::Sequential { at_least_seconds, .. } => ("at least ", at_least_seconds),
+        Rule::Stein { .. } => ("at least ", 0.0),
+        Rule::Fixed { .. } => ("", 0.0),
     };
+    let least = (block * f64::from(blocks)).max(seconds) + plan.design.baseline_seconds;
     let longest = plan.longest_trial_seconds();
     let up_to = if lengths.clone().any(|seconds| seconds < longest) { "up to " } else { "" };
     let settings = match factor::settings(&plan.factors) {

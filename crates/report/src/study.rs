@@ -13,7 +13,7 @@ pub(crate) mod workload;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::Findings;
+use plimsoll_explain::{Findings, Forecast};
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
@@ -21,18 +21,15 @@ pub(crate) struct Shown<'a> {
     pub(crate) study: &'a Study,
     pub(crate) findings: Findings,
     pub(crate) names: Names,
+    /// What more it would take.
+    pub(crate) forecast: Forecast,
 }
 
 impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
         let mut findings = plimsoll_explain::findings(study);
         device::keep_comparable(study, &mut findings);
-        Shown { study, findings, names: Names::new(study) }
-    }
-
-    /// Seconds that one more block of one workload takes.
-    pub(crate) fn seconds_per_block(&self) -> f64 {
-        self.findings.seconds_per_trial * self.names.setups() as f64
+        Shown { study, findings, names: Names::new(study), forecast: Forecast::new(study) }
     }
 
     /// How a measure is shown.

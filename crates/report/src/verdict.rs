@@ -3,7 +3,7 @@
 use crate::figure::ends;
 use crate::measure::Compared;
 use crate::text::{counted, duration};
-use plimsoll_explain::Claim;
+use plimsoll_explain::{Claim, Forecast};
 use plimsoll_model::units::three_digits;
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::verdict::{Lead, Side, Verdict};
@@ -52,7 +52,11 @@ pub(crate) struct Longer {
 impl Longer {
     /// "about 14 blocks more (3 min) would do".
     pub(crate) fn more(self, blocks: u64) -> String {
-        let time = duration(self.seconds_per_block * blocks as f64);
+        let seconds = self.seconds_per_block * blocks as f64;
+        if !Forecast::is_within_a_day(seconds) {
+            return "it would not be resolved within a day".to_owned();
+        }
+        let time = duration(seconds);
         format!("about {} more ({time}) would resolve it", counted(blocks, "block"))
     }
 }

@@ -198,7 +198,9 @@ pub(crate) fn verdict(shown: &Shown<'_>, pair: &Pair, claim: &plimsoll_explain::
     let text = match shown.findings.imported {
         true => imported::faster(Two { a: &a, b: &b, by }, &claim.ratio),
         false => {
-            let longer = Some(Longer { seconds_per_block: shown.seconds_per_block() });
+            let longer = Some(Longer {
+                seconds_per_block: shown.forecast.seconds_per_block(pair.contrast.of.cell.workload),
+            });
             sentence(claim, Two { a: &a, b: &b, by }, longer)
         }
     };

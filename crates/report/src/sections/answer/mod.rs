@@ -98,8 +98,8 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
         let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
         let what = format!("Resolve {}", listed(&works));
         let time = match seconds {
-            s if s > 86_400.0 => "not within a day".to_owned(),
-            s => format!("about {}", duration(s)),
+            None => "not within a day".to_owned(),
+            Some(seconds) => format!("about {}", duration(seconds)),
         };
         section.command(&what, format!("plimsoll check --continue {id}"), time);
     } else if matches!(shown.study.ended, Ended::Interrupted | Ended::Open)

@@ -34,27 +34,23 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
     sentences
 }
 
-/// What is not resolved, and the seconds that would do; `None` where all is.
-pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, f64)> {
+/// What going on would settle, by name, and the seconds it takes (`None`: not within a day); `None`
+/// where there is nothing to settle.
+pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, Option<f64>)> {
+    let open = plimsoll_explain::unresolved(shown.study)?;
     let mut works: Vec<String> = Vec::new();
-    let mut blocks = 0;
-    for found in &shown.findings.workloads {
-        let claims = found.pairs.iter().filter_map(|pair| Some((pair, pair.claim.as_ref()?)));
-        let open = claims.filter(|(_, c)| matches!(c.verdict, Some(Verdict::NotResolved(_))));
-        let mut more = 0;
-        for (pair, claim) in open {
-            let name = shown.matter(&pair.contrast);
-            if !works.contains(&name) {
-                works.push(name);
-            }
-            more = more.max(claim.more_blocks.unwrap_or(u64::MAX));
+    let contrasts = open.contrasts.iter().map(|contrast| shown.matter(contrast));
+    let levels = open.workloads.iter().map(|workload| shown.names.workload(*workload));
+    let named = match open.contrasts.is_empty() {
+        true => levels.collect::<Vec<_>>(),
+        false => contrasts.collect(),
+    };
+    named.into_iter().for_each(|name| {
+        if !works.contains(&name) {
+            works.push(name);
         }
-        blocks = blocks.max(more);
-    }
-    let sequential = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
-    // Every open workload is measured in each further block.
-    let per_block = shown.seconds_per_block() * works.len() as f64;
-    (!works.is_empty() && sequential).then_some((works, per_block * blocks as f64))
+    });
+    Some((works, open.seconds))
 }
 
 /// A claim, and what it is about.
