@@ -88,7 +88,7 @@ RUNNER_PROFILE ?= release
 runner: setup-demo
 	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-remote --bin plimsoll-runner \
 		-- -C target-feature=+crt-static
-	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/plimsoll-runner
+	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/native/plimsoll-runner
 
 # Virtual machines are slow where they are emulated, so these tests are not part of the others.
 check-machines: setup-machines
@@ -152,7 +152,9 @@ install: probe runner
 		case $$probe in */sanitized/*) continue ;; esac; \
 		install -D -t $(INSTALLED)/lib/plimsoll/probes/$$(basename $$(dirname $$probe)) $$probe; \
 	done
-	install -D -t $(INSTALLED)/lib/plimsoll $(TARGET)/runner/plimsoll-runner
+	for runner in $(TARGET)/runner/*/plimsoll-runner; do \
+		install -D -t $(INSTALLED)/lib/plimsoll/runner/$$(basename $$(dirname $$runner)) $$runner; \
+	done
 	cargo build --release --locked -p plimsoll
 	$(TARGET)/release/plimsoll man --dir $(PREFIX)/share/man/man1
 	install -d $(PREFIX)/share/bash-completion/completions $(PREFIX)/share/fish/vendor_completions.d

@@ -6,11 +6,12 @@
 #[path = "support/trials.rs"]
 mod trials;
 
+use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::{Reach, Settings, Ssh};
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{DirectoryTarget, Engine, Measure, Metric, Pattern, Target};
-use plimsoll_remote::{Program, RemoteRunner};
+use plimsoll_remote::RemoteRunner;
 use plimsoll_testkit::servers::{Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage};
 use std::error::Error;
@@ -40,7 +41,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workloads = std::slice::from_ref(&workload);
 
     let begun = Instant::now();
-    let mut remote = RemoteRunner::start(reach, &Program::find()?, &options())?;
+    let mut remote = RemoteRunner::start(
+        reach,
+        &Programs::of_this_program(plimsoll_remote::BUNDLE),
+        &options(),
+    )?;
     println!("deploying and starting the runner over ssh: {:.2} s", begun.elapsed().as_secs_f64());
     remote.connect(&target, &open)?;
     let mut there = Trials::of(Box::new(remote), workloads)?;

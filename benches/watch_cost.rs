@@ -7,7 +7,7 @@
 //!
 //! The probe is looked for as plimsoll does: `make probes` builds it, PLIMSOLL_PROBES names it.
 
-use plimsoll_host::probe::Programs;
+use plimsoll_host::probe::{BUNDLE, Programs};
 use plimsoll_host::proc_files::{FileKind, Sample};
 use plimsoll_host::reach::{Settings, Ssh};
 use plimsoll_host::watch::{Connect, Local, Probe, Remote};
@@ -65,7 +65,7 @@ fn watched(by: WatchedBy, url: String, at: PathBuf, clock: &Arc<dyn Clock>) -> A
     let reach: Connect = Box::new(move || Ok(Arc::new(Ssh::connect(&name, &settings)?)));
     let watch = match by {
         WatchedBy::Probe => {
-            Probe::watch_by(reach()?, reach, Programs::of_this_program(), clock.clone())?
+            Probe::watch_by(reach()?, reach, Programs::of_this_program(BUNDLE), clock.clone())?
         }
         _ => Shell::watch_by(reach()?, reach, clock.clone())?,
     };

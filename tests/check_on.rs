@@ -1,13 +1,17 @@
 //! `plimsoll check --on`: trials driven on another host.
 
+#[path = "../crates/host/tests/probe_support/mod.rs"]
+mod probe_support;
 mod support;
 
+use plimsoll_host::deploy::Machine;
 use plimsoll_model::{Ended, Measure, Metric, OpKind, OpStats, Outcome, Study};
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
     Dropbear, Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
 };
-use plimsoll_testkit::{Need, Stage, enter_or_skip};
+use plimsoll_testkit::{Need, Stage, available, enter_or_skip};
+use probe_support::emulated::{ALL, Emulated};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -237,11 +241,62 @@ fn hosts_that_will_not_do_are_told_before_anything_is_measured() {
     refused(&short, &host, 3, &["exit code 7"]);
     wait_until("nothing of ours runs there", || left(&sshd.processes()).is_empty());
     drop(sshd);
-    let path = format!("SetEnv PATH={}:/usr/bin:/bin", odd.path().display());
-    let config = SshdConfig { port: 20_023, ..SshdConfig::default() }.line(&path);
+    let search = format!("SetEnv PATH={}:/usr/bin:/bin", odd.path().display());
+    let config = SshdConfig { port: 20_023, ..SshdConfig::default() }.line(&search);
     let arm = Sshd::start(&stage, config).unwrap();
-    let ran = refused(&self::program(&arm.configuration()), &arm.url(), 2, &["aarch64", "x86_64"]);
+    // The builds that there are, by machine: that for another one is not what the host is sent.
+    let builds = tempfile::tempdir().unwrap();
+    let build = |machine: &str| builds.path().join(machine).join("plimsoll-runner");
+    let put = |machine: &str| {
+        std::fs::create_dir_all(build(machine).parent().unwrap()).unwrap();
+        std::fs::copy(runner(), build(machine)).unwrap();
+    };
+    put("x86_64");
+    let from = |builds: &Path| {
+        self::program(&arm.configuration()).with("PLIMSOLL_RUNNER", builds.to_str().unwrap())
+    };
+    let looked = build("aarch64");
+    let expected = ["aarch64", "those for x86_64", looked.to_str().unwrap(), "make runners"];
+    let ran = refused(&from(builds.path()), &arm.url(), 2, &expected);
     assert!(ran.err.contains("--host"), "what can be done instead: {}", ran.err);
+    let expected = ["aarch64", "those for x86_64", runner().to_str().unwrap()];
+    refused(&from(runner()), &arm.url(), 2, &expected);
+    // This host says so, but runs what this machine runs.
+    put("aarch64");
+    std::fs::write(build("x86_64"), "#!/bin/false\n").unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let words = ["check", path(&place), "--on", &arm.url()];
+    from(builds.path()).run(&with(&words, &SHORT)).expect(0);
+}
+
+/// What must hold of a host that is another machine, run again where its programs are executed.
+#[test]
+fn inner_on_another_machine() {
+    let Some(emulated) = Emulated::inner() else { return };
+    let stage = Stage::enter().unwrap();
+    let host = Dropbear::start(&stage, Dropbear::PORT).unwrap();
+    emulated.bring_into(host.root());
+    let builds = std::env::var("PLIMSOLL_RUNNER").expect("the directory of the runner's builds");
+    let program = program(&host.configuration()).with("PLIMSOLL_RUNNER", &builds);
+    std::fs::create_dir(host.root().join("data")).unwrap();
+    let words = ["check", "/data", "--on", &host.url(), "--pattern=random-read"];
+    program.run(&with(&words, &SHORT)).expect(0);
+    let study = program.latest();
+    assert_sound(&study);
+    assert_eq!(study.plan.clients.len(), 1);
+    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert_eq!(support::listing(&host.root().join("data")), vec![]);
+    wait_until("nothing of ours is left there", || left(&host.processes()).is_empty());
+}
+
+/// An ARM of 64 bits, emulated.
+#[test]
+#[ignore = "takes a runner for aarch64: make check-dist"]
+fn a_host_of_another_machine_drives_trials() {
+    let number = ALL.iter().position(|emulated| emulated.machine == Machine::Aarch64).unwrap();
+    if [Need::Dropbear, Need::Busybox, Need::SshClient].into_iter().all(available) {
+        ALL[number].run_test(number, "inner_on_another_machine");
+    }
 }
 
 #[test]

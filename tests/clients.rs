@@ -9,6 +9,7 @@ use clients::points::{
     BLOCK, Seen, assert_sum, counted, monotonic, options, point, prepared, spec, spread, start,
     true_spread, watch, with_target,
 };
+use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::{Channel, Local, Output, Reach};
 use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, MIB};
@@ -16,7 +17,7 @@ use plimsoll_model::{
     Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
     Pattern, PatternJob, Phase, SubjectRunner,
 };
-use plimsoll_remote::{Clients, Program, RemoteRunner};
+use plimsoll_remote::{BUNDLE, Clients, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
 use plimsoll_testkit::{Need, available};
 use std::collections::BTreeSet;
@@ -49,7 +50,8 @@ fn two_hosts_drive_one_share_at_the_same_time() {
     let Some(beds) = lab() else { return };
     let hosts = || vec![beds.reach("two/a"), beds.reach("two/b")];
     for host in hosts() {
-        let mut runner = RemoteRunner::start(host, &Program::at(runner()), &options()).unwrap();
+        let mut runner =
+            RemoteRunner::start(host, &Programs::at(BUNDLE, runner()), &options()).unwrap();
         let clocks = runner.clocks().unwrap();
         let (before, at, after) = (monotonic(), Instant::now(), monotonic());
         let (shown, error) = clocks.there(at).unwrap();
@@ -230,7 +232,7 @@ fn a_stop_ends_all_of_them_before_and_after_the_start() {
         let deadline = Deadline::new(Arc::new(SystemClock::new()), stop.clone());
         let options = RunnerOptions { deadline, ..options() };
         let hosts: Vec<Arc<dyn Reach>> = vec![Arc::new(Local), Arc::new(Local)];
-        let clients = Clients::start(hosts, &Program::at(runner()), &options).unwrap();
+        let clients = Clients::start(hosts, &Programs::at(BUNDLE, runner()), &options).unwrap();
         let mut clients = with_target(clients, 2, share.path().to_str().unwrap());
         let spec = spec(&[Pattern::SequentialWrite; 2], 60.0);
         let mut watch = watch(|seen| {

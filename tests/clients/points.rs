@@ -2,6 +2,7 @@
 
 use super::super::support::runner_program::runner;
 use nix::time::{ClockId, clock_gettime};
+use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_load::{OpenOptions, SystemClock};
 use plimsoll_model::units::{Bytes, MIB};
@@ -9,7 +10,7 @@ use plimsoll_model::{
     Event, Failure, Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part,
     PartResult, Pattern, PatternJob, PointResult, PointSpec, StudyId, SubjectRunner, Workload,
 };
-use plimsoll_remote::{Clients, Program};
+use plimsoll_remote::{BUNDLE, Clients};
 use plimsoll_runner::RunnerOptions;
 use std::num::NonZeroU16;
 use std::sync::Arc;
@@ -29,7 +30,7 @@ pub fn options() -> RunnerOptions {
 }
 
 pub fn start(hosts: Vec<Arc<dyn Reach>>) -> Result<Clients, Failure> {
-    Clients::start(hosts, &Program::at(runner()), &options())
+    Clients::start(hosts, &Programs::at(BUNDLE, runner()), &options())
 }
 
 pub const BLOCK: u64 = 64 << 10;

@@ -18,7 +18,7 @@ pub fn runner() -> &'static Path {
             .stdout(Stdio::null())
             .status();
         assert!(made.is_ok_and(|status| status.success()), "make runner");
-        target.join("runner/plimsoll-runner")
+        target.join("runner/native/plimsoll-runner")
     })
 }
 

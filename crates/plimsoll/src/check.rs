@@ -4,6 +4,7 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, restore, resume, settings, store};
+use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
@@ -11,7 +12,7 @@ use plimsoll_model::{
     Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, Study, StudyId,
     Subject, SubjectRunner, Target,
 };
-use plimsoll_remote::{Clients, Program, RemoteRunner};
+use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Settings, conduct};
@@ -196,13 +197,13 @@ fn driver(
         targets(plan).cloned().collect::<Vec<_>>(),
     );
     Signals::leave_when_over(&deadline, "start the runner", host, move || {
-        let program = Program::find()?;
+        let programs = Programs::of_this_program(plimsoll_remote::BUNDLE);
         if on.len() > 1 {
-            let mut clients = Clients::start(on, &program, &runner_options)?;
+            let mut clients = Clients::start(on, &programs, &runner_options)?;
             targets.iter().try_for_each(|target| clients.connect(target, &options))?;
             return Ok(Box::new(clients) as Box<dyn SubjectRunner + Send>);
         }
-        let mut remote = RemoteRunner::start(on.swap_remove(0), &program, &runner_options)?;
+        let mut remote = RemoteRunner::start(on.swap_remove(0), &programs, &runner_options)?;
         targets.iter().try_for_each(|target| remote.connect(target, &options))?;
         Ok(Box::new(remote))
     })

@@ -3,9 +3,10 @@
 use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
+use plimsoll_host::deploy::Programs;
 use plimsoll_load::{OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
-use plimsoll_remote::{Program, RemoteRunner};
+use plimsoll_remote::RemoteRunner;
 use plimsoll_runner::RunnerOptions;
 use std::fmt::Write;
 use std::sync::Arc;
@@ -81,6 +82,10 @@ fn start(host: &str, clean: &CleanArguments, deadline: &Deadline) -> Result<Remo
         deadline: deadline.clone(),
     };
     Signals::leave_when_over(deadline, "start the runner", host.clone(), move || {
-        RemoteRunner::start(hosts::open(&host, true)?, &Program::find()?, &runner_options)
+        RemoteRunner::start(
+            hosts::open(&host, true)?,
+            &Programs::of_this_program(plimsoll_remote::BUNDLE),
+            &runner_options,
+        )
     })
 }

@@ -7,7 +7,7 @@ use crate::signals::Signals;
 use crate::{hosts, plan, restore};
 use clap::Args;
 use plimsoll_host::device::{Asked, Host, HostRunner, Verbs};
-use plimsoll_host::probe::{Placed, Programs};
+use plimsoll_host::probe::{BUNDLE, Placed, Programs};
 use plimsoll_host::settings;
 use plimsoll_load::SystemClock;
 use plimsoll_model::device::Part;
@@ -191,7 +191,7 @@ fn reach(
     progress.show(&format!("deploying the probe on {host}"));
     let on = reach.clone();
     let placed = Signals::leave_when_over(deadline, "deploy the probe", &host, move || {
-        Placed::place(on, &Programs::of_this_program(), directory.as_deref())
+        Placed::place(on, &Programs::of_this_program(BUNDLE), directory.as_deref())
     });
     let verbs: Result<Box<dyn Verbs>, Failure> = match placed {
         Ok(placed) => Ok(Box::new(placed)),

@@ -1,7 +1,7 @@
 //! Hosts of every kind, reached and watched.
 
 use crate::restore;
-use plimsoll_host::probe::Programs;
+use plimsoll_host::probe::{BUNDLE, Programs};
 use plimsoll_host::reach::Reach;
 use plimsoll_host::watch::{Probe, Remote};
 use plimsoll_host::{Local, Watch};
@@ -81,7 +81,7 @@ fn watch_by(
 ) -> Result<Remote, Failure> {
     let named = host.clone();
     let again = Box::new(move || open(&named, false));
-    let watch = Probe::watch_by(reach, again, Programs::of_this_program(), clock)?;
+    let watch = Probe::watch_by(reach, again, Programs::of_this_program(BUNDLE), clock)?;
     Ok(match host {
         HostName::Lab { lab, .. } => watch.in_lab(plimsoll_lab::facts(lab)?),
         HostName::Local | HostName::Ssh { .. } => watch,

@@ -1,7 +1,7 @@
-//! A runner on another host. [`Program`] finds the program `plimsoll-runner`, [`RemoteRunner`] deploys
+//! A runner on another host. [`BUNDLE`] is the program `plimsoll-runner`, [`RemoteRunner`] deploys
 //! it, opens targets from there, and drives; [`Clients`] are several of them that do each trial together.
-//! All speak the [`protocol`]. A host is asked for nothing but a shell, a directory for 10 MB, and that
-//! it is the same kind of machine.
+//! All speak the [`protocol`]. A host is asked for nothing but a shell and a directory for 10 MB, and
+//! there must be a build for its machine.
 //!
 //! The program knows neither ssh nor store nor web: it is small, static, and cleans up by itself.
 #![forbid(unsafe_code)]
@@ -14,5 +14,5 @@ pub mod protocol;
 mod runner;
 
 pub use clients::{Begun, Clients, Start};
-pub use program::{Program, VARIABLE};
+pub use program::BUNDLE;
 pub use runner::RemoteRunner;

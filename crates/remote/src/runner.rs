@@ -2,10 +2,9 @@
 
 use crate::link::{Link, Nobody, Stop};
 use crate::names;
-use crate::program::Program;
 use crate::protocol::{Begin, Connect, Reply, Request, Secret};
 use plimsoll_host::clock::{Clocks, RoundTrip};
-use plimsoll_host::deploy::Deployed;
+use plimsoll_host::deploy::{Deployed, Programs};
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, Flag, LoadObserver, Nanos, Outcome, PartResult, Phase,
@@ -39,10 +38,10 @@ impl RemoteRunner {
     /// Those of [`Deployed::deploy`], and [`Cause::Usage`] for a program of another build.
     pub fn start(
         reach: Arc<dyn Reach>,
-        program: &Program,
+        programs: &Programs,
         options: &RunnerOptions,
     ) -> Result<RemoteRunner, Failure> {
-        let deployed = program.deploy(reach)?;
+        let deployed = Deployed::deploy(reach, programs, None)?;
         let useless = Arc::default();
         let link = begin(&deployed, options, &useless)?;
         let options = options.clone();

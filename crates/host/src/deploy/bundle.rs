@@ -10,6 +10,16 @@ pub struct Bundle {
     pub file: &'static str,
     /// What it is called in messages: "the probe".
     pub name: &'static str,
+    /// The directory of its builds, a directory for each machine in it.
+    pub directory: &'static str,
+    /// The environment variable that names such a directory, or a build, to take instead.
+    pub variable: &'static str,
+    /// How builds are made.
+    pub make: &'static str,
+    /// Longest build that is taken, in bytes.
+    pub most_bytes: u64,
+    /// Why a build will do on no host.
+    pub refuse: fn(&[u8]) -> Option<&'static str>,
     /// What to do where no directory of the host will do.
     pub elsewhere: &'static str,
     /// What to do without it.
@@ -30,21 +40,15 @@ impl Bundle {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::probe;
+    use plimsoll_model::Cause;
 
     #[test]
     fn space_is_what_lacks_where_it_lacks_anywhere() {
-        let bundle = Bundle {
-            file: "p",
-            name: "the probe",
-            elsewhere: "Name a directory.",
-            without: "",
-            time_limit: Duration::ZERO,
-        };
         let passed = ["a: Permission denied".into(), "b: No space left on device".into()];
-        let failure = bundle.nowhere("h", &passed);
+        let failure = probe::BUNDLE.nowhere("h", &passed);
         assert_eq!(failure.cause, Cause::NoSpace);
-        assert!(failure.happened.contains("a: Perm") && failure.next == "Name a directory.");
-        assert_eq!(bundle.nowhere("h", &passed[..1]).cause, Cause::NotPermitted);
+        assert!(failure.happened.contains("a: Perm") && failure.next.contains("--probe-dir"));
+        assert_eq!(probe::BUNDLE.nowhere("h", &passed[..1]).cause, Cause::NotPermitted);
     }
 }

@@ -69,6 +69,22 @@ impl Machine {
         }
     }
 
+    /// The machines that a program may be for, from its beginning; `None` where that is no program's.
+    pub(super) fn of_program(head: &[u8]) -> Option<Vec<Machine>> {
+        let elf = Elf::read(head)?;
+        let of = match (elf.family, elf.wide, elf.little) {
+            (Some(Family::Mips), false, false) => vec![Machine::Mips],
+            (Some(Family::Mips), false, true) => vec![Machine::Mipsel],
+            (Some(Family::Arm), true, true) => vec![Machine::Aarch64],
+            (Some(Family::Arm), false, true) => vec![Machine::Armv7, Machine::Armv6],
+            (Some(Family::Riscv), true, true) => vec![Machine::Riscv64],
+            (Some(Family::X86), true, true) => vec![Machine::X86_64],
+            (Some(Family::X86), false, true) => vec![Machine::I686],
+            _ => Vec::new(),
+        };
+        Some(of)
+    }
+
     /// The builds that a host may be able to run, the best one first, from what `uname -m` says
     /// and from the beginnings of programs that are there. None: nothing is built for it.
     ///
@@ -208,8 +224,22 @@ mod tests {
         for bytes in
             [&b""[..], b"#!/bin/sh\n", b"\x7fELF", &[0xff; 20], &elf(3, 1, 8), &elf(1, 0, 8)]
         {
-            assert!(Elf::read(bytes).is_none(), "{bytes:?}");
+            assert!(Machine::of_program(bytes).is_none(), "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn programs_name_their_machine() {
+        use Machine::*;
+        let of = |class, order, machine| Machine::of_program(&elf(class, order, machine)).unwrap();
+        assert_eq!(of(1, 2, 8), [Mips]);
+        assert_eq!(of(1, 1, 8), [Mipsel]);
+        assert_eq!(of(1, 1, 40), [Armv7, Armv6]);
+        assert_eq!(of(2, 1, 183), [Aarch64]);
+        assert_eq!(of(2, 1, 243), [Riscv64]);
+        assert_eq!(of(2, 1, 62), [X86_64]);
+        assert_eq!(of(1, 1, 3), [I686]);
+        assert_eq!(of(2, 1, 21), [], "one that nothing is built for");
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Deploying a program on a host: where it can lie and run, and that nothing of it stays there.
 //!
-//! A [`Bundle`] is a program with what messages call it, a [`Deployed`] is one that is on the host. It
-//! lies in a directory of its own, which a guard removes when the connection ends.
+//! A [`Bundle`] is a program with what messages call it, [`Programs`] are its builds on this machine, a
+//! [`Deployed`] is one that is on the host. It lies in a directory of its own, which a guard removes when
+//! the connection ends.
 
 mod bundle;
 mod deployed;
@@ -10,12 +11,14 @@ mod ending;
 pub mod fuzzing;
 mod identify;
 mod machine;
+mod programs;
 mod refusal;
 mod remote_dir;
 
 pub use bundle::Bundle;
 pub use deployed::Deployed;
 pub use machine::Machine;
+pub use programs::Programs;
 
 pub(crate) use ending::Ending;
 pub(crate) use identify::HostMachine;

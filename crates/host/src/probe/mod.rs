@@ -12,15 +12,31 @@ mod frame;
 pub mod fuzzing;
 mod message;
 mod place;
-mod programs;
 mod request;
 mod sampler;
 mod session;
 
 pub use crate::clock::Moment;
-pub use crate::deploy::Machine;
+pub use crate::deploy::{Machine, Programs};
 pub use message::{Done, FileKind, SampledFile, Status};
 pub use place::Placed;
-pub use programs::{Programs, VARIABLE};
 pub use request::Request;
 pub use sampler::{Sample, Sampler, SamplerFacts};
+
+use crate::deploy::Bundle;
+use std::time::Duration;
+
+/// How the probe is found and deployed, and what messages call it.
+pub const BUNDLE: Bundle = Bundle {
+    file: "plimsoll-probe",
+    name: "the probe",
+    directory: "probes",
+    variable: "PLIMSOLL_PROBES",
+    make: "`make probes` in plimsoll's sources builds them all",
+    // Builds for other machines have at most 100 kB; one against a large C library has more.
+    most_bytes: 8 << 20,
+    refuse: |_| None,
+    elsewhere: "Name a directory of the host with 1 MB of space where programs may run: --probe-dir DIR.",
+    without: "go without the probe",
+    time_limit: Duration::from_secs(60),
+};

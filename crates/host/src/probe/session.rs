@@ -1,8 +1,8 @@
 //! One process of the probe, one verb: frames over a channel.
 
+use super::BUNDLE;
 use super::frame::{self, Decoder, FrameError, Kind};
 use super::message::{self, Done, Message, Refusal, Status};
-use super::programs::BUNDLE;
 use super::request::Request;
 use crate::deploy::{Ending, PATIENCE};
 use crate::reach::{Channel, Reach};

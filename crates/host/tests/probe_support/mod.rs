@@ -4,7 +4,7 @@
 
 pub mod emulated;
 
-use plimsoll_host::probe::{Machine, Placed, Programs, Request};
+use plimsoll_host::probe::{BUNDLE, Machine, Placed, Programs, Request};
 use plimsoll_host::reach::{Channel, Local, Output, Reach};
 use plimsoll_model::Failure;
 use serde_json::Value;
@@ -46,7 +46,7 @@ pub fn programs() -> Programs {
         let made = made.expect("make is there");
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     });
-    Programs::of_directory(directory())
+    Programs::at(BUNDLE, directory())
 }
 
 /// The build for one machine, alone in a directory, so that no other one is taken.
@@ -78,7 +78,7 @@ pub fn alone(machine: Machine, bytes: &[u8]) -> (tempfile::TempDir, Programs) {
     let directory = tempfile::tempdir().unwrap();
     fs::create_dir(directory.path().join(machine.name())).unwrap();
     fs::write(directory.path().join(machine.name()).join("plimsoll-probe"), bytes).unwrap();
-    let programs = Programs::of_directory(directory.path());
+    let programs = Programs::at(BUNDLE, directory.path());
     (directory, programs)
 }
 

@@ -8,10 +8,10 @@ mod point;
 pub use gate::{Begun, Start};
 
 use crate::link::Nobody;
-use crate::program::Program;
 use crate::runner::RemoteRunner;
 use events::Events;
 use plimsoll_host::clock::Clocks;
+use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_model::{
     Cause, Event, Failure, Flag, Length, LoadObserver, PointResult, PointSpec, Prepared,
@@ -43,14 +43,14 @@ impl Clients {
     /// Those of [`RemoteRunner::start`]; [`Cause::Usage`] for hosts whose clocks are too far apart.
     pub fn start(
         hosts: Vec<Arc<dyn Reach>>,
-        program: &Program,
+        programs: &Programs,
         options: &RunnerOptions,
     ) -> Result<Clients, Failure> {
         let mut runners = Vec::with_capacity(hosts.len());
         for (number, reach) in (0..).zip(hosts) {
             let nonce = options.nonce.wrapping_add(NONCES.wrapping_mul(number));
             let options = RunnerOptions { nonce, ..options.clone() };
-            runners.push(RemoteRunner::start(reach, program, &options)?);
+            runners.push(RemoteRunner::start(reach, programs, &options)?);
         }
         let stop = options.deadline.stop().clone();
         let mut clients = Clients { runners, stop, begun: Vec::new() };
