@@ -9,6 +9,7 @@ pub mod clock;
 pub mod deploy;
 pub mod device;
 pub mod mounts;
+pub mod names;
 mod printed;
 pub mod probe;
 pub mod proc_files;

@@ -1,20 +1,34 @@
 //! Names of hosts, and their addresses.
 
 use plimsoll_model::Deadline;
+use plimsoll_transport::Resolver;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;
 
-/// Addresses of hosts that were found before, for where the system's own resolver does not work:
-/// a static program has no name services but the plain ones. Other names are asked for as usual.
-#[derive(Clone, Debug, Default)]
-pub struct Names(BTreeMap<String, Vec<IpAddr>>);
+/// Addresses of hosts: those that were found before, and how others are asked for.
+#[derive(Clone, Debug)]
+pub struct Names {
+    known: BTreeMap<String, Vec<IpAddr>>,
+    resolver: Resolver,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Names::asked(plimsoll_transport::by_library)
+    }
+}
 
 impl Names {
+    /// Nothing is known yet, and asked for so.
+    pub fn asked(resolver: Resolver) -> Names {
+        Names { known: BTreeMap::new(), resolver }
+    }
+
     /// Takes the addresses of a host; none are as good as not knowing it.
     pub fn know(&mut self, host: &str, addresses: Vec<IpAddr>) {
         if !addresses.is_empty() {
-            self.0.insert(host.to_owned(), addresses);
+            self.known.insert(host.to_owned(), addresses);
         }
     }
 
@@ -25,9 +39,9 @@ impl Names {
         limit: Duration,
         deadline: &Deadline,
     ) -> Result<Vec<IpAddr>, plimsoll_transport::Error> {
-        match self.0.get(host) {
+        match self.known.get(host) {
             Some(known) => Ok(known.clone()),
-            None => plimsoll_transport::resolve(host, limit, deadline),
+            None => plimsoll_transport::resolve(host, self.resolver, limit, deadline),
         }
     }
 }

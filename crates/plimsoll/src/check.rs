@@ -154,7 +154,8 @@ fn set_up(
         typing.give(set_up);
         found
     });
-    let (engine, names) = (plan.storage.engine, Names::default());
+    let names = Names::asked(plimsoll_host::names::resolve);
+    let engine = plan.storage.engine;
     let options = OpenOptions { engine, limits, passwords, names, file, deadline };
     let deadline = options.deadline.clone();
     let reach = |host: &HostName| {

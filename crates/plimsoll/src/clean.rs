@@ -4,7 +4,7 @@ use crate::arguments::{self, CleanArguments};
 use crate::signals::Signals;
 use crate::{credentials, hosts, output};
 use plimsoll_host::deploy::Programs;
-use plimsoll_load::{OpenOptions, SystemClock, TimeLimits};
+use plimsoll_load::{Names, OpenOptions, SystemClock, TimeLimits};
 use plimsoll_model::{Cause, Deadline, Failure, HostName, StudyId, printable};
 use plimsoll_remote::RemoteRunner;
 use plimsoll_runner::RunnerOptions;
@@ -27,8 +27,13 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
     deadline.give(clean.max_time.unwrap_or(DAY));
     let passwords = credentials::passwords(clean.access.credentials.as_deref(), signals);
     let limits = TimeLimits::of_calls(clean.timeout);
-    let options =
-        OpenOptions { passwords, limits, deadline: deadline.clone(), ..OpenOptions::default() };
+    let options = OpenOptions {
+        passwords,
+        limits,
+        names: Names::asked(plimsoll_host::names::resolve),
+        deadline: deadline.clone(),
+        ..OpenOptions::default()
+    };
     let targets = arguments::targets(&clean.targets)?;
     let mut far = clean.on.as_deref().map(|host| start(host, clean, &deadline)).transpose()?;
     let mut code = 0;

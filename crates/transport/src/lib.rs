@@ -16,5 +16,5 @@ pub use pipeline::{
     Outgoing, Pipeline, PipelineOptions, Protocol, Received, Slot, payload,
 };
 pub use plimsoll_model::{Deadline, Over};
-pub use resolve::resolve;
+pub use resolve::{Resolver, by_library, resolve};
 pub use socket::{Ready, Socket, SourcePort, connect};

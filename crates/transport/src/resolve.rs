@@ -1,13 +1,22 @@
 //! Names of hosts.
 
 use crate::{Deadline, Error, Over};
+use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+/// How the addresses of a name are found.
+pub type Resolver = fn(&str) -> io::Result<Vec<IpAddr>>;
+
 /// All addresses of a host, found within `limit`. The thread that asks is left behind if the name
 /// service does not answer: the system offers no way to stop it.
-pub fn resolve(host: &str, limit: Duration, deadline: &Deadline) -> Result<Vec<IpAddr>, Error> {
+pub fn resolve(
+    host: &str,
+    resolver: Resolver,
+    limit: Duration,
+    deadline: &Deadline,
+) -> Result<Vec<IpAddr>, Error> {
     if let Ok(address) = host.parse() {
         return Ok(vec![address]);
     }
@@ -17,11 +26,7 @@ pub fn resolve(host: &str, limit: Duration, deadline: &Deadline) -> Result<Vec<I
     std::thread::Builder::new()
         .name("resolve".into())
         .spawn(move || {
-            let _ = answer.send((name.as_str(), 0).to_socket_addrs().map(|found| {
-                let mut all: Vec<IpAddr> = found.map(|a| a.ip()).collect();
-                all.dedup();
-                all
-            }));
+            let _ = answer.send(resolver(&name));
         })
         .map_err(|e| unknown(e.to_string()))?;
     let end = deadline.within(limit);
@@ -43,6 +48,13 @@ pub fn resolve(host: &str, limit: Duration, deadline: &Deadline) -> Result<Vec<I
     }
 }
 
+/// What this program's C library finds.
+pub fn by_library(name: &str) -> io::Result<Vec<IpAddr>> {
+    let mut all: Vec<IpAddr> = (name, 0).to_socket_addrs()?.map(|found| found.ip()).collect();
+    all.dedup();
+    Ok(all)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,7 +65,7 @@ mod tests {
 
     #[test]
     fn addresses_need_no_name_service() {
-        let resolve = |host| resolve(host, LIMIT, &SystemClock::no_deadline());
+        let resolve = |host| resolve(host, by_library, LIMIT, &SystemClock::no_deadline());
         assert_eq!(resolve("127.0.0.1").unwrap(), [IpAddr::from([127, 0, 0, 1])]);
         assert_eq!(resolve("::1").unwrap(), [IpAddr::V6(Ipv6Addr::LOCALHOST)]);
         assert!(matches!(
@@ -66,6 +78,9 @@ mod tests {
     fn a_request_to_stop_ends_it() {
         let deadline = SystemClock::no_deadline();
         deadline.stop().store(true, std::sync::atomic::Ordering::Relaxed);
-        assert_eq!(resolve("no-such-host.invalid", LIMIT, &deadline), Err(Error::Stopped));
+        assert_eq!(
+            resolve("no-such-host.invalid", by_library, LIMIT, &deadline),
+            Err(Error::Stopped)
+        );
     }
 }
