@@ -22,7 +22,7 @@ endif
 
 .PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-clients measure-links measure-settings measure-versions docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
-	setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines
+	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist
 
 help:
 	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
@@ -34,6 +34,9 @@ help:
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' deploys on other hosts"
+	@echo "make runners          those for all machines"
+	@echo "make dist             static archives and Debian packages for x86_64 and aarch64, in target/dist"
+	@echo "make check-dist       installs and starts them on a bare Debian 11, on BusyBox alone, and emulated; wants root"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
@@ -89,6 +92,20 @@ runner: setup-demo
 	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-remote --bin plimsoll-runner \
 		-- -C target-feature=+crt-static
 	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/native/plimsoll-runner
+
+RUNNERS := x86_64 aarch64
+runners: setup-dist
+	for machine in $(RUNNERS); do \
+		built=$$(scripts/static.sh $$machine dist plimsoll-remote | tail -n 1); \
+		install -D -m 755 -t $(TARGET)/runner/$$machine $$built/plimsoll-runner; \
+	done
+
+# What is handed to others.
+dist: setup-dist probes
+	scripts/dist.sh
+
+check-dist: dist
+	scripts/check-dist.sh $(TARGET)/dist
 
 # Virtual machines are slow where they are emulated, so these tests are not part of the others.
 check-machines: setup-machines
@@ -161,5 +178,5 @@ install: probe runner
 	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll
 	$(TARGET)/release/plimsoll completions fish >$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 
-setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe: setup-%:
+setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe setup-dist: setup-%:
 	@scripts/setup.sh $*

@@ -3,9 +3,12 @@
 
 The first part of what `make lint` has cargo-deny look at, in a second and without a tool that takes
 minutes to build: that is for every change, cargo-deny for those that touch dependencies.
+
+With --texts: prints the licences of all libraries in the programs, for archives of those.
 """
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -25,10 +28,56 @@ def allows(expression, allowed):
     return bool(terms) and eval(" ".join(terms), {"__builtins__": {}})
 
 
+# What is in the programs and is no package of Rust.
+OTHERS = """\
+The Rust standard library: MIT OR Apache-2.0.
+
+The GNU C Library, in static programs: LGPL-2.1-or-later. The programs' own sources are free, so that
+they can be linked with another version of it: `make dist` does.
+
+musl, in the probes: MIT, Copyright 2005-2020 Rich Felker, et al.
+
+SQLite, in libsqlite3-sys: in the public domain. AWS-LC, in aws-lc-sys: its LICENSE is below.
+"""
+
+
+def texts(metadata):
+    """The licences of all that the programs are linked from."""
+    packages = {package["id"]: package for package in metadata["packages"]}
+    nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
+    own = metadata["workspace_members"]
+    wanted = {i for i in own if packages[i]["name"] in ("plimsoll", "plimsoll-remote")}
+    new = set(wanted)
+    while new:
+        deps = [dep for i in new for dep in nodes[i]["deps"]]
+        normal = (d["pkg"] for d in deps if any(k["kind"] is None for k in d["dep_kinds"]))
+        new = set(normal) - wanted
+        wanted |= new
+    users = {}
+    libraries = (packages[i] for i in wanted - set(own))
+    for package in sorted(libraries, key=lambda package: (package["name"], package["version"])):
+        name = f'{package["name"]} {package["version"]}: {package["license"]}'
+        files = sorted(
+            path
+            for path in pathlib.Path(package["manifest_path"]).parent.iterdir()
+            if re.match(r"(?i)(licen[cs]e|copying|notice|copyright|unlicense)", path.name)
+            and path.is_file()
+        )
+        print(name)
+        for path in files:
+            text = path.read_text(encoding="utf-8", errors="replace").strip()
+            users.setdefault(text, []).append(f"{name} ({path.name})")
+    print("", OTHERS, sep="\n")
+    for text, names in users.items():
+        print("=" * 80, *names, "-" * 80, text, sep="\n")
+
+
 def main():
     with open("deny.toml", "rb") as file:
         allowed = set(tomllib.load(file)["licenses"]["allow"])
     metadata = json.loads(subprocess.run(COMMAND, check=True, stdout=subprocess.PIPE).stdout)
+    if sys.argv[1:] == ["--texts"]:
+        return texts(metadata)
     used = {node["id"] for node in metadata["resolve"]["nodes"]}
     wrong = []
     packages = [package for package in metadata["packages"] if package["id"] in used]

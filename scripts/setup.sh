@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and this machine lacks:
-#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines
+#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines|dist
 #
 # Debian packages come by apt if this is root; otherwise they are named and the script stops.
 # Cargo's own tools go to target/tools, so nothing of the user's is changed.
@@ -54,6 +54,15 @@ machines=(
     mipsel-linux-gnu-gcc:gcc-mipsel-linux-gnu
     /usr/mipsel-linux-gnu/include/stdlib.h:libc6-dev-mipsel-cross
 )
+
+# The kinds of machine that `make dist` is for, and what it takes to try it.
+dist_machines=(x86_64 aarch64)
+dist=("${probe[@]}" dpkg-deb:dpkg mmdebstrap:mmdebstrap busybox:busybox-static unshare:util-linux)
+for machine in "${dist_machines[@]}"; do
+    [ "$machine" = "$(uname -m)" ] ||
+        dist+=("$machine-linux-gnu-gcc:gcc-${machine/_/-}-linux-gnu"
+            "/usr/$machine-linux-gnu/lib/libc.a:libc6-dev-$(sed 's/aarch64/arm64/; s/x86_64/amd64/' <<<"$machine")-cross")
+done
 
 stop() {
     printf '%s\n' "$@" >&2
@@ -186,11 +195,16 @@ zig_tools() {
         stop "ziglang $ziglang_version could not be installed: see above; needs PyPI (101 MB)."
 }
 
+dist_tools() {
+    local machine
+    for machine in "${dist_machines[@]}"; do scripts/cross-rust.sh "$machine"; done
+}
+
 purpose=${1:-}
 case "$purpose" in
-    demo | lint | fuzz | bench | test | machines) rust ;;
+    demo | lint | fuzz | bench | test | machines | dist) rust ;;
     probe) ;;
-    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|probe" ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|probe|dist" ;;
 esac
 case "$purpose" in
     demo) packages "${demo[@]}" ;;
@@ -200,7 +214,9 @@ case "$purpose" in
     probe) packages "${probe[@]}" ;;
     test) packages "${test[@]}" ;;
     machines) packages "${machines[@]}" ;;
+    dist) packages "${dist[@]}" ;;
 esac
 case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac
 case "$purpose" in fuzz | test) fuzz_tools ;; esac
-case "$purpose" in probe | test) zig_tools ;; esac
+case "$purpose" in probe | test | dist) zig_tools ;; esac
+case "$purpose" in dist) dist_tools ;; esac

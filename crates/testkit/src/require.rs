@@ -59,11 +59,13 @@ pub enum Need {
     Python,
     /// `ping`.
     Ping,
+    /// `dpkg-deb`, which packs and unpacks Debian packages.
+    Dpkg,
 }
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -85,6 +87,7 @@ impl Need {
         Self::Mips,
         Self::Python,
         Self::Ping,
+        Self::Dpkg,
     ];
 
     /// Its name in `PLIMSOLL_REQUIRE`.
@@ -111,6 +114,7 @@ impl Need {
             Self::Mips => "mips",
             Self::Python => "python",
             Self::Ping => "ping",
+            Self::Dpkg => "dpkg",
         }
     }
 
@@ -138,6 +142,7 @@ impl Need {
             Self::Mips => "qemu-system-mips gcc-mipsel-linux-gnu libc6-dev-mipsel-cross",
             Self::Python => "python3",
             Self::Ping => "iputils-ping",
+            Self::Dpkg => "dpkg",
         }
     }
 
@@ -166,6 +171,7 @@ impl Need {
             Self::Mips => &["qemu-system-mipsel", "mipsel-linux-gnu-gcc"],
             Self::Python => &["python3"],
             Self::Ping => &["ping"],
+            Self::Dpkg => &["dpkg-deb", "tar", "gzip"],
         }
     }
 

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Builds static programs for a kind of machine: scripts/static.sh MACHINE PROFILE PACKAGE...
+# The last line that it prints is the directory that they are in.
+#
+# For another machine than this one, what scripts/setup.sh dist brings must be there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+machine=${1:?usage: scripts/static.sh MACHINE PROFILE PACKAGE...} profile=${2:?} packages=("${@:3}")
+triple=$machine-unknown-linux-gnu
+variable=${triple//-/_}
+
+export "CARGO_TARGET_${variable^^}_RUSTFLAGS=-C target-feature=+crt-static -A linker_messages"
+if [ "$machine" != "$(uname -m)" ]; then
+    export "CC_$variable=$machine-linux-gnu-gcc" "AR_$variable=$machine-linux-gnu-ar"
+    export "CARGO_TARGET_${variable^^}_LINKER=$machine-linux-gnu-gcc"
+    [ ! -x target/tools/rust/rustc ] || export RUSTC=$PWD/target/tools/rust/rustc
+fi
+cargo build --locked --profile "$profile" --target "$triple" --bins "${packages[@]/#/--package=}"
+echo "${CARGO_TARGET_DIR:-target}/$triple/$profile"
