@@ -26,7 +26,7 @@ endif
 
 help:
 	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
-	@echo "make test             everything that must pass: style, tests with real servers, short fuzzing"
+	@echo "make test             everything that must pass: style, tests with real servers, inputs of the fuzz targets"
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
 	@echo "make fuzz-asan        those that reach C or unsafe code with the address sanitizer, and io_uring's tests"
@@ -56,7 +56,6 @@ demo: probe
 test: setup-test
 	$(MAKE) --no-print-directory check-style
 	$(MAKE) --no-print-directory check-tests
-	scripts/fuzz.sh 5
 
 # cargo-deny takes minutes to build, so the tests look at licences and sources by themselves.
 # Advisories need the advisory database from the network: see lint-advisories.

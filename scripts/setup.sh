@@ -21,7 +21,7 @@ bench=("${demo[@]}" fio:fio "${samba[@]}")
 probe=("${demo[@]}" python3:python3 make:make qemu-mips-static:qemu-user-static
     "/usr/lib*/python3*/ensurepip/__init__.py:python3-venv")
 test=(
-    "${fuzz[@]}"
+    "${demo[@]}"
     "${probe[@]}"
     fio:fio
     ganesha.nfsd:nfs-ganesha
@@ -217,6 +217,6 @@ case "$purpose" in
     dist) packages "${dist[@]}" ;;
 esac
 case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac
-case "$purpose" in fuzz | test) fuzz_tools ;; esac
+case "$purpose" in fuzz) fuzz_tools ;; esac
 case "$purpose" in probe | test | dist) zig_tools ;; esac
 case "$purpose" in dist) dist_tools ;; esac

@@ -3,7 +3,6 @@
 //! lies about. What nobody without the keys could have said is true wherever it is believed.
 #![no_main]
 
-#[allow(dead_code, reason = "tests use the rest")]
 #[path = "../../crates/smb/tests/peer/mod.rs"]
 mod peer;
 
