@@ -50,7 +50,7 @@ help:
 	@echo "make install          cargo install the program, its runner, and the probes made so far; manual pages and completions below PREFIX=$(PREFIX)"
 
 demo: probe
-	cargo build --release --locked -p plimsoll
+	cargo build --release --locked -p plimsoll --bin plimsoll
 	$(TARGET)/release/plimsoll demo
 
 test: setup-test
@@ -84,18 +84,17 @@ probe: setup-demo
 probes check-probe: %: setup-probe
 	$(MAKE_PROBE) $*
 
-# The program that --on deploys on other hosts: a static one. With fewer features wanted than by the
-# whole, most of its dependencies are built anew, but not aws-lc, which takes longest.
+# The program that --on deploys on other hosts: a static one, of the same dependencies as the whole.
 RUNNER_PROFILE ?= release
 runner: setup-demo
-	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll-remote --bin plimsoll-runner \
+	cargo rustc --profile $(RUNNER_PROFILE) --locked -p plimsoll --bin plimsoll-runner \
 		-- -C target-feature=+crt-static
 	install -D -s -m 755 $(TARGET)/$(RUNNER_PROFILE:dev=debug)/plimsoll-runner $(TARGET)/runner/native/plimsoll-runner
 
 RUNNERS := x86_64 aarch64
 runners: setup-dist
 	for machine in $(RUNNERS); do \
-		built=$$(scripts/static.sh $$machine dist plimsoll-remote | tail -n 1); \
+		built=$$(scripts/static.sh $$machine dist plimsoll-runner | tail -n 1); \
 		install -D -m 755 -t $(TARGET)/runner/$$machine $$built/plimsoll-runner; \
 	done
 
@@ -157,13 +156,13 @@ docs: setup-demo
 	PLIMSOLL_BLESS=1 cargo test --locked -p plimsoll --test docs
 
 gallery: setup-demo
-	cargo build --release --locked -p plimsoll
+	cargo build --release --locked -p plimsoll --bin plimsoll
 	scripts/gallery.sh $(TARGET)/release/plimsoll docs/gallery
 
 # Where cargo puts programs, and beside that the probes that were made.
 INSTALLED := $(or $(CARGO_INSTALL_ROOT),$(CARGO_HOME),$(HOME)/.cargo)
 install: probe runner
-	cargo install --locked --path crates/plimsoll --root $(INSTALLED)
+	cargo install --locked --path crates/plimsoll --bin plimsoll --root $(INSTALLED)
 	for probe in $(TARGET)/probes/*/plimsoll-probe; do \
 		case $$probe in */sanitized/*) continue ;; esac; \
 		install -D -t $(INSTALLED)/lib/plimsoll/probes/$$(basename $$(dirname $$probe)) $$probe; \
@@ -171,7 +170,7 @@ install: probe runner
 	for runner in $(TARGET)/runner/*/plimsoll-runner; do \
 		install -D -t $(INSTALLED)/lib/plimsoll/runner/$$(basename $$(dirname $$runner)) $$runner; \
 	done
-	cargo build --release --locked -p plimsoll
+	cargo build --release --locked -p plimsoll --bin plimsoll
 	$(TARGET)/release/plimsoll man --dir $(PREFIX)/share/man/man1
 	install -d $(PREFIX)/share/bash-completion/completions $(PREFIX)/share/fish/vendor_completions.d
 	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll

@@ -13,14 +13,14 @@ rm -rf "$out"
 mkdir -p "$out/programs"
 for machine in "${machines[@]}"; do
     echo "building static programs for $machine"
-    built=$(scripts/static.sh "$machine" dist plimsoll plimsoll-remote | tail -n 1)
+    built=$(scripts/static.sh "$machine" dist plimsoll plimsoll-runner | tail -n 1)
     install -D -t "$out/programs/$machine" "$built/plimsoll"
     install -D -t "$out/runner/$machine" "$built/plimsoll-runner"
 done
 # Of those, this machine runs its own.
 export NATIVE=$out/programs/$(uname -m)/plimsoll
 if [ ! -x "$NATIVE" ]; then
-    cargo build --locked --release --package plimsoll
+    cargo build --locked --release --package plimsoll --bin plimsoll
     NATIVE=$target/release/plimsoll
 fi
 for machine in "${machines[@]}"; do

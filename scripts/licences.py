@@ -46,7 +46,7 @@ def texts(metadata):
     packages = {package["id"]: package for package in metadata["packages"]}
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     own = metadata["workspace_members"]
-    wanted = {i for i in own if packages[i]["name"] in ("plimsoll", "plimsoll-remote")}
+    wanted = {i for i in own if packages[i]["name"] == "plimsoll"}
     new = set(wanted)
     while new:
         deps = [dep for i in new for dep in nodes[i]["deps"]]

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds static programs for a kind of machine: scripts/static.sh MACHINE PROFILE PACKAGE...
+# Builds static programs for a kind of machine: scripts/static.sh MACHINE PROFILE PROGRAM...
 # The last line that it prints is the directory that they are in.
 #
 # For another machine than this one, what scripts/setup.sh dist brings must be there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-machine=${1:?usage: scripts/static.sh MACHINE PROFILE PACKAGE...} profile=${2:?} packages=("${@:3}")
+machine=${1:?usage: scripts/static.sh MACHINE PROFILE PROGRAM...} profile=${2:?} programs=("${@:3}")
 triple=$machine-unknown-linux-gnu
 variable=${triple//-/_}
 
@@ -15,5 +15,5 @@ if [ "$machine" != "$(uname -m)" ]; then
     export "CARGO_TARGET_${variable^^}_LINKER=$machine-linux-gnu-gcc"
     [ ! -x target/tools/rust/rustc ] || export RUSTC=$PWD/target/tools/rust/rustc
 fi
-cargo build --locked --profile "$profile" --target "$triple" --bins "${packages[@]/#/--package=}"
+cargo build --locked --profile "$profile" --target "$triple" --package plimsoll "${programs[@]/#/--bin=}"
 echo "${CARGO_TARGET_DIR:-target}/$triple/$profile"

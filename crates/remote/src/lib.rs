@@ -3,7 +3,8 @@
 //! All speak the [`protocol`]. A host is asked for nothing but a shell and a directory for 10 MB, and
 //! there must be a build for its machine.
 //!
-//! The program knows neither ssh nor store nor web: it is small, static, and cleans up by itself.
+//! [`server`] is what the program does: it knows neither ssh nor store nor web, is small, and cleans up by
+//! itself.
 #![forbid(unsafe_code)]
 
 mod clients;
@@ -12,6 +13,7 @@ mod names;
 mod program;
 pub mod protocol;
 mod runner;
+pub mod server;
 
 pub use clients::{Begun, Clients, Start};
 pub use program::BUNDLE;

@@ -1,7 +1,8 @@
 //! Requests are answered one after the other.
 
-use crate::connection::Connection;
-use crate::gate;
+use super::connection::Connection;
+use super::gate;
+use crate::protocol::{Connect, Reply, Request};
 use nix::fcntl::{AT_FDCWD, AtFlags, OFlag, open};
 use nix::sys::stat::{Mode, fstat, fstatat, stat};
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
@@ -9,7 +10,6 @@ use plimsoll_load::Passwords;
 use plimsoll_model::{
     Cause, Deadline, Event, Failure, LoadObserver, Nanos, Prepared, SubjectRunner,
 };
-use plimsoll_remote::protocol::{Connect, Reply, Request};
 use plimsoll_runner::{Runner, RunnerOptions, Share};
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,9 +1,8 @@
-//! The runner as a program: it is deployed on the host that trials are driven on, takes requests on
-//! standard input and answers on standard output, in lines of JSON (see [`plimsoll_remote::protocol`]).
+//! The host's end: requests are taken from standard input and answered on standard output, in lines of
+//! JSON (see [`crate::protocol`]).
 //!
 //! It keeps nothing. It ends when its input does, when it is not heard from any more, and by a
 //! signal; in each case it first ends the trial under way and removes what it made on the targets.
-#![forbid(unsafe_code)]
 
 mod connection;
 mod gate;
@@ -11,7 +10,8 @@ mod serve;
 
 use std::process::ExitCode;
 
-fn main() -> ExitCode {
+/// What the program `plimsoll-runner` does, to its end.
+pub fn run() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == "--version") {
         println!("plimsoll-runner {}", env!("CARGO_PKG_VERSION"));
         return ExitCode::SUCCESS;

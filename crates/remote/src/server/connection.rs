@@ -1,7 +1,7 @@
 //! The two streams: requests come in, replies go out, and neither makes the work wait.
 
+use crate::protocol::{Lines, MOST_REQUEST, PULSE, Reply, Request, SILENCE};
 use plimsoll_load::SystemClock;
-use plimsoll_remote::protocol::{Lines, MOST_REQUEST, PULSE, Reply, Request, SILENCE};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -1,9 +1,9 @@
 //! The start gate, on the client: the load waits for an instant that several clients agreed on.
 
-use crate::connection::Connection;
-use crate::serve::refused;
+use super::connection::Connection;
+use super::serve::refused;
+use crate::protocol::{Reply, Request};
 use plimsoll_model::{Cause, Clock, Failure, Nanos};
-use plimsoll_remote::protocol::{Reply, Request};
 use std::time::Duration;
 
 /// A start further away is none: nothing interrupts the wait for it.
