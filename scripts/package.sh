@@ -32,9 +32,9 @@ done
 share=$tree/share
 "$native" man --dir "$share/man/man1"
 gzip -9n "$share"/man/man1/*.1
-install -d "$share"/{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d}
+install -d "$share"/{bash-completion/completions,zsh/site-functions,fish/vendor_completions.d}
 "$native" completions bash >"$share/bash-completion/completions/plimsoll"
-"$native" completions zsh >"$share/zsh/vendor-completions/_plimsoll"
+"$native" completions zsh >"$share/zsh/site-functions/_plimsoll"
 "$native" completions fish >"$share/fish/vendor_completions.d/plimsoll.fish"
 for file in README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE docs/*.md; do
     put 644 "$file" "share/doc/plimsoll/$file"
@@ -52,6 +52,8 @@ case $machine in x86_64) architecture=amd64 ;; aarch64) architecture=arm64 ;; *)
 package=$work/deb
 mkdir -p "$package/DEBIAN"
 mv "$tree" "$package/usr"
+# Where packages put them on Debian.
+mv "$package/usr/share/zsh/site-functions" "$package/usr/share/zsh/vendor-completions"
 {
     cat LICENSE-MIT
     echo

@@ -9,7 +9,10 @@ machine=${1:?usage: scripts/static.sh MACHINE PROFILE PROGRAM...} profile=${2:?}
 triple=$machine-unknown-linux-gnu
 variable=${triple//-/_}
 
-export "CARGO_TARGET_${variable^^}_RUSTFLAGS=-C target-feature=+crt-static -A linker_messages"
+# Random numbers by the system call alone: a static program cannot look whether the C library has it, and
+# would want /dev/random, which not every root directory has.
+flags='-C target-feature=+crt-static --cfg getrandom_backend="linux_getrandom" -A linker_messages'
+export "CARGO_TARGET_${variable^^}_RUSTFLAGS=$flags"
 if [ "$machine" != "$(uname -m)" ]; then
     export "CC_$variable=$machine-linux-gnu-gcc" "AR_$variable=$machine-linux-gnu-ar"
     export "CARGO_TARGET_${variable^^}_LINKER=$machine-linux-gnu-gcc"
