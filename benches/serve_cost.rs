@@ -4,7 +4,7 @@
 //! null lane with a worker for every core, so that whatever looking on takes is missing there.
 //!
 //! Throughput on a shared machine swings by far more than a percent from trial to trial; so the CPU
-//! time that looking on takes is told as well, as a share of all cores: what it must cost at least.
+//! time that looking on takes is printed as well, as a share of all cores: what it must cost at least.
 
 #[path = "support/trials.rs"]
 mod trials;

@@ -304,7 +304,7 @@ fn sizes_adapt_to_the_space_that_there_is() {
             assert_eq!(listing(folder), vec![]);
         }
     }
-    // What the user named is not changed: it is said what would fit, and that does.
+    // What the user named is not changed: what would fit is named, and that does.
     let named = |size: &str| {
         program.run(&[&["check", &url, directory, size, "--repeats=1"][..], &usual].concat())
     };

@@ -211,7 +211,7 @@ fn without_a_probe_that_fits_a_shell_watches() {
     nothing_is_left(&router);
 }
 
-/// The servers that targets name are tried without asking; what cannot be watched is said.
+/// The servers that targets name are tried without asking; what cannot be watched is reported.
 #[test]
 fn the_hosts_that_targets_name_themselves() {
     let stage = enter_or_skip!(Need::Ganesha, Need::Sshd, Need::SshClient);
@@ -328,7 +328,7 @@ fn a_host_that_is_lost_marks_its_trial_and_the_study_goes_on() {
     assert_eq!(study.trials.len(), 4);
     assert!(study.trials.iter().all(|t| t.result.outcome == Outcome::Complete));
     let lost: Vec<usize> = study.trials.iter().map(losses).collect();
-    assert_eq!(lost.iter().sum::<usize>(), 1, "told once: {lost:?}");
+    assert_eq!(lost.iter().sum::<usize>(), 1, "reported once: {lost:?}");
     let at = lost.iter().position(|n| *n == 1).unwrap();
     for (i, trial) in study.trials.iter().enumerate() {
         assert_eq!(load(trial, &host).is_some(), i < at, "trial {i}, lost in {at}");

@@ -149,7 +149,7 @@ fn servers_are_reached_from_there_by_name_and_passwords_come_from_here() {
     let words = ["check", &nfs_url, &smb_url, "--on", &host, "--baseline=0s"];
     let words = with(&words, &SHORT);
     let none = program.run(&words).expect(4);
-    assert!(none.err.contains("PLIMSOLL_PASSWORD"), "told how to give it here: {}", none.err);
+    assert!(none.err.contains("PLIMSOLL_PASSWORD"), "how to give it here: {}", none.err);
     let program = program.with("PLIMSOLL_PASSWORD", "wrong");
     assert!(program.run(&words).expect(4).err.contains("STATUS_LOGON_FAILURE"));
     let program = program.with("PLIMSOLL_PASSWORD", PASSWORD);
@@ -448,7 +448,7 @@ fn a_link_that_falls_silent_is_given_up_by_both_sides() {
     }
     let Some(mut run) = under_way() else { return };
     run.stage.drop_port(run.sshd.port()).unwrap();
-    // Nobody is told that the other is gone.
+    // Nobody learns that the other is gone.
     let patience = plimsoll_remote::protocol::SILENCE * 3;
     let begun = std::time::Instant::now();
     let waited = |what: &str, done: &mut dyn FnMut() -> bool| {

@@ -17,7 +17,7 @@ use std::time::Duration;
 use support::liar::{Call, Liar, Lie, MOUNT, NFS};
 use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until};
 
-/// What is said within a second of a signal; that it is said while nothing else can go on is what
+/// What is printed within a second of a signal; that it is printed while nothing else can go on is what
 /// these tests see.
 const ANNOUNCEMENT: &str = "cleaning up; press again to leave at once";
 /// Procedures of MOUNT and NFS (RFC 1813).
@@ -173,9 +173,9 @@ fn a_frozen_server_is_left_by_ctrl_c_while_it_is_frozen() {
             read_until(&mut said, ANNOUNCEMENT);
             assert!(child.try_wait().unwrap().is_none(), "{phase}: it tries to clean up first");
             let ran = end_of(child, said).expect(130);
-            let told = ran.out.clone() + &ran.err;
-            let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-            assert!(told.contains("plimsoll clean 'nfs://"), "{phase}: {told}");
+            let printed = ran.out.clone() + &ran.err;
+            let printed = printed.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(printed.contains("plimsoll clean 'nfs://"), "{phase}: {printed}");
         }
         // It has ended, and the server is frozen still.
         server.thaw().unwrap();

@@ -106,15 +106,15 @@ fn names_of_files_do_not_steer_the_terminal() {
 
 /// Programs that tell their environment to a file, under every name that is looked for in `PATH`.
 fn telling(directory: &Path, names: &[&str]) -> std::path::PathBuf {
-    let told = directory.join("told");
+    let seen = directory.join("seen");
     for name in names {
         let path = directory.join(name);
         let script =
-            format!("#!/bin/sh\necho program={name} >>{0}\nenv >>{0}\nexit 255\n", told.display());
+            format!("#!/bin/sh\necho program={name} >>{0}\nenv >>{0}\nexit 255\n", seen.display());
         std::fs::write(&path, script).unwrap();
         std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
     }
-    told
+    seen
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn no_child_gets_the_password() {
     let bin = tempfile::tempdir().unwrap();
     let there = tempfile::tempdir().unwrap();
     let names = ["ssh", "zcat", "unshare"];
-    let told = telling(bin.path(), &names);
+    let seen = telling(bin.path(), &names);
     let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").unwrap());
     let program = Plimsoll::new()
         .with("PATH", &path)
@@ -133,12 +133,12 @@ fn no_child_gets_the_password() {
     let short = ["--size=1MiB", "--repeats=1", "--time=100ms", "--baseline=0s", "--quiet"];
     program.run(&[&["check", there, "--pattern=random-read"], &short[..]].concat()).expect(0);
     program.run(&["lab", "doctor"]).expect(0);
-    let told = std::fs::read_to_string(told).unwrap();
+    let seen = std::fs::read_to_string(seen).unwrap();
     for name in names {
-        assert!(told.contains(&format!("program={name}\n")), "{name} was not started: {told}");
+        assert!(seen.contains(&format!("program={name}\n")), "{name} was not started: {seen}");
     }
-    assert!(told.contains("SEEN=yes"), "{told}");
-    assert!(!told.contains("hunter2") && !told.contains("PLIMSOLL_PASSWORD"), "{told}");
+    assert!(seen.contains("SEEN=yes"), "{seen}");
+    assert!(!seen.contains("hunter2") && !seen.contains("PLIMSOLL_PASSWORD"), "{seen}");
 }
 
 /// Whoever adds a child takes it from where the password is kept from it.
@@ -222,7 +222,7 @@ fn a_store_that_is_damaged_is_found_before_anything_is_measured() {
 
 /// On a small file system of its own: no room for results, and later no leave to write.
 #[test]
-fn a_store_that_cannot_be_written_is_told_before_anything_is_measured() {
+fn a_store_that_cannot_be_written_is_seen_before_anything_is_measured() {
     let program = Plimsoll::new();
     let there = tempfile::tempdir().unwrap();
     let study = program.home().join("study.json");

@@ -58,7 +58,7 @@ fn apart(all: &str) -> Forms {
 
 fn imported(content: &str, options: &[&str]) -> (Part, Trial) {
     let mut study = study_of(content, options);
-    assert_eq!(study.trials.len(), 1, "one run, however often it is told");
+    assert_eq!(study.trials.len(), 1, "one run, however often it is printed");
     let trial = study.trials.remove(0);
     let workload = study.plan.workload(trial.cell).expect("it names one of the plan");
     assert_eq!((workload.parts.len(), trial.result.parts.len()), (1, 1), "one job");
@@ -187,8 +187,8 @@ fn agrees(
     assert_eq!(cpu.minor_faults as f64, truth.number("minf"));
     // Percent of one job's time, times the time of all jobs.
     let (user, system) = (cpu.user_seconds.unwrap(), cpu.system_seconds.unwrap());
-    let told = truth.number("job_runtime") / 1e3;
-    let of_all = if percent_step < 1e-9 { told } else { f64::from(JOBS) * run.runtime_seconds };
+    let reported = truth.number("job_runtime") / 1e3;
+    let of_all = if percent_step < 1e-9 { reported } else { f64::from(JOBS) * run.runtime_seconds };
     near("user seconds", user, cpu.user_percent / 100.0 * of_all, 1e-9);
     let per_operation = result.quantities[&Metric::all(Measure::CLIENT_CPU_PER_OP)];
     near("CPU an operation", per_operation, (user + system) / operations, 1e-12);

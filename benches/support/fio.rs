@@ -1,4 +1,4 @@
-//! One run of fio, told to do what a trial does.
+//! One run of fio, with options for what a trial does.
 
 use crate::ratios::Figures;
 use plimsoll_model::{Arrival, Job, Layout, Part, Pattern, PatternJob, Workload};

@@ -1,4 +1,4 @@
-//! Files read back: whatever they hold is the content, or what is wrong is told. The first byte is
+//! Files read back: whatever they hold is the content, or what is wrong is reported. The first byte is
 //! the generation, the second where in a piece the data begins, the third what of the true content
 //! stands in front of the rest.
 #![no_main]

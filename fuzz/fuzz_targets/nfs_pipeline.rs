@@ -51,7 +51,7 @@ impl Exchange<Nfs3> for User {
         &[7; MOST as usize][..(tag % MOST) as usize]
     }
     fn complete(&mut self, completion: Completion<'_>) {
-        let told = completion.result.map(|done| match done {
+        let outcome = completion.result.map(|done| match done {
             Done::Read { data, .. } => {
                 assert!(data.len() <= (completion.tag % MOST) as usize, "more than asked for");
                 data.to_vec()
@@ -66,7 +66,7 @@ impl Exchange<Nfs3> for User {
             }
             _ => Vec::new(),
         });
-        assert!(self.ended.insert(completion.tag, told).is_none(), "a call ended twice");
+        assert!(self.ended.insert(completion.tag, outcome).is_none(), "a call ended twice");
     }
 }
 
@@ -265,8 +265,8 @@ fuzz_target!(|data: &[u8]| {
     }
     assert!(failed.is_none() || to_nobody || spoiled, "a true server is refused: {failed:?}");
     for (tag, data) in expected {
-        if let Some(told) = user.ended.get(&tag) {
-            assert_eq!(told.as_ref(), Ok(&data), "call {tag}");
+        if let Some(outcome) = user.ended.get(&tag) {
+            assert_eq!(outcome.as_ref(), Ok(&data), "call {tag}");
         } else {
             assert!(failed.is_some(), "call {tag} never ended");
         }

@@ -77,8 +77,8 @@ static void tell_clock_rate(struct json *json, int core)
 
 static void each_core(cpu_set_t *allowed, uint64_t duration_ns)
 {
-    unsigned told = 0;
-    for (int core = 0; core < CPU_SETSIZE && told < OPTION_CPU_CORES; core++) {
+    unsigned reported = 0;
+    for (int core = 0; core < CPU_SETSIZE && reported < OPTION_CPU_CORES; core++) {
         if (!CPU_ISSET((size_t)core, allowed) || !pin(core))
             continue;
         struct score score = warm_work_for(duration_ns);
@@ -88,7 +88,7 @@ static void each_core(cpu_set_t *allowed, uint64_t duration_ns)
         tell_score(json, &score);
         tell_clock_rate(json, core);
         report_end();
-        told++;
+        reported++;
     }
 }
 

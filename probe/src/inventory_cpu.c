@@ -9,7 +9,7 @@
 #define CPU "/sys/devices/system/cpu"
 
 /* The lines of /proc/cpuinfo that say something of the kind, not of the moment; each architecture
- * has its own names. The first core's stand for all; others are told where they differ. */
+ * has its own names. The first core's stand for all; others are reported where they differ. */
 static bool is_telling(const char *key)
 {
     static const char *const keys[] = {

@@ -144,7 +144,7 @@ enum wire_event wire_wait(struct wire *wire, struct wire_reader *child, uint64_t
 static bool send_bytes(struct wire *wire, const uint8_t *bytes, size_t length)
 {
     while (length > 0) {
-        /* No events are asked of the input: a hang-up is told unasked, and requests can wait. */
+        /* No events are asked of the input: a hang-up is reported unasked, and requests can wait. */
         struct pollfd files[2] = {
             {.fd = wire->out, .events = POLLOUT},
             {.fd = wire->driver.fd, .events = 0},

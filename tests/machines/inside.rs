@@ -84,7 +84,7 @@ pub fn a_shell_has_a_terminal(beds: &Beds) {
         said.unwrap().stdout
     };
     let before = settings();
-    // It is to be told of a new size, as the leader of a terminal's session is.
+    // It is to be notified of a new size, as the leader of a terminal's session is.
     let mut first = Command::new("setsid");
     first.args(["--ctty", "--wait"]);
     let mut shell = beds.program.command_under(first, &["lab", "shell", "disks/a"]);

@@ -129,7 +129,7 @@ fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
     let seen = beds.on("alone/alone", "cd /srv/data; cat kept lost 2>/dev/null; echo .");
     assert_eq!(seen, "kept\n.\n");
     beds.lab(&["down", "alone"]).expect(0);
-    // It cannot be saved, which is said; it is up all the same.
+    // It cannot be saved, which is reported; it is up all the same.
     fs::write(machines.cache.path().join("saving"), "in the way").unwrap();
     let up = beds.lab(&["up", &file, "--afresh"]).expect(0);
     assert!(up.err.contains("next time it boots again: could not save a lab"), "{}", up.err);

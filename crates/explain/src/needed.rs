@@ -10,7 +10,7 @@ use plimsoll_stats::verdict::Verdict;
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
 /// things stand: the most that any of its claims asks for, or where nothing is compared what its level
 /// asks for. Those it has where they are decided. Under Stein's rule only the pilot decides, so the
-/// answer does not change once the pilot is complete. `None` where it cannot be told, because no
+/// answer does not change once the pilot is complete. `None` where it is not known, because no
 /// comparison has figures enough: comparisons that lack them (a subject that fails) do not count.
 pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
     let workloads = 0..study.plan.workloads.len() as u16;

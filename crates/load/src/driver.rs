@@ -28,7 +28,7 @@ const FLUSH: usize = Op::Flush(FileId(0)).index();
 pub enum Ended {
     /// At its time, or because its source had ended; everything in flight completed.
     Complete,
-    /// Because it was told to stop.
+    /// Because it was asked to stop.
     Stopped,
     /// Because its work was not done in time.
     NotDone,

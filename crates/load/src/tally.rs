@@ -16,7 +16,7 @@ use std::time::Duration;
 /// the trial is over; the second half is one segment.
 pub(crate) const WARM_UP_SEGMENTS: u32 = 10;
 
-/// Longest latency told apart, in nanoseconds; longer ones count as this long.
+/// Longest latency recorded as it is, in nanoseconds; longer ones count as this long.
 const LONGEST_NANOS: u64 = 1_000_000_000_000;
 
 /// Number of kinds of operation.

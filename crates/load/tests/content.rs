@@ -1,4 +1,4 @@
-//! Content is pure, checkable in any piece, and its errors are told apart.
+//! Content is pure, checkable in any piece, and its errors are distinguished.
 
 use plimsoll_load::{Content, FileId, Span};
 use plimsoll_model::ErrorKind;

@@ -167,6 +167,6 @@ pub enum StoredOn {
     ServerMemory,
     /// A disk or flash: the large working set is clearly slower than a cached one.
     Disk,
-    /// Cannot be told from here.
+    /// Not known here.
     Unknown,
 }

@@ -55,7 +55,7 @@ impl Sequential {
     }
 
     /// Forecast of the blocks that it takes in all, where mean, spread and correlation stay what they
-    /// are: at least one more than there are where it is not decided. `None` where it cannot be told:
+    /// are: at least one more than there are where it is not decided. `None` where it is not known:
     /// before there is an interval, and beyond numbers that one could run.
     pub fn blocks_needed(&self, values: &[f64]) -> Option<u64> {
         if self.is_decided(values) {

@@ -56,7 +56,7 @@ enum Moment {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
     None,
-    Told,
+    Reported,
     GivenUp,
 }
 
@@ -146,11 +146,11 @@ impl Watched {
         mounts::between(began, ended)
     }
 
-    /// What is odd about the load, and whether the host is lost, which is told once.
+    /// What is odd about the load, and whether the host is lost, which is reported once.
     fn flags(&mut self) -> Vec<Flag> {
         let mut flags = self.account.flags();
         if let (Some(lost), Loss::None) = (self.watch.lost(), self.loss) {
-            self.loss = Loss::Told;
+            self.loss = Loss::Reported;
             flags.push(Flag::HostLost { host: self.name.clone(), reason: lost.happened });
         }
         flags
@@ -158,7 +158,7 @@ impl Watched {
 
     /// A lost host gets one chance to come back.
     fn again(&mut self) {
-        if self.loss == Loss::Told {
+        if self.loss == Loss::Reported {
             self.loss = match self.watch.again() {
                 Ok(()) => Loss::None,
                 Err(_) => Loss::GivenUp,
@@ -220,7 +220,7 @@ impl Hosts {
     }
 
     /// What the kernel's client counted between the last begin and end, once [`Hosts::loads`] has
-    /// been told.
+    /// been reported.
     pub(crate) fn mount(&self) -> Option<MountAccount> {
         self.watched.iter().find_map(Watched::mount)
     }

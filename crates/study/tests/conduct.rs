@@ -28,7 +28,7 @@ fn plan(targets: usize, rule: Rule) -> Plan {
     Plan::new((0..targets).map(subject).collect(), workloads, design)
 }
 
-/// Keeps trials, and fails when told to.
+/// Keeps trials, and fails when asked to.
 #[derive(Default)]
 struct Kept {
     trials: Vec<Trial>,
@@ -243,7 +243,7 @@ fn the_cap_ends_a_study_at_a_whole_block_and_says_so() {
     let Ran { study, planned, .. } = run(plan, None, &running(), |_, _| Reply::After(MS));
     let study = study.unwrap();
     assert_eq!(study.ended, Ended::CapReached);
-    // Nobody is told of more trials than there is time for.
+    // Nobody hears of more trials than there is time for.
     assert!(planned[4..].iter().all(|trials| *trials <= 24), "{planned:?}");
     assert_eq!(study.trials.len() % 4, 0);
     assert!(study.trials.last().unwrap().started_seconds < 22.0);

@@ -1,4 +1,4 @@
-//! Hosts that cannot be reached, told apart.
+//! Hosts that cannot be reached, by the reason.
 
 use crate::support::{LIMIT, clients, connect, settings};
 use nix::sys::signal::{Signal, kill};

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 /// Joins the control group of the host, if it has one, and leads inside. Daemons lie where the
 /// search path of ordinary users does not lead.
-const DOOR: &str = r#"
+const ENTER: &str = r#"
 [ -z "$0" ] || echo $$ >"$0/cgroup.procs" || exit 125
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
@@ -22,7 +22,7 @@ pub(crate) fn entrance(holder: &Holder, group: Option<&Path>) -> Vec<String> {
     let inside = holder.inside.map_or(0, |process| process.pid);
     let group = group.map_or_else(String::new, |path| path.display().to_string());
     let pid = inside.to_string();
-    ["/bin/sh", "-c", DOOR, &group, "-n", "-m", "-u", "-i", "-p", "-t", &pid, "--"]
+    ["/bin/sh", "-c", ENTER, &group, "-n", "-m", "-u", "-i", "-p", "-t", &pid, "--"]
         .map(str::to_owned)
         .to_vec()
 }

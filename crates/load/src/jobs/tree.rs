@@ -1,5 +1,5 @@
 //! Trees of names of our own making: `d000001/f000001` below a directory of the run. No name in them is
-//! the user's, so what is left of them can be told from everything else and removed.
+//! the user's, so what is left of them is distinguishable from everything else and can be removed.
 
 use crate::share::{Entry, EntryKind, Namespace};
 use plimsoll_model::Failure;

@@ -37,9 +37,9 @@ pub(super) struct NfsNamespace {
 /// what it was, whatever its name stands for later.
 pub(super) type Held = Mutex<BTreeMap<String, FileHandle>>;
 
-/// What can go wrong inside: a failure already told, or an error still to be told.
+/// What can go wrong inside: a failure already made, or an error still to be made one.
 enum Trouble {
-    Told(Failure),
+    Made(Failure),
     Nfs(Error),
     /// A name that is not what it should be.
     Wrong(String),
@@ -53,7 +53,7 @@ impl From<Error> for Trouble {
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
-        Trouble::Told(failure)
+        Trouble::Made(failure)
     }
 }
 
@@ -75,7 +75,7 @@ impl NfsNamespace {
         let tried = format!("open the file '{path}' to be read");
         let on = self.site.given.clone();
         let refused = |happened: String, next: &str| {
-            Trouble::Told(Failure::new(Cause::NotPermitted, tried.as_str(), &on, happened, next))
+            Trouble::Made(Failure::new(Cause::NotPermitted, tried.as_str(), &on, happened, next))
         };
         self.run(&tried, "", |names| {
             let (file, attributes) = names.file(path).map_err(|trouble| match trouble {
@@ -124,7 +124,7 @@ impl NfsNamespace {
     fn tell(&mut self, tried: &str, path: &str, trouble: Trouble) -> Failure {
         let tried = if path.is_empty() { tried.to_owned() } else { format!("{tried} '{path}'") };
         match trouble {
-            Trouble::Told(failure) => failure,
+            Trouble::Made(failure) => failure,
             Trouble::Wrong(happened) => {
                 let next = "Somebody changed it meanwhile: remove it, or name another directory.";
                 Failure::new(Cause::NotPermitted, tried, &self.site.given, happened, next)
@@ -159,7 +159,7 @@ impl NfsNamespace {
                     let next = not_writable_advice(caller, owner);
                     let tried = format!("{tried} '{path}'");
                     let cause = Cause::NotPermitted;
-                    Trouble::Told(Failure::new(cause, tried, &site.given, error, next))
+                    Trouble::Made(Failure::new(cause, tried, &site.given, error, next))
                 }
                 other => other,
             })

@@ -1,4 +1,4 @@
-//! What went wrong, told so that one can act on it.
+//! What went wrong, as failures that one can act on.
 
 use super::site::Site;
 use crate::connection;

@@ -87,21 +87,25 @@ fn unsafe_directory(path: &Path, user: u32) -> Option<(String, String)> {
     let resolved = path.canonicalize().ok();
     let paths = [written, resolved].into_iter().flatten().collect::<Vec<_>>();
     paths.iter().flat_map(|path| path.ancestors().skip(1)).find_map(|directory| {
-        let told = |why: String| Some((directory.display().to_string(), why));
+        let unsafe_place = |why: String| Some((directory.display().to_string(), why));
         let status = match directory.metadata() {
             Ok(status) => status,
-            Err(error) => return told(format!("cannot be looked at: {error}")),
+            Err(error) => return unsafe_place(format!("cannot be looked at: {error}")),
         };
         let mode = status.mode() & 0o7777;
         if ![0, user].contains(&status.uid()) {
-            return told(format!("belongs to user {}", status.uid()));
+            return unsafe_place(format!("belongs to user {}", status.uid()));
         }
         let open = mode & 0o022 != 0 && mode & 0o1000 == 0;
-        if open { told(format!("can be written to by others (mode {mode:03o})")) } else { None }
+        if open {
+            unsafe_place(format!("can be written to by others (mode {mode:03o})"))
+        } else {
+            None
+        }
     })
 }
 
-/// The password of a target's user in the text of a credentials file. What is wrong is told by its
+/// The password of a target's user in the text of a credentials file. What is wrong is reported by its
 /// line and never shown: it may hold a password.
 fn find(text: &str, target: &SmbTarget) -> Result<Option<Password>, (usize, &'static str)> {
     let mut section: Option<bool> = None;
@@ -167,7 +171,7 @@ mod tests {
         }
     }
 
-    /// Passwords show nothing of themselves, so they are told apart by what finds them.
+    /// Passwords show nothing of themselves, so they are distinguished by what finds them.
     fn found(text: &str, who: &str) -> bool {
         find(text, &target(who)).unwrap().is_some()
     }

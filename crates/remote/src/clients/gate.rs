@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 pub const MOST_ERROR: Duration = Duration::from_millis(50);
 /// Time between the agreement and the start beside the way: for processes that wait for a core.
 const MARGIN: Duration = Duration::from_millis(500);
-/// How much of that passes before the load is said to begin: whoever watches the hosts needs some
+/// How much of that passes before the load is reported to begin: whoever watches the hosts needs some
 /// time to look, and should not see much of the time before the start.
 pub const QUIET: Duration = Duration::from_millis(300);
 

@@ -1,5 +1,5 @@
 //! What fuzz targets call: whatever comes, nothing panics, and what was understood is understood
-//! again when it is said again.
+//! again when it is sent again.
 
 use super::{Lines, Reply, Request};
 
@@ -11,7 +11,7 @@ pub fn replies(bytes: &[u8]) {
     each_line(bytes, |line| {
         let Ok(reply) = Reply::from_line(line) else { return };
         let said = reply.to_line();
-        Reply::from_line(&said[..said.len() - 1]).expect("what is said is understood");
+        Reply::from_line(&said[..said.len() - 1]).expect("what is sent is understood");
     });
 }
 
@@ -20,7 +20,7 @@ pub fn requests(bytes: &[u8]) {
     each_line(bytes, |line| {
         let Ok(request) = Request::from_line(line) else { return };
         let said = request.to_line();
-        Request::from_line(&said[..said.len() - 1]).expect("what is said is understood");
+        Request::from_line(&said[..said.len() - 1]).expect("what is sent is understood");
         if let Request::Connect(connect) = request {
             connect.options(plimsoll_load::SystemClock::no_deadline());
         }

@@ -25,7 +25,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The version of what is said. The two programs come from one build: others are refused.
+/// The version of the protocol. The two programs come from one build: others are refused.
 pub const PROTOCOL: u32 = 2;
 
 /// How often each side says that it is alive.
@@ -34,7 +34,7 @@ pub const PULSE: Duration = Duration::from_secs(5);
 /// After so long without a word the other side counts as lost.
 pub const SILENCE: Duration = Duration::from_secs(60);
 
-/// What is said, as a line.
+/// A message, as a line.
 fn encode(what: &impl Serialize) -> Vec<u8> {
     // Nothing in it can fail: names are text, and so are all keys.
     let mut line = serde_json::to_vec(what).unwrap_or_default();

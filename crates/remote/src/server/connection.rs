@@ -114,7 +114,7 @@ impl Connection {
         }
     }
 
-    /// Waits until all is said, but not for long.
+    /// Waits until all is sent, but not for long.
     pub fn flush(&self, limit: Duration) {
         let end = Instant::now() + limit;
         while self.waiting.load(Ordering::Relaxed) > 0 && Instant::now() < end {

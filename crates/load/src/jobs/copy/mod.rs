@@ -1,7 +1,7 @@
 //! Files of the client's copied to storage and back, with their real bytes.
 //!
 //! Names on the storage are ours, `copy-0-1/d000002/f000345`: sizes, order and bytes are the user's,
-//! and what is left there can be told from everything else. Directories lie side by side however deep
+//! and what is left there is distinguishable from everything else. Directories lie side by side however deep
 //! theirs are. Every worker copies one file after the other: created, written with as many blocks in
 //! flight as it has, flushed, closed; or whole where it is no longer than a block and the lane does that.
 

@@ -28,7 +28,7 @@ const VERIFIERS: usize = 1024;
 #[derive(Debug)]
 pub(super) struct ServedDirectory {
     tree: Arc<Tree>,
-    /// By which verifier a file was created, so that a repeated call is told from a rival's
+    /// By which verifier a file was created, so that a repeated call is distinguished from a rival's
     /// (RFC 1813, section 3.3.8).
     created: Mutex<HashMap<u64, createverf3>>,
 }

@@ -40,7 +40,7 @@ impl Transcript {
         self.0[at].flags ^= how[chance.below(how.len())];
     }
 
-    /// Changes what is said.
+    /// Changes a message.
     pub fn distort(&mut self, chance: &mut Chance) {
         if self.0.is_empty() {
             return;

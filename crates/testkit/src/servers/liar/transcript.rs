@@ -1,6 +1,6 @@
 //! What a server answered in a session: its frames, in the order of the requests that they answer.
 
-/// How frames are told apart on a connection, and replies from each other.
+/// How frames on a connection, and replies to them, are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wire {
     /// ONC RPC: a record mark (RFC 5531, section 11), then the transaction's number.
