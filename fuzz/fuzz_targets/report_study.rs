@@ -2,19 +2,20 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plimsoll_report::Paper;
+use plimsoll_report::{Document, Style};
 
 fuzz_target!(|data: &[u8]| {
     let text = String::from_utf8_lossy(data);
     if let Ok(study) = plimsoll_record::from_json(&text) {
-        let studies = [study];
-        show(&Paper::new(&studies));
-        let [study] = studies;
+        show(&Document::of_study(&study));
+        show(&Document::of_two(&study, &study));
         let _ = plimsoll_report::redact(&study, &["secret".into()]);
         let _ = plimsoll_record::to_csv(&study);
     }
 });
 
-fn show(paper: &Paper) {
-    let _ = (paper.html(), paper.markdown(None), paper.charts().count());
+fn show(document: &Document) {
+    let style = Style { width: 80, colour: false };
+    let _ = (document.screen(&style), document.text(&style), document.csv());
+    let _ = (document.html(), document.markdown(None), document.charts().count());
 }

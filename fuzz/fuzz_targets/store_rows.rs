@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use plimsoll_record::{Store, fuzzing};
-use plimsoll_report::{Paper, Style};
+use plimsoll_report::{Document, Style};
 
 const STYLE: Style = Style { width: 80, colour: false };
 /// Studies that are shown.
@@ -27,8 +27,10 @@ fn show(store: &Store) {
     harmless(plimsoll_report::list(&studies, &STYLE));
     let loaded = studies.iter().take(SHOWN).filter_map(|study| store.load(&study.id.0).ok());
     for study in loaded {
-        harmless(plimsoll_report::study(&study, &STYLE));
-        harmless(Paper::new(std::slice::from_ref(&study)).markdown(None));
+        let document = Document::of_study(&study);
+        harmless(document.screen(&STYLE));
+        harmless(document.text(&STYLE));
+        harmless(document.markdown(None));
         harmless(plimsoll_record::to_csv(&study).unwrap_or_default().replace("\r\n", "\n"));
         harmless(plimsoll_record::to_json(&study).unwrap_or_default());
     }
