@@ -17,7 +17,7 @@ mod trials;
 use plimsoll_load::OpenOptions;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{DirectoryTarget, Engine, Pattern, PatternJob, Target};
-use plimsoll_runner::{WRITE_FILE, read_file_name};
+use plimsoll_runner::{read_file_name, write_file_name};
 use ratios::{Figures, Round};
 use std::error::Error;
 use std::num::NonZeroU16;
@@ -85,7 +85,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             if !name.contains(&wanted) {
                 continue;
             }
-            // The first trial lays out the file that is written; its figures are thrown away.
+            // The figures of the first trial are thrown away.
             trials.run(case, seconds)?;
             let files = files(directory.path(), *pattern)?;
             let peer = peer::Peer::new("fio".as_ref(), setting.fio_engine).with("direct", 1).with(
@@ -107,9 +107,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The files that trials of a pattern work on, in the run's directory.
 fn files(directory: &Path, pattern: Pattern) -> Result<Vec<PathBuf>, Box<dyn Error>> {
     let run = std::fs::read_dir(directory)?.next().ok_or("the run has made no directory")??;
-    let read = (0..PatternJob::READ_FILES).map(read_file_name).collect();
-    let names = if pattern.writes() { vec![WRITE_FILE.to_owned()] } else { read };
-    Ok(names.into_iter().map(|name| run.path().join(name)).collect())
+    let name = if pattern.writes() { write_file_name } else { read_file_name };
+    Ok((0..PatternJob::FILES).map(|number| run.path().join(name(number))).collect())
 }
 
 fn place() -> PathBuf {

@@ -10,7 +10,7 @@ use plimsoll_testkit::{Need, enter_or_skip};
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use support::rows::{Row, assert_rows, check, failed, trials};
-use support::{Plimsoll, ended, listing, run_directories, wait_until};
+use support::{Plimsoll, ended, has_copy, listing, run_directories, wait_until};
 
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
@@ -174,18 +174,13 @@ fn a_disk_that_fills_up_in_the_middle() {
     let folder = server.directory("small").unwrap();
     let program = program();
     let url = server.url("small");
-    let mut child = program.start(&[
-        "check",
-        &url,
-        "--pattern=sequential-read,sequential-write",
-        "--size=16MiB",
-        "--repeats=200",
-        "--time=200ms",
-        "--quiet",
-    ]);
-    wait_until("trials run", || {
-        run_directories(&folder).iter().any(|d| d.join("write.data").exists())
-    });
+    // Patterns overwrite in place; what is copied is new in each trial.
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("film"), vec![7; 16 << 20]).unwrap();
+    let data = format!("--data={}", data.path().display());
+    let mut child =
+        program.start(&["copy", &url, &data, "--only=up", "--repeats=200", "--baseline=0s"]);
+    wait_until("trials run", || run_directories(&folder).iter().any(|d| has_copy(&d)));
     let filler = folder.join("someone else's");
     // Whatever becomes free is taken at once.
     let mut others = std::fs::File::create(&filler).unwrap();

@@ -355,7 +355,8 @@ fn store_paths(program: &Plimsoll, _target: &Path) -> Vec<PathBuf> {
 /// Names are looked up from the target's own descriptor, and from that of the run directory, whose
 /// name is not known before: by their last names.
 fn target_paths(_: &Plimsoll, target: &Path) -> Vec<PathBuf> {
-    let files = ["lease.json", "read-0.data", "read-7.data", "write.data"].map(PathBuf::from);
+    let files = ["lease.json", "read-0.data", "read-7.data", "write-0.data", "write-7.data"]
+        .map(PathBuf::from);
     [target.to_owned()].into_iter().chain(files).collect()
 }
 

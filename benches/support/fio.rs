@@ -46,7 +46,7 @@ impl Peer {
         let Arrival::Closed { depth } = arrival;
         let share = job.size.0 / u64::from(workers.get());
         // Fio parts the size among the files; offsets are in each of them.
-        let files = if job.pattern.writes() { 1 } else { u64::from(PatternJob::READ_FILES) };
+        let files = u64::from(PatternJob::FILES);
         let (size, offset) = match job.layout {
             Layout::Disjoint => (share, share / files),
             Layout::Shared => (job.size.0, 0),

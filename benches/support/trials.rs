@@ -61,8 +61,7 @@ impl Trials {
         Ok(trials)
     }
 
-    /// One trial of `seconds`, warm-up included. The written file is laid out in the first one
-    /// that writes and stays.
+    /// One trial of `seconds`, warm-up included.
     pub fn run(&mut self, workload: &Workload, seconds: f64) -> Result<PartResult, Failure> {
         self.run_watched(workload, seconds, &mut |_| {})
     }
@@ -80,8 +79,7 @@ impl Trials {
             number: self.number,
             subject: 0,
             workload: Workload { length, ..workload.clone() },
-            generation: 1,
-            read_file: 0,
+            first_file: 0,
             window_seconds: 0.1,
             operation_timeout_seconds: 30.0,
             seed: self.number.into(),

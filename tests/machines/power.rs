@@ -73,15 +73,15 @@ fn cut(beds: &Beds, what: &str) -> Study {
         "--quiet",
     ];
     let checking = beds.program.start(&words);
-    // Each write of the trial is a call of the server's; the file is laid out by others before.
+    // Each write of the trial is a call of the server's; the files are laid out by others before.
     let writes = || -> u64 {
         let line = beds.on("cut/server", "grep '^proc3 ' /proc/net/rpc/nfsd");
         line.split(' ').nth(9).unwrap().parse().unwrap()
     };
     let laid_out =
-        format!("stat -c %s /srv/data/{what}/.plimsoll-*/write.data 2>/dev/null || echo 0");
-    wait_until("the file is laid out", || {
-        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(192 << 20)
+        format!("stat -c %s /srv/data/{what}/.plimsoll-*/write-7.data 2>/dev/null || echo 0");
+    wait_until("the last file is laid out", || {
+        beds.on("cut/server", &laid_out).trim().parse::<u64>() == Ok(24 << 20)
     });
     let begun = writes();
     wait_until("writes are acknowledged", || writes() > begun + 300);

@@ -31,8 +31,8 @@ pub fn leftover(target: &Path, number: u32) -> PathBuf {
     std::fs::create_dir(&directory).expect("a directory");
     std::fs::set_permissions(&directory, Permissions::from_mode(0o700)).expect("ours");
     std::fs::write(directory.join("lease.json"), DEAD_LEASE).expect("a lease");
-    // The first as earlier versions had it.
-    for name in ["read.data", "read-0.data", "read-7.data", "write.data"] {
+    // The first and the last as earlier versions had it.
+    for name in ["read.data", "read-0.data", "write-7.data", "write.data"] {
         std::fs::write(directory.join(name), "left").expect("a file");
     }
     directory
@@ -207,6 +207,12 @@ pub fn listing(directory: &Path) -> Vec<(PathBuf, Option<u64>)> {
     }
     found.sort();
     found
+}
+
+/// Whether a run's directory holds what is copied.
+pub fn has_copy(run: &Path) -> bool {
+    let copy = |e: std::fs::DirEntry| e.file_name().to_string_lossy().starts_with("copy-");
+    std::fs::read_dir(run).is_ok_and(|entries| entries.flatten().any(copy))
 }
 
 /// The run directories on a target.

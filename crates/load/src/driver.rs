@@ -40,8 +40,6 @@ pub enum Ended {
 pub(crate) struct Limits {
     /// No operation may take longer.
     pub operation_timeout: Duration,
-    /// A file to flush at the end, when everything in flight has completed.
-    pub flush: Option<FileId>,
     /// When to stop by itself, as if that had been asked for.
     pub end: Nanos,
     /// Whether the source must have ended by the tally's end.
@@ -187,7 +185,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Drives `source` until the tally's end, its own end, a stop or a fatal error; then the
-    /// final flush, whose time is returned. The tally has begun.
+    /// final flush of what the source wrote, whose time is returned. The tally has begun.
     pub(crate) fn drive(
         mut self,
         source: &mut impl OperationSource,
@@ -227,7 +225,13 @@ impl<'a> Driver<'a> {
                 break;
             }
         }
-        let flush = self.flush(tally);
+        let files = source.to_flush();
+        let mut flush = None;
+        for file in files {
+            if let Some(took) = self.flush(file, tally) {
+                *flush.get_or_insert(Duration::ZERO) += took;
+            }
+        }
         (self.ended, flush)
     }
 
@@ -383,9 +387,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The final flush, alone in flight.
-    fn flush(&mut self, tally: &mut Tally) -> Option<Duration> {
-        let op = Op::Flush(self.limits.flush.filter(|_| self.ended == Ended::Complete)?);
+    /// The final flush of a file, alone in flight.
+    fn flush(&mut self, file: FileId, tally: &mut Tally) -> Option<Duration> {
+        if self.ended != Ended::Complete {
+            return None;
+        }
+        let op = Op::Flush(file);
         let issued = self.clock.now();
         let tag = Tag(*self.free.last()?);
         if self.lane.submit(tag, &op, issued).is_err() {

@@ -31,7 +31,7 @@
 //!     lay_out(&share, &means, laid_out, size, &mut |_bytes| {})?;
 //!     Ok(laid_out)
 //! };
-//! let files = Files { read: vec![file("read")?], write: file("write")? };
+//! let files = Files { read: vec![file("read")?], write: vec![file("write")?] };
 //!
 //! let spec = RunSpec {
 //!     job: PatternJob::named("random-mixed", Bytes(size)).expect("one of the five"),
@@ -50,7 +50,7 @@
 //! assert_eq!(result.flush, Some(millisecond));
 //! assert_eq!(measured.in_flight, 1.0);
 //!
-//! let verified = verify(&share, &means, files.write, size, Some(&written), &mut |_bytes| {})?;
+//! let verified = verify(&share, &means, files.write[0], size, Some(&written[0]), &mut |_| {})?;
 //! assert!(verified.is_good());
 //! # Ok::<(), plimsoll_model::Failure>(())
 //! ```
@@ -91,8 +91,8 @@ pub use directory::DirectoryShare;
 pub use driver::Ended;
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
-    RunContext, Step, WRITE_FILE, WriteOnce, Written, is_read_file, is_tree, read_file_name,
-    remove_tree,
+    RunContext, Step, WriteOnce, Written, is_test_file, is_tree, read_file_name, remove_tree,
+    test_file_names, write_file_name,
 };
 pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};

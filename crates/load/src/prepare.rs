@@ -4,7 +4,7 @@ use crate::connection;
 use crate::content::Content;
 use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
-use crate::op::{Done, FileId, OpError, Span};
+use crate::op::{Done, OpError, Span};
 use crate::paths::Paths;
 use crate::share::{Lane, LaneRequest, Share};
 use crate::tally::{Shape, Tally};
@@ -70,6 +70,16 @@ impl Verified {
     pub fn is_good(&self) -> bool {
         self.stale + self.misplaced + self.corrupt == 0
     }
+
+    /// Adds what was found in another file.
+    pub(crate) fn add(&mut self, other: Verified) {
+        self.bytes += other.bytes;
+        self.skipped_bytes += other.skipped_bytes;
+        self.stale += other.stale;
+        self.misplaced += other.misplaced;
+        self.corrupt += other.corrupt;
+        self.first = self.first.take().or(other.first);
+    }
 }
 
 /// Writes the whole of a file with several MiB in flight, then flushes it. `progress` is called
@@ -85,7 +95,7 @@ pub fn lay_out(
 ) -> Result<(), Failure> {
     let block = block(share.facts().write_size_bytes);
     let work = WriteOnce::new(laid_out.file, size, laid_out.generation, block, progress);
-    let pass = Pass { share, means, block, verify: false, flush: Some(laid_out.file) };
+    let pass = Pass { share, means, block, verify: false };
     pass.over("lay out the test file", |_| work).map(drop)
 }
 
@@ -105,7 +115,7 @@ pub fn verify(
     let mut result = Verified::default();
     let mut wrong: Vec<Span> = Vec::new();
     let block = block(share.facts().read_size_bytes);
-    let pass = Pass { share, means, block, verify: true, flush: None };
+    let pass = Pass { share, means, block, verify: true };
     let read_back = |range: Range<u64>, block, seen: &mut dyn FnMut(&Span, &Done)| {
         let LaidOut { file, generation } = laid_out;
         let work = ReadBack::new(file, range, generation, written, block, seen);
@@ -155,8 +165,6 @@ pub(crate) struct Pass<'a> {
     pub block: u32,
     /// Whether the content of every read is checked.
     pub verify: bool,
-    /// What is flushed at the end.
-    pub flush: Option<FileId>,
 }
 
 impl Pass<'_> {
@@ -174,7 +182,6 @@ impl Pass<'_> {
         tally.begin(clock.now());
         let limits = Limits {
             operation_timeout: self.means.operation_timeout,
-            flush: self.flush,
             end: deadline.end(),
             must_be_done: false,
         };

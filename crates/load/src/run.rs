@@ -102,7 +102,6 @@ fn work<S: OperationSource>(
     let clock = &**means.deadline.clock();
     let limits = Limits {
         operation_timeout: means.operation_timeout,
-        flush: needs.asks.flush,
         end: Nanos(u64::MAX),
         must_be_done: main && timing.until_done,
     };
@@ -265,8 +264,8 @@ pub struct RunSpec {
     pub seed: u64,
 }
 
-/// Runs one pattern to its end on files that are there; also returns which blocks of the written
-/// file were rewritten. Writes that are not stable when they complete are flushed at the end, once
+/// Runs one pattern to its end on files that are there; also returns which blocks of each of the files
+/// that are written were rewritten. Writes that are not stable when they complete are flushed at the end, once
 /// by every worker.
 ///
 /// The `Failure` is of what comes before the load: a file too small for the workers, or a lane that
@@ -275,7 +274,7 @@ pub fn run(
     share: &dyn Share,
     spec: &RunSpec,
     observer: Option<Observer<'_>>,
-) -> Result<(TeamResult, Written), Failure> {
+) -> Result<(TeamResult, Vec<Written>), Failure> {
     run_from(share, spec, observer, None).map(|(team, written, _)| (team, written))
 }
 
@@ -286,18 +285,16 @@ pub fn run_from(
     spec: &RunSpec,
     observer: Option<Observer<'_>>,
     gate: Option<&StartGate<'_>>,
-) -> Result<(TeamResult, Written, Option<Duration>), Failure> {
+) -> Result<(TeamResult, Vec<Written>, Option<Duration>), Failure> {
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
-    let needs =
-        Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job, &spec.files) };
+    let needs = Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job) };
     let mut crew = Crew::new(share, means, timing, true, needs, |worker, _| {
         PatternSource::new(job, *workers, worker, spec.files.clone(), spec.seed)
             .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
     })?;
     let Ran { results, late } = run_all(vec![crew.tasks()], means, *window, observer, gate);
     let late = late?;
-    let mut written = Written::nothing();
-    crew.into_sources().into_iter().for_each(|source| written.add(&source.into_written()));
+    let written = pattern::written(&spec.files, crew.into_sources());
     Ok((TeamResult::merge(timing, results.into_iter().flatten().collect()), written, late))
 }

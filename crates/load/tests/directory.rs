@@ -44,7 +44,7 @@ fn prepare(share: &dyn Share, means: &Means, size: u64) -> Files {
         lay_out(share, means, laid_out, size, &mut |_| {}).unwrap();
         laid_out
     };
-    Files { read: vec![file("read")], write: file("write") }
+    Files { read: vec![file("read")], write: vec![file("write")] }
 }
 
 fn spec(means: &Means, files: Files, depth: u16, job: PatternJob) -> RunSpec {
@@ -93,12 +93,12 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         assert!(pattern.writes() == (written.operations > 0), "{context}");
         let flushes = pattern.writes() && stability == Stability::Unstable;
         assert_eq!(result.flush.is_some(), flushes, "{context}");
-        let written: Option<&Written> = pattern.writes().then_some(&rewritten);
-        let found = verify(&share, &means, files.write, size, written, &mut |_| {}).unwrap();
+        let written: Option<&Written> = pattern.writes().then_some(&rewritten[0]);
+        let found = verify(&share, &means, files.write[0], size, written, &mut |_| {}).unwrap();
         assert!(found.is_good() && found.bytes == size, "{context}: {found:?}");
         if pattern.writes() {
-            assert!(rewritten.blocks() > 0);
-            let again = LaidOut { generation: 1, ..files.write };
+            assert!(rewritten[0].blocks() > 0);
+            let again = LaidOut { generation: 1, ..files.write[0] };
             lay_out(&share, &means, again, size, &mut |_| {}).unwrap();
         }
     }
@@ -162,13 +162,13 @@ fn what_others_did_to_the_file_is_found() {
         raw.write_all_at(&[2; 4096], 31 * 4096).unwrap();
         raw.sync_all().unwrap();
         let check = |laid_out| verify(&share, &means, laid_out, MIB, None, &mut |_| {}).unwrap();
-        let found = check(files.write);
+        let found = check(files.write[0]);
         assert_eq!((found.stale, found.misplaced, found.corrupt), (0, 1, 2), "{found:?}");
         let found = check(LaidOut { generation: 2, ..files.read[0] });
         assert_eq!((found.stale, found.misplaced, found.corrupt), (256, 0, 0), "{found:?}");
         // Reads that verify count what they meet, and go on.
         let job = PatternJob { size: Bytes(MIB), verify: true, ..job(Pattern::SequentialRead) };
-        let swapped = Files { read: vec![files.write], write: files.read[0] };
+        let swapped = Files { read: files.write.clone(), write: files.read.clone() };
         let (result, _) = run(&share, &spec(&means, swapped, 2, job), None).unwrap();
         assert_eq!(result.ended, Ended::Complete);
         assert!(result.errors[&OpKind::READ][&ErrorKind::CorruptContent] > 0);

@@ -120,7 +120,7 @@ fn the_final_flush_is_timed_apart_and_only_where_needed() {
     let clock = Arc::new(VirtualClock::new());
     let share = MockShare::new(clock.clone(), workers(1), script);
     let spec = spec(job(Pattern::SequentialWrite), clock, 1000 * MS);
-    assert_eq!(run(&share, &spec, None).unwrap().1.blocks(), 256);
+    assert_eq!(run(&share, &spec, None).unwrap().1[0].blocks(), 256);
     let stable = PatternJob { stability: Stability::FileSync, ..job(Pattern::SequentialWrite) };
     assert_eq!(trial(stable, 1, script).flush, None);
     assert_eq!(trial(job(Pattern::RandomRead), 1, script).flush, None);
@@ -305,7 +305,7 @@ fn laying_out_ends_with_the_time_for_all() {
     let share = MockShare::new(clock.clone(), workers(1), |_, _| Reply::After(400 * MS));
     let means = means(clock.clone());
     means.deadline.give(1000 * MS);
-    let laid_out = common::files().write;
+    let laid_out = common::files().write[0];
     let failure = lay_out(&share, &means, laid_out, 1000 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::Trial);
     assert!(failure.happened.contains("the time for all") && failure.next.contains("--max-time"));
@@ -319,7 +319,7 @@ fn no_space_while_laying_out_is_told_as_such() {
         Op::Write(span, _) if span.offset >= 4 * MIB => Reply::error(MS, ErrorKind::NoSpace),
         _ => Reply::After(MS),
     });
-    let laid_out = common::files().write;
+    let laid_out = common::files().write[0];
     let failure = lay_out(&share, &means(clock), laid_out, 10 * MIB, &mut |_| {}).unwrap_err();
     assert_eq!(failure.cause, Cause::NoSpace);
     assert!(!failure.next.is_empty());
@@ -338,7 +338,7 @@ fn every_fourth_acknowledged(size: u64) -> plimsoll_load::Written {
         let done = Done { tag: Tag(0), issued: at, sent: at, done: at, bytes: 4096, result };
         work.completed(&op, &done);
     }
-    work.into_written()
+    work.into_written().remove(0)
 }
 
 #[test]
@@ -353,7 +353,7 @@ fn verifying_expects_of_each_block_what_was_written_last() {
     });
     let written = every_fourth_acknowledged(MIB);
     assert_eq!(written.blocks(), 16);
-    let (laid_out, means) = (common::files().write, means(clock));
+    let (laid_out, means) = (common::files().write[0], means(clock));
     let found = verify(&share, &means, laid_out, MIB, Some(&written), &mut |_| {}).unwrap();
     assert!(found.is_good());
     assert_eq!((found.bytes, found.skipped_bytes), (MIB - 48 * 4096, 48 * 4096));
@@ -371,7 +371,7 @@ fn wrong_pages_are_counted_one_by_one() {
             None => Reply::After(MS),
         }
     });
-    let (laid_out, means, mut progress) = (common::files().write, means(clock), 0);
+    let (laid_out, means, mut progress) = (common::files().write[0], means(clock), 0);
     let found = verify(&share, &means, laid_out, MIB, None, &mut |n| progress += n).unwrap();
     assert_eq!((found.stale, found.misplaced, found.corrupt), (1, 0, 1));
     assert_eq!((found.bytes, progress), (MIB, MIB));

@@ -5,7 +5,7 @@ mod common;
 use common::{files, job, workers};
 use plimsoll_load::{FileId, Files, LaidOut, Op, OperationSource, PatternSource, Span, Step};
 use plimsoll_model::units::{Bytes, KIB};
-use plimsoll_model::{Layout, Nanos, Pattern, PatternJob};
+use plimsoll_model::{Layout, Nanos, OpKind, Pattern, PatternJob, Stability};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -58,7 +58,7 @@ proptest! {
                 prop_assert!(span.offset + job.block.0 <= job.size.0);
                 let (file, generation) = match op {
                     Op::Read(_) => (files().read[0].file, 4),
-                    _ => (files().write.file, 5),
+                    _ => (files().write[0].file, 5),
                 };
                 prop_assert_eq!((span.file, span.generation), (file, generation));
             }
@@ -110,20 +110,26 @@ fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
     assert!((writes / draws as f64 - 0.5).abs() < 0.008, "{writes} of {draws}");
 }
 
-/// The files in turn as `count` reads go to them, each with the number of reads and the offsets.
-fn turns(job: &PatternJob, n: u16, worker: u16, count: usize) -> Vec<(FileId, Vec<u64>)> {
+/// The files in turn as `count` operations of one kind go to them, each with the offsets.
+fn turns(
+    job: &PatternJob,
+    of: OpKind,
+    n: u16,
+    worker: u16,
+    count: usize,
+) -> Vec<(FileId, Vec<u64>)> {
     let laid_out = |file| LaidOut { file: FileId(file), generation: file };
-    let files = Files { read: (10..18).map(laid_out).collect(), write: laid_out(2) };
+    let (read, write) = ((10..18).map(laid_out).collect(), (20..28).map(laid_out).collect());
+    let files = Files { read, write };
     let mut work = PatternSource::new(job, workers(n), worker, files, 7).unwrap();
     let mut turns: Vec<(FileId, Vec<u64>)> = Vec::new();
     while turns.iter().map(|(_, offsets)| offsets.len()).sum::<usize>() < count {
         let Step::Issue(op) = work.next(Nanos(0)) else { panic!("it ends") };
-        let Op::Read(span) = op else {
-            assert_eq!(span(&op).file, FileId(2));
-            continue;
-        };
-        assert_eq!(span.generation, span.file.0);
+        let (span, writes) = (span(&op), op.kind() == OpKind::WRITE);
+        assert_eq!(span.generation, span.file.0 + u32::from(writes));
+        assert_eq!(writes, (20..28).contains(&span.file.0), "each kind has files of its own");
         match turns.last_mut() {
+            _ if op.kind() != of => {}
             Some((file, offsets)) if *file == span.file => offsets.push(span.offset / job.block.0),
             _ => turns.push((span.file, vec![span.offset / job.block.0])),
         }
@@ -132,36 +138,61 @@ fn turns(job: &PatternJob, n: u16, worker: u16, count: usize) -> Vec<(FileId, Ve
 }
 
 #[test]
-fn files_are_read_whole_in_turn_and_in_random_order_a_quarter_of_each() {
-    let in_turn = |turns: &[(FileId, Vec<u64>)]| {
-        let files = (0..turns.len()).map(|n| FileId(10 + n as u32 % 8));
-        assert!(turns.iter().map(|turn| turn.0).eq(files), "{turns:?}");
-    };
-    // 1 MiB in eight files: 32 blocks in each, 16 for each of two workers.
-    let read = turns(&job(Pattern::SequentialRead), 2, 1, 10 * 16);
-    in_turn(&read);
-    assert_eq!(read.len(), 10);
-    assert!(read.iter().all(|(_, offsets)| offsets.iter().copied().eq(16..32)));
-    for pattern in [Pattern::RandomRead, Pattern::RandomMixed] {
-        let read = turns(&job(pattern), 2, 0, 10 * 4);
-        in_turn(&read);
-        assert_eq!(read.len(), 10);
-        assert!(read.iter().all(|(_, offsets)| offsets.len() == 4));
-        assert!(read.iter().flat_map(|(_, offsets)| offsets).all(|block| *block < 16));
+fn files_are_gone_over_whole_in_turn_and_in_random_order_a_quarter_of_each() {
+    for (of, first, patterns) in [
+        (OpKind::READ, 10, [Pattern::SequentialRead, Pattern::RandomRead, Pattern::RandomMixed]),
+        (OpKind::WRITE, 20, [Pattern::SequentialWrite, Pattern::RandomWrite, Pattern::RandomMixed]),
+    ] {
+        let in_turn = |turns: &[(FileId, Vec<u64>)]| {
+            let files = (0..turns.len()).map(|n| FileId(first + n as u32 % 8));
+            assert!(turns.len() == 10 && turns.iter().map(|turn| turn.0).eq(files), "{turns:?}");
+        };
+        // 1 MiB in eight files: 32 blocks in each, 16 for each of two workers.
+        let [sequential, random @ ..] = patterns;
+        let gone_over = turns(&job(sequential), of, 2, 1, 10 * 16);
+        in_turn(&gone_over);
+        assert!(gone_over.iter().all(|(_, offsets)| offsets.iter().copied().eq(16..32)));
+        for pattern in random {
+            let gone_over = turns(&job(pattern), of, 2, 0, 10 * 4);
+            in_turn(&gone_over);
+            assert!(gone_over.iter().all(|(_, offsets)| offsets.len() == 4));
+            assert!(gone_over.iter().flat_map(|(_, offsets)| offsets).all(|block| *block < 16));
+        }
     }
 }
 
 #[test]
-fn a_working_set_of_less_than_a_block_for_each_worker_in_each_file_is_read_by_all() {
-    // Eight blocks, one in each file; and three blocks, where each file still has one.
-    for blocks in [8, 3] {
-        let job = PatternJob { size: Bytes(blocks * 4 * KIB), ..job(Pattern::SequentialRead) };
-        for worker in 0..3 {
-            let read = turns(&job, 3, worker, 16);
-            assert_eq!(read.len(), 16);
-            assert!(read.iter().all(|(_, offsets)| offsets == &[0]));
+fn a_working_set_of_less_than_a_block_for_each_worker_in_each_file_is_everybodys() {
+    let of = [(Pattern::SequentialRead, OpKind::READ), (Pattern::SequentialWrite, OpKind::WRITE)];
+    for (pattern, kind) in of {
+        // Eight blocks, one in each file; and three blocks, where each file still has one.
+        for blocks in [8, 3] {
+            let job = PatternJob { size: Bytes(blocks * 4 * KIB), ..job(pattern) };
+            for worker in 0..3 {
+                let gone_over = turns(&job, kind, 3, worker, 16);
+                assert_eq!(gone_over.len(), 16);
+                assert!(gone_over.iter().all(|(_, offsets)| offsets == &[0]));
+            }
         }
     }
+}
+
+/// What a worker did not write to need not be flushed by it.
+#[test]
+fn each_file_that_was_written_to_is_flushed_once() {
+    let laid_out = |file| LaidOut { file: FileId(file), generation: 0 };
+    let files = Files { read: Vec::new(), write: (0..8).map(laid_out).collect() };
+    let flushed = |stability, count| {
+        let job = PatternJob { stability, ..job(Pattern::SequentialWrite) };
+        let mut work = PatternSource::new(&job, workers(2), 0, files.clone(), 7).unwrap();
+        (0..count).for_each(|_| assert!(matches!(work.next(Nanos(0)), Step::Issue(_))));
+        work.to_flush()
+    };
+    assert_eq!(flushed(Stability::Unstable, 0), []);
+    assert_eq!(flushed(Stability::Unstable, 16), [FileId(0)]);
+    assert_eq!(flushed(Stability::Unstable, 17), [FileId(0), FileId(1)]);
+    assert_eq!(flushed(Stability::Unstable, 200), (0..8).map(FileId).collect::<Vec<_>>());
+    assert_eq!(flushed(Stability::FileSync, 200), []);
 }
 
 #[test]

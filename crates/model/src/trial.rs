@@ -18,10 +18,9 @@ pub struct PointSpec {
     pub subject: usize,
     /// What to do.
     pub workload: Workload,
-    /// Generation of the written file's layout: a new number lays it out afresh.
-    pub generation: u32,
-    /// Which of the files that are read it begins with, from 0; the others follow.
-    pub read_file: u32,
+    /// Which of the files that are read, and of those that are written, it begins with, from 0; the
+    /// others follow.
+    pub first_file: u32,
     /// Length of the windows of the series, in seconds.
     pub window_seconds: f64,
     /// No operation may take longer than this many seconds.

@@ -25,9 +25,9 @@ pub(crate) fn reads_from(
     size: u64,
 ) -> Result<StoredOn, Failure> {
     let small = SMALL.min(size / FACTOR);
-    let Some(first) = files.first().filter(|_| small >= BLOCK.0 * files.len() as u64) else {
+    if files.is_empty() || small < BLOCK.0 * files.len() as u64 {
         return Ok(StoredOn::Unknown);
-    };
+    }
     let log_rate = |size: u64, seed: u64| -> Result<f64, Failure> {
         let mut read = files.to_vec();
         read.rotate_left(seed as usize % files.len());
@@ -38,7 +38,7 @@ pub(crate) fn reads_from(
             },
             workers: NonZeroU16::MIN,
             depth: NonZeroU16::MIN,
-            files: Files { read, write: *first },
+            files: Files { read, write: Vec::new() },
             means: means.clone(),
             duration: RUN,
             window: RUN,

@@ -5,15 +5,15 @@
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
 use plimsoll_load::{
-    Entry, EntryKind, Namespace, WRITE_FILE, is_read_file, is_tree, read_file_name, remove_tree,
+    Entry, EntryKind, Namespace, is_test_file, is_tree, remove_tree, test_file_names,
 };
-use plimsoll_model::{Cause, Deadline, Failure, Flag, PatternJob, StudyId};
+use plimsoll_model::{Cause, Deadline, Failure, Flag, StudyId};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Whether a file in a run's directory can be the run's.
 fn is_own_file(name: &str) -> bool {
-    [LEASE_FILE, WRITE_FILE].contains(&name) || is_read_file(name)
+    name == LEASE_FILE || is_test_file(name)
 }
 
 const PREFIX: &str = ".plimsoll-";
@@ -92,9 +92,8 @@ impl RunDirectory {
 
     /// The same where the server does not say what it holds: all that can be of ours.
     fn remove_unlisted(&mut self) -> Result<(), Failure> {
-        let read = (0..PatternJob::READ_FILES).map(read_file_name);
         // The lease is the last one removed.
-        for file in read.chain([WRITE_FILE, LEASE_FILE].map(String::from)) {
+        for file in test_file_names().chain([LEASE_FILE.to_owned()]) {
             // What is not there cannot be removed; what cannot be shows by the directory itself.
             let _ = self.namespace.remove_file(&self.path(&file));
         }

@@ -17,6 +17,6 @@ mod summarize;
 pub use directory::{Cleaned, Found, clean};
 pub use lease::LeaseState;
 pub use options::RunnerOptions;
-pub use plimsoll_load::{OpenOptions, Share, StartGate, WRITE_FILE, read_file_name};
+pub use plimsoll_load::{OpenOptions, Share, StartGate, read_file_name, write_file_name};
 pub use runner::Runner;
 pub use summarize::{PAYLOAD, WRITING, warm_up};

@@ -63,8 +63,7 @@ fn spec(workload: &Workload) -> PointSpec {
         number: 0,
         subject: 0,
         workload: workload.clone(),
-        generation: 1,
-        read_file: 0,
+        first_file: 0,
         window_seconds: 0.01,
         // Virtual time flies while one part waits for another.
         operation_timeout_seconds: 1e7,

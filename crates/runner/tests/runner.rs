@@ -1,13 +1,18 @@
 //! Whole trials, exactly, on scripted shares and a scripted clock.
 
-use plimsoll_load::{MockShare, Op, OpError, Reply, Share, Space, VirtualClock};
+use plimsoll_load::{
+    FileId, MockShare, Op, OpError, OpenOptions, Reply, Share, Space, Span, SystemClock,
+    VirtualClock,
+};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Deadline, ErrorKind, Event, Failure, Flag, InPlace, Job, Layout, Length, LoadObserver,
-    Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob, Phase, PointResult,
-    PointSpec, Stability, StoredOn, StudyId, SubjectRunner, TargetFacts, Workload,
+    Cause, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, InPlace, Job, Layout,
+    Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob,
+    Phase, PointResult, PointSpec, Stability, StoredOn, StudyId, SubjectRunner, Target,
+    TargetFacts, Workload,
 };
-use plimsoll_runner::{Runner, RunnerOptions, WRITE_FILE};
+use plimsoll_runner::{Runner, RunnerOptions};
+use std::collections::HashSet;
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -37,8 +42,7 @@ fn spec_of(number: u32, job: PatternJob) -> PointSpec {
         number,
         subject: 0,
         workload: workload(job),
-        generation: 1,
-        read_file: 0,
+        first_file: 0,
         window_seconds: 0.01,
         operation_timeout_seconds: 30.0,
         seed: 1,
@@ -160,8 +164,13 @@ fn the_final_flush_counts() {
         Op::Flush(_) => Reply::After(500 * MS),
         _ => Reply::After(MS),
     }));
-    stage.prepare(Pattern::SequentialWrite).unwrap();
-    let result = stage.point(&spec(0, Pattern::SequentialWrite));
+    // So large that a second does not get over the first of its files.
+    let large = PatternJob { size: Bytes(1024 * MIB), ..job(Pattern::SequentialWrite) };
+    let workloads = [workload(large.clone())];
+    while stage.runner.prepare(0, &workloads, &mut Seen::default()).unwrap().more {}
+    let over_all = stage.point(&spec(0, Pattern::SequentialWrite));
+    assert_eq!(quantity(&over_all, Measure::FLUSH_TIME), 4.0, "each of eight");
+    let result = stage.point(&spec_of(1, large));
     assert_eq!(quantity(&result, Measure::FLUSH_TIME), 0.5);
     // 0.9 s measured and nine tenths of the flush.
     let expected = 900.0 / (0.9 + 0.45);
@@ -312,11 +321,18 @@ fn an_error_under_load_fails_the_trial_with_its_reason() {
 }
 
 #[test]
-fn the_written_file_is_laid_out_once_a_block_and_those_that_are_read_once() {
+fn files_are_laid_out_once_and_no_point_writes_the_same_bytes_again() {
     let mut stage = Stage::new();
-    let created = Arc::new(Mutex::new(Vec::new()));
-    let seen = created.clone();
-    let share = stage.share(|_, _| Reply::After(MS)).with_namespace_script(move |call, path| {
+    let created: Arc<Mutex<Vec<String>>> = Arc::default();
+    let written: Arc<Mutex<Vec<Span>>> = Arc::default();
+    let (seen, spans) = (created.clone(), written.clone());
+    let writes = move |op: &Op, _| {
+        if let Op::Write(span, _) = op {
+            spans.lock().unwrap().push(*span);
+        }
+        Reply::After(MS)
+    };
+    let share = stage.share(writes).with_namespace_script(move |call, path| {
         if call == "create" {
             let name = path.rsplit('/').next().unwrap_or_default().to_owned();
             seen.lock().unwrap().push(name);
@@ -325,18 +341,68 @@ fn the_written_file_is_laid_out_once_a_block_and_those_that_are_read_once() {
     });
     stage.open(share);
     stage.prepare(Pattern::RandomMixed).unwrap();
-    for block in 1..=3 {
-        for pattern in [Pattern::RandomMixed, Pattern::RandomWrite, Pattern::RandomRead] {
-            let spec = PointSpec { generation: block, ..spec(block, pattern) };
+    let bytes_of = |span: Span| (span.file, span.offset, span.generation);
+    let mut begun_with = Vec::new();
+    let mut layouts = written.lock().unwrap().len();
+    for block in 0..9 {
+        for pattern in [Pattern::RandomMixed, Pattern::SequentialWrite, Pattern::RandomRead] {
+            let spec = PointSpec { first_file: block, ..spec(block, pattern) };
             assert_eq!(stage.point(&spec).outcome, Outcome::Complete);
+            let mut written = written.lock().unwrap();
+            assert_eq!(written.len() > layouts, pattern.writes(), "{pattern}");
+            begun_with.extend(written.get(layouts).map(|span| span.file));
+            // Within a point a block may be written twice, and then with the same bytes.
+            let of_point = written.split_off(layouts);
+            let of_point: HashSet<_> = of_point.into_iter().map(bytes_of).collect();
+            let known: HashSet<_> = written.iter().copied().map(bytes_of).collect();
+            assert!(of_point.is_disjoint(&known), "{pattern}");
+            written.extend(of_point.into_iter().map(|(file, offset, generation)| Span {
+                file,
+                offset,
+                length: 64 << 10,
+                generation,
+            }));
+            layouts = written.len();
         }
     }
-    let created = created.lock().unwrap();
-    for number in 0..8 {
-        let read = format!("read-{number}.data");
-        assert_eq!(created.iter().filter(|n| **n == read).count(), 1, "{created:?}");
+    let names = |kind| (0..8).map(move |number| format!("{kind}-{number}.data"));
+    assert!(created.lock().unwrap().iter().cloned().eq(names("read").chain(names("write"))));
+    let by_block: Vec<&[FileId]> = begun_with.chunks(2).collect();
+    assert!(by_block.iter().all(|files| files[0] == files[1]), "both with the same");
+    assert_eq!(by_block[..8].iter().map(|files| files[0]).collect::<HashSet<_>>().len(), 8);
+    assert_eq!(by_block[8], by_block[0]);
+}
+
+/// Whatever was written before, and to whichever of the files: each verified point finds what it
+/// wrote, and what was there before in all other places.
+#[test]
+fn what_is_written_in_place_is_read_back_whole() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = Target::Directory(DirectoryTarget { path: directory.path().into() });
+    let share = plimsoll_load::open(&target, &OpenOptions::default()).unwrap();
+    let clock = Arc::new(SystemClock::new());
+    let deadline = Deadline::new(clock, Arc::default());
+    let options = RunnerOptions { deadline, ..Stage::new().options };
+    let mut runner = Runner::new(options, vec![share]);
+    runner.attach(0).unwrap();
+    let job = |pattern, verify| PatternJob {
+        block: Bytes(4 * KIB),
+        size: Bytes(MIB),
+        verify,
+        ..job(pattern)
+    };
+    let workloads = [workload(job(Pattern::RandomMixed, false))];
+    while runner.prepare(0, &workloads, &mut Seen::default()).unwrap().more {}
+    for number in 0..12 {
+        let pattern = [Pattern::RandomMixed, Pattern::SequentialWrite][number as usize / 2 % 2];
+        let mut spec = spec_of(number, job(pattern, number % 3 != 0));
+        spec.first_file = number;
+        spec.workload.parts[0].workers = NonZeroU16::new(2).unwrap();
+        spec.workload.length = Length::For { seconds: 0.1, warm_up_seconds: 0.01 };
+        let result = runner.point(&spec, &mut Seen::default());
+        assert_eq!((result.outcome, &result.flags[..]), (Outcome::Complete, &[][..]), "{number}");
     }
-    assert_eq!(created.iter().filter(|n| *n == WRITE_FILE).count(), 3, "{created:?}");
+    assert_eq!(runner.close(), vec![]);
 }
 
 #[test]

@@ -149,10 +149,12 @@ impl Conductor<'_> {
         self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
         if self.study.plan.storage.adapt_size {
             let mut slowest = f64::INFINITY;
-            let sample = size::SAMPLE.min(size::largest(&self.study.plan));
-            for subject in subjects.clone().filter(|_| sample > 0) {
+            let largest = size::largest(&self.study.plan);
+            for subject in subjects.clone() {
                 observer.begin(subject);
-                let rate = self.runner.lay_out_rate(subject, sample, &mut observer)?;
+                let rate = size::rate(largest, |bytes| {
+                    self.runner.lay_out_rate(subject, bytes, &mut observer)
+                })?;
                 slowest = slowest.min(rate.unwrap_or(f64::INFINITY));
             }
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
@@ -359,8 +361,7 @@ impl Conductor<'_> {
             number,
             subject,
             workload: workload.clone(),
-            generation: block + 1,
-            read_file: self.schedule.read_file(block),
+            first_file: self.schedule.first_file(block),
             window_seconds: WINDOW_SECONDS,
             operation_timeout_seconds: self.study.plan.storage.operation_timeout_seconds,
             seed: plimsoll_stats::order::sub_seed(seed, &format!("trial {number}")),

@@ -79,12 +79,12 @@ impl Schedule {
         self.wanted.iter().copied().max().unwrap_or(0)
     }
 
-    /// Which of the files that are read the trials of a block begin with: each once before any is
-    /// first again, in an order drawn from the seed.
-    pub fn read_file(&self, block: u32) -> u32 {
-        let (round, place) = (block / PatternJob::READ_FILES, block % PatternJob::READ_FILES);
-        let mut draw = order::generator(self.seed, &format!("read files {round}"));
-        let order = order::shuffled(PatternJob::READ_FILES as usize, &mut draw);
+    /// Which of the files that are read, and of those that are written, the trials of a block begin
+    /// with: each once before any is first again, in an order drawn from the seed.
+    pub fn first_file(&self, block: u32) -> u32 {
+        let (round, place) = (block / PatternJob::FILES, block % PatternJob::FILES);
+        let mut draw = plimsoll_stats::order::generator(self.seed, &format!("files {round}"));
+        let order = plimsoll_stats::order::shuffled(PatternJob::FILES as usize, &mut draw);
         order[place as usize] as u32
     }
 

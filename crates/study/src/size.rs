@@ -8,12 +8,30 @@ use plimsoll_model::{
 use std::collections::BTreeMap;
 
 /// Share of the time cap that laying out files may take.
-const SHARE: f64 = 0.25;
-/// No file is made smaller than this.
-const SMALLEST: u64 = 64 * MIB;
+const SHARE: f64 = 0.1;
+/// No working set is made smaller than this: a block of 1 MiB for each of four workers in each file.
+const SMALLEST: u64 = 32 * MIB;
 
-/// Bytes that are laid out to find the rate.
-pub const SAMPLE: u64 = 32 * MIB;
+/// Bytes that are laid out to find the rate: the first that take long enough to tell, or the last.
+const SAMPLES: [u64; 3] = [2 * MIB, 8 * MIB, 32 * MIB];
+const LONG_ENOUGH_SECONDS: f64 = 0.3;
+
+/// The rate at which files of at most `largest` bytes are laid out, in bytes per second, by one that
+/// lays out so many bytes; `None` where nothing is laid out.
+pub fn rate<E>(
+    largest: u64,
+    mut lay_out: impl FnMut(u64) -> Result<Option<f64>, E>,
+) -> Result<Option<f64>, E> {
+    let mut found = None;
+    for bytes in SAMPLES.map(|bytes| bytes.min(largest)).into_iter().filter(|bytes| *bytes > 0) {
+        found = lay_out(bytes)?;
+        let long_enough = |rate| bytes as f64 / rate >= LONG_ENOUGH_SECONDS;
+        if bytes == largest || found.is_none_or(long_enough) {
+            break;
+        }
+    }
+    Ok(found)
+}
 
 /// The largest file of any job of the plan, in bytes.
 pub fn largest(plan: &Plan) -> u64 {
@@ -26,14 +44,14 @@ fn largest_of(footprint: Footprint) -> u64 {
 }
 
 /// Lowers the sizes of the plan's jobs to what a target that is laid out at `bytes_per_second` can
-/// have in a share of the time cap: each target's read file once and its written file once a block,
-/// as planned at least. Sizes stay powers of two times 64 MiB.
+/// have in a share of the time cap: what is read and what is written, of each target once. Sizes stay
+/// powers of two times 32 MiB.
 pub fn adapt(plan: &mut Plan, bytes_per_second: f64) -> Option<Flag> {
     let wanted = largest(plan);
-    let mut parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
-    let writes = parts.any(|part| part.job.footprint().written > 0);
-    let layouts = plan.subjects.len() as f64
-        * (1.0 + if writes { f64::from(plan.first_blocks()) } else { 0.0 });
+    let parts = || plan.workloads.iter().flat_map(|workload| &workload.parts);
+    let kinds: [fn(Footprint) -> u64; 2] = [|f| f.read, |f| f.written];
+    let laid_out = kinds.iter().filter(|of| parts().any(|part| of(part.job.footprint()) > 0));
+    let layouts = (plan.subjects.len() * laid_out.count()) as f64;
     let affordable = bytes_per_second * plan.design.cap_seconds * SHARE / layouts;
     let mut used = wanted;
     while used > SMALLEST && used as f64 > affordable {
@@ -164,7 +182,7 @@ fn fit_in_place(plan: &mut Plan, target: &TargetFacts, file: &InPlace) -> Result
 mod tests {
     use super::*;
     use plimsoll_model::units::GIB;
-    use plimsoll_model::{Design, DirectoryTarget, Length, PatternJob, Rule, Target};
+    use plimsoll_model::{Design, DirectoryTarget, Job, Length, PatternJob, Rule, Target};
     use std::num::NonZeroU16;
 
     fn plan(size: u64) -> Plan {
@@ -194,13 +212,40 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_target_gets_what_a_quarter_of_the_cap_allows() {
-        // 6 MB/s for 150 s make 900 MB, for seven layouts: 128 MB each, so 64 MiB.
-        let mut plan = plan(GIB);
-        let flag = adapt(&mut plan, 6e6).unwrap();
-        assert!(plan.workloads.iter().all(|w| size_of(w) == 64 * MIB));
+    fn a_slow_target_gets_what_a_tenth_of_the_cap_allows() {
+        // 6 MB/s for 60 s make 360 MB, for what is read and what is written: 180 MB each, so 128 MiB.
+        let mut both = plan(GIB);
+        let flag = adapt(&mut both, 6e6).unwrap();
+        assert!(both.workloads.iter().all(|w| size_of(w) == 128 * MIB));
         assert!(matches!(flag, Flag::SizeLowered { wanted: Bytes(GIB), used: Bytes(n), .. }
-            if n == 64 * MIB));
+            if n == 128 * MIB));
+        // All of it for what is read alone, and half for each of two targets.
+        let mut reads = plan(GIB);
+        reads.workloads.truncate(1);
+        adapt(&mut reads, 6e6).unwrap();
+        assert_eq!(size_of(&reads.workloads[0]), 256 * MIB);
+        reads = plan(GIB);
+        reads.subjects.push(reads.subjects[0].clone());
+        adapt(&mut reads, 6e6).unwrap();
+        assert_eq!(size_of(&reads.workloads[0]), 64 * MIB);
+    }
+
+    #[test]
+    fn a_slow_target_is_sampled_for_a_moment_and_a_fast_one_by_more() {
+        let asked = |rate: f64, largest| {
+            let mut asked = Vec::new();
+            let found = super::rate(largest, |bytes| {
+                asked.push(bytes);
+                Ok::<_, ()>(Some(rate))
+            });
+            assert_eq!(found, Ok((largest > 0).then_some(rate)));
+            asked
+        };
+        assert_eq!(asked(6e6, GIB), [2 * MIB]);
+        assert_eq!(asked(20e6, GIB), [2 * MIB, 8 * MIB]);
+        assert_eq!(asked(1e9, GIB), [2 * MIB, 8 * MIB, 32 * MIB]);
+        assert_eq!(asked(20e6, 3 * MIB), [2 * MIB, 3 * MIB]);
+        assert!(asked(20e6, 0).is_empty());
     }
 
     #[test]
@@ -324,9 +369,11 @@ mod tests {
         }
         let mut small = plan.clone();
         assert!(fit(&mut plan, &[free(GIB, 20 * MIB)]).unwrap().is_some());
-        let [read, written] = [0, 1].map(|w| size_of(&plan.workloads[w]));
-        assert!(written > 0 && written.is_multiple_of(3 * MIB), "{written}");
-        assert_eq!(read, 8 * MIB, "a block in each file");
+        for workload in &plan.workloads {
+            let Job::Pattern(job) = &workload.parts[0].job else { panic!("a pattern") };
+            assert!(job.size.0 > 0 && job.size.0.is_multiple_of(3 * MIB), "{job:?}");
+            assert_eq!(size_of(workload), 8 * MIB, "a block in each file");
+        }
         assert_eq!(fit(&mut small, &[free(GIB, 5 * MIB)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(GIB, 0)]).unwrap_err().cause, Cause::NoSpace);
         assert_eq!(fit(&mut small, &[free(0, 0)]), Ok(None), "not known");

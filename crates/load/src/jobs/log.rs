@@ -1,21 +1,23 @@
-//! A log: each record is written and flushed before the next.
+//! A log: each record is written and flushed before the next, in the files that are written in turn.
 
 use super::test_files::TestFiles;
-use super::{Asks, Counted, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace};
+use super::{
+    Asks, Counted, Files, LaidOut, NotGood, OperationSource, Point, Step, StorageJob, Workspace,
+};
 use crate::op::{Done, Op, Span};
 use crate::share::Lane;
-use plimsoll_model::{Cause, Failure, Flag, JobFacts, LogJob, Nanos, OpKind, Stability};
+use plimsoll_model::{Cause, Failure, Flag, LogJob, Nanos, OpKind, Stability};
 use std::ops::Range;
 
-/// A log in the file that is written.
+/// A log in the files that are written.
 pub(crate) struct LogRun {
     job: LogJob,
-    file: Option<LaidOut>,
+    files: Option<Files>,
 }
 
 impl LogRun {
     pub fn new(job: &LogJob) -> Self {
-        LogRun { job: job.clone(), file: None }
+        LogRun { job: job.clone(), files: None }
     }
 }
 
@@ -24,7 +26,7 @@ impl StorageJob for LogRun {
     const COUNTED: Counted = &[(LogJob::COMMITS, &[OpKind::FLUSH])];
 
     fn claim(&self, files: &mut TestFiles) {
-        files.write_size = files.write_size.max(self.job.footprint().written);
+        files.write_size = files.write_size.max(self.job.file_bytes());
     }
 
     fn prepare(&mut self, _: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
@@ -32,26 +34,28 @@ impl StorageJob for LogRun {
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
-        self.file = Some(TestFiles::of_point(at, true, point, false)?.write);
+        self.files = Some(TestFiles::of_point(at, true, point, false)?);
         Ok(())
     }
 
     fn asks(&self) -> Asks {
         let block = u32::try_from(self.job.block.0).unwrap_or(u32::MAX);
-        Asks { block, verify: false, kinds: &[OpKind::WRITE, OpKind::FLUSH], flush: None }
+        Asks { block, verify: false, kinds: &[OpKind::WRITE, OpKind::FLUSH] }
     }
 
     fn source(&self, point: &Point, worker: u16, _: &dyn Lane) -> Result<LogSource, Failure> {
         let record = u32::try_from(self.job.block.0).unwrap_or(0).max(1);
-        let share = self.job.size.0 / u64::from(point.workers.get()) / u64::from(record);
+        let share = self.job.file_bytes() / u64::from(point.workers.get()) / u64::from(record);
         let first = share * u64::from(worker);
-        let file = self.file.filter(|_| share > 0).ok_or_else(|| {
+        let files = self.files.as_ref().filter(|files| share > 0 && !files.write.is_empty());
+        let files = files.ok_or_else(|| {
             let happened = format!("{} has no record for each worker", self.job.size);
             let next = "Give a larger --size or fewer --workers.";
             Failure::new(Cause::Usage, "share out the log", "--size", happened, next)
         })?;
         let records = first..first + share;
-        Ok(LogSource { file, record, next: records.start, records, once: point.once, state: Idle })
+        let (files, next, once) = (files.write.clone(), records.start, point.once);
+        Ok(LogSource { files, turn: 0, record, next, records, once, state: Idle })
     }
 
     fn finish(
@@ -60,7 +64,9 @@ impl StorageJob for LogRun {
         at: &mut Workspace<'_>,
         _: bool,
     ) -> Result<Vec<Flag>, Box<NotGood>> {
-        at.files.was_written();
+        for file in self.files.take().map_or_else(Vec::new, |files| files.write) {
+            at.files.was_written(file.file);
+        }
         Ok(Vec::new())
     }
 }
@@ -79,26 +85,38 @@ enum State {
 
 /// One worker's records, one at a time whatever its depth.
 pub(crate) struct LogSource {
-    file: LaidOut,
+    /// In the order of their turns; whose turn it is.
+    files: Vec<LaidOut>,
+    turn: usize,
     record: u32,
     records: Range<u64>,
     next: u64,
-    /// Whether its end is the end of its part of the file.
+    /// Whether its end is the end of its part of the last file.
     once: bool,
     state: State,
 }
 
+impl LogSource {
+    /// Whether every file was gone over.
+    fn is_over(&self) -> bool {
+        self.next == self.records.end && self.turn + 1 == self.files.len()
+    }
+}
+
 impl OperationSource for LogSource {
     fn next(&mut self, _: Nanos) -> Step {
-        let LaidOut { file, generation } = self.file;
+        let mut laid_out = self.files[self.turn];
         match std::mem::replace(&mut self.state, Waiting) {
             Waiting => Step::WaitUntil(Nanos(u64::MAX)),
-            Written => Step::Issue(Op::Flush(file)),
-            Idle if self.next == self.records.end && self.once => Step::End,
+            Written => Step::Issue(Op::Flush(laid_out.file)),
+            Idle if self.once && self.is_over() => Step::End,
             Idle => {
                 if self.next == self.records.end {
                     self.next = self.records.start;
+                    self.turn = (self.turn + 1) % self.files.len();
+                    laid_out = self.files[self.turn];
                 }
+                let LaidOut { file, generation } = laid_out;
                 let offset = self.next * u64::from(self.record);
                 self.next += 1;
                 let generation = generation.wrapping_add(1);

@@ -15,7 +15,7 @@ mod written;
 
 pub use pattern::{Files, LaidOut, PatternSource};
 pub use table::{Jobs, PartDone};
-pub use test_files::{WRITE_FILE, is_read_file, read_file_name};
+pub use test_files::{is_test_file, read_file_name, test_file_names, write_file_name};
 pub use tree::{is_tree, remove_tree};
 pub use whole::{ReadBack, WriteOnce};
 pub use written::Written;
@@ -45,6 +45,10 @@ pub trait OperationSource {
     /// Called with every completion and the operation it belongs to.
     fn completed(&mut self, op: &Op, done: &Done) {
         let _ = (op, done);
+    }
+    /// The files to flush when it has ended.
+    fn to_flush(&self) -> Vec<FileId> {
+        Vec::new()
     }
 }
 
@@ -92,17 +96,13 @@ pub(crate) struct Asks {
     pub verify: bool,
     /// Kinds of operation that it does.
     pub kinds: &'static [OpKind],
-    /// A file that every worker flushes at the end.
-    pub flush: Option<FileId>,
 }
 
 /// What a job needs to know of a point.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Point {
-    /// Generation of the written file's layout: a new number lays it out afresh.
-    pub generation: u32,
-    /// Which of the files that are read it begins with.
-    pub read_file: u32,
+    /// Which of the files it begins with.
+    pub first_file: u32,
     /// Seed of the offsets.
     pub seed: u64,
     /// Workers.

@@ -6,8 +6,7 @@ use crate::op::{Done, FileId, Op, Span};
 use crate::prepare::{Verified, bad_content, verify};
 use crate::share::Lane;
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, JobFacts, Layout, Nanos, OpKind, Pattern, PatternJob, Phase,
-    Stability,
+    Cause, Event, Failure, Flag, Layout, Nanos, OpKind, Pattern, PatternJob, Phase, Stability,
 };
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -29,8 +28,8 @@ pub struct LaidOut {
 pub struct Files {
     /// The files that reads go to, in turn: of equal size, together the job's.
     pub read: Vec<LaidOut>,
-    /// The file that writes go to.
-    pub write: LaidOut,
+    /// The files that writes go to, in the same way.
+    pub write: Vec<LaidOut>,
 }
 
 /// The kinds of operation that a pattern issues.
@@ -42,16 +41,22 @@ pub(crate) fn kinds(pattern: Pattern) -> &'static [OpKind] {
     }
 }
 
-/// What a pattern asks of its lanes. Writes that are not stable when they complete are flushed at
-/// the end.
-pub(crate) fn asks(job: &PatternJob, files: &Files) -> Asks {
-    let flushed = job.stability() == Some(Stability::Unstable);
+/// What a pattern asks of its lanes.
+pub(crate) fn asks(job: &PatternJob) -> Asks {
     Asks {
         block: u32::try_from(job.block.0).unwrap_or(u32::MAX),
         verify: job.verify,
         kinds: kinds(job.pattern),
-        flush: flushed.then_some(files.write.file),
     }
+}
+
+/// What all workers together wrote to each of the files that writes go to, in their order.
+pub(crate) fn written(files: &Files, sources: Vec<PatternSource>) -> Vec<Written> {
+    let mut all: Vec<Written> = files.write.iter().map(|_| Written::nothing()).collect();
+    for source in sources {
+        all.iter_mut().zip(source.into_written()).for_each(|(all, own)| all.add(&own));
+    }
+    all
 }
 
 /// The failure of a file that is too small for its workers.
@@ -63,22 +68,74 @@ pub(crate) fn not_shared_out(given: &str, happened: String) -> Failure {
 /// One worker's part of a pattern: endless, until the driver's time is up.
 pub struct PatternSource {
     pattern: Pattern,
-    write: LaidOut,
-    /// The file that is read, and those that follow it.
-    read: LaidOut,
-    reads: VecDeque<LaidOut>,
-    /// Reads before the next file's turn.
-    turn: u64,
+    reads: Turns,
+    writes: Turns,
     block: NonZeroU32,
     stability: Stability,
-    /// This worker's blocks, as numbers of blocks in the file: of each that is read, and of the one
-    /// that is written.
-    read_range: Range<u64>,
-    write_range: Range<u64>,
     /// Next block of a sequential pattern.
     next: u64,
     random: Pcg64,
-    written: Written,
+    /// What was written to each of the files that are written, in the order of their turns.
+    written: Vec<(FileId, Written)>,
+}
+
+/// Files whose turn comes one after the other.
+struct Turns {
+    /// Whose turn it is, and those that follow it.
+    now: LaidOut,
+    queue: VecDeque<LaidOut>,
+    /// Operations until the next one's turn, and those of a turn.
+    left: u64,
+    each: u64,
+    /// This worker's blocks, as numbers of blocks in each file.
+    range: Range<u64>,
+}
+
+impl Turns {
+    /// A worker goes on to the next file when it has gone over its part of one whole or, in random order, as
+    /// often as makes a quarter of it. So a short trial stays in one file, and a long one goes over the
+    /// whole working set before it finds again what a server may have kept.
+    fn new(
+        job: &PatternJob,
+        files: Vec<LaidOut>,
+        block: NonZeroU32,
+        workers: NonZeroU16,
+        worker: u16,
+    ) -> Turns {
+        let block = u64::from(block.get());
+        let blocks = (job.size.0 / files.len().max(1) as u64).max(block) / block;
+        let range = match range(job.layout, blocks, workers, worker) {
+            // A working set of less than a block for each worker in each file is everybody's.
+            none if none.is_empty() => 0..blocks,
+            own => own,
+        };
+        let own = range.end - range.start;
+        let each = if job.pattern.is_sequential() { own } else { (own / 4).max(1) };
+        let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
+        let mut turns = Turns { now: nothing, queue: files.into(), left: each, each, range };
+        turns.next();
+        turns
+    }
+
+    #[cold]
+    fn next(&mut self) {
+        if let Some(next) = self.queue.pop_front() {
+            self.queue.push_back(next);
+            self.now = next;
+        }
+        self.left = self.each;
+    }
+
+    /// The file of an operation.
+    #[inline]
+    fn take(&mut self) -> LaidOut {
+        let file = self.now;
+        self.left -= 1;
+        if self.left == 0 {
+            self.next();
+        }
+        file
+    }
 }
 
 impl PatternSource {
@@ -97,61 +154,43 @@ impl PatternSource {
             .ok()
             .and_then(NonZeroU32::new)
             .ok_or_else(|| format!("a block of {} cannot be driven", job.block))?;
-        let range = |bytes| range(job.layout, bytes / u64::from(block.get()), workers, worker);
-        let write_range = range(job.size.0);
-        if write_range.is_empty() {
+        let all = job.size.0 / u64::from(block.get());
+        if range(job.layout, all, workers, worker).is_empty() {
             return Err(format!(
                 "{} in blocks of {} cannot be shared out to {workers} workers",
                 job.size, job.block
             ));
         }
-        let written =
-            if job.pattern.writes() { Written::new(job.size.0, block) } else { Written::nothing() };
-        let Files { read, write } = files;
-        let of_each = (job.size.0 / read.len().max(1) as u64).max(u64::from(block.get()));
-        let read_range = match range(of_each) {
-            // A working set of less than a block for each worker in each file is read by all.
-            none if none.is_empty() => 0..of_each / u64::from(block.get()),
-            own => own,
+        let turns = |files| Turns::new(job, files, block, workers, worker);
+        let (reads, writes) = (turns(files.read), turns(files.write.clone()));
+        let written = |file: LaidOut| match job.pattern.writes() {
+            true => (file.file, Written::new(writes.range.end * u64::from(block.get()), block)),
+            false => (file.file, Written::nothing()),
         };
-        let mut source = PatternSource {
+        Ok(PatternSource {
             pattern: job.pattern,
-            write,
-            read: write,
-            reads: read.into(),
-            turn: 0,
             block,
             stability: job.stability,
-            next: if job.pattern.writes() { write_range.start } else { read_range.start },
-            read_range,
-            write_range,
+            next: if job.pattern.writes() { writes.range.start } else { reads.range.start },
             random: Pcg64::new(u128::from(seed), u128::from(worker)),
-            written,
-        };
-        source.next_file();
-        Ok(source)
+            written: files.write.into_iter().map(written).collect(),
+            reads,
+            writes,
+        })
     }
 
-    /// The next file's turn to be read: until it was read whole or, in random order, a quarter of it.
-    /// So a short trial stays in one file, and a long one reads the whole working set before it finds
-    /// again what a server may have kept.
-    #[cold]
-    fn next_file(&mut self) {
-        if let Some(next) = self.reads.pop_front() {
-            self.reads.push_back(next);
-            self.read = next;
-        }
-        let blocks = self.read_range.end - self.read_range.start;
-        self.turn = if self.pattern.is_sequential() { blocks } else { (blocks / 4).max(1) };
+    /// What was written to each of the files that writes go to, in their order, for reading it back.
+    pub fn into_written(self) -> Vec<Written> {
+        self.written.into_iter().map(|(_, written)| written).collect()
     }
 
-    /// What was written, for reading it back.
-    pub fn into_written(self) -> Written {
-        self.written
+    fn written(&mut self, file: FileId) -> Option<&mut Written> {
+        self.written.iter_mut().find(|(known, _)| *known == file).map(|(_, written)| written)
     }
 
     #[inline]
-    fn next_block(&mut self, range: Range<u64>) -> u64 {
+    fn next_block(&mut self, write: bool) -> u64 {
+        let range = if write { &self.writes.range } else { &self.reads.range };
         let block = self.next;
         self.next = if block + 1 == range.end { range.start } else { block + 1 };
         block
@@ -167,20 +206,9 @@ impl PatternSource {
             Pattern::RandomMixed => draw & 1 == 1,
             pattern => pattern.writes(),
         };
-        let range = if write { &self.write_range } else { &self.read_range };
+        let range = if write { &self.writes.range } else { &self.reads.range };
         let block = (u128::from(draw) * u128::from(range.end - range.start)) >> 64;
         (range.start + block as u64, write)
-    }
-
-    /// The file of a read.
-    #[inline]
-    fn read_from(&mut self) -> LaidOut {
-        let file = self.read;
-        self.turn -= 1;
-        if self.turn == 0 {
-            self.next_file();
-        }
-        file
     }
 }
 
@@ -188,11 +216,11 @@ impl OperationSource for PatternSource {
     #[inline]
     fn next(&mut self, _now: Nanos) -> Step {
         let (block, write) = match self.pattern {
-            Pattern::SequentialRead => (self.next_block(self.read_range.clone()), false),
-            Pattern::SequentialWrite => (self.next_block(self.write_range.clone()), true),
+            Pattern::SequentialRead => (self.next_block(false), false),
+            Pattern::SequentialWrite => (self.next_block(true), true),
             Pattern::RandomRead | Pattern::RandomWrite | Pattern::RandomMixed => self.draw(),
         };
-        let laid_out = if write { self.write } else { self.read_from() };
+        let laid_out = if write { self.writes.take() } else { self.reads.take() };
         let offset = block * u64::from(self.block.get());
         let mut span = Span {
             file: laid_out.file,
@@ -202,7 +230,9 @@ impl OperationSource for PatternSource {
         };
         Step::Issue(if write {
             span.generation = laid_out.generation.wrapping_add(1);
-            self.written.issue(offset);
+            if let Some(written) = self.written(span.file) {
+                written.issue(offset);
+            }
             Op::Write(span, self.stability)
         } else {
             Op::Read(span)
@@ -213,9 +243,17 @@ impl OperationSource for PatternSource {
     fn completed(&mut self, op: &Op, done: &Done) {
         if let Op::Write(span, _) = op
             && done.result.is_ok()
+            && let Some(written) = self.written(span.file)
         {
-            self.written.acknowledge(span.offset);
+            written.acknowledge(span.offset);
         }
+    }
+
+    /// Writes that are not stable when they complete are flushed at the end.
+    fn to_flush(&self) -> Vec<FileId> {
+        let unstable = self.stability == Stability::Unstable;
+        let touched = self.written.iter().filter(|(_, written)| unstable && written.any());
+        touched.map(|(file, _)| *file).collect()
     }
 }
 
@@ -233,8 +271,7 @@ impl PatternRun {
 }
 
 /// Before a point began.
-const NOTHING: Files =
-    Files { read: Vec::new(), write: LaidOut { file: FileId(u32::MAX), generation: 0 } };
+const NOTHING: Files = Files { read: Vec::new(), write: Vec::new() };
 
 impl StorageJob for PatternRun {
     type Source = PatternSource;
@@ -243,10 +280,10 @@ impl StorageJob for PatternRun {
         let PatternJob { pattern, size, .. } = self.job;
         if pattern.reads() {
             files.working_set = files.working_set.max(size.0);
-            files.read_size = files.read_size.max(self.job.read_file_bytes());
+            files.read_size = files.read_size.max(self.job.file_bytes());
         }
         if pattern.writes() {
-            files.write_size = files.write_size.max(size.0);
+            files.write_size = files.write_size.max(self.job.file_bytes());
         }
     }
 
@@ -256,8 +293,8 @@ impl StorageJob for PatternRun {
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
         let PatternJob { pattern, verify, .. } = self.job;
-        let files = TestFiles::of_point(at, pattern.writes(), point, verify)?;
-        self.files = Some(files);
+        let writes = pattern.writes();
+        self.files = Some(TestFiles::of_point(at, writes, point, verify && writes)?);
         if point.once {
             let tried = "drive a pattern until it is done";
             let (happened, next) = ("it has no end of its own", "Give its length in seconds.");
@@ -267,7 +304,7 @@ impl StorageJob for PatternRun {
     }
 
     fn asks(&self) -> Asks {
-        asks(&self.job, self.files.as_ref().unwrap_or(&NOTHING))
+        asks(&self.job)
     }
 
     fn source(
@@ -290,32 +327,36 @@ impl StorageJob for PatternRun {
         let Some(files) = self.files.take().filter(|_| self.job.pattern.writes()) else {
             return Ok(Vec::new());
         };
+        let written = written(&files, sources);
         let mut found = Ok(Vec::new());
         if self.job.verify && complete {
-            let mut written = Written::nothing();
-            sources.into_iter().for_each(|source| written.add(&source.into_written()));
-            found = read_back(at, files.write, self.job.size.0, &written);
+            found = read_back(at, &files.write, self.job.file_bytes(), &written);
         }
-        at.files.was_written();
+        for (file, _) in files.write.iter().zip(&written).filter(|(_, written)| written.any()) {
+            at.files.was_written(file.file);
+        }
         found
     }
 }
 
-/// Reads back what a point wrote.
+/// Reads back the files that a point wrote to, `size` bytes of each.
 fn read_back(
     at: &mut Workspace<'_>,
-    laid_out: LaidOut,
+    files: &[LaidOut],
     size: u64,
-    written: &Written,
+    written: &[Written],
 ) -> Result<Vec<Flag>, Box<NotGood>> {
     let Workspace { share, means, run, .. } = at;
-    run.event(Event::Phase { phase: Phase::Verify, total_bytes: size });
-    let mut progress = |bytes| run.event(Event::Progress { bytes });
-    let verified = verify(*share, means, laid_out, size, Some(written), &mut progress)?;
-    if verified.is_good() {
+    run.event(Event::Phase { phase: Phase::Verify, total_bytes: size * files.len() as u64 });
+    let mut all = Verified::default();
+    for (laid_out, written) in files.iter().zip(written) {
+        let mut progress = |bytes| run.event(Event::Progress { bytes });
+        all.add(verify(*share, means, *laid_out, size, Some(written), &mut progress)?);
+    }
+    if all.is_good() {
         return Ok(Vec::new());
     }
-    let Verified { stale, misplaced, corrupt, first, .. } = verified;
+    let Verified { stale, misplaced, corrupt, first, .. } = all;
     let failure = bad_content(&share.facts().given, first.unwrap_or_default());
     let flags = vec![Flag::BadContent { stale, misplaced, corrupt }];
     Err(Box::new(NotGood { failure, flags }))

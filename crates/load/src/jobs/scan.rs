@@ -76,8 +76,7 @@ impl StorageJob for ScanRun {
             directories.push(add(directory));
         }
         let made = Tree { root: add(root), directories, files };
-        let pass =
-            Pass { share: at.share, means: at.means, block: 4096, verify: false, flush: None };
+        let pass = Pass { share: at.share, means: at.means, block: 4096, verify: false };
         let mut progress = || at.run.event(Event::Progress { bytes: 0 });
         pass.over("make the tree to be scanned", |lane| {
             MakeTree::new(&made, lane.does(OpKind::PUT), &mut progress)
@@ -93,7 +92,7 @@ impl StorageJob for ScanRun {
     }
 
     fn asks(&self) -> Asks {
-        Asks { block: 4096, verify: false, kinds: KINDS, flush: None }
+        Asks { block: 4096, verify: false, kinds: KINDS }
     }
 
     fn source(&self, point: &Point, _: u16, lane: &dyn Lane) -> Result<ScanSource, Failure> {

@@ -3,7 +3,7 @@
 use super::copy::CopyRun;
 use super::pattern::{LaidOut, PatternRun};
 use super::scan::ScanRun;
-use super::test_files::{TestFiles, WRITE_FILE};
+use super::test_files::{TestFiles, write_file_name};
 use super::{Counted, NotGood, Point, RunContext, StorageJob, Workspace};
 use crate::driver::{Ended, Progress};
 use crate::op::FileId;
@@ -134,10 +134,12 @@ impl Jobs {
         for workload in workloads {
             self.find(workload)?;
         }
-        let read = self.files.read_size.saturating_mul(PatternJob::READ_FILES.into());
-        let mut all = Footprint { read, written: self.files.write_size, names: 0 };
-        // Patterns share their files; everything else has what it needs for itself.
-        for (job, _) in self.jobs.iter().filter(|(job, _)| !matches!(job, Job::Pattern(_))) {
+        let of_all = |each: u64| each.saturating_mul(PatternJob::FILES.into());
+        let (read, written) = (of_all(self.files.read_size), of_all(self.files.write_size));
+        let mut all = Footprint { read, written, names: 0 };
+        // Patterns and logs share their files; everything else has what it needs for itself.
+        let shared = |job: &Job| matches!(job, Job::Pattern(_) | Job::Log(_));
+        for (job, _) in self.jobs.iter().filter(|(job, _)| !shared(job)) {
             let own = job.footprint();
             all.read = all.read.saturating_add(own.read);
             all.written = all.written.saturating_add(own.written);
@@ -166,7 +168,7 @@ impl Jobs {
         Ok(parts)
     }
 
-    /// Makes what the jobs work on: a step, that lays out one of the files that patterns read at most.
+    /// Makes what the jobs work on: a step, that lays out one of the files that patterns share at most.
     pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Prepared, Failure> {
         let Jobs { share, means, files, jobs, .. } = self;
         let mut at = Workspace { share: &**share, means, run, files };
@@ -184,11 +186,14 @@ impl Jobs {
 
     /// Lays out so many bytes and removes them again; what that took.
     pub fn lay_out(&mut self, bytes: u64, run: &mut dyn RunContext) -> Result<Duration, Failure> {
-        let begun = self.means.deadline.now();
-        let file =
-            self.files.lay_out(&*self.share, &self.means, run, WRITE_FILE, bytes, (0, bytes))?.file;
+        let (begun, name) = (self.means.deadline.now(), write_file_name(0));
+        let all = (0, bytes);
+        let laid_out = TestFiles::lay_out(&*self.share, &self.means, run, &name, bytes, all)?;
         let took = self.means.deadline.now().since(begun);
-        self.files.discard(run, file)?;
+        let (names, directory) = run.names()?;
+        let path = format!("{directory}/{name}");
+        names.close(laid_out.file);
+        names.remove_file(&path)?;
         Ok(took)
     }
 
@@ -207,10 +212,10 @@ impl Jobs {
         let mut at = Workspace { share: &**share, means, run, files };
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
-            let PointSpec { generation, read_file, seed, .. } = *spec;
+            let PointSpec { first_file, seed, .. } = *spec;
             let (seed, workers) = (seed.wrapping_add(index as u64), part.workers);
             let once = main && until_done;
-            let point = Point { generation, read_file, seed, workers, once };
+            let point = Point { first_file, seed, workers, once };
             jobs[*number].1.ready(&mut at, part, &point, *timing, main)?;
         }
         Ok(())

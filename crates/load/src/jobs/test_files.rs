@@ -1,4 +1,5 @@
-//! The large files that patterns share: some are read and never written, another is written.
+//! The large files that patterns share: some are read and never written, others are written. Both are
+//! laid out before the first point; what is written is written over in place.
 
 use super::pattern::{Files, LaidOut};
 use super::{Point, RunContext, Workspace};
@@ -12,43 +13,41 @@ pub fn read_file_name(number: u32) -> String {
     format!("read-{number}.data")
 }
 
-/// Whether a file is such a one, or the only one that earlier versions of the program made.
-pub fn is_read_file(name: &str) -> bool {
-    name == "read.data" || (0..PatternJob::READ_FILES).any(|n| name == read_file_name(n))
+/// The name of a file that is written, by its number from 0.
+pub fn write_file_name(number: u32) -> String {
+    format!("write-{number}.data")
 }
 
-/// The file that is written.
-pub const WRITE_FILE: &str = "write.data";
+/// The names of all of them.
+pub fn test_file_names() -> impl Iterator<Item = String> {
+    let numbers = 0..PatternJob::FILES;
+    numbers.clone().map(read_file_name).chain(numbers.map(write_file_name))
+}
+
+/// Whether a file is one of them, or of the two that earlier versions of the program made.
+pub fn is_test_file(name: &str) -> bool {
+    ["read.data", "write.data"].contains(&name) || test_file_names().any(|own| name == own)
+}
 
 /// The files that the patterns of a study share on one target.
 pub(crate) struct TestFiles {
     read: Vec<LaidOut>,
     /// Whether they are the run's own.
     own: bool,
-    /// With the generation of the points that it was laid out for.
-    write: Option<(LaidOut, u32)>,
-    /// What the largest pattern asks for: all that is read, each of the run's own files of it, and the
-    /// one that is written.
+    /// Each with whether nothing was written to it since it was laid out.
+    write: Vec<(LaidOut, bool)>,
+    /// What the largest pattern asks for: all that is read, and each of the run's own files of what is
+    /// read and of what is written.
     pub working_set: u64,
     pub read_size: u64,
     pub write_size: u64,
-    /// The last generation of content used on this target: no two layouts or points share one.
-    generation: u32,
 }
 
 impl TestFiles {
     /// `in_place`: a file of the user's, which is read instead.
     pub fn new(in_place: Option<LaidOut>) -> Self {
         let (own, read) = (in_place.is_none(), in_place.into_iter().collect());
-        TestFiles {
-            read,
-            own,
-            write: None,
-            working_set: 0,
-            read_size: 0,
-            write_size: 0,
-            generation: 0,
-        }
+        TestFiles { read, own, write: Vec::new(), working_set: 0, read_size: 0, write_size: 0 }
     }
 
     /// The files that are read, and what patterns read of all of them together, in bytes.
@@ -63,10 +62,8 @@ impl TestFiles {
         self.read.iter().chain(write).map(|laid_out| laid_out.file)
     }
 
-    /// Creates and lays out a file with a generation of its own, the next after `before` bytes of
-    /// `total_bytes`.
+    /// Creates and lays out a file, the next after `before` bytes of `total_bytes`.
     pub fn lay_out(
-        &mut self,
         share: &dyn Share,
         means: &Means,
         run: &mut dyn RunContext,
@@ -80,70 +77,73 @@ impl TestFiles {
         }
         let (names, directory) = run.names()?;
         let path = format!("{directory}/{name}");
-        let file = names.create(&path)?;
-        self.generation += 1;
-        let laid_out = LaidOut { file, generation: self.generation };
-        let mut progress = |bytes| run.event(Event::Progress { bytes });
-        lay_out(share, means, laid_out, size, &mut progress)?;
+        let laid_out = LaidOut { file: names.create(&path)?, generation: 1 };
+        lay_out(share, means, laid_out, size, &mut |bytes| run.event(Event::Progress { bytes }))?;
         Ok(laid_out)
     }
 
-    /// Closes and removes the written file.
-    pub fn discard(&mut self, run: &mut dyn RunContext, file: FileId) -> Result<(), Failure> {
-        let (names, directory) = run.names()?;
-        let path = format!("{directory}/{WRITE_FILE}");
-        names.close(file);
-        names.remove_file(&path)
-    }
-
-    /// Lays out the next of the files that are read; whether there are others to be laid out.
+    /// Lays out the next of the files; whether there are others to be laid out.
     pub fn lay_out_next(at: &mut Workspace<'_>) -> Result<bool, Failure> {
         let Workspace { share, means, run, files } = at;
-        let wanted = if files.own && files.read_size > 0 { PatternJob::READ_FILES } else { 0 };
-        let number = files.read.len() as u32;
-        if number < wanted {
-            let (name, size) = (read_file_name(number), files.read_size);
-            let of_all = (size * u64::from(number), size * u64::from(wanted));
-            let laid_out = files.lay_out(*share, means, *run, &name, size, of_all)?;
-            files.read.push(laid_out);
+        let wanted = |needed| if needed { PatternJob::FILES } else { 0 };
+        let reads = wanted(files.own && files.read_size > 0);
+        let (writes, own) = (wanted(files.write_size > 0), files.own);
+        let read = if own { files.read.len() as u32 } else { 0 };
+        let write = files.write.len() as u32;
+        let bytes = |reads: u32, writes: u32| {
+            files.read_size * u64::from(reads) + files.write_size * u64::from(writes)
+        };
+        let of_all = (bytes(read, write), bytes(reads, writes));
+        if read < reads {
+            let (name, size) = (read_file_name(read), files.read_size);
+            files.read.push(TestFiles::lay_out(*share, means, *run, &name, size, of_all)?);
+        } else if write < writes {
+            let (name, size) = (write_file_name(write), files.write_size);
+            let laid_out = TestFiles::lay_out(*share, means, *run, &name, size, of_all)?;
+            files.write.push((laid_out, true));
         }
-        Ok(number + 1 < wanted)
+        Ok(read + write + 1 < reads + writes)
     }
 
-    /// The files of a point, those that are read in the order of their turns; one that is `written`
-    /// is laid out afresh for each new generation of points, and where it will be read back.
+    /// The files of a point, in the order of their turns. Those that it `writes` to are laid out where
+    /// nobody has asked for that before; and where what is written will be read back, those that were
+    /// written to are laid out again, over what they hold.
     pub fn of_point(
         at: &mut Workspace<'_>,
-        written: bool,
+        writes: bool,
         point: &Point,
-        afresh: bool,
+        read_back: bool,
     ) -> Result<Files, Failure> {
-        let Workspace { share, means, run, files } = at;
-        let generation = point.generation;
-        let reuse = files.write.is_some_and(|(_, of)| of == generation && !afresh);
-        if written && !reuse {
-            if let Some((old, _)) = files.write.take() {
-                files.discard(*run, old.file)?;
-            }
-            let size = files.write_size;
-            let laid_out = files.lay_out(*share, means, *run, WRITE_FILE, size, (0, size))?;
-            files.write = Some((laid_out, generation));
+        let missing = |files: &TestFiles| {
+            files.write_size > 0 && files.write.len() < PatternJob::FILES as usize
+        };
+        while writes && missing(at.files) {
+            TestFiles::lay_out_next(at)?;
         }
-        let write = files.write.map(|(write, _)| write);
-        let mut read = files.read.clone();
-        let first = point.read_file as usize % read.len().max(1);
-        read.rotate_left(first);
-        // A pattern that only reads never touches the other file.
-        let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
-        Ok(Files { read, write: write.unwrap_or(nothing) })
+        let Workspace { share, means, run, files } = at;
+        let size = files.write_size;
+        for (file, whole) in files.write.iter_mut().filter(|(_, whole)| read_back && !whole) {
+            run.event(Event::Phase { phase: Phase::LayOut, total_bytes: size });
+            file.generation += 1;
+            let mut progress = |bytes| run.event(Event::Progress { bytes });
+            lay_out(*share, means, *file, size, &mut progress)?;
+            *whole = true;
+        }
+        let in_turn = |mut files: Vec<LaidOut>| {
+            let first = point.first_file as usize % files.len().max(1);
+            files.rotate_left(first);
+            files
+        };
+        let write = files.write.iter().map(|(write, _)| *write).collect();
+        Ok(Files { read: in_turn(files.read.clone()), write: in_turn(write) })
     }
 
-    /// The next point must not write the same bytes again: a server may notice that nothing changed
-    /// and write nothing.
-    pub fn was_written(&mut self) {
-        self.generation += 1;
-        if let Some((write, _)) = &mut self.write {
-            write.generation = self.generation;
+    /// A point wrote to a file. The next must not write the same bytes again: a server may notice that
+    /// nothing changed and write nothing.
+    pub fn was_written(&mut self, file: FileId) {
+        for (write, whole) in self.write.iter_mut().filter(|(write, _)| write.file == file) {
+            write.generation += 1;
+            *whole = false;
         }
     }
 }

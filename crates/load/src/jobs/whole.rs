@@ -6,7 +6,7 @@ use crate::op::{Done, FileId, Op, Span};
 use plimsoll_model::{Nanos, Stability};
 use std::ops::Range;
 
-/// Writes a whole file once, in order.
+/// Writes a whole file once, in order, and has it flushed.
 pub struct WriteOnce<'a> {
     file: FileId,
     size: u64,
@@ -46,6 +46,10 @@ impl OperationSource for WriteOnce<'_> {
         if done.result.is_ok() {
             (self.progress)(u64::from(done.bytes));
         }
+    }
+
+    fn to_flush(&self) -> Vec<FileId> {
+        vec![self.file]
     }
 }
 

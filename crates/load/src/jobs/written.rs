@@ -38,6 +38,11 @@ impl Written {
         self.acknowledged.iter().map(|w| u64::from(w.count_ones())).sum()
     }
 
+    /// Whether a write was issued, acknowledged or not.
+    pub(crate) fn any(&self) -> bool {
+        self.issued.iter().any(|word| *word != 0)
+    }
+
     /// Adds what another worker wrote to the same file.
     pub fn add(&mut self, other: &Written) {
         if self.issued.is_empty() {

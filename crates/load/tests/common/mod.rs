@@ -26,7 +26,7 @@ pub fn job(pattern: Pattern) -> PatternJob {
 
 pub fn files() -> Files {
     let laid_out = |file| LaidOut { file: FileId(file), generation: 4 };
-    Files { read: vec![laid_out(1)], write: laid_out(2) }
+    Files { read: vec![laid_out(1)], write: vec![laid_out(2)] }
 }
 
 /// One worker of depth 1.

@@ -1,23 +1,30 @@
 //! A log as databases and mail servers keep one: each record is stable before the next is written.
 
+use super::pattern::{PatternJob, of_each};
 use super::{Footprint, JobFacts, Stability, SubjectKind};
 use crate::metric::{Aggregation, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 
-/// Writes records one after the other into a file that is there, and flushes after each.
+/// Writes records one after the other into files that are there, and flushes after each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogJob {
     /// Bytes of a record.
     pub block: Bytes,
-    /// Size of the file; each worker has an equal part of it, and begins again at its end.
+    /// Size of its files together, which come in turn as those of patterns do; each worker has an equal
+    /// part of each, and begins again after the last.
     pub size: Bytes,
 }
 
 impl LogJob {
     /// Records made stable per second.
     pub const COMMITS: Measure = Measure::own("commits_per_second");
+
+    /// The size of each of the files, in bytes: one record at least.
+    pub fn file_bytes(&self) -> u64 {
+        of_each(self.size, self.block)
+    }
 }
 
 pub(super) const MEASURES: [Row; 1] =
@@ -58,7 +65,8 @@ impl JobFacts for LogJob {
     }
 
     fn footprint(&self) -> Footprint {
-        Footprint { written: self.size.0, ..Footprint::default() }
+        let written = self.file_bytes().saturating_mul(u64::from(PatternJob::FILES));
+        Footprint { written: written.max(self.size.0), ..Footprint::default() }
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {

@@ -1,4 +1,4 @@
-//! The five patterns of a check: reads and writes of equal blocks in one large file.
+//! The five patterns of a check: reads and writes of equal blocks in large files.
 
 use super::{Footprint, JobFacts, SubjectKind};
 use crate::units::{Bytes, KIB, MIB};
@@ -114,7 +114,7 @@ pub struct PatternJob {
     pub pattern: Pattern,
     /// Bytes per operation.
     pub block: Bytes,
-    /// The working set: the size of the file that is written, and of all that are read together; a
+    /// The working set: the size of all files that are read, and of all that are written, together; a
     /// multiple of `block` per worker.
     pub size: Bytes,
     /// Ranges of the workers.
@@ -128,14 +128,20 @@ pub struct PatternJob {
     pub verify: bool,
 }
 
-impl PatternJob {
-    /// How many files hold what is read: each block of trials begins with another, so that where a file
-    /// lies on a disk is part of the spread between blocks, and in the interval.
-    pub const READ_FILES: u32 = 8;
+/// The size of each of the files that hold `size` bytes together: one block at least.
+pub(super) fn of_each(size: Bytes, block: Bytes) -> u64 {
+    (size.0 / u64::from(PatternJob::FILES)).max(block.0)
+}
 
-    /// The size of each of the files that are read, in bytes: one block at least.
-    pub fn read_file_bytes(&self) -> u64 {
-        (self.size.0 / u64::from(Self::READ_FILES)).max(self.block.0)
+impl PatternJob {
+    /// How many files hold what is read, and how many what is written: each block of trials begins with
+    /// another, so that where a file lies on a disk is part of the spread between blocks, and in the
+    /// interval.
+    pub const FILES: u32 = 8;
+
+    /// The size of each of the files, in bytes: one block at least.
+    pub fn file_bytes(&self) -> u64 {
+        of_each(self.size, self.block)
     }
 
     /// The pattern of that name, in its usual blocks.
@@ -242,10 +248,10 @@ impl JobFacts for PatternJob {
 
     fn footprint(&self) -> Footprint {
         let of = |used: bool, bytes: u64| if used { bytes } else { 0 };
-        let files = self.read_file_bytes().saturating_mul(u64::from(Self::READ_FILES));
+        let files = self.file_bytes().saturating_mul(u64::from(Self::FILES)).max(self.size.0);
         Footprint {
-            read: of(self.pattern.reads(), files.max(self.size.0)),
-            written: of(self.pattern.writes(), self.size.0),
+            read: of(self.pattern.reads(), files),
+            written: of(self.pattern.writes(), files),
             names: 0,
         }
     }

@@ -16,8 +16,8 @@ pub struct PatternArguments {
     /// Bytes per operation [default: 1MiB sequential, 4KiB random]
     #[arg(long, value_name = "SIZE")]
     pub block: Option<Bytes>,
-    /// Working set: the size of the file that is written, and of the eight together that are
-    /// read [default: 1GiB, or twice --server-memory]
+    /// Working set: the size of the eight files together that are read, and of the eight that are
+    /// written [default: 1GiB, or twice --server-memory]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// Read this file of each target where it is, and write nothing: for shares that are read-only;

@@ -204,7 +204,7 @@ impl CopyRun {
         let copies = self.copies(at, files, Transfer::Up, true)?;
         let means = self.means(at.means);
         let (share, block) = (at.share, self.block);
-        let pass = Pass { share, means: &means, block, verify: false, flush: None };
+        let pass = Pass { share, means: &means, block, verify: false };
         let mut progress = |bytes| at.run.event(Event::Progress { bytes });
         let progress: &mut dyn FnMut(u64) = &mut progress;
         pass.over("copy the files that will be read", |lane| Uploading {
@@ -268,7 +268,7 @@ impl StorageJob for CopyRun {
     fn asks(&self) -> Asks {
         let down = self.job.transfer == Transfer::Down;
         let kinds = if down { DOWN } else { UP };
-        Asks { block: self.block, verify: down && self.job.verify, kinds, flush: None }
+        Asks { block: self.block, verify: down && self.job.verify, kinds }
     }
 
     fn means(&self, of_study: &Means) -> Means {
