@@ -151,7 +151,7 @@ fn a_disk_that_fills_up_in_the_middle() {
     let data = format!("--data={}", data.path().display());
     let mut child =
         program.start(&["copy", &url, &data, "--only=up", "--repeats=200", "--baseline=0s"]);
-    wait_until("trials run", || run_directories(exported).iter().any(|d| has_copy(&d)));
+    wait_until("trials run", || run_directories(exported).iter().any(|d| has_copy(d)));
     let filler = exported.join("someone else's");
     // Whatever becomes free is taken at once.
     let mut others = std::fs::File::create(&filler).unwrap();

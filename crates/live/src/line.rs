@@ -61,7 +61,12 @@ pub(crate) fn announcement(plan: &Plan) -> String {
     };
     let least = (block * f64::from(blocks)).max(seconds) + plan.design.baseline_seconds;
     let longest = plan.longest_trial_seconds();
-    let up_to = if lengths.clone().any(|seconds| seconds < longest) { "up to " } else { "" };
+    let up_to = match plan.design.calibrate {
+        // A short run of each workload finds them.
+        true => "at least ",
+        false if lengths.clone().any(|seconds| seconds < longest) => "up to ",
+        false => "",
+    };
     let settings = match factor::settings(&plan.factors) {
         1 => String::new(),
         many => format!(" under {many} settings"),
@@ -112,6 +117,11 @@ impl Line {
         self.bar.set_message(text);
     }
 
+    /// With the time left, once it is known.
+    fn with_left(&self, text: &str) -> String {
+        if self.left.is_empty() { text.to_owned() } else { format!("{}, {text}", self.left) }
+    }
+
     /// The line where it stands alone.
     fn alone(&self, text: &str) -> String {
         match self.bar.length() {
@@ -133,6 +143,7 @@ impl Line {
             }
             Progress::Preparing { subject } => {
                 self.doing = format!("preparing {}", describe::subject(&self.plan, subject));
+                self.last_at = 0.0;
                 self.say(&self.doing.clone());
             }
             Progress::Trial { number, cell, workload, planned, seconds_left, .. } => {
@@ -153,15 +164,19 @@ impl Line {
                 if seconds > 0.0 {
                     let Count { operations, bytes } = window.total();
                     let rate = rate(bytes as f64 / seconds, operations as f64 / seconds);
-                    self.say(&format!("{}, {rate}, {}", self.left, self.doing));
+                    self.say(&self.with_left(&format!("{rate}, {}", self.doing)));
                 }
             }
             Progress::Event(Event::Phase { phase, .. }) => {
-                let left = if self.left.is_empty() { "" } else { &format!("{}, ", self.left) };
-                self.say(&format!("{left}{phase}, {}", self.doing));
+                self.say(&self.with_left(&format!("{phase}, {}", self.doing)));
             }
             Progress::Event(Event::Step { what }) => {
-                self.say(&format!("{}, {what}, {}", self.left, self.doing));
+                let doing = format!("{what}, {}", self.doing);
+                self.say(&self.with_left(&doing));
+                // Before the first trial nothing else says what the rates are of.
+                if self.left.is_empty() {
+                    self.doing = doing;
+                }
             }
             // The same again: laying out may take minutes.
             Progress::Event(Event::Progress { .. }) => self.say(&self.bar.message()),

@@ -31,6 +31,8 @@ pub(crate) fn header() -> Header {
             margin: 0.05,
             confidence: 0.95,
             seed: 1,
+            calibrate: false,
+            quick: false,
         },
         clients: Vec::new(),
         hosts: Vec::new(),

@@ -68,7 +68,8 @@ impl Flag {
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }
             | Flag::CallFailed { .. }
-            | Flag::Continued { .. } => Severity::Note,
+            | Flag::Continued { .. }
+            | Flag::LeftOut { .. } => Severity::Note,
         }
     }
 }
@@ -345,6 +346,11 @@ pub enum Flag {
     Quick {
         /// Smallest ratio that could be distinguished from 1 with the spread seen; `None` if unknown.
         resolvable: Option<f64>,
+    },
+    /// There was no time for all workloads of a first look.
+    LeftOut {
+        /// Their titles.
+        workloads: Vec<String>,
     },
     /// Figures of a host tell as much of what ran beside them as of the host.
     FiguresDisturbed {

@@ -52,6 +52,14 @@ pub struct Design {
     pub confidence: f64,
     /// Seed of the order, of the offsets and of the content.
     pub seed: u64,
+    /// Whether the lengths of trials are still to be fixed, by a short run of each workload before the
+    /// first block. A plan that is kept has them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub calibrate: bool,
+    /// Whether it is a first look: the cap is counted from when the files are laid out, and workloads are
+    /// left out where there is no time for the first blocks of all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub quick: bool,
 }
 
 impl Default for Design {
@@ -64,6 +72,8 @@ impl Default for Design {
             margin: 0.05,
             confidence: 0.95,
             seed: 0,
+            calibrate: false,
+            quick: false,
         }
     }
 }

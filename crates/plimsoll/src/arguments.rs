@@ -95,7 +95,8 @@ pub struct WorkloadArguments {
 #[derive(Args)]
 #[command(next_help_heading = "How long, how often")]
 pub struct RuleArguments {
-    /// Length of one trial [default: 5s; shorter where the trials would not fit in --max-time]
+    /// Length of one trial [default: found by a short run of each pattern, 0.5s or more; 5s with
+    /// --repeats]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
     /// No block is begun that would end later than this [default: 10min]
@@ -108,7 +109,8 @@ pub struct RuleArguments {
     /// A fixed number of blocks instead of the stop rule
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
-    /// About one minute in all; says what that cannot resolve
+    /// About one minute once the files are laid out; leaves patterns out that it has no time for, and
+    /// says what it cannot resolve
     #[arg(long, conflicts_with_all = ["repeats", "max_time"])]
     pub quick: bool,
     /// Differences below this many percent do not matter

@@ -9,8 +9,8 @@ use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Rule, Study, StudyId,
-    Subject, SubjectRunner, Target,
+    Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Study, StudyId, Subject,
+    SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
@@ -223,7 +223,7 @@ fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
     if let Some((_, target)) = twice {
         flags.push(Flag::SameTarget { target: target.to_string() });
     }
-    if quick && matches!(study.plan.design.rule, Rule::Fixed { .. }) {
+    if quick {
         flags.push(Flag::Quick { resolvable: resolvable(study) });
     }
     flags

@@ -165,6 +165,8 @@ fn plan(arguments: &DeviceArguments, parts: &[Part], hosts: &[HostName]) -> Plan
         margin: arguments.margin,
         confidence: plan::CONFIDENCE,
         seed: arguments.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        calibrate: false,
+        quick: false,
     };
     Plan::new(subjects, measured.map(workload).collect(), design)
 }

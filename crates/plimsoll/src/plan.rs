@@ -19,10 +19,11 @@ const LEVEL_HALF_WIDTH: f64 = 0.1;
 /// Family-wise confidence of intervals and verdicts.
 pub const CONFIDENCE: f64 = 0.95;
 const DEFAULT_CAP_SECONDS: f64 = 600.0;
-const DEFAULT_TRIAL_SECONDS: f64 = 5.0;
+const REPEATED_TRIAL_SECONDS: f64 = 5.0;
 const BASELINE_SECONDS: f64 = 5.0;
 const QUICK_CAP_SECONDS: f64 = 60.0;
 const QUICK_BLOCKS: u32 = 3;
+const QUICK_FIRST_LOOK: u32 = 8;
 const QUICK_BASELINE_SECONDS: f64 = 1.0;
 /// Share of the cap that trials of the first blocks may take; the rest is for laying out files.
 const TRIALS_SHARE: f64 = 0.65;
@@ -37,10 +38,15 @@ pub fn check(
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
     let jobs = jobs::jobs(&what.jobs, what.workers)?;
-    let design = design(how);
+    let mut design = design(how);
     let factors = factors(hosts)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
-    let length = length(how, &design, cells)?;
+    let length = length(how, &mut design, cells)?;
+    if how.quick {
+        // Claims are about this minute, and say so.
+        design.rule = sequential(QUICK_FIRST_LOOK, how.margin, 0.0);
+        design.quick = true;
+    }
     let plan = plan(Storage {
         targets,
         hosts,
@@ -179,11 +185,9 @@ pub fn design(how: &RuleArguments) -> Design {
     let rule = match (how.quick, how.repeats) {
         (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
         (false, Some(blocks)) => Rule::Fixed { blocks },
-        (false, None) => Rule::Sequential {
-            first: FIRST_LOOK,
-            half_width: Sequential::half_width_for(how.margin).unwrap_or(how.margin / 2.0),
-            at_least_seconds: AT_LEAST_SECONDS.min(cap_seconds / 2.0),
-        },
+        (false, None) => {
+            sequential(FIRST_LOOK, how.margin, AT_LEAST_SECONDS.min(cap_seconds / 2.0))
+        }
     };
     let baseline_seconds = match (how.baseline, how.quick) {
         (Some(time), _) => time.as_secs_f64(),
@@ -197,13 +201,23 @@ pub fn design(how: &RuleArguments) -> Design {
         margin: how.margin,
         confidence: CONFIDENCE,
         seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
+        calibrate: false,
+        quick: false,
     }
 }
 
-/// Length of a trial of a given time, so that the first blocks of so many cells fit into the cap.
-fn length(how: &RuleArguments, design: &Design, cells: usize) -> Result<Length, Failure> {
+/// The rule that ends each comparison when it is decided.
+fn sequential(first: u32, margin: f64, at_least_seconds: f64) -> Rule {
+    let half_width = Sequential::half_width_for(margin).unwrap_or(margin / 2.0);
+    Rule::Sequential { first, half_width, at_least_seconds }
+}
+
+/// Length of a trial: as given; of a fixed number of blocks long, as far as those of so many cells fit
+/// into the cap; else what a short run before the first block finds.
+fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<Length, Failure> {
     let first_trials = cells as f64 * f64::from(design.rule.first_blocks());
     let fitting = (design.cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
+    design.calibrate = how.time.is_none() && how.repeats.is_none();
     let seconds = match how.time {
         Some(time) if time.as_secs_f64() < 0.1 => {
             return Err(Failure::new(
@@ -215,7 +229,8 @@ fn length(how: &RuleArguments, design: &Design, cells: usize) -> Result<Length, 
             ));
         }
         Some(time) => time.as_secs_f64(),
-        None => DEFAULT_TRIAL_SECONDS.min(fitting),
+        None if design.calibrate => SHORTEST_SECONDS,
+        None => REPEATED_TRIAL_SECONDS.min(fitting),
     };
     Ok(Length::For { seconds, warm_up_seconds: (seconds * 0.1).min(1.0) })
 }

@@ -1,5 +1,7 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
+mod calibrate;
+
 use crate::hosts::Hosts;
 use crate::keep::Keep;
 use crate::observers::{Preparing, Watching};
@@ -13,14 +15,16 @@ use plimsoll_model::{
     Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
     PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, factor, label,
 };
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Length of the windows of a trial's series.
 const WINDOW_SECONDS: f64 = 0.1;
-/// The idle window before every block but the first.
+/// The idle window before every block but the first: at most so long, and so much of the first one.
 const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
+const IDLE_SHARE: f64 = 0.2;
 
 /// Everything a study is conducted with.
 pub struct Conduct<'a> {
@@ -94,6 +98,8 @@ pub(crate) fn carry_out(
         stop: order.stop,
         keep: order.keep,
         observer: order.observer,
+        paces: BTreeMap::new(),
+        tried_out: 0,
     };
     let outcome = conductor.prepare().and_then(|()| conductor.blocks());
     conductor.finish(outcome)
@@ -120,6 +126,10 @@ struct Conductor<'a> {
     stop: Arc<AtomicBool>,
     keep: &'a mut dyn Keep,
     observer: &'a mut dyn FnMut(Progress<'_>),
+    /// What short runs showed of each workload, where they were made.
+    paces: BTreeMap<usize, calibrate::Pace>,
+    /// Runs so far that are no trials.
+    tried_out: u32,
 }
 
 impl Conductor<'_> {
@@ -159,7 +169,6 @@ impl Conductor<'_> {
             }
             self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
         }
-        self.schedule = Schedule::new(&self.study.plan).after(self.first_block);
         // In turn: what is laid out for one subject lies beside what is laid out for the others.
         let mut waiting: Vec<usize> = subjects.collect();
         while !waiting.is_empty() {
@@ -173,6 +182,9 @@ impl Conductor<'_> {
                 waiting.extend(prepared.more.then_some(subject));
             }
         }
+        if self.study.plan.design.quick && self.before.is_none() {
+            self.study.plan.design.cap_seconds += self.elapsed();
+        }
         self.note_facts();
         self.study.hosts = self.hosts.facts();
         self.same_machine();
@@ -185,6 +197,11 @@ impl Conductor<'_> {
         let flags =
             self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock, &self.stop);
         self.study.flags.extend(flags);
+        // A study that is continued keeps its lengths.
+        if self.before.is_none() {
+            self.calibrate()?;
+        }
+        self.schedule = Schedule::new(&self.study.plan).after(self.first_block);
         if self.stopped() {
             return Err(interrupted());
         }
@@ -306,8 +323,10 @@ impl Conductor<'_> {
 
     /// A short look at the idle hosts: what a block or a setting is measured against.
     fn idle_between(&mut self) {
-        if self.study.plan.design.baseline_seconds > 0.0 {
-            let flags = self.hosts.idle(IDLE_BETWEEN_BLOCKS, &*self.clock, &self.stop);
+        let seconds = self.study.plan.design.baseline_seconds;
+        if seconds > 0.0 {
+            let window = IDLE_BETWEEN_BLOCKS.min(Duration::from_secs_f64(seconds * IDLE_SHARE));
+            let flags = self.hosts.idle(window, &*self.clock, &self.stop);
             add_new(&mut self.study.flags, flags);
         }
     }
@@ -357,15 +376,9 @@ impl Conductor<'_> {
         });
         let started_seconds = self.elapsed();
         let seed = self.study.plan.design.seed;
-        let spec = PointSpec {
-            number,
-            subject,
-            workload: workload.clone(),
-            first_file: self.schedule.first_file(block),
-            window_seconds: WINDOW_SECONDS,
-            operation_timeout_seconds: self.study.plan.storage.operation_timeout_seconds,
-            seed: plimsoll_stats::order::sub_seed(seed, &format!("trial {number}")),
-        };
+        let first_file = self.schedule.first_file(block);
+        let spec = self.spec(number, subject, workload.clone(), &format!("trial {number}"));
+        let spec = PointSpec { first_file, ..spec };
         let (result, loads, points) = match &workload.steps {
             None => {
                 let (result, loads) = self.point(&spec);
@@ -405,6 +418,20 @@ impl Conductor<'_> {
         }
         kept?;
         fatal.map_or(Ok(()), Err)
+    }
+
+    /// A point, with a seed of its own by its name.
+    fn spec(&self, number: u32, subject: usize, workload: Workload, name: &str) -> PointSpec {
+        let plan = &self.study.plan;
+        PointSpec {
+            number,
+            subject,
+            workload,
+            first_file: 0,
+            window_seconds: WINDOW_SECONDS,
+            operation_timeout_seconds: plan.storage.operation_timeout_seconds,
+            seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
+        }
     }
 
     /// One point, and the loads of the hosts meanwhile.

@@ -139,6 +139,9 @@ impl Flag {
                     u64::from(*block) + 1
                 )
             }
+            Flag::LeftOut { workloads } => {
+                format!("no time for {} in a quick look", workloads.join(", "))
+            }
             Flag::Quick { resolvable: Some(r) } => format!(
                 "a quick look: with the spread seen, differences below {:.0}% are not resolved",
                 (r - 1.0) * 100.0
@@ -267,6 +270,7 @@ impl Flag {
             Flag::Continued { .. } => {
                 "Levels are of both times; comparisons are within blocks, so of each by itself.".into()
             }
+            Flag::LeftOut { .. } => "Name them by --pattern, or leave out --quick.".into(),
             Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
             Flag::FiguresDisturbed { .. } => {
                 "Stop other work on it and measure again: the host is better than they say.".into()

@@ -79,6 +79,8 @@ impl Device {
                     margin: 0.05,
                     confidence: 0.95,
                     seed: 0,
+                    calibrate: false,
+                    quick: false,
                 },
                 clients: Vec::new(),
                 hosts: Vec::new(),

@@ -100,6 +100,8 @@ impl Study {
                 margin: plan.margin,
                 confidence: plan.confidence,
                 seed: plan.seed,
+                calibrate: false,
+                quick: false,
             },
             clients: plan.on.into_iter().collect(),
             hosts: plan.hosts.into_iter().map(ServerHost::from).collect(),

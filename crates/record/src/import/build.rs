@@ -73,6 +73,8 @@ pub(super) fn study(
             margin: 0.05,
             confidence: 0.95,
             seed: 0,
+            calibrate: false,
+            quick: false,
         },
         clients: Vec::new(),
         hosts: Vec::new(),

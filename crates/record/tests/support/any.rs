@@ -305,6 +305,8 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                         margin: x[2],
                         confidence: x[3],
                         seed,
+                        calibrate: false,
+                        quick: false,
                     },
                     clients: engine.iter().map(|_| "ssh://me@client".parse().unwrap()).collect(),
                     hosts: hosts.into_iter().collect(),

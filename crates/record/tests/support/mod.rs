@@ -439,6 +439,8 @@ pub fn plan() -> Plan {
             margin: 0.05,
             confidence: 0.95,
             seed: u64::MAX,
+            calibrate: false,
+            quick: false,
         },
         clients: Vec::new(),
         hosts: Vec::new(),

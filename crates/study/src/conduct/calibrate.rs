@@ -1,0 +1,178 @@
+//! How long trials last: many short ones say more than few long ones, as long as they measure the same.
+//! A short run of each workload on each subject fixes one length for it, the same for all subjects and
+//! settings, before the first block.
+
+use super::{Conductor, IDLE_BETWEEN_BLOCKS, IDLE_SHARE, Preparing, interrupted};
+use plimsoll_model::{
+    Event, Failure, Flag, Length, LoadObserver, Outcome, PartResult, Plan, PointResult, Rule,
+    Workload,
+};
+
+/// No trial is shorter, in seconds.
+const SHORTEST: f64 = 0.5;
+/// Operations of the slowest subject that a trial has time for, and how much of it at most.
+const OPERATIONS: f64 = 100.0;
+const MOST_FOR_OPERATIONS: f64 = 2.0;
+/// A trial lasts at least so many times as long as what lies between two trials.
+const CHANGE_OVERS: f64 = 2.0;
+/// Share of the cap that the first blocks may take; the rest is for preparing.
+const SHARE: f64 = 0.65;
+/// A trial of this length may go without renewing the run's lease.
+const LONGEST: f64 = 60.0;
+/// The first look of a study that has no time for the first blocks of even one workload.
+const FEWEST: u32 = 6;
+/// The run that it is found by.
+const RUN: f64 = 0.25;
+/// Warm-up cut off, of trials too short for it to be found: the ends of a longer one tell.
+const WARM_UP: f64 = 0.1;
+
+/// What a run showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Pace {
+    /// Seconds for an operation, all workers together.
+    per_operation: f64,
+    /// Seconds of a trial in which nothing is issued: before its load, and after.
+    pub(super) change_over: f64,
+}
+
+impl Pace {
+    /// `None` where something went wrong, other than that nothing was done in the time.
+    fn of(result: &PointResult, took: f64) -> Option<Pace> {
+        let fails = |part: &PartResult| part.ops.values().any(|of| !of.errors.is_empty());
+        if result.parts.is_empty() || result.parts.iter().any(fails) {
+            return None;
+        }
+        let operations = result.moved().operations as f64;
+        Some(Pace { per_operation: RUN / operations, change_over: (took - RUN).max(0.0) })
+    }
+
+    fn slower(self, other: Pace) -> Pace {
+        Pace {
+            per_operation: self.per_operation.max(other.per_operation),
+            change_over: self.change_over.max(other.change_over),
+        }
+    }
+
+    /// The length of a trial in seconds, where no more than `fitting` fit in.
+    fn seconds(self, fitting: f64) -> f64 {
+        let for_operations = (OPERATIONS * self.per_operation).min(MOST_FOR_OPERATIONS);
+        let for_change_overs = (CHANGE_OVERS * self.change_over).min(fitting - self.change_over);
+        let seconds = SHORTEST.max(for_operations).max(for_change_overs.min(LONGEST));
+        // So that it can be read: 0.5, 0.73, 1.8 s.
+        (seconds * 100.0).ceil() / 100.0
+    }
+}
+
+/// A trial of so many seconds.
+pub(super) fn length(seconds: f64) -> Length {
+    Length::For { seconds, warm_up_seconds: (0.1 * seconds).max(WARM_UP).min(0.2 * seconds) }
+}
+
+/// Passes the rates of a run on; where it stands is known already.
+struct Rates<'a>(&'a mut dyn LoadObserver);
+
+impl LoadObserver for Rates<'_> {
+    fn load_begins(&mut self) {}
+    fn load_ends(&mut self) {}
+    fn event(&mut self, event: Event) {
+        if matches!(event, Event::Window { .. }) {
+            self.0.event(event);
+        }
+    }
+}
+
+impl Conductor<'_> {
+    /// Fixes the lengths of trials where the plan leaves them open, and leaves workloads out of a first
+    /// look that has no time for them. Subjects that cannot do a workload have no say: their trials tell
+    /// what is wrong.
+    pub(super) fn calibrate(&mut self) -> Result<(), Failure> {
+        let calibrate = std::mem::take(&mut self.study.plan.design.calibrate);
+        let design = &self.study.plan.design;
+        if !calibrate && !design.quick {
+            return Ok(());
+        }
+        let trials = self.study.plan.cells().len() as f64 * f64::from(design.rule.first_blocks());
+        let fitting =
+            if design.quick { f64::INFINITY } else { design.cap_seconds * SHARE / trials };
+        for number in 0..self.study.plan.workloads.len() {
+            let workload = &self.study.plan.workloads[number];
+            if workload.steps.is_some() || !matches!(workload.length, Length::For { .. }) {
+                continue;
+            }
+            let (kind, title) = (workload.subject(), workload.main().map(|main| main.job.title()));
+            let mut pace = Pace::default();
+            for subject in 0..self.study.plan.subjects.len() {
+                if kind != Some(self.study.plan.subjects[subject].kind()) {
+                    continue;
+                }
+                let what =
+                    format!("finding the length of trials: {}", title.as_deref().unwrap_or(""));
+                let (result, took) = self.try_out(subject, number, RUN, &what);
+                if result.outcome == Outcome::Stopped {
+                    return Err(interrupted());
+                }
+                pace = Pace::of(&result, took).map_or(pace, |this| pace.slower(this));
+            }
+            let workload = &mut self.study.plan.workloads[number];
+            if calibrate {
+                workload.length = length(pace.seconds(fitting));
+            }
+            self.paces.insert(number, pace);
+        }
+        if self.study.plan.design.quick {
+            self.leave_out();
+        }
+        Ok(())
+    }
+
+    /// Leaves out as many workloads, the last first, as there is no time for in the first blocks. Where
+    /// not even those of one fit, there are as many as do.
+    fn leave_out(&mut self) {
+        let left = self.study.plan.design.cap_seconds - self.elapsed();
+        let plan = &mut self.study.plan;
+        let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(IDLE_SHARE * plan.design.baseline_seconds);
+        let cells = plan.cells();
+        let block = |plan: &Plan| -> f64 {
+            let of_workload = |(number, workload): (usize, &Workload)| {
+                let trials = cells.iter().filter(|cell| usize::from(cell.workload) == number);
+                let pace = self.paces.get(&number).copied().unwrap_or_default();
+                trials.count() as f64 * (workload.seconds() + pace.change_over)
+            };
+            idle + plan.workloads.iter().enumerate().map(of_workload).sum::<f64>()
+        };
+        let mut left_out = Vec::new();
+        while f64::from(plan.first_blocks()) * block(plan) > left && plan.workloads.len() > 1 {
+            let last = plan.workloads.pop().and_then(|w| Some(w.main()?.job.title()));
+            left_out.splice(0..0, last);
+        }
+        let kept = plan.workloads.len();
+        plan.contrasts.retain(|contrast| usize::from(contrast.of.cell.workload) < kept);
+        let fitting = (left / block(plan)) as u32;
+        if let Rule::Sequential { first, .. } = &mut plan.design.rule {
+            *first = fitting.clamp(FEWEST.min(*first), *first);
+        }
+        if !left_out.is_empty() {
+            self.study.flags.push(Flag::LeftOut { workloads: left_out });
+        }
+    }
+
+    /// A run of a workload on a subject that is no trial, and how long it took in all, in seconds.
+    pub(super) fn try_out(
+        &mut self,
+        subject: usize,
+        workload: usize,
+        seconds: f64,
+        what: &str,
+    ) -> (PointResult, f64) {
+        let mut tried = self.study.plan.workloads[workload].clone();
+        tried.length = Length::For { seconds, warm_up_seconds: 0.0 };
+        self.tried_out += 1;
+        let spec = self.spec(0, subject, tried, &format!("run {}", self.tried_out));
+        let mut observer = Preparing(&mut *self.observer);
+        observer.begin(subject);
+        observer.event(Event::Step { what: what.to_owned() });
+        let begun = self.clock.now();
+        let result = self.runner.point(&spec, &mut Rates(&mut observer));
+        (result, self.clock.now().since(begun).as_secs_f64())
+    }
+}

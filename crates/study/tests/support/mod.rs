@@ -1,0 +1,80 @@
+//! Studies on scripted shares and a scripted clock.
+
+#![allow(dead_code)]
+
+use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_model::{
+    Deadline, Design, DirectoryTarget, Failure, Length, Part, PatternJob, Plan, Study, StudyId,
+    Target, Trial, Workload,
+};
+use plimsoll_runner::{Runner, RunnerOptions, Share};
+use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub const MS: Duration = Duration::from_millis(1);
+
+/// Blocks without an idle window first.
+pub fn design() -> Design {
+    Design { baseline_seconds: 0.0, seed: 3, ..Design::default() }
+}
+
+/// Jobs of one worker each, with one operation in flight.
+pub fn plan_of(targets: usize, jobs: Vec<PatternJob>, length: Length, design: Design) -> Plan {
+    let one = NonZeroU16::MIN;
+    let workload = |job: PatternJob| Workload::of(Part::closed(job.into(), one, one), length);
+    let subject = |i| Target::Directory(DirectoryTarget { path: format!("{i}").into() }).into();
+    let subjects = (0..targets).map(subject).collect();
+    Plan::new(subjects, jobs.into_iter().map(workload).collect(), design)
+}
+
+/// Looks whether what is kept first is what a study goes by.
+struct Kept;
+
+impl Keep for Kept {
+    fn begin(&mut self, study: &Study) -> Result<(), Failure> {
+        assert!(study.trials.is_empty() && !study.plan.design.calibrate);
+        Ok(())
+    }
+    fn add_trial(&mut self, _: &Study, _: &Trial) -> Result<(), Failure> {
+        Ok(())
+    }
+    fn update(&mut self, _: &Study) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Conducts a plan on targets that answer by a script, each by its number.
+pub fn run(
+    plan: Plan,
+    script: impl Fn(usize, &Op) -> Reply + Clone + Send + Sync + 'static,
+) -> Result<Study, Failure> {
+    let clock = Arc::new(VirtualClock::new());
+    let share = |number| -> Arc<dyn Share> {
+        let script = script.clone();
+        let replies = move |op: &Op, _| script(number, op);
+        Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, replies))
+    };
+    let shares = (0..plan.subjects.len()).map(share).collect();
+    let stop: Arc<AtomicBool> = Arc::default();
+    let id = StudyId("0123abcd".into());
+    let deadline = Deadline::new(clock.clone(), stop.clone());
+    let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
+    let options = RunnerOptions { live: false, ..options };
+    conduct(Conduct {
+        id,
+        started_unix_seconds: 0,
+        version: "test".into(),
+        plan,
+        runner: Box::new(Runner::new(options, shares)),
+        settings: Box::new(NoSettings),
+        hosts: Vec::new(),
+        flags: Vec::new(),
+        clock,
+        stop,
+        keep: &mut Kept,
+        observer: &mut |_| {},
+    })
+}
