@@ -13,6 +13,7 @@ mod hosts;
 mod level;
 mod needed;
 mod pair;
+mod writes;
 
 pub use across::{Across, Counterpart, across};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
@@ -20,3 +21,4 @@ pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use level::{Level, Scale};
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
+pub use writes::{Writes, writes};

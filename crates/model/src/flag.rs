@@ -39,6 +39,7 @@ impl Flag {
             | Flag::WorkingSet { .. }
             | Flag::StabilityDiffers { .. }
             | Flag::SameTarget { .. }
+            | Flag::Burst { .. }
             | Flag::ServerRestarted
             | Flag::HostRestarted { .. } => Severity::Meaning,
             Flag::ClientSaturated { .. }
@@ -347,6 +348,13 @@ pub enum Flag {
         /// Smallest ratio that could be distinguished from 1 with the spread seen; `None` if unknown.
         resolvable: Option<f64>,
     },
+    /// Writes may be those of a server's write cache.
+    Burst {
+        /// Titles of the workloads.
+        workloads: Vec<String>,
+        /// Why they are not called sustained.
+        why: Burst,
+    },
     /// There was no time for all workloads of a first look.
     LeftOut {
         /// Their titles.
@@ -364,6 +372,18 @@ pub enum Flag {
         /// How many completed in the measured part.
         count: u64,
     },
+}
+
+/// Why writes are not called sustained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Burst {
+    /// Nothing was written before the first block to fill a cache.
+    NotConditioned,
+    /// Their rate was not steady when the time for that was over.
+    NotSteady,
+    /// Their trials do not agree with the steady rate.
+    NotAgreed,
 }
 
 impl Flag {

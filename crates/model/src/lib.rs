@@ -40,7 +40,7 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};
-pub use flag::{Flag, Severity, is_file_server};
+pub use flag::{Burst, Flag, Severity, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
@@ -61,7 +61,7 @@ pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
     DirectoryTarget, Engine, InPlace, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort,
-    Target, TargetFacts, url_meant, without_password,
+    Target, TargetFacts, WriteState, url_meant, without_password,
 };
 pub use trial::{Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial};
 pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Workload};

@@ -83,6 +83,7 @@ impl fmt::Display for Subject {
 /// What a subject turned out to be.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "subject")]
+#[expect(clippy::large_enum_variant, reason = "a study has a handful")]
 pub enum SubjectFacts {
     /// Storage.
     Storage(TargetFacts),

@@ -4,18 +4,20 @@ use crate::arguments::{self, AccessArguments, CheckArguments, OutputArguments, S
 use crate::output::NewFile;
 use crate::signals::Signals;
 use crate::{credentials, hosts, output, plan, report, restore, resume, settings, store};
+use plimsoll_explain::Writes;
 use plimsoll_host::deploy::Programs;
 use plimsoll_host::reach::Reach;
 use plimsoll_live::{Header, Observers};
 use plimsoll_load::{Names, OpenOptions, Passwords, SystemClock, TimeLimits};
 use plimsoll_model::{
-    Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Study, StudyId, Subject,
-    SubjectRunner, Target,
+    Burst, Cause, Clock, Deadline, Ended, Failure, Flag, HostName, Outcome, Plan, Study, StudyId,
+    Subject, SubjectRunner, Target,
 };
 use plimsoll_remote::{Clients, RemoteRunner};
 use plimsoll_report::Document;
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Settings, conduct};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -223,10 +225,26 @@ fn hindsight(study: &Study, quick: bool) -> Vec<Flag> {
     if let Some((_, target)) = twice {
         flags.push(Flag::SameTarget { target: target.to_string() });
     }
+    flags.extend(bursts(study));
     if quick {
         flags.push(Flag::Quick { resolvable: resolvable(study) });
     }
     flags
+}
+
+/// Which writes are a burst's, the first reason of each workload.
+fn bursts(study: &Study) -> Vec<Flag> {
+    let mut found: BTreeMap<Burst, Vec<String>> = BTreeMap::new();
+    let mut known = Vec::new();
+    for Writes { cell, sustained } in plimsoll_explain::writes(study) {
+        let main = study.plan.workload(cell).and_then(|workload| workload.main());
+        let title = main.map(|main| main.job.title()).filter(|title| !known.contains(title));
+        if let (Err(why), Some(title)) = (sustained, title) {
+            known.push(title.clone());
+            found.entry(why).or_default().push(title);
+        }
+    }
+    found.into_iter().map(|(why, workloads)| Flag::Burst { workloads, why }).collect()
 }
 
 /// The smallest ratio that the widest interval of the family could tell from 1.

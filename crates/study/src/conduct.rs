@@ -1,6 +1,7 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
 mod calibrate;
+mod condition;
 
 use crate::hosts::Hosts;
 use crate::keep::Keep;
@@ -13,7 +14,8 @@ use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
-    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, factor, label,
+    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, WriteState,
+    factor, label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -100,6 +102,7 @@ pub(crate) fn carry_out(
         observer: order.observer,
         paces: BTreeMap::new(),
         tried_out: 0,
+        writes: Vec::new(),
     };
     let outcome = conductor.prepare().and_then(|()| conductor.blocks());
     conductor.finish(outcome)
@@ -130,6 +133,8 @@ struct Conductor<'a> {
     paces: BTreeMap<usize, calibrate::Pace>,
     /// Runs so far that are no trials.
     tried_out: u32,
+    /// What is known of writes before the first block, by subject.
+    writes: Vec<(usize, WriteState)>,
 }
 
 impl Conductor<'_> {
@@ -197,9 +202,14 @@ impl Conductor<'_> {
         let flags =
             self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock, &self.stop);
         self.study.flags.extend(flags);
-        // A study that is continued keeps its lengths.
-        if self.before.is_none() {
-            self.calibrate()?;
+        // A study that is continued keeps its lengths, and what is known of its writes.
+        let calibrate = std::mem::take(&mut self.study.plan.design.calibrate);
+        match &self.before {
+            Some(before) => self.writes = resume::writes(before),
+            None => {
+                self.calibrate(calibrate)?;
+                self.condition(calibrate)?;
+            }
         }
         self.schedule = Schedule::new(&self.study.plan).after(self.first_block);
         if self.stopped() {
@@ -461,6 +471,7 @@ impl Conductor<'_> {
         let (mut subjects, measures) = (self.runner.facts(), self.runner.measures());
         let labels = label::labels(&self.study.plan);
         subjects.iter_mut().zip(labels).for_each(|(subject, label)| subject.set_label(label));
+        self.note_writes(&mut subjects);
         let known = &mut self.study;
         let new = (&known.subjects, &known.measures) != (&subjects, &measures);
         (known.subjects, known.measures) = (subjects, measures);

@@ -8,7 +8,7 @@ use plimsoll_explain::Forecast;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Ended, Failure, Flag, Origin, Rule, StoredOn, Study, StudyId, SubjectFacts, SubjectKind,
-    TargetFacts,
+    TargetFacts, WriteState,
 };
 
 /// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
@@ -78,6 +78,15 @@ pub(crate) fn blocks(study: &Study) -> u32 {
 pub(crate) fn stopped_at(study: &Study) -> f64 {
     let last = study.trials.last();
     last.map_or(0.0, |trial| trial.started_seconds + plimsoll_explain::seconds_per_trial(study))
+}
+
+/// What is known of the writes of its subjects, by their numbers.
+pub(crate) fn writes(study: &Study) -> Vec<(usize, WriteState)> {
+    let storage = study.subjects.iter().enumerate();
+    let storage = storage.filter_map(|(number, facts)| Some((number, facts.storage()?)));
+    storage
+        .flat_map(|(number, facts)| facts.writes.iter().map(move |state| (number, state.clone())))
+        .collect()
 }
 
 /// The flags of a study that is continued: each once, without what was true when it stopped only.

@@ -95,6 +95,7 @@ fn facts(target: &Target) -> TargetFacts {
         reads_from: nfs.then_some(StoredOn::ServerMemory),
         mount_options: None,
         in_place: None,
+        writes: Vec::new(),
         notes: Vec::new(),
     }
 }

@@ -1,6 +1,6 @@
 //! What each warning says, and what it advises.
 
-use super::Flag;
+use super::{Burst, Flag};
 use crate::device::disturbance;
 use crate::{StoredOn, units};
 
@@ -139,6 +139,14 @@ impl Flag {
                     u64::from(*block) + 1
                 )
             }
+            Flag::Burst { workloads, why } => {
+                let why = match why {
+                    Burst::NotConditioned => "nothing was written before to fill it",
+                    Burst::NotSteady => "the rate was not steady when the time to fill it was over",
+                    Burst::NotAgreed => "trials do not agree with the steady rate after filling it",
+                };
+                format!("{}: burst (server's write cache): {why}", workloads.join(", "))
+            }
             Flag::LeftOut { workloads } => {
                 format!("no time for {} in a quick look", workloads.join(", "))
             }
@@ -269,6 +277,14 @@ impl Flag {
             Flag::CapReached { .. } => "Raise --max-time for narrower intervals.".into(),
             Flag::Continued { .. } => {
                 "Levels are of both times; comparisons are within blocks, so of each by itself.".into()
+            }
+            Flag::Burst { why: Burst::NotAgreed, .. } => {
+                "Longer trials may agree: --time; the cache gets free again in between.".into()
+            }
+            Flag::Burst { .. } => {
+                "For what it sustains: fewer patterns or a longer --max-time, without --time, \
+                 --repeats and --quick."
+                    .into()
             }
             Flag::LeftOut { .. } => "Name them by --pattern, or leave out --quick.".into(),
             Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),

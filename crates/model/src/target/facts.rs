@@ -43,9 +43,28 @@ pub struct TargetFacts {
     /// The file that is read, where it is the user's; then nothing is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
+    /// What is known of the writes of each workload that is a pattern and writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writes: Vec<WriteState>,
     /// Anything else worth knowing, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// What was written by a workload before the first block, so that what is measured is what the storage
+/// sustains and not the memory in front of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct WriteState {
+    /// Index of the workload in the plan.
+    pub workload: u16,
+    /// For how long it wrote, in seconds; 0 where there was no time for it, or nobody wanted it.
+    pub seconds: f64,
+    /// What it wrote, in bytes.
+    pub bytes: Bytes,
+    /// The rate that it came to, with the flushes: once as much was written as the server's memory holds
+    /// twice, or for a minute, and without a change for ten seconds. `None` where it did not come to that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_bytes_per_second: Option<f64>,
 }
 
 /// A file of the user's that is read where it is.

@@ -44,6 +44,8 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
 pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     let text = || text.to_owned();
     vec![
+        Flag::LeftOut { workloads: vec![text()] },
+        Flag::Burst { workloads: vec![text(), text()], why: Burst::NotAgreed },
         Flag::SizeFitted {
             target: text(),
             wanted: Bytes(n),

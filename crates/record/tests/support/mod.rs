@@ -159,6 +159,8 @@ pub fn full() -> Study {
                 reads_from: Some(StoredOn::Unknown),
                 mount_options: Some("rw,relatime".into()),
                 in_place: None,
+                // After the golden files, which have none.
+                writes: Vec::new(),
                 notes: vec!["a privileged port".into()],
             }),
             SubjectFacts::Storage(TargetFacts {

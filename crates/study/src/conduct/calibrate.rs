@@ -4,8 +4,8 @@
 
 use super::{Conductor, IDLE_BETWEEN_BLOCKS, IDLE_SHARE, Preparing, interrupted};
 use plimsoll_model::{
-    Event, Failure, Flag, Length, LoadObserver, Outcome, PartResult, Plan, PointResult, Rule,
-    Workload,
+    Event, Failure, Flag, Length, LoadObserver, Outcome, PartResult, Plan, PointResult, PointSpec,
+    Rule, Workload,
 };
 
 /// No trial is shorter, in seconds.
@@ -19,7 +19,7 @@ const CHANGE_OVERS: f64 = 2.0;
 const SHARE: f64 = 0.65;
 /// A trial of this length may go without renewing the run's lease.
 const LONGEST: f64 = 60.0;
-/// The first look of a study that has no time for the first blocks of even one workload.
+/// Blocks before the first look where there is no time for the first blocks of even one workload.
 const FEWEST: u32 = 6;
 /// The run that it is found by.
 const RUN: f64 = 0.25;
@@ -33,6 +33,8 @@ pub(super) struct Pace {
     per_operation: f64,
     /// Seconds of a trial in which nothing is issued: before its load, and after.
     pub(super) change_over: f64,
+    /// Of the slowest subject, a final flush left out.
+    pub(super) bytes_per_second: f64,
 }
 
 impl Pace {
@@ -42,14 +44,19 @@ impl Pace {
         if result.parts.is_empty() || result.parts.iter().any(fails) {
             return None;
         }
-        let operations = result.moved().operations as f64;
-        Some(Pace { per_operation: RUN / operations, change_over: (took - RUN).max(0.0) })
+        let moved = result.moved();
+        Some(Pace {
+            per_operation: RUN / moved.operations as f64,
+            change_over: (took - RUN).max(0.0),
+            bytes_per_second: moved.bytes as f64 / RUN,
+        })
     }
 
     fn slower(self, other: Pace) -> Pace {
         Pace {
             per_operation: self.per_operation.max(other.per_operation),
             change_over: self.change_over.max(other.change_over),
+            bytes_per_second: self.bytes_per_second.min(other.bytes_per_second),
         }
     }
 
@@ -85,8 +92,7 @@ impl Conductor<'_> {
     /// Fixes the lengths of trials where the plan leaves them open, and leaves workloads out of a first
     /// look that has no time for them. Subjects that cannot do a workload have no say: their trials tell
     /// what is wrong.
-    pub(super) fn calibrate(&mut self) -> Result<(), Failure> {
-        let calibrate = std::mem::take(&mut self.study.plan.design.calibrate);
+    pub(super) fn calibrate(&mut self, calibrate: bool) -> Result<(), Failure> {
         let design = &self.study.plan.design;
         if !calibrate && !design.quick {
             return Ok(());
@@ -100,19 +106,20 @@ impl Conductor<'_> {
                 continue;
             }
             let (kind, title) = (workload.subject(), workload.main().map(|main| main.job.title()));
-            let mut pace = Pace::default();
+            let mut paces = Vec::new();
             for subject in 0..self.study.plan.subjects.len() {
                 if kind != Some(self.study.plan.subjects[subject].kind()) {
                     continue;
                 }
                 let what =
                     format!("finding the length of trials: {}", title.as_deref().unwrap_or(""));
-                let (result, took) = self.try_out(subject, number, RUN, &what);
+                let (result, took) = self.try_out(subject, number, (RUN, 0.0), &what);
                 if result.outcome == Outcome::Stopped {
                     return Err(interrupted());
                 }
-                pace = Pace::of(&result, took).map_or(pace, |this| pace.slower(this));
+                paces.extend(Pace::of(&result, took));
             }
+            let pace = paces.into_iter().reduce(Pace::slower).unwrap_or_default();
             let workload = &mut self.study.plan.workloads[number];
             if calibrate {
                 workload.length = length(pace.seconds(fitting));
@@ -161,13 +168,14 @@ impl Conductor<'_> {
         &mut self,
         subject: usize,
         workload: usize,
-        seconds: f64,
+        (seconds, warm_up_seconds): (f64, f64),
         what: &str,
     ) -> (PointResult, f64) {
         let mut tried = self.study.plan.workloads[workload].clone();
-        tried.length = Length::For { seconds, warm_up_seconds: 0.0 };
+        tried.length = Length::For { seconds, warm_up_seconds };
         self.tried_out += 1;
         let spec = self.spec(0, subject, tried, &format!("run {}", self.tried_out));
+        let spec = PointSpec { first_file: self.tried_out, ..spec };
         let mut observer = Preparing(&mut *self.observer);
         observer.begin(subject);
         observer.event(Event::Step { what: what.to_owned() });

@@ -4,8 +4,8 @@
 
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{
-    Deadline, Design, DirectoryTarget, Failure, Length, Part, PatternJob, Plan, Study, StudyId,
-    Target, Trial, Workload,
+    Deadline, Design, DirectoryTarget, Failure, Length, Nanos, Part, PatternJob, Plan, Study,
+    StudyId, Target, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, Share};
 use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
@@ -51,10 +51,18 @@ pub fn run(
     plan: Plan,
     script: impl Fn(usize, &Op) -> Reply + Clone + Send + Sync + 'static,
 ) -> Result<Study, Failure> {
+    run_at(plan, move |number, op, _| script(number, op))
+}
+
+/// The same, where answers depend on the time.
+pub fn run_at(
+    plan: Plan,
+    script: impl Fn(usize, &Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
+) -> Result<Study, Failure> {
     let clock = Arc::new(VirtualClock::new());
     let share = |number| -> Arc<dyn Share> {
         let script = script.clone();
-        let replies = move |op: &Op, _| script(number, op);
+        let replies = move |op: &Op, at| script(number, op, at);
         Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, replies))
     };
     let shares = (0..plan.subjects.len()).map(share).collect();
