@@ -1,6 +1,7 @@
 //! Finding the complete trials of a cell among all trials of a study.
 
-use plimsoll_model::{Cell, Measurand, Metric, Origin, Outcome, Study, Trial};
+use crate::merge;
+use plimsoll_model::{Cell, Measurand, Metric, Origin, Outcome, PartResult, Study, Trial};
 use std::collections::{BTreeMap, HashSet};
 
 /// The trials of a study by cell.
@@ -94,8 +95,18 @@ impl Results<'_> {
         trial.result.value(self.part, metric).filter(|v| v.is_finite())
     }
 
-    /// The values of one metric, in the order of the trials, leaving out what is not finite.
+    /// The part's results, in the order of the trials.
+    fn parts(&self) -> Vec<&PartResult> {
+        self.trials.iter().filter_map(|trial| trial.result.part(self.part)).collect()
+    }
+
+    /// The values of one metric, in the order of the trials, leaving out what is not finite. Quantiles
+    /// that not every trial has are those of several together.
     pub(crate) fn values(&self, metric: Metric) -> Vec<f64> {
+        let sides: Vec<_> = self.parts().into_iter().map(|part| [part]).collect();
+        if let Some(merged) = merge::merged(metric, &sides) {
+            return merged.into_iter().map(|[value]| value).collect();
+        }
         self.trials.iter().filter_map(|trial| self.value(trial, metric)).collect()
     }
 
@@ -107,15 +118,18 @@ impl Results<'_> {
 
     /// Every metric that any of them has, in the order of tables.
     pub(crate) fn metrics(&self) -> Vec<Metric> {
-        let parts = self.trials.iter().filter_map(|trial| trial.result.part(self.part));
-        let all: HashSet<Metric> = parts.flat_map(|part| part.quantities.keys().copied()).collect();
-        let mut all: Vec<_> = all.into_iter().collect();
+        let parts = self.parts();
+        let own = parts.iter().flat_map(|part| part.quantities.keys().copied());
+        let mut all: Vec<_> = own.collect::<HashSet<Metric>>().into_iter().collect();
+        let more = merge::quantiles_of(&all, &parts);
+        all.extend(more);
         all.sort();
+        all.dedup();
         all
     }
 }
 
-impl Pairs<'_> {
+impl<'a> Pairs<'a> {
     fn trials(&self) -> impl Iterator<Item = (&Trial, &Trial)> {
         self.a.trials.iter().copied().zip(self.b.trials.iter().copied())
     }
@@ -129,6 +143,14 @@ impl Pairs<'_> {
     /// ln(B/A) of one metric for every pair that has it on both sides as a positive number. Not for
     /// CPU time, where a value that is not positive is as good as any other.
     pub(crate) fn log_ratios(&self, metric: Metric) -> Vec<f64> {
+        let part = |of: &Results<'a>, trial: &'a Trial| trial.result.part(of.part);
+        let both = self.a.trials.iter().zip(&self.b.trials);
+        let sides: Option<Vec<_>> =
+            both.map(|(a, b)| Some([part(&self.a, a)?, part(&self.b, b)?])).collect();
+        if let Some(merged) = sides.and_then(|sides| merge::merged(metric, &sides)) {
+            let ratio = |[a, b]: [f64; 2]| b.ln() - a.ln();
+            return merged.into_iter().map(ratio).filter(|ratio| ratio.is_finite()).collect();
+        }
         let ratio = |(a, b)| {
             let ratio = self.b.value(b, metric)?.ln() - self.a.value(a, metric)?.ln();
             ratio.is_finite().then_some(ratio)

@@ -11,6 +11,7 @@ mod findings;
 mod gather;
 mod hosts;
 mod level;
+mod merge;
 mod needed;
 mod pair;
 mod writes;

@@ -6,6 +6,7 @@ mod support;
 
 use plimsoll_explain::{Forecast, Scale, across, blocks_needed, findings, unresolved};
 use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
+use plimsoll_model::{Histogram, LatencySummary, OpStats};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::sequential::{self, Sequential};
@@ -479,4 +480,72 @@ fn every_estimate_is_the_same_number() {
     let fixed = paired(Rule::Fixed { blocks: 6 });
     assert_eq!((unresolved(&fixed), Forecast::new(&fixed).blocks()), (None, 0));
     assert_eq!(unresolved(&paired(rule(0.0))), None);
+}
+
+/// Short trials, each with so many latencies, that have no 99th percentile by themselves.
+fn short_trials(blocks: u32, each: u64) -> Study {
+    let mut study = empty(&TWO, &[READ]);
+    study.plan.design.rule = Rule::Fixed { blocks };
+    for block in 0..blocks {
+        for target in [0, 1] {
+            add(&mut study, block, target, READ, 1e8);
+            let part = &mut study.trials.last_mut().unwrap().result.parts[0];
+            part.quantities.retain(|metric, _| metric.measure != Measure::LATENCY_P99);
+            // One in fifty is slow: a millisecond, and twice that on the other target.
+            let slow = (1 << 20) * (1 + target as u64);
+            let buckets_ns = vec![(1 << 10, each - each / 50), (slow, each / 50)];
+            let client_latency = LatencySummary {
+                mean_seconds: 1e-6,
+                min_seconds: 1e-6,
+                max_seconds: 1.0,
+                histogram: Some(Histogram { buckets_ns }),
+                ..LatencySummary::default()
+            };
+            let stats = OpStats { count: each, client_latency, ..OpStats::default() };
+            part.ops.insert(OpKind::READ, stats);
+        }
+    }
+    study
+}
+
+#[test]
+fn quantiles_of_short_trials_are_those_of_several_together() {
+    let p99 = Metric::all(Measure::LATENCY_P99);
+    // 2,000 latencies support a 99th percentile: four trials of 500, and two are left over.
+    let found = findings(&short_trials(10, 500));
+    let level = |subject: usize| found.workloads[0].cells[subject].levels[&p99];
+    assert_eq!((level(0).trials, level(1).trials), (2, 2));
+    assert!((level(0).estimate / 1.048e-3 - 1.0).abs() < 0.01, "{:?}", level(0));
+    let ratio = found.workloads[0].pairs[0].ratios[&p99];
+    assert_eq!(ratio.blocks, 2);
+    assert!((ratio.estimate - 2.0).abs() < 0.01, "{ratio:?}");
+    // Throughput is as it was, block by block.
+    assert_eq!(found.workloads[0].cells[0].levels[&THROUGHPUT].trials, 10);
+    // What never comes to enough is not said.
+    let few = findings(&short_trials(3, 500));
+    assert!(!few.workloads[0].cells[0].levels.contains_key(&p99));
+    assert!(!few.workloads[0].pairs[0].ratios.contains_key(&p99));
+    // Trials that have it by themselves are not merged; distributions that are not kept cannot be.
+    let mut whole = short_trials(10, 500);
+    for trial in &mut whole.trials {
+        trial.result.parts[0].quantities.insert(p99, 2e-3);
+    }
+    assert_eq!(findings(&whole).workloads[0].cells[0].levels[&p99].trials, 10);
+    let mut lost = short_trials(10, 500);
+    lost.trials.iter_mut().for_each(|trial| trial.result.parts[0].ops.clear());
+    assert!(!findings(&lost).workloads[0].cells[0].levels.contains_key(&p99));
+}
+
+/// The side with fewer operations says when a group is whole, for both.
+#[test]
+fn groups_are_of_the_same_blocks_on_both_sides() {
+    let p99 = Metric::all(Measure::LATENCY_P99);
+    let mut study = short_trials(12, 500);
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.subject == 1) {
+        let latency = &mut trial.result.parts[0].ops.get_mut(&OpKind::READ).unwrap().client_latency;
+        latency.histogram.as_mut().unwrap().buckets_ns[0].1 *= 4;
+    }
+    let found = findings(&study);
+    assert_eq!(found.workloads[0].cells[1].levels[&p99].trials, 6);
+    assert_eq!(found.workloads[0].pairs[0].ratios[&p99].blocks, 3);
 }
