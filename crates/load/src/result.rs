@@ -69,6 +69,9 @@ pub struct Kind {
     pub client: Histogram<u32>,
     /// RPC latencies (sent to done) in nanoseconds; `None` where there is no wire.
     pub rpc: Option<Histogram<u32>>,
+    /// Operations and bytes for rates: of operations that cross the ends of the measured part, the
+    /// share of their time inside.
+    pub shares: (f64, f64),
 }
 
 impl Kind {
@@ -162,8 +165,17 @@ impl TeamResult {
         let in_flight: f64 = parts().map(|s| s.in_flight as f64).sum();
         let kinds = (KINDS.into_iter().enumerate())
             .filter_map(|(index, kind)| {
-                let of_kind = parts().map(|s| &s.kinds[index]).filter(|k| k.operations > 0);
-                let merged = merge_kind(of_kind);
+                let of_kind = parts().map(|s| &s.kinds[index]);
+                let mut merged = merge_kind(of_kind.clone().filter(|k| k.operations > 0));
+                let (operations, bytes) = &mut merged.shares;
+                for of in of_kind {
+                    *operations += of.operations as f64 + of.unfinished.operations;
+                    *bytes += of.bytes as f64 + of.unfinished.bytes;
+                }
+                for worker in self.segments.iter().filter_map(|w| w.get(first)) {
+                    *operations -= worker.kinds[index].before.operations;
+                    *bytes -= worker.kinds[index].before.bytes;
+                }
                 (merged.operations > 0).then_some((kind, merged))
             })
             .collect();
@@ -178,7 +190,8 @@ impl TeamResult {
 }
 
 fn merge_kind<'a>(parts: impl Iterator<Item = &'a KindTally>) -> Kind {
-    let mut merged = Kind { operations: 0, bytes: 0, client: histogram(), rpc: None };
+    let (client, shares) = (histogram(), (0.0, 0.0));
+    let mut merged = Kind { operations: 0, bytes: 0, client, rpc: None, shares };
     for part in parts {
         merged.operations += part.operations;
         merged.bytes += part.bytes;

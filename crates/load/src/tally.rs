@@ -3,8 +3,10 @@
 //!
 //! What counts: an operation belongs to the instant its completion was stamped ([`Done::done`]).
 //! Completions up to the end of the trial enter counts, latencies, windows and gaps; later ones
-//! (while in-flight operations are drained) are counted as `late` and enter nothing else. So in
-//! any measured part, operations = sum of the histogram.
+//! (while in-flight operations are drained) are counted as `late`. So in any measured part, operations =
+//! sum of the histogram. Rates count the parts of operations: of one that crosses the begin or the end of
+//! what is measured, the share of its time that lies inside. Else a short trial of slow operations would
+//! come out in whole operations, and one that is a tenth faster the same.
 
 use crate::op::{Done, KINDS, OpError};
 use hdrhistogram::Histogram;
@@ -90,6 +92,27 @@ pub(crate) struct KindTally {
     pub bytes: u64,
     pub client: Option<Histogram<u32>>,
     pub rpc: Option<Histogram<u32>>,
+    /// What was done before the segment began of operations that completed later; the last segment also
+    /// has what was done before the end of those that completed after it.
+    pub before: Share,
+    pub unfinished: Share,
+}
+
+/// Operations and bytes, by shares of their time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Share {
+    pub operations: f64,
+    pub bytes: f64,
+}
+
+impl Share {
+    /// What was done of an operation before an instant within its time.
+    fn add(&mut self, done: &Done, until: Nanos) {
+        let time = done.done.0.saturating_sub(done.issued.0).max(1) as f64;
+        let share = until.0.saturating_sub(done.issued.0) as f64 / time;
+        self.operations += share;
+        self.bytes += share * f64::from(done.bytes);
+    }
 }
 
 impl KindTally {
@@ -126,6 +149,7 @@ pub(crate) struct Tally {
     now: Nanos,
     /// The next end of a segment or window.
     boundary: Nanos,
+    segment_start: Nanos,
     segment_end: Nanos,
     window_end: Nanos,
     segment: usize,
@@ -164,6 +188,7 @@ impl Tally {
             end: Nanos(u64::MAX),
             now: Nanos(0),
             boundary: Nanos(u64::MAX),
+            segment_start: Nanos(0),
             segment_end: Nanos(u64::MAX),
             window_end: Nanos(u64::MAX),
             segment: 0,
@@ -231,8 +256,14 @@ impl Tally {
             self.failed(kind, error);
             return;
         }
+        if done.issued < self.segment_start {
+            self.crossed(kind, done);
+        }
         if done.done > self.end {
             add(&mut self.late, kind, done.bytes);
+            if done.issued < self.end {
+                self.segments[self.segment].kinds[kind].unfinished.add(done, self.end);
+            }
             return;
         }
         add(&mut self.on_time, kind, done.bytes);
@@ -241,6 +272,19 @@ impl Tally {
         let gap = self.now.0 - self.last_completion.0;
         segment.longest_gap = segment.longest_gap.max(gap);
         self.last_completion = self.now;
+    }
+
+    /// An operation crossed the beginning of segments.
+    #[cold]
+    fn crossed(&mut self, kind: usize, done: &Done) {
+        let Some(long) = self.shape.timing.and_then(Timing::segment) else { return };
+        for number in (1..=self.segment).rev() {
+            let start = self.start + long * number as u32;
+            if done.issued >= start {
+                break;
+            }
+            self.segments[number].kinds[kind].before.add(done, start);
+        }
     }
 
     /// An operation failed; the first failure is kept in words.
@@ -304,6 +348,7 @@ impl Tally {
         if self.boundary == self.segment_end {
             self.close_segment();
             self.segment += 1;
+            self.segment_start = self.boundary;
             self.segment_end = match self.shape.timing.and_then(Timing::segment) {
                 Some(long) if self.segment < WARM_UP_SEGMENTS as usize => self.segment_end + long,
                 _ => Nanos(u64::MAX),

@@ -111,6 +111,28 @@ fn in_flight_agrees_with_littles_law_where_service_times_vary() {
     assert_eq!(counted + result.late, result.total.operations());
 }
 
+/// A second of slow operations is a handful: in whole ones, 3.3 a second and 4 would be the same.
+#[test]
+fn rates_are_of_parts_of_operations_where_they_cross_the_ends() {
+    for (takes, depth) in [(300, 1), (250, 1), (270, 1), (70, 1), (300, 4), (270, 4)] {
+        let job = job(Pattern::SequentialRead);
+        let result = trial_at(depth, job, depth, move |_, _| Reply::After(takes * MS));
+        for cut in [Duration::ZERO, 100 * MS, 350 * MS] {
+            let measured = result.measured(cut);
+            let kind = &measured.kinds[&OpKind::READ];
+            let seconds = measured.length.as_secs_f64();
+            let (operations, bytes) = kind.shares;
+            let expected = f64::from(depth) * seconds * 1000.0 / f64::from(takes);
+            assert!(
+                (operations - expected).abs() < 1e-6,
+                "{takes} x {depth}, {cut:?}: {operations}"
+            );
+            assert!((bytes - operations * 4096.0).abs() < 1e-3, "{bytes}");
+            assert_eq!(kind.operations, kind.client.len(), "counts are of whole ones");
+        }
+    }
+}
+
 #[test]
 fn the_final_flush_is_timed_apart_and_only_where_needed() {
     let script = |op: &Op, _| Reply::After(if op.kind() == OpKind::FLUSH { 70 * MS } else { MS });

@@ -15,8 +15,9 @@ const DRIVER_SECONDS: f64 = 200e-9;
 /// A gap is worth a word if it is this long and this share of the trial.
 const LONG_GAP_SECONDS: f64 = 1.0;
 const LONG_GAP_SHARE: f64 = 0.2;
-/// Fewer operations than this make a rate of poor resolution.
-const FEW_OPERATIONS: u64 = 20;
+/// Fewer operations than this make a rate of poor resolution. Those that cross the ends of a trial count
+/// by their shares, so that it need not be many.
+const FEW_OPERATIONS: u64 = 5;
 
 /// Kinds that move payload: what rates over all operations are of.
 pub const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
@@ -160,9 +161,9 @@ fn quantities(
 /// Rates and latencies of one kind of operation, or of several together.
 fn of_kind(q: &mut BTreeMap<Metric, f64>, kind: Option<OpKind>, figures: &Kind, seconds: f64) {
     let mut put = |measure, value| q.insert(Metric { kind, measure }, value);
-    put(Measure::IOPS, figures.operations as f64 / seconds);
+    put(Measure::IOPS, figures.shares.0 / seconds);
     if figures.bytes > 0 {
-        put(Measure::THROUGHPUT, figures.bytes as f64 / seconds);
+        put(Measure::THROUGHPUT, figures.shares.1 / seconds);
     }
     let client = LatencySummary::from(&figures.client);
     put(Measure::LATENCY_MEAN, client.mean_seconds);
@@ -200,6 +201,7 @@ fn together<'a>(mut kinds: impl Iterator<Item = &'a Kind>) -> Option<Kind> {
     for kind in kinds {
         all.operations += kind.operations;
         all.bytes += kind.bytes;
+        all.shares = (all.shares.0 + kind.shares.0, all.shares.1 + kind.shares.1);
         // Bounds are equal everywhere: adding cannot fail.
         let _ = all.client.add(&kind.client);
         if let (Some(all), Some(rpc)) = (&mut all.rpc, &kind.rpc) {
