@@ -79,5 +79,9 @@ pub(crate) fn merged<const SIDES: usize>(
             group = None;
         }
     }
+    // One alone has no interval, and how far off it may be would not show.
+    if values.len() < 2 {
+        values.clear();
+    }
     Some(values)
 }

@@ -522,7 +522,7 @@ fn quantiles_of_short_trials_are_those_of_several_together() {
     // Throughput is as it was, block by block.
     assert_eq!(found.workloads[0].cells[0].levels[&THROUGHPUT].trials, 10);
     // What never comes to enough is not said.
-    let few = findings(&short_trials(3, 500));
+    let few = findings(&short_trials(7, 500));
     assert!(!few.workloads[0].cells[0].levels.contains_key(&p99));
     assert!(!few.workloads[0].pairs[0].ratios.contains_key(&p99));
     // Trials that have it by themselves are not merged; distributions that are not kept cannot be.
