@@ -83,6 +83,14 @@ pub struct Claim {
     pub more_blocks: Option<u64>,
 }
 
+impl Claim {
+    /// The correlation of neighbouring blocks, where it is so high that they move together: more time
+    /// would settle the claim, not more blocks.
+    pub fn moves_together(&self) -> Option<f64> {
+        correlation::moves_together(self.correlation, self.ratio.blocks)
+    }
+}
+
 /// One contrast of the plan: B, what it is of, against A, the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {

@@ -233,7 +233,11 @@ mod tests {
 
     #[test]
     fn two_to_one_is_found() {
-        let half = |windows: usize| WriteCache { windows: windows as f64 / 2.0, times: 2.0 };
+        let half = |windows: usize| WriteCache {
+            windows: windows as f64 / 2.0,
+            times: 2.0,
+            emptied: None,
+        };
         for (windows, sd, phi, least) in [
             (50, 0.1, 0.0, 0.99),
             (50, 0.3, 0.0, 0.7),

@@ -16,6 +16,16 @@ pub fn lag_1(values: &[f64]) -> Option<f64> {
     r.is_finite().then_some((r + (1.0 + 4.0 * r) / n).min(1.0))
 }
 
+/// Above this correlation more time would settle a comparison, not more blocks.
+const ALIKE: f64 = 0.5;
+/// Of fewer blocks their correlation says nothing.
+const LEAST: usize = 12;
+
+/// A correlation of so many blocks that is too high to be made up for by widening alone.
+pub fn moves_together(correlation: Option<f64>, blocks: usize) -> Option<f64> {
+    correlation.filter(|r| *r > ALIKE && blocks >= LEAST)
+}
+
 /// Largest correlation that is made up for.
 const MOST: f64 = 0.9;
 

@@ -38,6 +38,7 @@
 
 pub mod change;
 pub mod correlation;
+pub mod counted;
 pub mod family;
 pub mod fieller;
 pub mod interval;

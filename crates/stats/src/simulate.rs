@@ -6,8 +6,9 @@ use crate::fieller::{self, Quotient};
 use crate::interval::{mean, ratio_interval, t_interval};
 use crate::order::{generator, shuffled};
 use crate::sequential::Sequential;
-use crate::synthetic::{Noise, standard_normal};
+use crate::synthetic::{Between, Course, Noise, WriteCache, standard_normal};
 use crate::verdict::{Side, Verdict};
+use crate::{correlation, outlier};
 use rand_pcg::Pcg64;
 use std::fmt;
 
@@ -22,6 +23,10 @@ pub struct Setup {
     pub windows: usize,
     /// Noise of all trials.
     pub noise: Noise,
+    /// What differs between blocks.
+    pub between: Between,
+    /// Blocks before the first look: six, or as many as two minutes have.
+    pub first: usize,
     /// Margin of the verdicts; also sets the half-width that is always enough.
     pub margin: f64,
     /// Family-wise confidence.
@@ -46,6 +51,16 @@ pub struct Outcome {
     /// Studies with at least one verdict that the truth contradicts. Where there is no difference
     /// these are the studies that call one side faster, by however little.
     pub wrong: u32,
+    /// Studies with a verdict "faster" that the truth contradicts.
+    pub falsely_faster: u32,
+    /// Studies in which a comparison is flagged because its neighbouring blocks move together.
+    pub together: u32,
+    /// Studies in which something stalled.
+    pub stalled: u32,
+    /// Those of them in which blocks far from the others are flagged.
+    pub stalls_found: u32,
+    /// Studies in which nothing stalled, and blocks are flagged all the same.
+    pub stalls_made_up: u32,
     /// Verdicts that were left unresolved.
     pub not_resolved: u32,
     /// Studies in which the cap came before every comparison was decided.
@@ -97,7 +112,7 @@ pub fn run(setup: &Setup, studies: u32, seed: u64) -> Option<Outcome> {
         return None;
     }
     let rule = Sequential {
-        first: FIRST_LOOK,
+        first: setup.first,
         half_width: Sequential::half_width_for(setup.margin)?,
         margin: Some(setup.margin),
         confidence: adjusted_confidence(setup.confidence, setup.comparisons)?,
@@ -109,40 +124,52 @@ pub fn run(setup: &Setup, studies: u32, seed: u64) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Blocks before the first look, as the program has it.
-const FIRST_LOOK: usize = 6;
-
 fn one(
     setup: &Setup,
     rule: &Sequential,
     generator: &mut Pcg64,
     outcome: &mut Outcome,
 ) -> Option<()> {
+    let course = |_| Course::new(setup.between, generator);
+    let mut courses: Vec<Course> = (0..setup.comparisons).map(course).collect();
+    let mut caches = Caches::new(setup);
     let mut log_ratios = vec![Vec::new(); setup.comparisons];
     let mut decided = vec![false; setup.comparisons];
     let mut done = 0;
     while done < setup.cap && decided.contains(&false) {
-        let pairs = block(setup, done as usize, generator)?;
+        let pairs = block(setup, done as usize, &mut caches, generator)?;
         done += 1;
-        for ((values, pair), decided) in log_ratios.iter_mut().zip(pairs).zip(&mut decided) {
+        for (number, decided) in decided.iter_mut().enumerate() {
             // One that is decided takes part no more.
             if !*decided {
-                values.push(pair);
+                let values = &mut log_ratios[number];
+                values.push(pairs[number] + courses[number].next(generator));
                 *decided = rule.is_decided(values);
             }
         }
     }
-    let (mut all_covered, mut any_wrong) = (true, false);
+    let (mut all_covered, mut any_wrong, mut faster) = (true, false, false);
+    let (mut together, mut far) = (false, false);
     for values in &log_ratios {
         let ratio = rule.interval(values)?.exp()?;
-        let covered = ratio.contains(setup.log_ratio.exp());
+        let covered = ratio.contains(setup.truth().exp());
         let verdict = Verdict::on(ratio, setup.margin)?;
         outcome.intervals += 1;
         outcome.covered += u32::from(covered);
         outcome.not_resolved += u32::from(matches!(verdict, Verdict::NotResolved(_)));
         all_covered &= covered;
         any_wrong |= is_wrong(verdict, setup);
+        faster |= is_wrong(verdict, setup) && matches!(verdict, Verdict::Faster(_));
+        let correlation = correlation::lag_1(values);
+        together |= correlation::moves_together(correlation, values.len()).is_some();
+        far |= outlier::far(values) > 0;
     }
+    let stalled = courses.iter().any(|course| course.stalled > 0);
+    outcome.falsely_faster += u32::from(faster);
+    outcome.together += u32::from(together);
+    outcome.stalled += u32::from(stalled);
+    outcome.stalls_found += u32::from(stalled && far);
+    outcome.stalls_made_up += u32::from(!stalled && far);
     outcome.all_covered += u32::from(all_covered);
     outcome.wrong += u32::from(any_wrong);
     outcome.capped += u32::from(decided.contains(&false));
@@ -151,26 +178,66 @@ fn one(
 }
 
 /// Every pattern once on both targets, in random order; one log ratio per pattern.
-fn block(setup: &Setup, number: usize, generator: &mut Pcg64) -> Option<Vec<f64>> {
+fn block(
+    setup: &Setup,
+    number: usize,
+    caches: &mut Caches,
+    generator: &mut Pcg64,
+) -> Option<Vec<f64>> {
     let trials = 2 * setup.comparisons;
     let mut logs = vec![0.0; trials];
     let block_noise = standard_normal(generator);
     for (position, trial) in shuffled(trials, generator).into_iter().enumerate() {
         let rate = if trial % 2 == 0 { 1.0 } else { setup.log_ratio.exp() };
         let slot = number * trials + position;
-        let windows = setup.noise.trial(rate, setup.windows, slot, block_noise, generator);
+        let noise = caches.before(trial, slot, setup);
+        let windows = noise.trial(rate, setup.windows, slot, block_noise, generator);
         logs[trial] = mean(&windows)?.ln();
     }
     Some(logs.chunks_exact(2).map(|pair| pair[1] - pair[0]).collect())
 }
 
+/// How much of each trial's write cache is filled, where it is not empty before every trial.
+struct Caches {
+    /// Windows that it still takes, and the slot after which that was so.
+    free: Vec<(f64, usize)>,
+}
+
+impl Caches {
+    fn new(setup: &Setup) -> Caches {
+        let windows = setup.noise.write_cache.map_or(0.0, |cache| cache.windows);
+        Caches { free: vec![(windows, 0); 2 * setup.comparisons] }
+    }
+
+    /// The noise of a trial with what its cache takes by now; it is as full as can be afterwards.
+    fn before(&mut self, trial: usize, slot: usize, setup: &Setup) -> Noise {
+        let of_trial = |cache: WriteCache| {
+            let Some(emptied) = cache.emptied else { return cache };
+            let (free, since) = &mut self.free[trial];
+            let idle = setup.windows as f64 * slot.saturating_sub(*since) as f64;
+            let windows = (*free + emptied * idle).min(cache.windows);
+            (*free, *since) = ((windows - setup.windows as f64).max(0.0), slot + 1);
+            WriteCache { windows, ..cache }
+        };
+        Noise { write_cache: setup.noise.write_cache.map(of_trial), ..setup.noise }
+    }
+}
+
+impl Setup {
+    /// The mean of the log ratios that blocks would have without end.
+    fn truth(&self) -> f64 {
+        self.log_ratio - self.between.stalls * std::f64::consts::LN_2
+    }
+}
+
 fn is_wrong(verdict: Verdict, setup: &Setup) -> bool {
     // How far ahead the side named truly is.
-    let lead_of = |side| if side == Side::B { setup.log_ratio } else { -setup.log_ratio };
+    let truth = setup.truth();
+    let lead_of = |side| if side == Side::B { truth } else { -truth };
     match verdict {
         Verdict::Faster(lead) => lead_of(lead.faster) <= setup.margin.ln_1p(),
         Verdict::PerhapsTooLittle(lead) => lead_of(lead.faster) <= 0.0,
-        Verdict::NoPracticalDifference(_) => setup.log_ratio.abs() > setup.margin.ln_1p(),
+        Verdict::NoPracticalDifference(_) => truth.abs() > setup.margin.ln_1p(),
         Verdict::NotResolved(_) => false,
     }
 }
@@ -260,7 +327,6 @@ pub fn costs(setup: &Costs, confidence: f64, studies: u32, seed: u64) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::WriteCache;
 
     const SEED: u64 = 20_240_229;
 
@@ -272,7 +338,7 @@ mod tests {
             window_sd: 0.1,
             autocorrelation: 0.8,
             drift_per_trial: 0.001,
-            write_cache: Some(WriteCache { windows: 5.0, times: 2.0 }),
+            write_cache: Some(WriteCache { windows: 5.0, times: 2.0, emptied: None }),
         }
     }
 
@@ -282,6 +348,8 @@ mod tests {
             log_ratio,
             windows: 20,
             noise,
+            between: Between::default(),
+            first: 6,
             margin: 0.1,
             confidence: 0.95,
             cap: 1000,

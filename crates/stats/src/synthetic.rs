@@ -1,6 +1,7 @@
 //! Made-up trials with the kinds of noise that real storage has, to try the method on data whose
 //! truth is known. Seeded; used by the tests and by [`crate::simulate`].
 
+use crate::order::shuffled;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
 
@@ -29,6 +30,59 @@ pub struct WriteCache {
     pub windows: f64,
     /// How many times as fast as afterwards.
     pub times: f64,
+    /// Windows that the disk empties while one passes in which nothing is written there; `None`: it is
+    /// empty before every trial.
+    pub emptied: Option<f64>,
+}
+
+/// What differs from block to block, and from place to place, in the log ratio of one comparison.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Between {
+    /// Its standard deviation.
+    pub sd: f64,
+    /// Correlation of one block's with the next one's, 0 to below 1: an AR(1) process.
+    pub autocorrelation: f64,
+    /// Share of the blocks in which the second target stalls: half its rate.
+    pub stalls: f64,
+    /// Standard deviation of what a place on a disk adds to the log ratio.
+    pub place_sd: f64,
+    /// Places that blocks go round, each once in an order drawn anew; with one it never changes.
+    pub places: usize,
+}
+
+/// The course of one comparison over the blocks of a study.
+#[derive(Clone, Debug)]
+pub struct Course {
+    between: Between,
+    state: f64,
+    places: Vec<f64>,
+    round: Vec<usize>,
+    /// Blocks in which it stalled.
+    pub stalled: u32,
+}
+
+impl Course {
+    /// Before the first block.
+    pub fn new(between: Between, generator: &mut Pcg64) -> Course {
+        let state = standard_normal(generator);
+        let place = |_| between.place_sd * standard_normal(generator);
+        let places = (0..between.places).map(place).collect();
+        Course { between, state, places, round: Vec::new(), stalled: 0 }
+    }
+
+    /// What the next block adds to the log ratio.
+    pub fn next(&mut self, generator: &mut Pcg64) -> f64 {
+        let Between { sd, autocorrelation: r, stalls, .. } = self.between;
+        let slow = sd * self.state;
+        self.state = r * self.state + (1.0 - r * r).max(0.0).sqrt() * standard_normal(generator);
+        let stalled = uniform(generator) < stalls;
+        self.stalled += u32::from(stalled);
+        if self.round.is_empty() {
+            self.round = shuffled(self.places.len(), generator);
+        }
+        let place = self.round.pop().map_or(0.0, |place| self.places[place]);
+        slow + place - if stalled { std::f64::consts::LN_2 } else { 0.0 }
+    }
 }
 
 impl Noise {
@@ -115,7 +169,7 @@ mod tests {
         assert!(quiet.iter().all(|w| (w - 50.0).abs() < 1e-9), "{quiet:?}");
         let noise = Noise {
             drift_per_trial: 0.1,
-            write_cache: Some(WriteCache { windows: 10.0, times: 3.0 }),
+            write_cache: Some(WriteCache { windows: 10.0, times: 3.0, emptied: None }),
             ..Noise::default()
         };
         let trial = noise.trial(50.0, 30, 2, 0.0, &mut generator);

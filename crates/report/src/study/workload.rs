@@ -271,11 +271,6 @@ fn ratios(shown: &Shown<'_>, pair: &Pair, first: Option<&Ratio>) -> String {
     format!("Ratios, {b} to {a}: {}.", ratios.join(", "))
 }
 
-/// Neighbouring blocks are alike above this correlation.
-const ALIKE: f64 = 0.5;
-/// Blocks from which a correlation says something.
-const BLOCKS: usize = 12;
-
 /// What speaks against taking a claim at its word.
 pub(crate) fn doubts(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
     let Some(claim) = &pair.claim else { return Vec::new() };
@@ -284,7 +279,7 @@ pub(crate) fn doubts(shown: &Shown<'_>, pair: &Pair) -> Vec<String> {
     let unconfirmed = claim.sign_flip_p.filter(|p| {
         claimed && *p > 1.0 - confidence && could_confirm(claim.ratio.blocks, confidence)
     });
-    let alike = claim.correlation.filter(|r| *r > ALIKE && claim.ratio.blocks >= BLOCKS);
+    let alike = claim.moves_together();
     let far = Some(claim.far as u64).filter(|far| *far > 0);
     let doubts = [
         unconfirmed.map(|p| format!("A sign-flip test by itself does not confirm it (p = {p:.2}).")),
