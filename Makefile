@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-burner measure-clients measure-links measure-settings measure-versions docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-clients measure-links measure-settings measure-versions docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist
 
@@ -38,6 +38,7 @@ help:
 	@echo "make dist             static archives and Debian packages for x86_64 and aarch64, in target/dist"
 	@echo "make check-dist       installs and starts them on a bare Debian 11, on BusyBox alone, and emulated; wants root"
 	@echo "make check-machines   the lab's virtual machines: images, commands, mounts, power cuts, examples; three quarters of an hour"
+	@echo "make measure-aa       100 studies of two equal directories: how often is one called faster? At most two and a half hours"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
@@ -109,6 +110,10 @@ check-dist: dist
 check-machines: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --workspace --locked --test machines --test examples -- --ignored --test-threads 1
+
+# Goes on where it was interrupted; what was measured is kept below target.
+measure-aa: setup-test
+	cargo test --locked -p plimsoll --test aa measure_aa -- --ignored --nocapture
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test

@@ -119,7 +119,7 @@ fn neighbouring_blocks_that_are_alike() {
         };
         for (comparisons, ratios) in [(5, &[1.0, 1.04, 1.1, 1.3][..]), (24, &[1.0, 1.1])] {
             // A confidence of 99.8% each is more than a correlation that some sixteen blocks tell can
-            // keep: 0.84 by simulation.
+            // keep: 0.88 by simulation.
             let most = if comparisons == 24 && r == 0.6 { 0.8 } else { 1.0 };
             let promises = Promises { covered: promises.covered.min(most), ..promises };
             for ratio in ratios {
