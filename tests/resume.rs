@@ -14,7 +14,7 @@ use support::{Plimsoll, ended, run_directories, signal, wait_until};
 /// Measures for two minutes at least, so that nobody's patience suffices for its end.
 const LONG: [&str; 7] = [
     "--size=1MiB",
-    "--time=100ms",
+    "--time=500ms",
     "--workers=1",
     "--baseline=0s",
     "--timeout=2s",
@@ -208,7 +208,7 @@ fn what_cannot_be_continued_is_refused_in_words() {
     let file = target.join("film");
     fs::write(&file, vec![7u8; 1 << 20]).unwrap();
     let in_place =
-        ["check", there, "--file=film", "--time=100ms", "--workers=1", "--baseline=0s", "--quiet"];
+        ["check", there, "--file=film", "--time=500ms", "--workers=1", "--baseline=0s", "--quiet"];
     program.run(&[&in_place[..], &["--repeats=2"]].concat()).expect(0);
     assert_refused(&program, "latest", &[], &["2, was fixed beforehand", "--repeats"]);
 
