@@ -2,6 +2,7 @@
 
 use crate::run::{Doing, Run};
 use crate::text::{duration, ending, rate};
+use plimsoll_model::label;
 use plimsoll_model::{Cell, Measure, Plan, Workload, factor, printable, units};
 
 /// "trial 13 of 60, block 2 of 6 or more".
@@ -108,10 +109,9 @@ pub(crate) fn work(workload: &Workload) -> String {
     kinds.join("+")
 }
 
-/// A subject as the user wrote it, safe to print.
+/// The short name of a subject, safe to print.
 pub(crate) fn subject(plan: &Plan, index: usize) -> String {
-    let name = plan.subjects.get(index).map(ToString::to_string);
-    printable(&name.unwrap_or_default())
+    printable(label::labels(plan).get(index).map_or("", String::as_str))
 }
 
 /// A subject under its setting, safe to print.

@@ -135,8 +135,11 @@ pub(crate) fn brief(claim: &Claim, two: Two<'_>) -> String {
         Verdict::Faster(_) | Verdict::PerhapsTooLittle(_)
             if lead.by.low >= 1.0 || lead.by.high >= WIDE =>
         {
-            let ends = ends(1.0 + lead.by.low, 1.0 + lead.by.high);
-            format!("{faster} at least {}x {ends}", three_digits(1.0 + lead.by.low))
+            let (low, high) = (1.0 + lead.by.low, 1.0 + lead.by.high);
+            // An end so far away says nothing.
+            let ends =
+                if high > 10.0 * low { String::new() } else { format!(" {}", ends(low, high)) };
+            format!("{faster} at least {}x{ends}", three_digits(low))
         }
         Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
             let little = match verdict {
@@ -268,6 +271,7 @@ mod tests {
         // Of the faster one, whichever it is.
         assert_eq!(rate(1.0 / 1.42, 0.75, 0.8), "old at least 25% [25–42%]");
         assert_eq!(rate(2.8, 3.1, 3.4), "new at least 2.80x [2.80–3.40]");
+        assert_eq!(rate(2.8, 31.0, 340.0), "new at least 2.80x");
         assert_eq!(rate(1.01, 1.04, 1.07), "new at least 1% [1–7%], small?");
         assert_eq!(rate(0.99, 1.0, 1.012), "same [new -1..+1.2%]");
         assert_eq!(rate(1.0 - 1e-9, 1.0, 1.0), "same [new 0..0%]");
