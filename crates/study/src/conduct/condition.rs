@@ -23,7 +23,7 @@ const LONG_ENOUGH: f64 = 60.0;
 /// For so many seconds the rate must have had no change point. One is looked for in twice as many, so
 /// that it can be seen right at their beginning.
 const STEADY: f64 = 10.0;
-/// How much the rate of the second half of that may differ from that of the first.
+/// How much the rate of the second of the two loads in that may differ from that of the first.
 const DRIFT: f64 = 0.1;
 /// A run is a row of loads of this length, each with its final flush as trials have it.
 const LOAD: f64 = 5.0;
@@ -43,17 +43,20 @@ enum Enough {
 struct Run {
     /// Bytes per second of each window, the flush of its load in them as trials have it.
     rates: Vec<f64>,
+    /// The rate of each load as a trial has it, and how long it took with its flush, in seconds.
+    loads: Vec<(f64, f64)>,
     bytes: f64,
     seconds: f64,
 }
 
 impl Run {
-    fn add(&mut self, windows: impl Iterator<Item = Window>, flush_seconds: f64) {
+    fn add(&mut self, windows: impl Iterator<Item = Window>, flush_seconds: f64, rate: f64) {
         let share = LOAD / (LOAD + flush_seconds);
         for window in windows.take((LOAD / WINDOW_SECONDS).round() as usize) {
             self.bytes += window.bytes() as f64;
             self.rates.push(window.bytes() as f64 / WINDOW_SECONDS * share);
         }
+        self.loads.push((rate, LOAD + flush_seconds));
         self.seconds += LOAD + flush_seconds;
     }
 
@@ -74,10 +77,11 @@ impl Run {
         if changed.is_some_and(|change| change.at > recent) {
             return None;
         }
-        // Many small changes are no change point.
-        let (first, second) = steady.split_at(steady.len() / 2);
-        let drift = (mean(second)? / mean(first)?).ln().abs();
-        (drift <= DRIFT.ln_1p()).then(|| mean(steady)).flatten()
+        // Many small changes are no change point. Windows hold whole operations alone, loads the parts too.
+        let [.., (first, before), (second, after)] = self.loads[..] else { return None };
+        let drift = (second / first).ln().abs();
+        let rate = (first * before + second * after) / (before + after);
+        (drift <= DRIFT.ln_1p()).then_some(rate)
     }
 }
 
@@ -152,8 +156,9 @@ impl Conductor<'_> {
             let Some(result) = self.load(subject, workload, LOAD, &what)? else { break };
             let part = result.part(self.study.plan.workloads[workload].headline_part());
             let Some(part) = part else { break };
-            let flush = part.quantities.get(&Metric::all(Measure::FLUSH_TIME)).copied();
-            run.add(part.series.windows(), flush.unwrap_or(0.0));
+            let value = |measure| part.quantities.get(&Metric::all(measure)).copied();
+            let Some(rate) = value(Measure::THROUGHPUT) else { break };
+            run.add(part.series.windows(), value(Measure::FLUSH_TIME).unwrap_or(0.0), rate);
             steady = run.steady(enough);
         }
         if let Some(rate) = steady {
