@@ -11,8 +11,18 @@ use plimsoll_live::feed::{self, Follower};
 use plimsoll_model::{Cause, Failure, Study, StudyId, SubjectFacts};
 
 /// What may be given beside `--continue`: all else is as the study has it.
-const BESIDE: [&str; 9] =
-    ["continues", "max_time", "credentials", "json", "report", "force", "live", "quiet", "db"];
+const BESIDE: [&str; 10] = [
+    "continues",
+    "max_time",
+    "credentials",
+    "json",
+    "report",
+    "force",
+    "details",
+    "live",
+    "quiet",
+    "db",
+];
 
 /// Refuses arguments that would change a study that is continued.
 ///
