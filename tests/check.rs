@@ -259,7 +259,7 @@ fn the_stop_rule_and_the_cap() {
     match study.ended {
         plimsoll_model::Ended::Done => assert!(blocks >= 6, "the pilot is six blocks"),
         plimsoll_model::Ended::CapReached => {
-            assert!(ran.out.contains("cap reached"), "{}", ran.out)
+            assert!(ran.out.contains("Cap reached"), "{}", ran.out)
         }
         ended => panic!("{ended:?}"),
     }

@@ -14,7 +14,8 @@ use support::{Plimsoll, ended, listing, probes, run_directories, signal, wait_un
 const SSH_CONFIG: &str = "PLIMSOLL_SSH_CONFIG";
 
 /// Short trials that a host is looked at in.
-const SHORT: [&str; 7] = [
+const SHORT: [&str; 8] = [
+    "--details",
     "--pattern=sequential-write,random-read",
     "--size=16MiB",
     "--repeats=2",
@@ -25,7 +26,8 @@ const SHORT: [&str; 7] = [
 ];
 
 /// One trial on each target, no longer than it takes to look at a host in it.
-const ONCE: [&str; 7] = [
+const ONCE: [&str; 8] = [
+    "--details",
     "--pattern=random-read",
     "--size=16MiB",
     "--repeats=1",

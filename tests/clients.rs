@@ -15,7 +15,7 @@ use plimsoll_load::SystemClock;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Cause, Deadline, Ended, Event, Failure, Length, Measure, Metric, OpKind, Outcome, PartResult,
-    Pattern, PatternJob, Phase, SubjectRunner,
+    Pattern, PatternJob, SubjectRunner,
 };
 use plimsoll_remote::{BUNDLE, Clients, RemoteRunner};
 use plimsoll_runner::RunnerOptions;
@@ -236,13 +236,11 @@ fn a_stop_ends_all_of_them_before_and_after_the_start() {
         let mut clients = with_target(clients, 2, share.path().to_str().unwrap());
         let spec = spec(&[Pattern::SequentialWrite; 2], 60.0);
         let mut watch = watch(|seen| {
-            let now = match seen {
-                Seen::Event(Event::Phase { phase: Phase::LayOut, .. }) => before,
-                Seen::Event(Event::Window { .. }) => true,
-                _ => false,
-            };
-            stop.fetch_or(now, Ordering::Relaxed);
+            let runs = matches!(seen, Seen::Event(Event::Window { .. }));
+            stop.fetch_or(runs, Ordering::Relaxed);
         });
+        // Nothing is to be seen of clients that get ready for the start.
+        stop.store(before, Ordering::Relaxed);
         let result = clients.point(&spec, &mut watch);
         let loads = if before { (0, 0) } else { (1, 1) };
         assert_eq!((&result.outcome, watch.loads), (&Outcome::Stopped, loads));

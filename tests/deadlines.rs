@@ -36,7 +36,7 @@ const FSINFO: Call = (NFS, 19);
 const SMALL: [&str; 5] = ["--quiet", "--size=1MiB", "--block=4KiB", "--repeats=1", "--time=200ms"];
 
 fn check<'a>(url: &'a str, with: &[&'a str]) -> Vec<&'a str> {
-    [&["check", url][..], &SMALL, with].concat()
+    [&["check", url, "--details"][..], &SMALL, with].concat()
 }
 
 /// A lying server before an honest one that serves a directory.

@@ -97,7 +97,7 @@ fn after_ctrl_c_and_after_the_cap() {
     assert_eq!(after.ended, Ended::CapReached);
     assert_continued(&before, &after);
     assert_continued(&after, &go_on(&program, "latest", &[]));
-    let shown = program.run(&["show"]).expect(0).out;
+    let shown = program.run(&["show", "--details"]).expect(0).out;
     let block = before.trials.last().unwrap().block.unwrap() + 2;
     assert!(shown.contains(&format!("continued with block {block}")), "{shown}");
     for export in ["films", "music"] {

@@ -33,6 +33,7 @@ fn what_a_lab_was_is_kept_with_each_study_and_compared() {
     let equal = beds.program.run(&["compare", &first, &same, "--details"]).expect(0).out;
     assert!(!equal.contains("lab"), "{equal}");
     let compared = beds.program.run(&["compare", &first, &second, "--details"]).expect(0).out;
+    let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(compared.contains("link lan rate: 100Mbit/s, then 1Mbit/s"), "{compared}");
     assert!(compared.contains("link lan mtu: none, then 1400"), "{compared}");
 }

@@ -9,6 +9,7 @@ use plimsoll_load::{Password, Passwords};
 use plimsoll_model::{Cause, Failure, SmbTarget, printable};
 use std::collections::HashMap;
 use std::env::{self, VarError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -98,8 +99,11 @@ fn no_password(target: &SmbTarget, happened: impl std::fmt::Display, next: &str)
 
 fn interrupted_or(target: &SmbTarget, error: std::io::Error, signals: &Signals) -> Failure {
     let next = format!("Set {VARIABLE}, or write the password to a credentials file.");
+    let failure_kind = error.kind();
     let failure = no_password(target, error, &next);
-    match signals.cause() {
+    // What reads the keys may see Ctrl-C before the signal is.
+    let typed = (failure_kind == ErrorKind::Interrupted).then_some(Cause::Interrupted);
+    match signals.cause().or(typed) {
         Some(cause) => Failure { cause, happened: "interrupted".into(), ..failure },
         None => failure,
     }

@@ -21,7 +21,6 @@ mod servers;
 
 use crate::date::utc;
 use crate::figure::{BANDWIDTH, COUNT, Kind, RATE, TIME};
-use crate::study::head;
 use crate::text::{capital, printable};
 use crate::verdict::percent;
 pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
@@ -60,14 +59,6 @@ pub(crate) fn subtitle(facts: &BoxFacts) -> String {
         Some(known) => format!("{host}: {known}"),
         None => host,
     }
-}
-
-/// What is wrong with the study as a whole.
-fn ending(study: &Study) -> Option<String> {
-    head::ending(study).map(|(text, reason)| match reason {
-        Some(reason) => format!("{text} {reason}"),
-        None => text.to_owned(),
-    })
 }
 
 /// "Figures are means over 3 blocks, with their 95% intervals."; nothing where there was one.

@@ -1,9 +1,10 @@
 //! The report of one host: what it is and its main figures first, then part by part.
 
 use super::host::measure;
-use super::{Host, ending, flagged, repeated, sections, subtitle, title};
+use super::{Host, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
+use crate::study::head;
 use crate::text::{printable, shortened};
 use plimsoll_model::HostName;
 use plimsoll_model::device::{Measured, Part};
@@ -21,9 +22,7 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     let found = sections(host);
     let id = printable(&host.study.id.0);
     let mut answer = Section::new("answer", "");
-    if let Some(ending) = ending(host.study) {
-        answer.warning(ending);
-    }
+    answer.warnings(head::ending(host.study));
     answer.facts(what_it_is(host));
     answer.table(main_figures(host), Layout::Figures);
     answer.texts(repeated(host));

@@ -3,6 +3,7 @@
 mod answer;
 mod common;
 mod compare;
+mod cpu;
 mod hosts;
 mod over_time;
 mod quantiles;
@@ -11,7 +12,7 @@ mod settings;
 mod stepped;
 mod study;
 mod trend;
-mod words;
+
 mod workload;
 
 pub(crate) use answer::more;

@@ -1,6 +1,6 @@
 //! The report of one study.
 
-use super::{answer, hosts, settings, words, workload};
+use super::{answer, cpu, hosts, settings, workload};
 use crate::device;
 use crate::document::{Document, Layout, Section};
 use crate::study::{Shown, head, method};
@@ -17,7 +17,7 @@ impl Document {
         let mut sections = vec![answer::section(&shown)];
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));
-        sections.push(words::section(&shown));
+        sections.push(cpu::section(&shown));
         sections.extend(hosts::sections(&shown));
         sections.extend(device::host_sections(&shown));
         sections.push(self::method(&shown));

@@ -2,8 +2,9 @@
 
 use crate::date::utc;
 use crate::device::amount::binary;
+use crate::document::Warning;
 use crate::text::{listed, printable, shortened};
-use plimsoll_model::{Ended, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
+use plimsoll_model::{Ended, Failure, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
 
 /// Longest address of a target in a line.
 const LONGEST: usize = 40;
@@ -28,16 +29,19 @@ pub(crate) fn driven_from(study: &Study) -> String {
     }
 }
 
-/// What is wrong with how it ended, and why, if anything is.
-pub(crate) fn ending(study: &Study) -> Option<(&'static str, Option<String>)> {
-    match &study.ended {
-        Ended::Done | Ended::CapReached => None,
-        Ended::Open => Some(("It did not end: it is under way, or was killed.", None)),
-        Ended::Interrupted => Some(("It was interrupted; the results are partial.", None)),
+/// What is wrong with how it ended, and what to do, if anything is.
+pub(crate) fn ending(study: &Study) -> Option<Warning> {
+    let (text, advice) = match &study.ended {
+        Ended::Done | Ended::CapReached => return None,
+        Ended::Open => ("It did not end: it is under way, or was killed".to_owned(), None),
+        Ended::Interrupted => ("It was interrupted; the results are partial".to_owned(), None),
         Ended::Failed { failure } => {
-            Some(("It was given up:", Some(super::warnings::failure(failure))))
+            let Failure { tried, on, happened, next, .. } = failure;
+            let text = format!("It was given up: could not {tried} ({on}): {happened}");
+            (printable(&text), Some(printable(next)).filter(|next| !next.is_empty()))
         }
-    }
+    };
+    Some(Warning { text, advice })
 }
 
 /// What a subject turned out to be.

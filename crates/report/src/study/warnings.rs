@@ -160,9 +160,3 @@ fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
     let all = counted(shown.study.trials.len() as u64, "trial");
     (format!("{} of {all}", trials.len()), place)
 }
-
-/// A failure in one line: what was tried, what happened, what to do next.
-pub(super) fn failure(failure: &Failure) -> String {
-    let Failure { tried, on, happened, next, .. } = failure;
-    printable(&format!("could not {tried} ({on}): {happened}. {next}"))
-}

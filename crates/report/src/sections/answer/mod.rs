@@ -21,10 +21,7 @@ const INTRODUCED: usize = 3;
 pub(super) fn section(shown: &Shown<'_>) -> Section {
     let brief = Brief::new(shown);
     let mut section = Section::new("answer", "");
-    if let Some((text, reason)) = head::ending(shown.study) {
-        let text = reason.map_or(text.to_owned(), |reason| format!("{text} {reason}"));
-        section.warning(text);
-    }
+    section.warnings(head::ending(shown.study));
     section.facts(introduced(shown, &brief));
     let complete: usize =
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();

@@ -1,4 +1,4 @@
-//! What else there is to say in words: who needs more CPU for the same work.
+//! Who needs more CPU for the same work, in words.
 
 use crate::document::Section;
 use crate::study::{Shown, cpu, imported};
