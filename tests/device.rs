@@ -256,7 +256,7 @@ fn an_interrupted_measurement_keeps_what_it_has() {
     wait_until("the disk is measured", || std::fs::read_dir(path).unwrap().count() > 0);
     signal(&child, "-INT");
     let ran = ended(child).expect(130);
-    assert!(ran.out.contains("It was interrupted; the results are partial."), "{ran:?}");
+    assert!(ran.out.contains("It was interrupted; the results are partial"), "{ran:?}");
     let exported = program.run(&["export"]).expect(0);
     let (whole, device) = (study(&exported), record(&exported));
     assert_eq!(whole.ended, Ended::Interrupted);

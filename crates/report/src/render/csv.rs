@@ -15,12 +15,13 @@ impl Document {
         };
         write(["section", "row", "column", "value"]);
         for section in &self.sections {
+            let name = if section.heading.is_empty() { &section.id } else { &section.heading };
             for item in &section.items {
                 let Item::Table(table, _) = item else { continue };
                 for row in &table.rows {
-                    let Some((name, cells)) = row.split_first() else { continue };
+                    let Some((of, cells)) = row.split_first() else { continue };
                     for (column, value) in table.header.iter().skip(1).zip(cells) {
-                        write([&section.heading, name, column, value]);
+                        write([name, of, column, value]);
                     }
                 }
             }

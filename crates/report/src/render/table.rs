@@ -105,7 +105,7 @@ fn has_figures(table: &Table, column: usize) -> bool {
     let begins = |cell: &&String, with: fn(char) -> bool| cell.starts_with(with);
     let of_figure = |c: char| c.is_ascii_digit() || "-–<+".contains(c);
     let figures = cells().filter(|cell| begins(cell, of_figure)).count();
-    2 * figures >= cells().count()
+    2 * figures > cells().count()
 }
 
 fn drawn_width(table: &Text) -> usize {
