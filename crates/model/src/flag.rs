@@ -49,6 +49,7 @@ impl Flag {
             | Flag::Stolen { .. }
             | Flag::FiguresDisturbed { .. }
             | Flag::TwoPhases { .. }
+            | Flag::LeftOut { .. }
             | Flag::Quick { .. }
             | Flag::CapReached { .. } => Severity::Limit,
             Flag::InFlightMismatch { .. }
@@ -69,8 +70,7 @@ impl Flag {
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }
             | Flag::CallFailed { .. }
-            | Flag::Continued { .. }
-            | Flag::LeftOut { .. } => Severity::Note,
+            | Flag::Continued { .. } => Severity::Note,
         }
     }
 }

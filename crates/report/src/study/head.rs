@@ -37,7 +37,8 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
         Ended::Interrupted => ("It was interrupted; the results are partial".to_owned(), None),
         Ended::Failed { failure } => {
             let Failure { tried, on, happened, next, .. } = failure;
-            let text = format!("It was given up: could not {tried} ({on}): {happened}");
+            // What happened first: it is what is left where there is little room.
+            let text = format!("It was given up: {happened}; could not {tried} ({on})");
             (printable(&text), Some(printable(next)).filter(|next| !next.is_empty()))
         }
     };

@@ -58,11 +58,11 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
         let Failure { tried, on, happened, next, .. } = cause;
-        let reason = printable(&format!("could not {tried} ({on}): {happened}."));
+        let reason = printable(&format!("{happened}; could not {tried} ({on})"));
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
         let advice = Some(printable(next)).filter(|next| !next.is_empty());
-        warnings.push(Warning { text: text.trim_end_matches('.').to_owned(), advice });
+        warnings.push(Warning { text, advice });
     }
     // Stable: of the same severity in the order seen.
     groups.sort_by_key(|group| group.first.severity());
