@@ -401,8 +401,9 @@ fn what_is_written_in_place_is_read_back_whole() {
         spec.workload.length = Length::For { seconds: 0.1, warm_up_seconds: 0.01 };
         let result = runner.point(&spec, &mut Seen::default());
         assert_eq!(result.outcome, Outcome::Complete, "{number}");
-        // What a busy machine does to so short a trial is beside the point.
-        let wrong = |flag: &&Flag| matches!(flag, Flag::BadContent { .. });
+        // What a busy machine does to so short a trial is beside the point, and nothing else is.
+        let wrong =
+            |flag: &&Flag| !matches!(flag, Flag::InFlightMismatch { .. } | Flag::LongGap { .. });
         assert_eq!(result.flags.iter().find(wrong), None, "{number}");
     }
     assert_eq!(runner.close(), vec![]);
