@@ -1,7 +1,10 @@
 //! What charts of several sections have in common.
 
+use crate::chart::Bar;
+use crate::study::{Shown, speed};
+use crate::verdict::percent;
 use plimsoll_explain::{CellFindings, WorkloadFindings};
-use plimsoll_model::Workload;
+use plimsoll_model::{Metric, Workload};
 
 /// Most lines that can be told apart in one chart.
 pub(super) const MOST_LINES: usize = 8;
@@ -25,4 +28,27 @@ pub(super) fn kind(workload: &Workload) -> &'static str {
 pub(super) fn lined(found: &WorkloadFindings) -> (impl Iterator<Item = &CellFindings>, String) {
     let with = || found.cells.iter().filter(|c| c.complete > 0);
     (with().take(MOST_LINES), only_some(MOST_LINES, with().count()))
+}
+
+/// A bar for the speed of every cell that has one.
+pub(super) fn speeds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Bar> {
+    let measure = speed(&found.workload);
+    let bar = |cell: &CellFindings| {
+        let level = cell.levels.get(&Metric::all(measure))?;
+        Some(Bar {
+            label: shown.names.setup(cell.cell),
+            series: shown.names.place(cell.cell),
+            value: level.estimate,
+            interval: level.interval.map(|i| (i.low, i.high)),
+        })
+    };
+    found.cells.iter().filter_map(bar).collect()
+}
+
+/// Above a column of verdicts: "faster [95%, all rows]".
+pub(super) fn verdicts(confidence: f64, single_runs: bool) -> String {
+    match single_runs {
+        true => "ratio of single runs".to_owned(),
+        false => format!("faster [{}, all rows]", percent(confidence)),
+    }
 }

@@ -1,5 +1,6 @@
 //! Two studies side by side.
 
+use super::common::verdicts;
 use crate::columns::Columns;
 use crate::date::utc;
 use crate::device;
@@ -10,7 +11,7 @@ use crate::measure;
 use crate::names;
 use crate::study::{Shown, head, imported as single_runs};
 use crate::text::{capital, printable};
-use crate::verdict::{Two, brief, percent, sentence};
+use crate::verdict::{Two, brief, sentence};
 use plimsoll_explain::{Across, Counterpart, Level, Scale};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Stability, Study, Workload};
@@ -64,13 +65,7 @@ impl Document {
         let mut answer = Section::new("answer", "");
         answer.facts(vec![("A".to_owned(), a.line()), ("B".to_owned(), b.line())]);
         let imported = a.findings.imported || b.findings.imported;
-        let heading = match imported {
-            true => "ratio of single runs".to_owned(),
-            false => {
-                let confidence = percent(a.study.plan.design.confidence);
-                format!("faster [{confidence}, all rows]")
-            }
-        };
+        let heading = verdicts(a.study.plan.design.confidence, imported);
         let mut table = Columns::of(["subject", "A", "B", &heading]);
         let mut details = Vec::new();
         for (number, found) in counterparts.iter().enumerate() {

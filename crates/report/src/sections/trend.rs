@@ -1,6 +1,6 @@
 //! Several studies: how the speed of each subject has gone from one to the next.
 
-use super::common::{MOST_LINES, kind, only_some};
+use super::common::{self, MOST_LINES, kind, only_some};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
 use crate::document::{Document, Figure, Layout, Section, Warning};
@@ -140,13 +140,7 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         return Table::new(Vec::new());
     };
     let (a, b) = (name(first), name(last));
-    let heading = match single_runs(first, last) {
-        true => "ratio of single runs".to_owned(),
-        false => {
-            let confidence = crate::verdict::percent(first.study.plan.design.confidence);
-            format!("faster [{confidence}, all rows]")
-        }
-    };
+    let heading = common::verdicts(first.study.plan.design.confidence, single_runs(first, last));
     let mut table =
         Table::new(vec!["work".into(), "subject".into(), a.clone(), b.clone(), heading]);
     let level = |shown: &Shown<'_>, cell: Cell| {

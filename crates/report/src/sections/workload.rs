@@ -1,14 +1,14 @@
 //! One workload: its figures in a table, what may be claimed, and its charts.
 
-use super::common::{MOST_LINES, MOST_ROWS, kind, only_some};
+use super::common::{MOST_LINES, MOST_ROWS, kind, only_some, speeds};
 use super::{hosts, over_time, quantiles, stepped};
-use crate::chart::{Axis, Bar, Bars, Dot, Ratios};
+use crate::chart::{Axis, Bars, Dot, Ratios};
 use crate::document::{Figure, Layout, Section};
 use crate::names;
 use crate::study::{Shown, cpu, imported, mounts, speed, steps, workload};
 use crate::text::capital;
-use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
-use plimsoll_model::{Measure, Metric};
+use plimsoll_explain::{Pair, WorkloadFindings};
+use plimsoll_model::Measure;
 use std::collections::BTreeSet;
 
 /// The section of the n-th workload.
@@ -66,18 +66,8 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
 }
 
 fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> Option<Figure> {
-    let measure = speed(&found.workload);
-    let shape = shown.shape(measure);
-    let bar = |cell: &CellFindings| {
-        let level = cell.levels.get(&Metric::all(measure))?;
-        Some(Bar {
-            label: shown.names.setup(cell.cell),
-            series: shown.names.place(cell.cell),
-            value: level.estimate,
-            interval: level.interval.map(|i| (i.low, i.high)),
-        })
-    };
-    let mut bars: Vec<Bar> = found.cells.iter().filter_map(bar).collect();
+    let shape = shown.shape(speed(&found.workload));
+    let mut bars = speeds(shown, found);
     let only = only_some(MOST_ROWS, bars.len());
     let caption = match shown.findings.imported {
         true => format!("Bar: geometric mean of the runs, which has no interval.{only}"),

@@ -1,11 +1,11 @@
 //! The speeds side by side, as one picture.
 
-use crate::chart::{Bar, Group, Groups};
+use crate::chart::{Group, Groups};
 use crate::document::Figure;
+use crate::sections::common::speeds;
 use crate::study::{Shown, speed};
 use crate::text::capital;
-use plimsoll_explain::{CellFindings, WorkloadFindings};
-use plimsoll_model::Metric;
+use plimsoll_explain::WorkloadFindings;
 
 /// Bars up to which the picture is seen at a glance; the details have all.
 const BARS: usize = 24;
@@ -31,18 +31,8 @@ pub(super) fn figure(shown: &Shown<'_>) -> Option<Figure> {
 }
 
 fn group(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Group> {
-    let measure = speed(&found.workload);
-    let shape = shown.shape(measure);
-    let bar = |cell: &CellFindings| {
-        let level = cell.levels.get(&Metric::all(measure))?;
-        Some(Bar {
-            label: shown.names.setup(cell.cell),
-            series: shown.names.place(cell.cell),
-            value: level.estimate,
-            interval: level.interval.map(|i| (i.low, i.high)),
-        })
-    };
-    let bars: Vec<Bar> = found.cells.iter().filter_map(bar).collect();
+    let shape = shown.shape(speed(&found.workload));
+    let bars = speeds(shown, found);
     let label = capital(&super::work(shown, found));
     (!bars.is_empty()).then(|| Group { label, kind: shape.kind, unit: shape.unit(), bars })
 }

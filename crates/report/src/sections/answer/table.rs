@@ -2,6 +2,7 @@
 
 use super::names::Brief;
 use crate::chart::Table;
+use crate::sections::common::verdicts;
 use crate::study::{Shown, imported, speed};
 use crate::verdict::{Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
@@ -23,15 +24,8 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
     }
 }
 
-/// "faster [95% together]".
 fn heading(shown: &Shown<'_>) -> String {
-    match shown.findings.imported {
-        true => "ratio of single runs".to_owned(),
-        false => {
-            let confidence = crate::verdict::percent(shown.study.plan.design.confidence);
-            format!("faster [{confidence}, all rows]")
-        }
-    }
+    verdicts(shown.study.plan.design.confidence, shown.findings.imported)
 }
 
 /// Both beside each other.
