@@ -113,7 +113,7 @@ check-machines: setup-machines
 
 # Goes on where it was interrupted; what was measured is kept below target.
 measure-aa: setup-test
-	cargo test --locked -p plimsoll --test aa measure_aa -- --ignored --nocapture
+	cargo test --release --locked -p plimsoll --test measure measure_aa -- --ignored --nocapture
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test

@@ -1,20 +1,12 @@
-//! A/A studies on a real server: how often is one of two equal directories called faster? `make
-//! measure-aa`; it goes on where it was interrupted.
-//!
-//! `PLIMSOLL_STUDIES` sets their number, `PLIMSOLL_MINUTES` how long it may take, `PLIMSOLL_AA` the store
-//! that they are kept in.
+//! A/A studies on a real server: how often is one of two equal directories called faster?
 
-mod support;
-
+use crate::kept::{Until, load_average, place, setting, words};
+use crate::support::Plimsoll;
 use plimsoll_model::Ended;
-use plimsoll_stats::counted::share;
 use plimsoll_stats::verdict::Verdict;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-use support::Plimsoll;
 
 /// A whole study of the two, its cap a minute; anything else than the defaults is what a minute has time
 /// for.
@@ -29,14 +21,6 @@ const STUDY: [&str; 6] = [
 /// Wanted of a hundred studies: at most so many false "faster", and at least so many without a
 /// practical difference.
 const WANTED: (u32, u32) = (5, 90);
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
-}
-
-fn load_average() -> String {
-    fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned()
-}
 
 /// What came of the studies so far.
 #[derive(Default)]
@@ -63,12 +47,6 @@ impl Count {
     }
 }
 
-fn words(count: u32, of: u32) -> String {
-    share(count, of, 0.95).map_or_else(String::new, |share| {
-        format!("{count} of {of} [{:.0}–{:.0}%]", 100.0 * share.low, 100.0 * share.high)
-    })
-}
-
 #[test]
 #[ignore = "takes up to two and a half hours, and a quiet machine: make measure-aa"]
 fn measure_aa() {
@@ -81,21 +59,19 @@ fn measure_aa() {
         Some((before, options)) => format!("{before}/{name}?{options}"),
         None => format!("{}/{name}", server.url("films")),
     };
-    let kept = std::env::var_os("PLIMSOLL_AA").map(PathBuf::from);
-    let kept = kept.unwrap_or_else(|| Path::new(env!("CARGO_TARGET_TMPDIR")).join("aa.db"));
+    let kept = place("aa.db");
     let db = format!("--db={}", kept.display());
-    let (wanted, minutes) = (setting("PLIMSOLL_STUDIES", 100), setting("PLIMSOLL_MINUTES", 150));
-    let (begin, program) = (Instant::now(), Plimsoll::new());
+    let (until, program) = (Until::now(), Plimsoll::new());
     let mut count = Count::default();
     println!("load average at the beginning: {}", load_average());
-    for seed in 1..=wanted {
+    for seed in 1..=setting("PLIMSOLL_CASES", 100) {
         let store = plimsoll_record::Store::open(&kept).unwrap();
         let known = store.list().unwrap().into_iter().filter(|s| s.ended != Ended::Open);
         let known = known.map(|summary| store.load(&summary.id.0).unwrap());
         let mut done = known.into_iter().filter(|study| study.plan.design.seed == seed);
         let study = match done.next() {
             Some(study) => study,
-            None if begin.elapsed() > Duration::from_secs(60 * minutes) => break,
+            None if until.is_over() => break,
             None => {
                 let seed = format!("--seed={seed}");
                 let targets = ["check", &url("a"), &url("b"), &seed, &db];

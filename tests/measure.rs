@@ -1,0 +1,9 @@
+//! Measurements that take an hour or two on a quiet machine: `make measure-aa`, and others. What was
+//! measured is kept below `target/tmp`, so that each goes on where it was interrupted; `PLIMSOLL_KEPT`
+//! names another place. `PLIMSOLL_MINUTES` sets how long one may take, `PLIMSOLL_CASES` how much it does.
+
+#[path = "measure/aa.rs"]
+mod aa;
+#[path = "measure/kept.rs"]
+mod kept;
+mod support;
