@@ -105,18 +105,43 @@ fn a_first_look_has_eight_blocks_of_all_where_there_is_time() {
 }
 
 #[test]
-fn a_first_look_names_what_it_has_no_time_for() {
-    // Reads take 2 s each and writes half a second: 5 to 12 s a block, of 7.
+fn a_first_look_has_shorter_trials_rather_than_fewer_patterns() {
+    // 100 of its reads take 2 s, which a minute has no time for eight times.
     let study = run(plan(2, &Pattern::ALL, quick()), replies([MS, 50 * MS], MS)).unwrap();
+    let lengths = lengths(&study);
+    assert_eq!(lengths.len(), 5);
+    let [sequential, write, random, _, mixed] = lengths[..] else { panic!("{lengths:?}") };
+    assert_eq!((write, sequential), (0.5, random), "what is short stays so");
+    assert!((0.6..1.5).contains(&random) && mixed >= 0.5, "{lengths:?}");
+    assert_eq!(study.trials.last().unwrap().block, Some(7), "eight blocks of all");
+    assert!(!study.flags.iter().any(|flag| matches!(flag, Flag::LeftOut { .. })));
+}
+
+#[test]
+fn a_first_look_leaves_lengths_that_the_user_gave() {
+    let mut plan = plan(2, &Pattern::ALL, quick());
+    plan.design.calibrate = false;
+    for workload in &mut plan.workloads {
+        workload.length = Length::For { seconds: 1.0, warm_up_seconds: 0.2 };
+    }
+    let study = run(plan, replies([MS, 50 * MS], MS)).unwrap();
+    let kept = lengths(&study);
+    assert_eq!(kept, [1.0; 3], "fewer patterns instead");
+}
+
+#[test]
+fn a_first_look_names_what_it_has_no_time_for() {
+    // Ten seconds a block with the shortest trials.
+    let study = run(plan(4, &Pattern::ALL, quick()), replies([50 * MS; 4], MS)).unwrap();
     let kept: Vec<&str> = study.plan.workloads.iter().map(|w| w.parts[0].job.kind()).collect();
-    assert_eq!(kept, ["sequential-read", "sequential-write"]);
+    assert_eq!(kept, ["sequential-read", "sequential-write", "random-read"]);
     let left_out = |flag: &Flag| match flag {
         Flag::LeftOut { workloads } => Some(workloads.clone()),
         _ => None,
     };
     let left_out: Vec<String> = study.flags.iter().find_map(left_out).expect("it says so");
-    assert_eq!(left_out, ["random read", "random write", "random mixed"]);
-    assert!(study.plan.contrasts.iter().all(|contrast| contrast.of.cell.workload < 2));
+    assert_eq!(left_out, ["random write", "random mixed"]);
+    assert!(study.plan.contrasts.iter().all(|contrast| contrast.of.cell.workload < 3));
     assert_eq!(study.trials.last().unwrap().block, Some(7), "eight blocks of the others");
     let findings = plimsoll_explain::findings(&study);
     assert!(findings.workloads.iter().all(|workload| workload.pairs[0].claim.is_some()));
@@ -126,8 +151,8 @@ fn a_first_look_names_what_it_has_no_time_for() {
 #[test]
 fn a_first_look_at_what_is_slow_has_fewer_blocks() {
     let reads = [Pattern::SequentialRead, Pattern::RandomRead];
-    let study = run(plan(4, &reads, quick()), replies([50 * MS; 4], MS)).unwrap();
+    let study = run(plan(16, &reads, quick()), replies([50 * MS; 16], MS)).unwrap();
     assert_eq!(study.plan.workloads.len(), 1);
-    assert_eq!(study.plan.first_blocks(), 7);
-    assert!(study.trials.last().unwrap().block >= Some(6));
+    assert_eq!(study.plan.first_blocks(), 6);
+    assert!(study.trials.last().unwrap().block >= Some(5));
 }

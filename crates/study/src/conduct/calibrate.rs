@@ -19,6 +19,8 @@ const CHANGE_OVERS: f64 = 2.0;
 const SHARE: f64 = 0.65;
 /// A trial of this length may go without renewing the run's lease.
 const LONGEST: f64 = 60.0;
+/// Share of a first look's time that its trials are made to fit into: change-overs differ.
+const TAKEN: f64 = 0.92;
 /// Blocks before the first look where there is no time for the first blocks of even one workload.
 const FEWEST: u32 = 6;
 /// The run that it is found by.
@@ -68,6 +70,13 @@ impl Pace {
         // So that it can be read: 0.5, 0.73, 1.8 s.
         (seconds * 100.0).ceil() / 100.0
     }
+}
+
+/// The least that a trial of a workload lasts, in seconds: what ends by itself, or has steps, lasts as
+/// long as it lasts.
+fn shortest(workload: &Workload) -> f64 {
+    let fixed = workload.steps.is_some() || !matches!(workload.length, Length::For { .. });
+    if fixed { workload.seconds() } else { workload.seconds().min(SHORTEST) }
 }
 
 /// A trial of so many seconds.
@@ -127,34 +136,47 @@ impl Conductor<'_> {
             self.paces.insert(number, pace);
         }
         if self.study.plan.design.quick {
-            self.leave_out();
+            self.leave_out(calibrate);
         }
         Ok(())
     }
 
-    /// Leaves out as many workloads, the last first, as there is no time for in the first blocks. Where
-    /// not even those of one fit, there are as many as do.
-    fn leave_out(&mut self) {
+    /// Makes trials shorter, none below the shortest, where the first blocks do not fit into the time; then
+    /// leaves out as many workloads, the last first, as there is still no time for. Where not even the
+    /// first blocks of one fit, there are as many as do.
+    fn leave_out(&mut self, calibrated: bool) {
         let left = self.study.plan.design.cap_seconds - self.elapsed();
         let plan = &mut self.study.plan;
         let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(IDLE_SHARE * plan.design.baseline_seconds);
         let cells = plan.cells();
-        let block = |plan: &Plan| -> f64 {
+        let paces = &self.paces;
+        let block = |plan: &Plan, of_trial: fn(&Workload) -> f64| -> f64 {
             let of_workload = |(number, workload): (usize, &Workload)| {
                 let trials = cells.iter().filter(|cell| usize::from(cell.workload) == number);
-                let pace = self.paces.get(&number).copied().unwrap_or_default();
-                trials.count() as f64 * (workload.seconds() + pace.change_over)
+                let pace = paces.get(&number).copied().unwrap_or_default();
+                trials.count() as f64 * (of_trial(workload) + pace.change_over)
             };
             idle + plan.workloads.iter().enumerate().map(of_workload).sum::<f64>()
         };
+        let blocks = f64::from(plan.first_blocks());
+        let (whole, least) = (block(plan, Workload::seconds), block(plan, shortest));
+        // What is longer than it must be gives way in proportion.
+        let share = ((TAKEN * left / blocks - least) / (whole - least)).max(0.0);
+        for workload in &mut plan.workloads {
+            let (least, longer) = (shortest(workload), workload.seconds() - shortest(workload));
+            if calibrated && longer > 0.0 && share < 1.0 {
+                let seconds = least + share * longer;
+                workload.length = length((seconds * 100.0).floor() / 100.0);
+            }
+        }
         let mut left_out = Vec::new();
-        while f64::from(plan.first_blocks()) * block(plan) > left && plan.workloads.len() > 1 {
+        while blocks * block(plan, Workload::seconds) > left && plan.workloads.len() > 1 {
             let last = plan.workloads.pop().and_then(|w| Some(w.main()?.job.title()));
             left_out.splice(0..0, last);
         }
         let kept = plan.workloads.len();
         plan.contrasts.retain(|contrast| usize::from(contrast.of.cell.workload) < kept);
-        let fitting = (left / block(plan)) as u32;
+        let fitting = (left / block(plan, Workload::seconds)) as u32;
         if let Rule::Sequential { first, .. } = &mut plan.design.rule {
             *first = fitting.clamp(FEWEST.min(*first), *first);
         }
