@@ -7,3 +7,5 @@ mod aa;
 #[path = "measure/kept.rs"]
 mod kept;
 mod support;
+#[path = "measure/verdicts.rs"]
+mod verdicts;
