@@ -9,11 +9,12 @@ pub(crate) mod mounts;
 pub(crate) mod steps;
 pub(crate) mod warnings;
 pub(crate) mod workload;
+pub(crate) mod writes;
 
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{Findings, Forecast};
+use plimsoll_explain::{Findings, Forecast, Writes};
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
@@ -23,13 +24,21 @@ pub(crate) struct Shown<'a> {
     pub(crate) names: Names,
     /// What more it would take.
     pub(crate) forecast: Forecast,
+    /// Whether writes are sustained.
+    pub(crate) writes: Vec<Writes>,
 }
 
 impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
         let mut findings = plimsoll_explain::findings(study);
         device::keep_comparable(study, &mut findings);
-        Shown { study, findings, names: Names::new(study), forecast: Forecast::new(study) }
+        Shown {
+            study,
+            findings,
+            names: Names::new(study),
+            forecast: Forecast::new(study),
+            writes: plimsoll_explain::writes(study),
+        }
     }
 
     /// How a measure is shown.

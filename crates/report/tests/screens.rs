@@ -110,6 +110,33 @@ fn two_targets_with_all_four_verdicts() {
     insta::assert_snapshot!(screen);
 }
 
+/// What was written before the first block: enough for one of the two at sequential writes, for neither
+/// at random ones.
+#[test]
+fn whether_writes_are_sustained() {
+    let mut study = four_verdicts();
+    let state = |workload, seconds, rate: f64| WriteState {
+        workload,
+        seconds,
+        bytes: Bytes((rate * seconds) as u64),
+        steady_bytes_per_second: (seconds > 0.0).then_some(rate),
+    };
+    for (target, rate) in [98e6, 61e6].into_iter().enumerate() {
+        let facts = storage(&mut study.subjects[target]);
+        facts.writes = vec![state(1, 65.0, rate), state(3, 0.0, 0.0)];
+    }
+    let screen = screen(&study);
+    fits(&screen);
+    assert!(row(&screen, "sequential write").contains(" 98.0 MB/s   103 MB/s*  "), "{screen}");
+    assert!(row(&screen, "random write").contains(" 1210 IOPS*  1574 IOPS*  "), "{screen}");
+    assert_eq!(screen.matches('*').count(), 3, "{screen}");
+    let details = words(&Document::of_study(&study).text(&SCREEN));
+    let told = "Writes: nfs sustained (steady at 98.0 MB/s after 5.93 GiB in 65 s) and smb a burst \
+                (trials differ from 61.0 MB/s after 3.69 GiB in 65 s).";
+    assert!(details.contains(told), "{details}");
+    assert!(!details.contains("nothing was written before)"), "{details}");
+}
+
 #[test]
 fn a_cell_that_failed() {
     let mut study = four_verdicts();

@@ -145,7 +145,7 @@ impl Flag {
                     Burst::NotSteady => "the rate was not steady when the time to fill it was over",
                     Burst::NotAgreed => "trials do not agree with the steady rate after filling it",
                 };
-                format!("{}: burst (server's write cache): {why}", workloads.join(", "))
+                format!("{} (*): burst (server's write cache): {why}", workloads.join(", "))
             }
             Flag::LeftOut { workloads } => {
                 format!("no time for {} in a quick look", workloads.join(", "))

@@ -5,7 +5,7 @@ use super::{hosts, over_time, quantiles, stepped};
 use crate::chart::{Axis, Bars, Dot, Ratios};
 use crate::document::{Figure, Layout, Section};
 use crate::names;
-use crate::study::{Shown, cpu, imported, mounts, speed, steps, workload};
+use crate::study::{Shown, cpu, imported, mounts, speed, steps, workload, writes};
 use crate::text::capital;
 use plimsoll_explain::{Pair, WorkloadFindings};
 use plimsoll_model::Measure;
@@ -22,6 +22,7 @@ pub(super) fn section(shown: &Shown<'_>, number: usize, found: &WorkloadFindings
     };
     let mut section = Section::details(id.clone(), capital(&name));
     section.text(format!("{}.", names::settings(&found.workload)));
+    section.texts(writes::states(shown, found));
     if found.cells.iter().all(|c| c.complete + c.failed + c.stopped == 0) {
         section.text("No trials.");
         return section;

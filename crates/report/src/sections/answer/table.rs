@@ -3,7 +3,7 @@
 use super::names::Brief;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
-use crate::study::{Shown, imported, speed};
+use crate::study::{Shown, imported, speed, writes};
 use crate::verdict::{Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric};
@@ -172,7 +172,7 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
             }
             let speed = cell.levels.get(&Metric::all(measure));
             row.push(match speed {
-                Some(level) => shown.shape(measure).level(level),
+                Some(level) => shown.shape(measure).level(level) + writes::mark(shown, cell.cell),
                 None => missing(cell),
             });
             row.extend(known.iter().map(|(measure, _)| {
@@ -200,7 +200,7 @@ fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> String 
     let Some(cell) = found.cells.iter().find(is) else { return NOTHING.to_owned() };
     let measure = speed(&found.workload);
     match cell.levels.get(&Metric::all(measure)) {
-        Some(level) => shown.shape(measure).plain(level.estimate),
+        Some(level) => shown.shape(measure).plain(level.estimate) + writes::mark(shown, cell.cell),
         None => missing(cell),
     }
 }
