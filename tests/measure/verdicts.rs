@@ -4,7 +4,7 @@
 use crate::kept::{Kept, Until, load_average, setting};
 use crate::support::beds::Beds;
 use plimsoll_explain::{Findings, findings};
-use plimsoll_model::{Ended, Length, Metric, Study};
+use plimsoll_model::{Ended, Length, Measure, Metric, OpKind, Study};
 use plimsoll_stats::verdict::{Side, Verdict};
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
@@ -143,13 +143,17 @@ fn values(study: &Study, workload: usize, subject: u16, metric: Metric) -> Vec<f
 
 /// Bytes per second of reads, or of writes where they are more, the mean of the trials.
 fn fuller(study: &Study, workload: usize, subject: u16) -> f64 {
-    let kinds = [plimsoll_model::OpKind::READ, plimsoll_model::OpKind::WRITE];
-    let rates = kinds.map(|kind| {
-        let metric = Metric { measure: plimsoll_model::Measure::THROUGHPUT, kind: Some(kind) };
+    // What has one kind alone has its rate in all.
+    let kinds = [Some(OpKind::READ), Some(OpKind::WRITE), None];
+    let mut rates = kinds.iter().filter_map(|kind| {
+        let metric = Metric { measure: Measure::THROUGHPUT, kind: *kind };
         let values = values(study, workload, subject, metric);
-        values.iter().sum::<f64>() / values.len().max(1) as f64
+        (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     });
-    rates[0].max(rates[1])
+    match (rates.next(), rates.next(), rates.next()) {
+        (Some(reads), Some(writes), Some(_)) => reads.max(writes),
+        (one, ..) => one.unwrap_or(f64::NAN),
+    }
 }
 
 fn spread(study: &Study, workload: usize) -> Option<f64> {
