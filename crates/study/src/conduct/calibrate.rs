@@ -19,6 +19,9 @@ const CHANGE_OVERS: f64 = 2.0;
 const SHARE: f64 = 0.65;
 /// A trial of this length may go without renewing the run's lease.
 const LONGEST: f64 = 60.0;
+/// Operations that a trial of a first look has time for at least: the last ones in flight end the sooner
+/// the fewer share the link with them, which makes up more of a trial the fewer there are.
+const FEWEST_OPERATIONS: f64 = 8.0;
 /// Share of a first look's time that its trials are made to fit into: change-overs differ.
 const TAKEN: f64 = 0.92;
 /// Blocks before the first look where there is no time for the first blocks of even one workload.
@@ -72,11 +75,16 @@ impl Pace {
     }
 }
 
-/// The least that a trial of a workload lasts, in seconds: what ends by itself, or has steps, lasts as
-/// long as it lasts.
-fn shortest(workload: &Workload) -> f64 {
+/// How long a trial of a workload lasts, in seconds, and how long it must last: what ends by itself, or
+/// has steps, lasts as long as it lasts.
+fn planned(workload: &Workload, _: Pace) -> f64 {
+    workload.seconds()
+}
+
+fn shortest(workload: &Workload, pace: Pace) -> f64 {
     let fixed = workload.steps.is_some() || !matches!(workload.length, Length::For { .. });
-    if fixed { workload.seconds() } else { workload.seconds().min(SHORTEST) }
+    let least = SHORTEST.max(FEWEST_OPERATIONS * pace.per_operation);
+    if fixed { workload.seconds() } else { workload.seconds().min(least) }
 }
 
 /// A trial of so many seconds.
@@ -150,33 +158,35 @@ impl Conductor<'_> {
         let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(IDLE_SHARE * plan.design.baseline_seconds);
         let cells = plan.cells();
         let paces = &self.paces;
-        let block = |plan: &Plan, of_trial: fn(&Workload) -> f64| -> f64 {
+        let pace = |number| paces.get(&number).copied().unwrap_or_default();
+        let block = |plan: &Plan, of_trial: fn(&Workload, Pace) -> f64| -> f64 {
             let of_workload = |(number, workload): (usize, &Workload)| {
                 let trials = cells.iter().filter(|cell| usize::from(cell.workload) == number);
-                let pace = paces.get(&number).copied().unwrap_or_default();
-                trials.count() as f64 * (of_trial(workload) + pace.change_over)
+                let pace = pace(number);
+                trials.count() as f64 * (of_trial(workload, pace) + pace.change_over)
             };
             idle + plan.workloads.iter().enumerate().map(of_workload).sum::<f64>()
         };
         let blocks = f64::from(plan.first_blocks());
-        let (whole, least) = (block(plan, Workload::seconds), block(plan, shortest));
+        let (whole, least) = (block(plan, planned), block(plan, shortest));
         // What is longer than it must be gives way in proportion.
         let share = ((TAKEN * left / blocks - least) / (whole - least)).max(0.0);
-        for workload in &mut plan.workloads {
-            let (least, longer) = (shortest(workload), workload.seconds() - shortest(workload));
+        for (number, workload) in plan.workloads.iter_mut().enumerate() {
+            let least = shortest(workload, pace(number));
+            let longer = workload.seconds() - least;
             if calibrated && longer > 0.0 && share < 1.0 {
                 let seconds = least + share * longer;
                 workload.length = length((seconds * 100.0).floor() / 100.0);
             }
         }
         let mut left_out = Vec::new();
-        while blocks * block(plan, Workload::seconds) > left && plan.workloads.len() > 1 {
+        while blocks * block(plan, planned) > left && plan.workloads.len() > 1 {
             let last = plan.workloads.pop().and_then(|w| Some(w.main()?.job.title()));
             left_out.splice(0..0, last);
         }
         let kept = plan.workloads.len();
         plan.contrasts.retain(|contrast| usize::from(contrast.of.cell.workload) < kept);
-        let fitting = (left / block(plan, Workload::seconds)) as u32;
+        let fitting = (left / block(plan, planned)) as u32;
         if let Rule::Sequential { first, .. } = &mut plan.design.rule {
             *first = fitting.clamp(FEWEST.min(*first), *first);
         }
