@@ -4,8 +4,8 @@
 
 use super::{Conductor, IDLE_BETWEEN_BLOCKS, IDLE_SHARE, Preparing, interrupted};
 use plimsoll_model::{
-    Event, Failure, Flag, Length, LoadObserver, Outcome, PartResult, Plan, PointResult, PointSpec,
-    Rule, Workload,
+    Event, Failure, Flag, Length, LoadObserver, Measure, Metric, Outcome, PartResult, Plan,
+    PointResult, PointSpec, Rule, Workload,
 };
 
 /// No trial is shorter, in seconds.
@@ -50,8 +50,11 @@ impl Pace {
             return None;
         }
         let moved = result.moved();
+        // Slow operations have only been done in part.
+        let iops = result.parts[0].quantities.get(&Metric::all(Measure::IOPS)).copied();
+        let rate = iops.unwrap_or(0.0).max(moved.operations as f64 / RUN);
         Some(Pace {
-            per_operation: RUN / moved.operations as f64,
+            per_operation: 1.0 / rate,
             change_over: (took - RUN).max(0.0),
             bytes_per_second: moved.bytes as f64 / RUN,
         })
