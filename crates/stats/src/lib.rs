@@ -1,5 +1,5 @@
-//! Intervals, verdicts, stop rule, sequences: pure computation. No clock, no files, and no chance but
-//! that of a seed passed in.
+//! Intervals, verdicts, stop rule, sequences, fits: pure computation. No clock, no files, and no
+//! chance but that of a seed passed in.
 //!
 //! The way of a comparison, in the order a study needs it:
 //!
@@ -16,6 +16,7 @@
 //! | fixed number of blocks | [`interval::t_interval`], [`interval::ratio_interval`] |
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
+//! | times as sums of costs, fitted | [`fit::fit`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!
@@ -41,6 +42,7 @@ pub mod correlation;
 pub mod counted;
 pub mod family;
 pub mod fieller;
+pub mod fit;
 pub mod interval;
 pub mod little;
 pub mod order;
