@@ -1,4 +1,4 @@
-//! Intervals, verdicts, stop rule, sequences, fits: pure computation. No clock, no files, and no
+//! Intervals, verdicts, stop rule, sequences, cost models: pure computation. No clock, no files, and no
 //! chance but that of a seed passed in.
 //!
 //! The way of a comparison, in the order a study needs it:
@@ -16,7 +16,7 @@
 //! | fixed number of blocks | [`interval::t_interval`], [`interval::ratio_interval`] |
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
-//! | times as sums of costs, fitted | [`fit::fit`] |
+//! | costs per file, operation and byte, and times by them | [`fit::costs::fit`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!

@@ -1,5 +1,5 @@
 //! Times as sums of costs: `seconds = Σ amount × cost`, no cost below zero, fitted to cells that were
-//! measured in several blocks.
+//! measured in several blocks. [`costs`] is the cost model on top of it.
 //!
 //! - **Weights.** Noise is relative, so residuals are divided by the fitted time, and the fit is repeated
 //!   with these weights until they stay (the quasi-likelihood of a constant coefficient of variation;
@@ -14,6 +14,7 @@
 //! - **What cannot be separated is not named**: with one block size a cost per operation and a cost per
 //!   byte are one; then their sum is given ([`Fit::identified`]).
 
+pub mod costs;
 mod estimate;
 mod lack;
 mod normal;
