@@ -21,7 +21,8 @@
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!
 //! Nothing panics and nothing is invented: too few values, values that are not finite, or a rule
-//! out of range give `None`. [`simulate`] tries the whole on [`synthetic`] studies.
+//! out of range give `None`. [`simulate`] tries the whole on [`synthetic`] studies, [`fit::simulate`] the
+//! cost model on synthetic measurements.
 //!
 //! ```
 //! use plimsoll_stats::{family, sequential::Sequential, verdict::Verdict};

@@ -3,6 +3,8 @@
 //!
 //! `PLIMSOLL_STUDIES` sets the number of studies of each scenario, `PLIMSOLL_SEED` the seed.
 
+#[path = "simulate/fits.rs"]
+mod fits;
 #[path = "simulate/rule.rs"]
 mod rule;
 #[path = "simulate/zones.rs"]

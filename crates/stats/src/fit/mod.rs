@@ -18,6 +18,7 @@ pub mod costs;
 mod estimate;
 mod lack;
 mod normal;
+pub mod simulate;
 
 use crate::interval::{mean, sample_sd, student_t};
 use estimate::around;
