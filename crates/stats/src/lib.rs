@@ -17,6 +17,7 @@
 //! | claim | [`verdict::Verdict::on`], [`verdict::more_blocks_to_resolve`] |
 //! | ratio of costs, which may be zero or below | [`fieller::paired`] |
 //! | costs per file, operation and byte, and times by them | [`fit::costs::fit`] |
+//! | n in flight, from the demands of one | [`closed::mva`], [`closed::rounds`], [`closed::bound`] |
 //! | cross-checks | [`sign_flip::p_value`], [`correlation::lag_1`], [`outlier::far`] |
 //! | two studies of different times | [`welch::ratio_interval`] |
 //!
@@ -39,6 +40,7 @@
 #![forbid(unsafe_code)]
 
 pub mod change;
+pub mod closed;
 pub mod correlation;
 pub mod counted;
 pub mod family;
