@@ -18,6 +18,7 @@ mod list;
 mod measure;
 mod names;
 mod picture;
+pub mod published;
 mod redact;
 mod render;
 mod sections;

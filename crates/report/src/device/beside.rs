@@ -4,7 +4,7 @@
 use super::Host;
 use super::amount::{binary, clock, link};
 use super::cpu::iterations;
-use super::published::{Platform, SOURCE, platforms};
+use super::published::{Platform, SOURCE, name, platforms};
 use super::section::{BarGroup, Section, Whose};
 use crate::columns::Columns;
 use crate::figure::{BANDWIDTH, COUNT, RATE};
@@ -37,7 +37,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     let this = rows.iter().map(|row| cell(row.device.clone())).collect();
     let published = platforms.iter().map(|platform| {
         let cells = rows.iter().map(|row| cell((row.published)(platform)));
-        (platform.name().to_owned(), cells.collect())
+        (name(platform), cells.collect())
     });
     section.table = Columns {
         rows: rows.iter().map(|row| row.name.to_owned()).collect(),
@@ -83,7 +83,7 @@ fn cell(value: Option<String>) -> String {
 }
 
 fn with_unit(platform: &Platform, column: &str, unit: &str) -> Option<String> {
-    Some(format!("{} {unit}", platform.said(column)?))
+    Some(format!("{} {unit}", platform.text(column)?))
 }
 
 fn hardware(inventory: &Inventory) -> Vec<Row> {
@@ -97,12 +97,12 @@ fn hardware(inventory: &Inventory) -> Vec<Row> {
     vec![
         Row {
             name: "SoC",
-            published: |p| p.said("soc").map(str::to_owned),
+            published: |p| p.text("soc").map(str::to_owned),
             device: text(inventory.system.as_ref().and_then(|s| s.soc.as_ref())),
         },
         Row {
             name: "CPU",
-            published: |p| p.said("cpu").map(str::to_owned),
+            published: |p| p.text("cpu").map(str::to_owned),
             device: text(cpu.and_then(|c| c.model.as_ref())),
         },
         Row {
@@ -127,18 +127,18 @@ fn hardware(inventory: &Inventory) -> Vec<Row> {
         Row {
             name: "system bus",
             published: |p| {
-                Some(format!("{}, {}", p.said("system_bus")?, with_unit(p, "bus_MHz", "MHz")?))
+                Some(format!("{}, {}", p.text("system_bus")?, with_unit(p, "bus_MHz", "MHz")?))
             },
             device: clocks.and_then(|c| c.bus_hertz).map(clock),
         },
         Row {
             name: "wired",
-            published: |p| p.said("wired").map(str::to_owned),
+            published: |p| p.text("wired").map(str::to_owned),
             device: wired(inventory),
         },
         Row {
             name: "wireless",
-            published: |p| p.said("wireless").map(str::to_owned),
+            published: |p| p.text("wireless").map(str::to_owned),
             device: radios(inventory),
         },
     ]
@@ -181,12 +181,12 @@ fn measured(host: &Host<'_>) -> Vec<Row> {
     let mut rows = vec![
         Row {
             name: "CoreMark, one core",
-            published: |p| p.said("coremark").map(str::to_owned),
+            published: |p| p.text("coremark").map(str::to_owned),
             device: coremark(host).map(three_digits),
         },
         Row {
             name: "CoreMark per MHz",
-            published: |p| p.said("coremark_per_MHz").map(str::to_owned),
+            published: |p| p.text("coremark_per_MHz").map(str::to_owned),
             device: coremark(host).and_then(per_mhz),
         },
         Row {
@@ -255,7 +255,7 @@ fn bars(
     let scale = if column.ends_with("_MB_per_s") { 1e6 } else { 1.0 };
     let published = platforms
         .iter()
-        .filter_map(|p| Some((p.name().to_owned(), p.number(column)? * scale, Whose::Published)));
+        .filter_map(|p| Some((name(p), p.number(column)? * scale, Whose::Published)));
     let this = ("this device".to_owned(), device, Whose::Device);
     Some(BarGroup { bars: published.chain([this]).collect(), ..group })
 }
