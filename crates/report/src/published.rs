@@ -20,6 +20,7 @@ macro_rules! tables {
 
 tables! {
     "jonfk2024_fio"
+    "kofler2011_network"
     "kofler2011_platforms"
     "puskas2017_cpu_load"
     "puskas2017_other"

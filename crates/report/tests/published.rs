@@ -180,6 +180,32 @@ fn one_reader_of_rtems2012_predicts_two_and_three_within_7_percent() {
     }
 }
 
+/// A call and its bytes are no model of what the TLWR sends: two costs miss the times of three block sizes by
+/// more than a tenth, and their intervals say that nothing is known of either.
+#[test]
+fn two_costs_do_not_describe_the_tlwr_of_kofler2011() {
+    let rows = rows("kofler2011_network");
+    let cell = |row: &Row| {
+        let bytes = number(row, "block_or_payload_B");
+        Cell {
+            work: Work { files: 1.0, operations: 0.0, bytes },
+            groups: Groups::default(),
+            seconds: vec![Some(bytes * 8.0 / (number(row, "rate_Mbit_per_s") * 1e6))],
+        }
+    };
+    let tlwr = rows.iter().filter(|r| is(r, "platform", "TLWR") && is(r, "scenario", "tcp_out"));
+    let costs = fit(&tlwr.map(cell).collect::<Vec<_>>()).unwrap();
+    let errors = costs.fit().errors();
+    println!("errors {errors:.3?}, noise {:?}", costs.fit().noise());
+    for kind in [Kind::File, Kind::Byte] {
+        let cost = costs.cost(kind, 0, RULE).unwrap();
+        println!("{kind:?} {cost:?}");
+        assert_eq!(cost.interval.unwrap().low, 0.0, "{cost:?}");
+    }
+    assert_eq!(errors.len(), 3);
+    assert!(errors.iter().any(|error| error.abs() > 0.1), "{errors:?}");
+}
+
 /// Four jobs in a closed loop: operations per second times their latency is four in every row that has all
 /// of its operations, so no job idled; it says nothing about what limits them. Sequential rows fill
 /// the link, but for headers.
