@@ -226,6 +226,32 @@ mod tests {
         assert!(outcome.costs.iter().all(|c| (0.93..=0.97).contains(&c.coverage)), "{outcome}");
     }
 
+    /// A study may end whenever its intervals please somebody: those of the sequence hold at all looks
+    /// together, Student's do not.
+    #[test]
+    fn intervals_that_hold_at_every_look() {
+        let setup = Setup::of_home(40, 0.1, 0.05, 12.9e-3).unwrap();
+        let (mut sequential, mut fixed) = (0, 0);
+        let studies = 400;
+        for number in 0..studies {
+            let cells = setup.measured(&mut generator(SEED, &format!("looks {number}")));
+            let (cost, truth) = setup.costs[0];
+            let holds = |rule: Rule| {
+                (6..=setup.blocks).all(|blocks| {
+                    let mut seen = cells.clone();
+                    seen.iter_mut().for_each(|cell| cell.seconds.truncate(blocks));
+                    let found = fit(&seen).unwrap().cost(cost.0, cost.1, rule);
+                    found.is_none_or(|cost| cost.interval.unwrap().contains(truth))
+                })
+            };
+            sequential += u32::from(holds(Rule::Sequential(0.95)));
+            fixed += u32::from(holds(Rule::Fixed(0.95)));
+        }
+        println!("at all looks: sequence {sequential}, Student {fixed} of {studies}");
+        assert!(f64::from(sequential) > 0.93 * f64::from(studies));
+        assert!(f64::from(fixed) < 0.90 * f64::from(studies));
+    }
+
     /// Pictures that take 10% longer than their costs, at 3% of noise.
     #[test]
     fn lack_of_fit_is_found() {
