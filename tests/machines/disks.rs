@@ -16,6 +16,11 @@ size = "128MiB"
 at = "/srv/slow"
 rate = "20MB/s"
 latency = "4ms"
+[host.a.disk.quick]
+size = "192MiB"
+at = "/srv/quick"
+rate = "4MB/s"
+burst = { rate = "20MB/s", seconds = 5 }
 [host.a.disk.secret]
 size = "32MiB"
 at = "/srv/secret"
@@ -36,34 +41,50 @@ const PLAINTEXT: &str = "what nobody else shall read ";
 
 pub fn rates(beds: &Beds) {
     // By the clock of the machine, from when dd begins until all of it is written.
-    let seconds = |mb: u32| -> f64 {
+    let seconds = |disk: &str, mb: u32| -> f64 {
         let line = format!(
-            "dd if=/dev/zero of=/srv/slow/file bs=100k count={}0 oflag=direct 2>&1 | \
+            "dd if=/dev/zero of=/srv/{disk}/file bs=100k count={}0 oflag=direct 2>&1 | \
              sed -n 's/.* copied, \\([0-9.]*\\) s,.*/\\1/p'",
             mb
         );
         beds.on("disks/a", &line).trim().parse().unwrap()
     };
-    assert_eq!(limit(beds), 20_000_000);
+    assert_eq!(limit(beds, SLOW), (20_000_000, 0, 1));
     // A tenth of a second's worth may go at once, and the last request is not waited for. Other work
     // makes it longer, never shorter.
-    let at_twenty = seconds(40);
+    let at_twenty = seconds("slow", 40);
     assert!(at_twenty >= 1.8, "40 MB in {at_twenty} s");
     beds.lab(&["set", "disks", "a/slow", "rate=2MB/s"]).expect(0);
-    assert_eq!(limit(beds), 2_000_000);
-    let at_two = seconds(10);
+    assert_eq!(limit(beds, SLOW), (2_000_000, 0, 1));
+    let at_two = seconds("slow", 10);
     assert!(at_two >= 4.8, "10 MB in {at_two} s");
     beds.lab(&["set", "disks", "a/slow", "rate=none"]).expect(0);
-    assert_eq!(limit(beds), 0, "there is none");
-    let free = seconds(10);
+    assert_eq!(limit(beds, SLOW), (0, 0, 1), "there is none");
+    let free = seconds("slow", 10);
     eprintln!("40 MB at 20 MB/s: {at_twenty} s; 10 MB at 2 MB/s: {at_two} s, without: {free} s");
     let null = beds.lab(&["set", "disks", "a/none", "rate=2MB/s"]).expect(2);
     assert!(null.err.contains("given no rate"), "{}", null.err);
+    // 80 MB beyond the rate go at once, be they asked for fast or slowly: 40 are left for 4 MB/s.
+    assert_eq!(limit(beds, QUICK), (4_000_000, 20_000_000, 4));
+    let after_burst = seconds("quick", 120);
+    assert!(after_burst >= 9.5, "120 MB in {after_burst} s");
+    beds.lab(&["set", "disks", "a/quick", "rate=5MB/s"]).expect(0);
+    assert_eq!(limit(beds, QUICK), (5_000_000, 20_000_000, 4), "the burst is as it was");
+    let slower = beds.lab(&["set", "disks", "a/quick", "rate=30MB/s"]).expect(2);
+    assert!(slower.err.contains("faster than the rate"), "{}", slower.err);
+    beds.lab(&["set", "disks", "a/quick", "burst=9MB/s"]).expect(2);
+    beds.lab(&["set", "disks", "a/quick", "burst=none"]).expect(0);
+    assert_eq!(limit(beds, QUICK), (5_000_000, 0, 1));
+    eprintln!("120 MB at 20 MB/s for 5 s, then 4 MB/s: {after_burst} s");
 }
 
-/// What QEMU lets the slow disk read and write together, in bytes per second, by its own account: it
-/// is the second of two files, in order of names.
-fn limit(beds: &Beds) -> u64 {
+/// The places of disks among those that are files, in order of names.
+const QUICK: &str = "disk0";
+const SLOW: &str = "disk2";
+
+/// What QEMU lets a disk read and write together by its own account, in bytes per second; the same of
+/// its burst, and the length of its bucket in seconds.
+fn limit(beds: &Beds, disk: &str) -> (u64, u64, u64) {
     let socket = beds.directory("disks").join("a.monitor");
     let mut monitor = UnixStream::connect(socket).unwrap();
     monitor.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -72,9 +93,12 @@ fn limit(beds: &Beds) -> u64 {
     for line in BufReader::new(monitor).lines() {
         let answer: serde_json::Value = serde_json::from_str(&line.unwrap()).unwrap();
         let devices = answer["return"].as_array().into_iter().flatten();
-        let mut disks = devices.filter(|device| device["device"] == "disk1");
+        let mut disks = devices.filter(|device| device["device"] == disk);
         if let Some(disk) = disks.next() {
-            return disk["inserted"]["bps"].as_u64().unwrap();
+            // What is not limited has no length.
+            let value = |key: &str| disk["inserted"][key].as_u64();
+            let burst = value("bps_max").unwrap_or(0);
+            return (value("bps").unwrap(), burst, value("bps_max_length").unwrap_or(1));
         }
     }
     panic!("QEMU has no such disk")

@@ -8,8 +8,8 @@ use plimsoll_model::{Cause, Failure};
 use std::str::FromStr;
 
 /// Sets what is asked for, as `key=value`, of a link (`rate`, `rate.HOST` of what that host
-/// sends, `mtu`, `delay`, `loss`), a host (`cpu`) or a disk, named as `host/disk` (`latency`, `rate`);
-/// `none` takes it away. A name that both have means the link.
+/// sends, `mtu`, `delay`, `loss`), a host (`cpu`) or a disk, named as `host/disk` (`latency`, `rate`,
+/// `burst`); `none` takes it away, with a rate its burst too. A name that both have means the link.
 ///
 /// # Errors
 /// [`Cause::Usage`] for names, keys and values that are not there.
@@ -119,9 +119,15 @@ fn set_disk(
     for change in changes {
         match parted(change)? {
             ("latency", value) => disk.latency = quantity(change, value)?,
+            ("rate", "none") => (disk.rate, disk.burst) = (None, None),
             ("rate", value) => disk.rate = quantity(change, value)?,
+            ("burst", "none") => disk.burst = None,
+            ("burst", _) => {
+                let next = "Set burst=none; the lab file has another.".to_owned();
+                return Err(usage(change, "a burst can only be taken away", next));
+            }
             (key, _) => {
-                let next = plan::nearest(key, &["latency", "rate"]);
+                let next = plan::nearest(key, &["latency", "rate", "burst"]);
                 return Err(usage(change, "a disk has no such key", next));
             }
         }
@@ -129,8 +135,8 @@ fn set_disk(
     let disk = disk.clone();
     checked(&wanted)?;
     let reach = host_of(directory, bed, host)?;
-    if disk.rate != before.rate {
-        vm::set_disk_rate(directory.path(), host, place, disk.rate.map(|rate| rate.0))?;
+    if (disk.rate, disk.burst) != (before.rate, before.burst) {
+        vm::set_disk_limit(directory.path(), host, place, machines::limit(&disk))?;
     }
     if disk.latency != before.latency {
         services::disk::set_latency(&*reach, name, &device, disk.latency)?;

@@ -2,7 +2,7 @@
 
 use super::plan::{Disk, DiskKind, Kind, Plan};
 use super::services;
-use super::vm::{DiskFile, Machine, Nic};
+use super::vm::{DiskFile, DiskLimit, Machine, Nic};
 use std::path::Path;
 
 /// The machines of a plan, in the order in which they are started: of two at a cable, the one that
@@ -46,9 +46,16 @@ fn file(host: &str, name: &str, disk: &Disk, directory: &Path) -> Option<DiskFil
     (disk.kind == DiskKind::File).then(|| DiskFile {
         path: directory.join(format!("{host}.{name}.disk")),
         bytes: disk.size.0,
-        rate: disk.rate.map(|rate| rate.0),
+        limit: limit(disk),
         discards: disk.discards,
     })
+}
+
+/// What QEMU lets through of a disk.
+pub(super) fn limit(disk: &Disk) -> Option<DiskLimit> {
+    let rate = disk.rate?.0;
+    let burst = disk.burst.map(|burst| (burst.rate.0, burst.seconds));
+    Some(DiskLimit { rate, burst })
 }
 
 /// The place of a disk among those of its host that are of the same kind, from 0.
@@ -78,7 +85,7 @@ mod tests {
         kind = "vm"
         [host.a.disk]
         b-null = { kind = "null", size = "16MiB", at = "/b", discards = false }
-        c-file = { size = "32MiB", at = "/c", rate = "20MB/s" }
+        c-file = { size = "32MiB", at = "/c", rate = "20MB/s", burst = { rate = "50MB/s", seconds = 9 } }
         d-null = { kind = "null", size = "16MiB", at = "/d" }
         e-file = { size = "64MiB", at = "/e", discards = false }
     "#;
@@ -91,14 +98,13 @@ mod tests {
         assert_eq!(devices, ["/dev/nullb0", "/dev/vdb", "/dev/nullb1", "/dev/vdc"]);
         assert_eq!(device(&plan, "a", "f"), None);
         let machines = machines(&plan, Path::new("/run/lab"));
-        let file = |name: &str, mib: u64, rate, discards| {
+        let file = |name: &str, mib: u64, limit, discards| {
             let path = Path::new("/run/lab").join(name);
-            DiskFile { path, bytes: mib << 20, rate, discards }
+            DiskFile { path, bytes: mib << 20, limit, discards }
         };
-        let files = [
-            file("a.c-file.disk", 32, Some(20_000_000), true),
-            file("a.e-file.disk", 64, None, false),
-        ];
+        let limit = DiskLimit { rate: 20_000_000, burst: Some((50_000_000, 9)) };
+        let files =
+            [file("a.c-file.disk", 32, Some(limit), true), file("a.e-file.disk", 64, None, false)];
         assert_eq!(machines[0].disks, files);
     }
 }

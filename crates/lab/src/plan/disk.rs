@@ -5,6 +5,9 @@ use super::read::Problem;
 use super::{Delay, Host, Kind, Size, Throughput};
 use serde::{Deserialize, Serialize};
 
+/// The largest rate of a disk, in bytes per second.
+const FASTEST: u64 = 100_000_000_000;
+
 /// A disk: formatted as ext4 in a machine, a tmpfs in a namespace.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -22,12 +25,25 @@ pub struct Disk {
     /// What is read and written together at most; machines only, by QEMU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Throughput>,
+    /// More than that for a time, as a disk with a fast cache or one that gets hot has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<Burst>,
     /// Whether it is informed of blocks that are free again; machines only.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub discards: bool,
     /// Encrypted by dm-crypt with a key that is thrown away; machines only.
     #[serde(default, skip_serializing_if = "is_no")]
     pub encrypted: bool,
+}
+
+/// What a disk that has rested reads and writes before it falls to its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Burst {
+    /// So much together.
+    pub rate: Throughput,
+    /// For so long without a rest.
+    pub seconds: u16,
 }
 
 /// What holds the bytes of a machine's disk.
@@ -80,8 +96,12 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
     if microseconds > 60_000_000 {
         return refuse("latency", "the latency is longer than a minute", "Take less.");
     }
-    if disk.rate.is_some_and(|rate| !(100_000..=100_000_000_000).contains(&rate.0)) {
+    if disk.rate.is_some_and(|rate| !(100_000..=FASTEST).contains(&rate.0)) {
         return refuse("rate", "no disk is so fast or slow", "Take 100kB/s to 100GB/s.");
+    }
+    if let Some(burst) = disk.burst {
+        check_burst(burst, disk.rate)
+            .map_err(|(happened, next)| Problem::new(&at("burst"), happened, next))?;
     }
     if disk.kind == DiskKind::Null {
         if disk.rate.is_some() {
@@ -101,12 +121,29 @@ pub(super) fn check(host: &str, name: &str, disk: &Disk, of: &Host) -> Result<()
     Ok(())
 }
 
+fn check_burst(burst: Burst, rate: Option<Throughput>) -> Result<(), (&'static str, &'static str)> {
+    let Some(rate) = rate else {
+        return Err(("without a rate there is nothing to fall to", "Give the disk a rate too."));
+    };
+    if burst.rate <= rate {
+        return Err(("a burst is faster than the rate", "Make its rate larger than the disk's."));
+    }
+    if burst.rate.0 > FASTEST {
+        return Err(("no disk is so fast", "Take 100GB/s at most."));
+    }
+    if !(1..=3600).contains(&burst.seconds) {
+        return Err(("no burst is so short or long", "Take 1 to 3600 seconds."));
+    }
+    Ok(())
+}
+
 fn in_namespace<'a>(at: &impl Fn(&'a str) -> [&'a str; 5], disk: &Disk) -> Result<(), Problem> {
     let own = "a disk of a namespace is memory, which is given no";
     let next = "Leave it out, or set kind = \"vm\".";
     let keys = [
         ("latency", "latency", disk.latency.is_some()),
         ("rate", "rate", disk.rate.is_some()),
+        ("burst", "burst", disk.burst.is_some()),
         ("kind", "kind", disk.kind != DiskKind::File),
         ("encrypted", "encryption", disk.encrypted),
         ("discards", "discards", !disk.discards),
@@ -131,6 +168,7 @@ impl Disk {
             kind: DiskKind::File,
             latency: None,
             rate: None,
+            burst: None,
             discards: true,
             encrypted: false,
         }
@@ -159,10 +197,12 @@ mod tests {
         let slow = Disk {
             latency: Some(Delay(8000)),
             rate: Some(Throughput(20_000_000)),
+            burst: Some(Burst { rate: Throughput(60_000_000), seconds: 30 }),
             encrypted: true,
             ..plain.clone()
         };
-        let lines = "latency = \"8ms\"\nrate = \"20MB/s\"\nencrypted = true\n";
+        let lines = "latency = \"8ms\"\nrate = \"20MB/s\"\nencrypted = true\n\
+                     burst = { rate = \"60MB/s\", seconds = 30 }\n";
         assert_eq!(disk(&format!("{size}{lines}")), slow);
         let null = Disk { kind: DiskKind::Null, discards: false, ..plain };
         assert_eq!(disk(&format!("{size}kind = \"null\"\ndiscards = false\n")), null);
@@ -189,7 +229,10 @@ mod tests {
 
     #[test]
     fn what_no_disk_can_do_is_reported_with_its_line() {
+        const BURST: &str = "burst = { rate = \"30MB/s\", seconds = 20 }";
         let size = "size = \"64MiB\"";
+        let too_fast = BURST.replace("30MB", "101GB");
+        let (too_long, no_time) = (BURST.replace("20", "3601"), BURST.replace("20", "0"));
         for (vm, lines, line, happened) in [
             (true, &[size, "rate = \"20Mbit/s\""][..], 6, "`20Mbit/s` is no rate of a disk"),
             (true, &[size, "rate = \"99kB/s\""], 6, "no disk is so fast or slow"),
@@ -200,8 +243,14 @@ mod tests {
             (true, &[size, "kind = \"null\"", "rate = \"20MB/s\""], 7, "is given no rate"),
             (true, &["size = \"384MiB\"", "kind = \"null\""], 5, "which is less"),
             (true, &["size = \"8MiB\""], 5, "too small"),
+            (true, &[size, BURST], 6, "nothing to fall to"),
+            (true, &[size, "rate = \"30MB/s\"", BURST], 7, "faster than the rate"),
+            (true, &[size, "rate = \"20MB/s\"", &too_fast], 7, "no disk is so fast"),
+            (true, &[size, "rate = \"20MB/s\"", &too_long], 7, "so short or long"),
+            (true, &[size, "rate = \"20MB/s\"", &no_time], 7, "so short or long"),
             (false, &[size, "latency = \"2ms\""], 6, "is given no latency"),
             (false, &[size, "rate = \"20MB/s\""], 6, "is given no rate"),
+            (false, &[size, BURST], 6, "is given no burst"),
             (false, &[size, "kind = \"null\""], 6, "is given no kind"),
             (false, &[size, "encrypted = true"], 6, "is given no encryption"),
             (false, &[size, "discards = false"], 6, "is given no discards"),

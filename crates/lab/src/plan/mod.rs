@@ -15,7 +15,7 @@ mod routes;
 mod serves;
 mod trust;
 
-pub use disk::{Disk, DiskKind};
+pub use disk::{Burst, Disk, DiskKind};
 pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size, Throughput};
 pub use rates::Rates;

@@ -5,6 +5,7 @@ mod console;
 #[doc(hidden)]
 pub mod images;
 mod kvm;
+mod limit;
 mod monitor;
 mod qemu;
 mod state;
@@ -17,6 +18,7 @@ pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
 pub(crate) use kvm::{known as known_acceleration, runs_a_tiny_guest};
+pub use limit::DiskLimit;
 pub use state::{go_on, pause, save, taken};
 
 pub(crate) use monitor::Monitor;
@@ -68,8 +70,8 @@ pub struct DiskFile {
     pub path: PathBuf,
     /// Its size in bytes.
     pub bytes: u64,
-    /// What is read and written together at most, in bytes per second.
-    pub rate: Option<u64>,
+    /// What is read and written together at most.
+    pub limit: Option<DiskLimit>,
     /// Whether it takes discards.
     pub discards: bool,
 }
@@ -212,18 +214,21 @@ pub fn reset(machine: &Machine) -> Result<(), Failure> {
         .map_err(|e| Failure::new(Cause::Unreachable, "reset a machine", &machine.name, e, ""))
 }
 
-/// Changes what the n-th disk of a machine, from 0, reads and writes at most, in bytes per second.
-pub fn set_disk_rate(
+/// Changes what the n-th disk of a machine, from 0, reads and writes at most.
+pub fn set_disk_limit(
     directory: &Path,
     machine: &str,
     n: u8,
-    rate: Option<u64>,
+    limit: Option<DiskLimit>,
 ) -> Result<(), Failure> {
     // 0 is no limit.
-    let limits = json!({
-        "device": format!("disk{n}"), "bps": rate.unwrap_or(0), "bps_rd": 0, "bps_wr": 0,
+    let mut limits = json!({
+        "device": format!("disk{n}"), "bps": 0, "bps_rd": 0, "bps_wr": 0,
         "iops": 0, "iops_rd": 0, "iops_wr": 0,
     });
+    for (name, value) in limit.iter().flat_map(DiskLimit::fields) {
+        limits[format!("bps{}", name.replace('-', "_"))] = value.into();
+    }
     tell(directory, machine, "block_set_io_throttle", &limits).map_err(|error| {
         let tried = "change the rate of a disk";
         Failure::new(Cause::Unreachable, tried, machine, error, "")

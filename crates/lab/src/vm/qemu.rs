@@ -2,7 +2,7 @@
 
 use super::images::Files;
 use super::monitor::{Monitor, socket as monitor};
-use super::{Acceleration, Image, Machine, agent, console, state};
+use super::{Acceleration, DiskLimit, Image, Machine, agent, console, state};
 use crate::state::private;
 use nix::sys::signal::{Signal, kill as signal};
 use nix::unistd::Pid;
@@ -193,9 +193,10 @@ fn arguments(machine: &Machine, files: &Files, acceleration: Acceleration) -> Ve
     add("-device", format!("virtio-rng-pci,{}", place(5)));
     for (n, disk) in machine.disks.iter().enumerate() {
         let options = "if=none,format=raw,cache=writeback,discard=unmap";
-        let rate = disk.rate.map(|rate| format!(",throttling.bps-total={rate}"));
-        let rate = rate.unwrap_or_default();
-        add("-drive", format!("{options}{rate},id=disk{n},file={}", path(&disk.path)));
+        let limits = disk.limit.iter().flat_map(DiskLimit::fields);
+        let limits = limits.map(|(name, value)| format!(",throttling.bps-total{name}={value}"));
+        let limits: String = limits.collect();
+        add("-drive", format!("{options}{limits},id=disk{n},file={}", path(&disk.path)));
         let discards = if disk.discards { "on" } else { "off" };
         let discards = format!("discard={discards},write-zeroes={discards}");
         add("-device", format!("virtio-blk-pci,drive=disk{n},{discards},{}", place(8 + n)));

@@ -99,7 +99,7 @@ pub fn machine(name: &str, directory: &Path, server: bool) -> Machine {
     let mac = if server { "02:00:0a:4d:01:01" } else { "02:00:0a:4d:01:02" };
     let nic = Nic { mac: mac.to_owned(), socket: directory.join("lan"), listens: server };
     let disk =
-        DiskFile { path: directory.join("disk"), bytes: 128 << 20, rate: None, discards: true };
+        DiskFile { path: directory.join("disk"), bytes: 128 << 20, limit: None, discards: true };
     Machine {
         name: name.to_owned(),
         image: Image::Debian,

@@ -72,7 +72,7 @@ enum LabCommand {
         #[arg(value_name = "LINK|HOST|DISK")]
         item: String,
         /// Of a link: rate (rate.HOST of what that host sends), mtu, delay, loss; of a host: cpu; of a
-        /// disk: latency, rate. 'none' takes it away
+        /// disk: latency, rate, burst. 'none' takes it away
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },

@@ -81,6 +81,9 @@ fn disk(disk: &DiskStatus) -> String {
     if let Some(rate) = asked.rate {
         let _ = write!(text, "  {rate}");
     }
+    if let Some(burst) = asked.burst {
+        let _ = write!(text, ", {} for {} s", burst.rate, burst.seconds);
+    }
     if let Some(latency) = asked.latency {
         let _ = write!(text, "  +{latency}");
     }
