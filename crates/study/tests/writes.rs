@@ -136,6 +136,28 @@ fn a_cache_that_recovers_between_trials_is_a_burst() {
     assert!(state(&study, 0).steady_bytes_per_second.unwrap() < 300.0 * BLOCK as f64);
 }
 
+/// What is written fast after a rest raises short loads as it does short trials, and both would agree.
+#[test]
+fn what_a_rest_gives_back_is_not_sustained() {
+    let back = Arc::new(Mutex::new(0_u64));
+    let script = move |_: usize, op: &Op| {
+        let mut back = back.lock().unwrap();
+        let slow = op.kind() == OpKind::WRITE && *back == 0;
+        match op.kind() {
+            // Somebody else's turn: a third of a second's worth is free again.
+            OpKind::FLUSH => *back = 113,
+            OpKind::WRITE => *back = back.saturating_sub(1),
+            _ => {}
+        }
+        Reply::After(if slow { 4 * MS } else { MS })
+    };
+    let study = run(plan(1, &WRITE, 600.0), script).unwrap();
+    assert_eq!(verdicts(&study), [Ok(())]);
+    let steady = state(&study, 0).steady_bytes_per_second.unwrap() / BLOCK as f64;
+    assert!((steady / 250.0 - 1.0).abs() < 0.01, "{steady}");
+    assert!((rate(&study, 0) / 250.0 - 1.0).abs() < 0.05, "{}", rate(&study, 0));
+}
+
 /// A flush of 0.2 s is 4% of a load of 5 s, and 29% of a trial of half a second.
 #[test]
 fn trials_get_longer_until_they_agree() {

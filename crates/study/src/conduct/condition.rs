@@ -23,10 +23,12 @@ const LONG_ENOUGH: f64 = 60.0;
 /// For so many seconds the rate must have had no change point. One is looked for in twice as many, so
 /// that it can be seen right at their beginning.
 const STEADY: f64 = 10.0;
-/// How much the rate of the second of the two loads in that may differ from that of the first.
+/// How much the rate of the last load may differ from that of the one before.
 const DRIFT: f64 = 0.1;
-/// A run is a row of loads of this length, each with its final flush as trials have it.
+/// A run is a row of loads of this length, each with its final flush as trials have it. Their first half
+/// fills what the pause before has given back: a cache, or the heat that a disk may reach.
 const LOAD: f64 = 5.0;
+const REFILL: f64 = LOAD / 2.0;
 /// Trials are tried so often, and are made no longer than this, to agree with the steady rate.
 const TRIES: u32 = 3;
 const LONGEST_TRIAL: f64 = 8.0;
@@ -41,7 +43,8 @@ enum Enough {
 /// A run so far.
 #[derive(Clone, Debug, Default)]
 struct Run {
-    /// Bytes per second of each window, the flush of its load in them as trials have it.
+    /// Bytes per second of each window that is not refilling, the flush of its load in them as trials
+    /// have it.
     rates: Vec<f64>,
     /// The rate of each load as a trial has it, and how long it took with its flush, in seconds.
     loads: Vec<(f64, f64)>,
@@ -52,9 +55,12 @@ struct Run {
 impl Run {
     fn add(&mut self, windows: impl Iterator<Item = Window>, flush_seconds: f64, rate: f64) {
         let share = LOAD / (LOAD + flush_seconds);
-        for window in windows.take((LOAD / WINDOW_SECONDS).round() as usize) {
+        let refilling = (REFILL / WINDOW_SECONDS).round() as usize;
+        for (number, window) in windows.enumerate().take(2 * refilling) {
             self.bytes += window.bytes() as f64;
-            self.rates.push(window.bytes() as f64 / WINDOW_SECONDS * share);
+            if number >= refilling {
+                self.rates.push(window.bytes() as f64 / WINDOW_SECONDS * share);
+            }
         }
         self.loads.push((rate, LOAD + flush_seconds));
         self.seconds += LOAD + flush_seconds;
@@ -153,7 +159,8 @@ impl Conductor<'_> {
         let what = format!("conditioning {} for {time:.0} s at most", title.unwrap_or_default());
         let (mut run, mut steady) = (Run::default(), None);
         while steady.is_none() && self.elapsed() - begun + LOAD <= time {
-            let Some(result) = self.load(subject, workload, LOAD, &what)? else { break };
+            let length = Length::For { seconds: LOAD, warm_up_seconds: REFILL };
+            let Some(result) = self.load(subject, workload, length, &what)? else { break };
             let part = result.part(self.study.plan.workloads[workload].headline_part());
             let Some(part) = part else { break };
             let value = |measure| part.quantities.get(&Metric::all(measure)).copied();
@@ -185,7 +192,8 @@ impl Conductor<'_> {
         while f64::from(TRIES) * seconds <= until - self.elapsed() {
             let mut logs = Vec::new();
             for _ in 0..TRIES {
-                let Some(result) = self.load(subject, workload, seconds, "trying trials")? else {
+                let trial = length(seconds);
+                let Some(result) = self.load(subject, workload, trial, "trying trials")? else {
                     return Ok(());
                 };
                 let part = self.study.plan.workloads[workload].headline_part();
@@ -210,12 +218,11 @@ impl Conductor<'_> {
         &mut self,
         subject: usize,
         workload: usize,
-        seconds: f64,
+        length: Length,
         what: &str,
     ) -> Result<Option<PointResult>, Failure> {
-        let Length::For { warm_up_seconds, .. } = length(seconds) else { return Ok(None) };
-        let warm_up = if seconds < LOAD { warm_up_seconds } else { 0.0 };
-        let (result, _) = self.try_out(subject, workload, (seconds, warm_up), what);
+        let Length::For { seconds, warm_up_seconds } = length else { return Ok(None) };
+        let (result, _) = self.try_out(subject, workload, (seconds, warm_up_seconds), what);
         match result.outcome {
             Outcome::Complete => Ok(Some(result)),
             Outcome::Stopped => Err(interrupted()),
