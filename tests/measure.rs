@@ -4,8 +4,12 @@
 
 #[path = "measure/aa.rs"]
 mod aa;
+#[path = "measure/fio.rs"]
+mod fio;
 #[path = "measure/kept.rs"]
 mod kept;
 mod support;
 #[path = "measure/verdicts.rs"]
 mod verdicts;
+#[path = "measure/writes.rs"]
+mod writes;
