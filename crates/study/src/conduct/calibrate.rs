@@ -44,17 +44,17 @@ pub(super) struct Pace {
 
 impl Pace {
     /// `None` where something went wrong, other than that nothing was done in the time.
-    fn of(result: &PointResult, took: f64) -> Option<Pace> {
+    fn of(result: &PointResult, took: f64, in_flight: f64) -> Option<Pace> {
         let fails = |part: &PartResult| part.ops.values().any(|of| !of.errors.is_empty());
         if result.parts.is_empty() || result.parts.iter().any(fails) {
             return None;
         }
         let moved = result.moved();
-        // Slow operations have only been done in part.
         let iops = result.parts[0].quantities.get(&Metric::all(Measure::IOPS)).copied();
         let rate = iops.unwrap_or(0.0).max(moved.operations as f64 / RUN);
         Some(Pace {
-            per_operation: 1.0 / rate,
+            // Where none was done in time, those in flight were done in the end.
+            per_operation: if rate > 0.0 { 1.0 / rate } else { took / in_flight },
             change_over: (took - RUN).max(0.0),
             bytes_per_second: moved.bytes as f64 / RUN,
         })
@@ -126,6 +126,9 @@ impl Conductor<'_> {
                 continue;
             }
             let (kind, title) = (workload.subject(), workload.main().map(|main| main.job.title()));
+            let in_flight = workload
+                .main()
+                .map_or(1.0, |main| f64::from(main.workers.get()) * f64::from(main.depth().get()));
             let mut paces = Vec::new();
             for subject in 0..self.study.plan.subjects.len() {
                 if kind != Some(self.study.plan.subjects[subject].kind()) {
@@ -137,7 +140,7 @@ impl Conductor<'_> {
                 if result.outcome == Outcome::Stopped {
                     return Err(interrupted());
                 }
-                paces.extend(Pace::of(&result, took));
+                paces.extend(Pace::of(&result, took, in_flight));
             }
             let pace = paces.into_iter().reduce(Pace::slower).unwrap_or_default();
             let workload = &mut self.study.plan.workloads[number];
@@ -152,16 +155,15 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Makes trials shorter, none below the shortest, where the first blocks do not fit into the time; then
-    /// leaves out as many workloads, the last first, as there is still no time for. Where not even the
-    /// first blocks of one fit, there are as many as do.
+    /// Leaves out as many workloads, the last first, as there is no time for even with the shortest trials,
+    /// and makes trials as much shorter as it takes for the first blocks of the others to fit. Where not
+    /// even those of one fit, there are as many as do.
     fn leave_out(&mut self, calibrated: bool) {
-        let left = self.study.plan.design.cap_seconds - self.elapsed();
+        let left = TAKEN * (self.study.plan.design.cap_seconds - self.elapsed());
         let plan = &mut self.study.plan;
         let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(IDLE_SHARE * plan.design.baseline_seconds);
         let cells = plan.cells();
-        let paces = &self.paces;
-        let pace = |number| paces.get(&number).copied().unwrap_or_default();
+        let pace = |number| self.paces.get(&number).copied().unwrap_or_default();
         let block = |plan: &Plan, of_trial: fn(&Workload, Pace) -> f64| -> f64 {
             let of_workload = |(number, workload): (usize, &Workload)| {
                 let trials = cells.iter().filter(|cell| usize::from(cell.workload) == number);
@@ -170,25 +172,25 @@ impl Conductor<'_> {
             };
             idle + plan.workloads.iter().enumerate().map(of_workload).sum::<f64>()
         };
+        let shortest = if calibrated { shortest } else { planned };
         let blocks = f64::from(plan.first_blocks());
-        let (whole, least) = (block(plan, planned), block(plan, shortest));
-        // What is longer than it must be gives way in proportion.
-        let share = ((TAKEN * left / blocks - least) / (whole - least)).max(0.0);
-        for (number, workload) in plan.workloads.iter_mut().enumerate() {
-            let least = shortest(workload, pace(number));
-            let longer = workload.seconds() - least;
-            if calibrated && longer > 0.0 && share < 1.0 {
-                let seconds = least + share * longer;
-                workload.length = length((seconds * 100.0).floor() / 100.0);
-            }
-        }
         let mut left_out = Vec::new();
-        while blocks * block(plan, planned) > left && plan.workloads.len() > 1 {
+        while blocks * block(plan, shortest) > left && plan.workloads.len() > 1 {
             let last = plan.workloads.pop().and_then(|w| Some(w.main()?.job.title()));
             left_out.splice(0..0, last);
         }
         let kept = plan.workloads.len();
         plan.contrasts.retain(|contrast| usize::from(contrast.of.cell.workload) < kept);
+        let (whole, least) = (block(plan, planned), block(plan, shortest));
+        // What is longer than it must be gives way in proportion.
+        let share = ((left / blocks - least) / (whole - least)).max(0.0);
+        for (number, workload) in plan.workloads.iter_mut().enumerate() {
+            let least = shortest(workload, pace(number));
+            let longer = workload.seconds() - least;
+            if longer > 0.0 && share < 1.0 {
+                workload.length = length(((least + share * longer) * 100.0).floor() / 100.0);
+            }
+        }
         let fitting = (left / block(plan, planned)) as u32;
         if let Rule::Sequential { first, .. } = &mut plan.design.rule {
             *first = fitting.clamp(FEWEST.min(*first), *first);
