@@ -1,63 +1,92 @@
-//! The cache test: do reads of the whole file come from the same store as reads of a part that
-//! is surely in the server's memory?
+//! The cache test: do reads come from memory or from a disk? Blocks all over what is read are read
+//! twice, one after the other: the second time, memory has them.
 
-use plimsoll_load::{Files, LaidOut, Means, RunSpec, Share};
-use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Failure, Layout, OpKind, PatternJob, StoredOn};
-use plimsoll_stats::two_size::{Answer, decide};
+use plimsoll_load::{LaidOut, Lane, Means, Op, Share, Span, Tag};
+use plimsoll_model::units::KIB;
+use plimsoll_model::{Failure, StoredOn};
+use plimsoll_stats::order::generator;
+use plimsoll_stats::reread::{Answer, decide};
+use rand::RngExt;
+use std::collections::HashSet;
 use std::num::NonZeroU16;
 use std::time::Duration;
 
-/// The part that is surely in memory once it was read: small for any server's memory.
-const SMALL: u64 = 16 * MIB;
-/// The whole must be this many times larger, or the two sizes tell nothing.
-const FACTOR: u64 = 4;
-const RUN: Duration = Duration::from_millis(200);
-const PAIRS: u64 = 3;
-const BLOCK: Bytes = Bytes(4 * KIB);
+const BLOCK: u32 = 4 * KIB as u32;
+/// It is looked at after this time, and where it is unclear after twice as long, up to the last time:
+/// figures scatter more on slow paths, and there are fewer.
+const FIRST_LOOK: Duration = Duration::from_millis(500);
+const LAST_LOOK: Duration = Duration::from_secs(4);
+/// More pairs are not needed on any path.
+const MOST_PAIRS: usize = 8192;
 
-/// Random reads of 4 KiB, one at a time, alternating between a small part and the whole of `size`
-/// bytes. Of both each run begins with another file.
+/// Reads blocks of 4 KiB, one at a time, at random places of `size` bytes in all of the files. `seed`
+/// draws the places: two tests of the same files must differ in it, or the second one finds in memory
+/// what the first one has read.
 pub(crate) fn reads_from(
     share: &dyn Share,
     means: &Means,
     files: &[LaidOut],
     size: u64,
+    seed: u64,
 ) -> Result<StoredOn, Failure> {
-    let small = SMALL.min(size / FACTOR);
-    if files.is_empty() || small < BLOCK.0 * files.len() as u64 {
+    let blocks = size / u64::from(BLOCK) / files.len().max(1) as u64;
+    let most = MOST_PAIRS.min((blocks * files.len() as u64 / 2) as usize);
+    let (mut draw, mut known) = (generator(seed, "cache test"), HashSet::new());
+    let mut next = || {
+        while known.len() < most {
+            let place = (draw.random_range(0..files.len()), draw.random_range(0..blocks));
+            if known.insert(place) {
+                return Some(place);
+            }
+        }
+        None
+    };
+    let mut reader = Reader { lane: share.lane(means.lane(NonZeroU16::MIN, BLOCK, false))?, means };
+    // The first operation on a file may cost more: some lanes open it then.
+    if !files.iter().all(|file| reader.read(file, 0).is_some()) {
         return Ok(StoredOn::Unknown);
     }
-    let log_rate = |size: u64, seed: u64| -> Result<f64, Failure> {
-        let mut read = files.to_vec();
-        read.rotate_left(seed as usize % files.len());
-        let spec = RunSpec {
-            job: PatternJob {
-                layout: Layout::Shared,
-                ..PatternJob::random_reads(BLOCK, Bytes(size))
-            },
-            workers: NonZeroU16::MIN,
-            depth: NonZeroU16::MIN,
-            files: Files { read, write: Vec::new() },
-            means: means.clone(),
-            duration: RUN,
-            window: RUN,
-            seed,
-        };
-        let measured = plimsoll_load::run(share, &spec, None)?.0.measured(RUN / 10);
-        let reads = measured.kinds.get(&OpKind::READ).map_or(0, |k| k.operations);
-        Ok((reads as f64 / measured.length.as_secs_f64().max(1e-9)).ln())
-    };
-    // Reading the small part brings it into memory, if it is to be had there at all.
-    log_rate(small, 0)?;
-    let (mut small_rates, mut large_rates) = (Vec::new(), Vec::new());
-    for pair in 1..=PAIRS {
-        small_rates.push(log_rate(small, pair)?);
-        large_rates.push(log_rate(size, PAIRS + pair)?);
+    let (begin, mut look, mut pairs) = (means.deadline.now(), FIRST_LOOK, Vec::new());
+    loop {
+        let mut place = next();
+        while let Some((file, block)) = place {
+            let mut read = || reader.read(&files[file], block * u64::from(BLOCK));
+            let Some(pair) = read().zip(read()) else { return Ok(StoredOn::Unknown) };
+            pairs.push(pair);
+            if means.deadline.now() >= begin + look {
+                break;
+            }
+            place = next();
+        }
+        match decide(&pairs).map(|reread| reread.answer) {
+            Some(Answer::Memory) => return Ok(StoredOn::ServerMemory),
+            Some(Answer::Disk) => return Ok(StoredOn::Disk),
+            _ if place.is_none() || look >= LAST_LOOK => return Ok(StoredOn::Unknown),
+            _ => look *= 2,
+        }
     }
-    Ok(match decide(&small_rates, &large_rates).map(|d| d.answer) {
-        Some(Answer::SameStore) => StoredOn::ServerMemory,
-        Some(Answer::Slower) => StoredOn::Disk,
-        Some(Answer::Unclear) | None => StoredOn::Unknown,
-    })
+}
+
+/// Reads one block at a time.
+struct Reader<'a> {
+    lane: Box<dyn Lane>,
+    means: &'a Means,
+}
+
+impl Reader<'_> {
+    /// How long one read took, in seconds; `None` where it failed, or there is no time for it.
+    fn read(&mut self, of: &LaidOut, offset: u64) -> Option<f64> {
+        let span = Span { file: of.file, offset, length: BLOCK, generation: of.generation };
+        let deadline = self.means.deadline.within(self.means.operation_timeout);
+        let issued = deadline.now();
+        self.lane.submit(Tag(0), &Op::Read(span), issued).ok()?;
+        let mut done = Vec::new();
+        while done.is_empty() {
+            let until = deadline.now() + deadline.slice().ok()?;
+            self.lane.reap(until, &mut done).ok()?;
+        }
+        let done = done.pop()?;
+        done.result.ok()?;
+        Some(done.done.since(issued).as_secs_f64())
+    }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Session {
     /// `None` where a file of the user's is read in place.
     directory: Option<RunDirectory>,
     options: RunnerOptions,
+    /// The study's number and this target's and client's in it: no two write or draw alike.
+    own: u64,
     means: Means,
     facts: TargetFacts,
     jobs: Jobs,
@@ -81,9 +83,10 @@ impl Session {
         };
         // Several clients, and several targets, of one study write nothing alike: what two have in
         // common, a storage may keep once.
-        let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0) | u64::from(nonce) << 32;
+        let study = u64::from_str_radix(&options.study.0, 16).unwrap_or(0);
+        let own = study | u64::from(nonce) << 32;
         let means = Means {
-            content: Arc::new(Content::new(study)),
+            content: Arc::new(Content::new(own)),
             paths: Arc::default(),
             deadline: options.deadline.clone(),
             operation_timeout: options.operation_timeout,
@@ -94,6 +97,7 @@ impl Session {
             share,
             directory,
             options: options.clone(),
+            own,
             means,
             facts,
             has_space: false,
@@ -152,7 +156,7 @@ impl Session {
             return Ok(None);
         }
         observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-        let reads_from = cache_test::reads_from(&*self.share, &self.means, files, size)?;
+        let reads_from = cache_test::reads_from(&*self.share, &self.means, files, size, self.own)?;
         self.facts.reads_from = Some(reads_from);
         Ok((reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
             target: self.facts.given.clone(),

@@ -9,7 +9,7 @@
 //! | end of a trial's warm-up | [`warm_up::mser_5`], `None`: cut a fixed time |
 //! | phases inside a trial | [`change::find`] |
 //! | are the figures of a trial sound? | [`little::InFlight::compare`] |
-//! | memory or disk? | [`two_size::decide`] |
+//! | memory or disk? | [`reread::decide`] |
 //! | confidence of each interval of a family | [`family::adjusted_confidence`] |
 //! | when to stop, and the interval | [`sequential::Sequential`], one log ratio B/A per block |
 //! | studies by earlier versions | [`stein::Stein`] |
@@ -50,13 +50,13 @@ pub mod interval;
 pub mod little;
 pub mod order;
 pub mod outlier;
+pub mod reread;
 pub mod sequence;
 pub mod sequential;
 pub mod sign_flip;
 pub mod simulate;
 pub mod stein;
 pub mod synthetic;
-pub mod two_size;
 pub mod verdict;
 pub mod warm_up;
 pub mod welch;

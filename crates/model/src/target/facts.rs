@@ -30,10 +30,10 @@ pub struct TargetFacts {
     /// Space on the target when it was opened, in bytes: (total, available).
     pub space_bytes: (u64, u64),
     /// Whether reads may be served by a memory that this client cannot bypass: a server's, a page
-    /// cache, tmpfs. Then the two-size probe tells memory and disk apart.
+    /// cache, tmpfs. Then the cache test tells memory and disk apart.
     #[serde(default)]
     pub memory_below: bool,
-    /// Where reads came from, by the two-size probe.
+    /// Where reads came from, by the cache test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_from: Option<StoredOn>,
     /// Options that the file system is mounted with, as the kernel names them, its defaults

@@ -1,0 +1,165 @@
+//! Do reads come from a server's memory or from its disk? A block that is read a second time surely
+//! comes from memory, right after the first. If the first read was as fast, it did too; if it was
+//! slower by what a disk takes, it came from the disk. Both reads have the same way to go, so only
+//! what is beyond it makes a difference, and it is looked at in seconds: on a slow path a fast disk
+//! is a small part of a read, but no memory is ever that slow.
+
+use crate::counted;
+use crate::interval::Interval;
+use serde::{Deserialize, Serialize};
+use statrs::distribution::{Binomial, DiscreteCDF};
+
+/// Confidence of each interval that decides. It is looked at more than once.
+const CONFIDENCE: f64 = 0.99;
+/// What the fastest disks of file servers add to a read at least, in seconds; memory takes a
+/// twentieth of it.
+const FASTEST_DISK: f64 = 50e-6;
+/// A first read is slow from so many times the usual time of a second one.
+const SLOWER: f64 = 1.5;
+/// At most this share of first reads may be slow beyond that of the second ones where all come from
+/// memory.
+const FEW: f64 = 0.05;
+/// Fewer pairs decide nothing.
+const LEAST: usize = 8;
+
+/// What the pairs of reads say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// First reads are as fast as those from memory.
+    Memory,
+    /// Most first reads are slower than those from memory, by what a disk takes.
+    Disk,
+    /// Neither can be said: the path hides it, or some come from the one and some from the other.
+    Unclear,
+}
+
+/// The answer, and the figures behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reread {
+    /// Median time of a second read, in seconds.
+    pub again_seconds: f64,
+    /// By how many seconds a first read is slower: the median of the pairs' differences.
+    pub difference_seconds: Interval,
+    /// Share of first reads that are slow, less that of second reads; the interval is a wide one.
+    pub slow: Interval,
+    /// What they say.
+    pub answer: Answer,
+}
+
+/// Decides from pairs of reads of one block each: the time of the first and of the second in seconds.
+/// `None` below eight pairs, or where a value is not finite.
+pub fn decide(pairs: &[(f64, f64)]) -> Option<Reread> {
+    let finite = pairs.iter().all(|(first, again)| first.is_finite() && again.is_finite());
+    if pairs.len() < LEAST || !finite {
+        return None;
+    }
+    let again_seconds = median(pairs.iter().map(|pair| pair.1))?.estimate;
+    let difference_seconds = median(pairs.iter().map(|(first, again)| first - again))?;
+    let limit = (again_seconds * SLOWER).max(again_seconds + FASTEST_DISK);
+    let share = |slow: &dyn Fn(&(f64, f64)) -> bool| {
+        let count = pairs.iter().filter(|pair| slow(pair)).count();
+        counted::share(count as u32, pairs.len() as u32, CONFIDENCE)
+    };
+    let (first, again) = (share(&|pair| pair.0 > limit)?, share(&|pair| pair.1 > limit)?);
+    let slow = Interval {
+        low: first.low - again.high,
+        estimate: first.estimate - again.estimate,
+        high: first.high - again.low,
+    };
+    let answer = if slow.low > 0.5 && difference_seconds.low > FASTEST_DISK {
+        Answer::Disk
+    } else if slow.high < FEW && difference_seconds.high < FASTEST_DISK {
+        Answer::Memory
+    } else {
+        Answer::Unclear
+    };
+    Some(Reread { again_seconds, difference_seconds, slow, answer })
+}
+
+/// The median and its interval by order statistics, which holds for any distribution.
+fn median(values: impl Iterator<Item = f64>) -> Option<Interval> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    let below = Binomial::new(0.5, n as u64).ok()?.inverse_cdf((1.0 - CONFIDENCE) / 2.0);
+    let low = (below as usize).saturating_sub(1).min(n / 2);
+    let estimate = (values[(n - 1) / 2] + values[n / 2]) / 2.0;
+    Some(Interval { low: values[low], estimate, high: values[n - 1 - low] })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand_pcg::rand_core::Rng;
+
+    /// Pairs over a path that takes `path` milliseconds, `jitter` of it more now and then, to a server
+    /// whose disk is asked for a share of the first reads.
+    fn pairs(count: usize, path: f64, jitter: f64, disk: f64, share: f64) -> Vec<(f64, f64)> {
+        let mut draw = crate::order::generator(7, "reread");
+        let mut chance = || f64::from(draw.next_u32()) / f64::from(u32::MAX);
+        let mut read = |more: f64| (path * (1.0 + jitter * chance()) + more) * 1e-3;
+        let missed = |n: usize| (n as f64 * share).floor() != ((n + 1) as f64 * share).floor();
+        let first = |n| if missed(n) { disk } else { 0.0 };
+        (0..count).map(|n| (read(first(n)), read(0.002))).collect()
+    }
+
+    fn answer(of: &[(f64, f64)]) -> Answer {
+        decide(of).unwrap().answer
+    }
+
+    #[test]
+    fn memory_and_disks_on_paths_of_every_length() {
+        for path in [0.05, 0.3, 1.0, 10.0] {
+            assert_eq!(answer(&pairs(400, path, 0.02, 0.0, 0.0)), Answer::Memory, "{path} ms");
+            assert_eq!(answer(&pairs(20, path, 0.3, 8.0, 1.0)), Answer::Disk, "{path} ms");
+        }
+        // Half a microsecond instead of a tenth is five times as slow, and still memory.
+        let caches: Vec<(f64, f64)> = (0..200).map(|n| (5e-7, (n % 3) as f64 * 1e-7)).collect();
+        assert_eq!(answer(&caches), Answer::Memory);
+    }
+
+    /// What the old test, which looked at the ratio of two rates, called memory.
+    #[test]
+    fn a_path_hides_a_fast_disk_but_is_no_memory() {
+        for (path, jitter) in [(1.0, 0.02), (1.0, 0.5), (20.0, 0.02), (20.0, 0.5)] {
+            let found = answer(&pairs(300, path, jitter, 0.1, 1.0));
+            assert_eq!(found, Answer::Unclear, "{path} ms, {jitter}");
+        }
+    }
+
+    #[test]
+    fn some_from_the_disk_is_neither() {
+        for share in [0.1, 0.3, 0.5] {
+            assert_eq!(answer(&pairs(400, 0.3, 0.1, 8.0, share)), Answer::Unclear, "{share}");
+        }
+        assert_eq!(answer(&pairs(400, 0.3, 0.1, 8.0, 0.8)), Answer::Disk);
+    }
+
+    /// Hiccups of the path come to both reads alike.
+    #[test]
+    fn a_path_with_hiccups_is_no_disk() {
+        let mut hiccups = pairs(400, 0.3, 0.1, 0.0, 0.0);
+        for (n, pair) in hiccups.iter_mut().enumerate() {
+            match n % 20 {
+                0 => pair.0 += 0.01,
+                7 => pair.1 += 0.01,
+                _ => {}
+            }
+        }
+        assert_ne!(answer(&hiccups), Answer::Disk);
+    }
+
+    #[test]
+    fn too_few_pairs_are_refused() {
+        assert_eq!(decide(&pairs(7, 1.0, 0.1, 8.0, 1.0)), None);
+        assert_eq!(decide(&[(1.0, f64::NAN); 9]), None);
+    }
+
+    #[test]
+    fn the_interval_of_a_median_as_in_tables() {
+        // Of 20 values the 4th and the 17th at 99%; Conover, table A3.
+        let found = median((1..=20).map(f64::from)).unwrap();
+        assert_eq!((found.low, found.estimate, found.high), (4.0, 10.5, 17.0));
+    }
+}
