@@ -57,6 +57,29 @@ fn five_patterns_on_ganesha_and_a_directory() {
     assert_eq!(listing(plain.path()), vec![], "the directory is as it was");
 }
 
+/// Whoever measures a directory in memory is told so, once, whatever is done there.
+#[test]
+fn a_directory_in_memory_is_never_taken_for_a_disk() {
+    let directory = tempfile::tempdir_in("/dev/shm").unwrap();
+    let program = Plimsoll::new();
+    for pattern in ["random-read", "sequential-write"] {
+        let words = ["check", directory.path().to_str().unwrap(), "--pattern", pattern];
+        let screen = program.run(&with(&words, &SHORT)).expect(0).out;
+        let study = program.latest();
+        assert_eq!(target(&study, 0).reads_from, Some(StoredOn::ClientMemory));
+        let about = |flag: &&Flag| {
+            matches!(flag, Flag::ClientMemory { surely: true, .. } | Flag::WorkingSet { .. })
+        };
+        let flags: Vec<_> = study.flags.iter().filter(about).collect();
+        assert!(matches!(flags[..], [Flag::ClientMemory { .. }]), "{flags:?}");
+        let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        for part in ["the client's memory (tmpfs), not from a disk", "give a directory on it"] {
+            assert!(screen.contains(part), "{part} in:\n{screen}");
+        }
+        assert!(!screen.contains("server's memory"), "{screen}");
+    }
+}
+
 #[test]
 fn the_order_is_the_seeds_and_changes_from_block_to_block() {
     let plain = tempfile::tempdir().unwrap();

@@ -87,7 +87,7 @@ pub use self::smb::{Passwords, SmbShare};
 pub use clock::VirtualClock;
 pub use connection::TimeLimits;
 pub use content::{Content, ContentError, ContentWriter, LocalFiles};
-pub use directory::DirectoryShare;
+pub use directory::{DirectoryShare, fetched};
 pub use driver::Ended;
 pub use jobs::{
     Counted, Files, Jobs, LaidOut, NotGood, OperationSource, PartDone, PatternSource, ReadBack,
@@ -106,4 +106,6 @@ pub use plimsoll_transport::SystemClock;
 pub use prepare::{Means, Verified, bad_content, failure, lay_out, verify};
 pub use result::{Kind, Measured, TeamResult};
 pub use run::{Observer, RunSpec, StartGate, run, run_from};
-pub use share::{Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Namespace, Share, Space};
+pub use share::{
+    Entry, EntryKind, Full, Lane, LaneDead, LaneRequest, Memory, Namespace, Share, Space,
+};

@@ -3,7 +3,7 @@
 use crate::content::Content;
 use crate::op::{Done, FileId, Op, Tag};
 use crate::paths::Paths;
-use plimsoll_model::{Clock, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts};
+use plimsoll_model::{ClientMemory, Clock, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,6 +12,10 @@ use std::time::Duration;
 pub trait Share: Send + Sync {
     /// What the target turned out to be. The label is left empty.
     fn facts(&self) -> TargetFacts;
+    /// The memory that may serve reads in place of a disk.
+    fn memory(&self) -> Memory {
+        if self.facts().memory_below { Memory::Server } else { Memory::None }
+    }
     /// What was odd since this was last asked for; each oddity once.
     fn take_flags(&self) -> Vec<Flag> {
         Vec::new()
@@ -21,6 +25,17 @@ pub trait Share: Send + Sync {
     /// A lane: a queue pair for one worker, with its own connection. Files that are open when it is
     /// made cost nothing to find; files opened later are looked up in the share's table.
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure>;
+}
+
+/// The memory that may serve reads of a share in place of a disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// None: O_DIRECT passes it.
+    None,
+    /// A server's.
+    Server,
+    /// That of the machine that reads.
+    Client(ClientMemory),
 }
 
 /// What a worker wants of its lane.

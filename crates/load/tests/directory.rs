@@ -4,12 +4,12 @@ mod common;
 
 use common::{job, workers};
 use plimsoll_load::{
-    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, OpenOptions, RunSpec, Share,
-    SystemClock, Written, lay_out, run, verify,
+    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, Memory, OpenOptions, RunSpec,
+    Share, SystemClock, Written, lay_out, run, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, PatternJob, Stability,
+    Cause, ClientMemory, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, PatternJob, Stability,
 };
 use plimsoll_testkit::Need;
 use std::fs;
@@ -142,6 +142,78 @@ fn both_engines_where_o_direct_is_not_taken() {
         assert_eq!(facts.protocol, "directory on ramfs");
         assert!(facts.client_cache.starts_with("page cache"), "{}", facts.client_cache);
         drive_and_verify(&directory, engine);
+    }
+}
+
+/// A program that must end well; what it wrote.
+#[track_caller]
+fn shell(words: &[&str]) -> String {
+    let output = std::process::Command::new(words[0]).args(&words[1..]).output().unwrap();
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn memory(directory: &str) -> Memory {
+    open(Path::new(directory), None).unwrap().memory()
+}
+
+#[test]
+fn file_systems_in_memory_are_known_as_such() {
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
+    let in_memory = |name: &str| Memory::Client(ClientMemory::FileSystem { name: name.to_owned() });
+    for name in ["t", "r", "t/upper", "t/work", "o"] {
+        fs::create_dir_all(Path::new("/run").join(name)).unwrap();
+        match name {
+            "t" => drop(shell(&["mount", "-t", "tmpfs", "none", "/run/t"])),
+            "r" => drop(shell(&["mount", "-t", "ramfs", "none", "/run/r"])),
+            _ => {}
+        }
+    }
+    assert_eq!(memory("/run/t"), in_memory("tmpfs"));
+    assert_eq!(memory("/run/r"), in_memory("ramfs"));
+    // It takes O_DIRECT, which tmpfs below takes and does not honour.
+    let layers = "lowerdir=/run/r,upperdir=/run/t/upper,workdir=/run/t/work";
+    shell(&["mount", "-t", "overlay", "overlay", "-o", layers, "/run/o"]);
+    assert_eq!(memory("/run/o"), Memory::Client(ClientMemory::PageCache));
+}
+
+#[test]
+fn o_direct_that_is_not_honoured_is_noticed() {
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Namespaces);
+    if !Path::new("/dev/loop-control").exists() {
+        eprintln!("skipped: no loop devices");
+        return;
+    }
+    // Not below /run, which is memory here, as a temporary directory may be.
+    let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for (options, while_cached, while_direct) in [
+        ("loop", Memory::Client(ClientMemory::LoopDevice), Memory::None),
+        (
+            "loop,data=journal",
+            Memory::Client(ClientMemory::PageCache),
+            Memory::Client(ClientMemory::PageCache),
+        ),
+    ] {
+        let (image, at) = (home.path().join("image"), home.path().join("at"));
+        fs::create_dir_all(&at).unwrap();
+        fs::File::create(&image).unwrap().set_len(32 * MIB).unwrap();
+        let (image, at) = (image.to_str().unwrap(), at.to_str().unwrap());
+        shell(&["mkfs.ext4", "-q", image]);
+        // The device goes with the mount.
+        shell(&["mount", "-o", options, image, at]);
+        let device = shell(&["findmnt", "--noheadings", "--output", "SOURCE", at]);
+        assert_eq!(memory(at), while_cached, "{options}");
+        let layers = format!("lowerdir=/run,upperdir={at}/upper,workdir={at}/work");
+        for name in ["upper", "work", "top"] {
+            fs::create_dir(Path::new(at).join(name)).unwrap();
+        }
+        let top = format!("{at}/top");
+        shell(&["mount", "-t", "overlay", "overlay", "-o", &layers, &top]);
+        assert_eq!(memory(&top), while_cached, "{options}, below an overlay");
+        shell(&["umount", &top]);
+        shell(&["losetup", "--direct-io=on", &device]);
+        assert_eq!(memory(at), while_direct, "{options}, read directly");
+        shell(&["umount", at]);
     }
 }
 

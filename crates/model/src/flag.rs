@@ -4,9 +4,9 @@ mod message;
 
 pub use message::is_file_server;
 
-use crate::StoredOn;
 use crate::device::DisturbedFigure;
 use crate::units::Bytes;
+use crate::{ClientMemory, StoredOn};
 use serde::{Deserialize, Serialize};
 
 /// How much a warning matters, most first.
@@ -36,6 +36,7 @@ impl Flag {
             | Flag::NotCleaned { .. }
             | Flag::ProgramLeft { .. } => Severity::NotPutBack,
             Flag::PageCache { .. }
+            | Flag::ClientMemory { .. }
             | Flag::WorkingSet { .. }
             | Flag::StabilityDiffers { .. }
             | Flag::SameTarget { .. }
@@ -224,7 +225,17 @@ pub enum Flag {
         /// How many.
         count: u64,
     },
-    /// The file system refused O_DIRECT: the client's page cache serves reads.
+    /// Reads came from the memory of the machine that reads, or may have.
+    ClientMemory {
+        /// The target.
+        target: String,
+        /// Which memory.
+        #[serde(flatten)]
+        memory: ClientMemory,
+        /// Whether they surely did.
+        surely: bool,
+    },
+    /// The file system refused O_DIRECT: the client's page cache serves reads. Of earlier versions.
     PageCache {
         /// The target.
         target: String,

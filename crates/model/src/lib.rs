@@ -63,5 +63,7 @@ pub use target::{
     DirectoryTarget, Engine, InPlace, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort,
     Target, TargetFacts, WriteState, url_meant, without_password,
 };
-pub use trial::{Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial};
+pub use trial::{
+    ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,
+};
 pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Workload};

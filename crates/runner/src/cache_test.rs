@@ -1,9 +1,9 @@
 //! The cache test: do reads come from memory or from a disk? Blocks all over what is read are read
 //! twice, one after the other: the second time, memory has them.
 
-use plimsoll_load::{LaidOut, Lane, Means, Op, Share, Span, Tag};
+use plimsoll_load::{LaidOut, Lane, Means, Memory, Op, Share, Span, Tag, fetched};
 use plimsoll_model::units::KIB;
-use plimsoll_model::{Failure, StoredOn};
+use plimsoll_model::{ClientMemory, Failure, StoredOn};
 use plimsoll_stats::order::generator;
 use plimsoll_stats::reread::{Answer, decide};
 use rand::RngExt;
@@ -46,6 +46,8 @@ pub(crate) fn reads_from(
     if !files.iter().all(|file| reader.read(file, 0).is_some()) {
         return Ok(StoredOn::Unknown);
     }
+    let memory = share.memory();
+    let fetched_before = fetched();
     let (begin, mut look, mut pairs) = (means.deadline.now(), FIRST_LOOK, Vec::new());
     loop {
         let mut place = next();
@@ -58,12 +60,29 @@ pub(crate) fn reads_from(
             }
             place = next();
         }
+        if memory == Memory::Client(ClientMemory::PageCache) {
+            let fetched = fetched().zip(fetched_before).map(|(after, before)| after - before);
+            return Ok(through_page_cache(fetched, pairs.len()));
+        }
+        let in_memory = match memory {
+            Memory::Client(_) => StoredOn::ClientMemory,
+            Memory::Server | Memory::None => StoredOn::ServerMemory,
+        };
         match decide(&pairs).map(|reread| reread.answer) {
-            Some(Answer::Memory) => return Ok(StoredOn::ServerMemory),
+            Some(Answer::Memory) => return Ok(in_memory),
             Some(Answer::Disk) => return Ok(StoredOn::Disk),
             _ if place.is_none() || look >= LAST_LOOK => return Ok(StoredOn::Unknown),
             _ => look *= 2,
         }
+    }
+}
+
+/// What reads through the page cache come from, by how many bytes were fetched from storage for so many
+/// blocks. Never the disk alone: what is read again in a trial comes from the cache.
+fn through_page_cache(fetched: Option<u64>, blocks: usize) -> StoredOn {
+    match fetched {
+        Some(bytes) if bytes * 10 < blocks as u64 * u64::from(BLOCK) => StoredOn::ClientMemory,
+        _ => StoredOn::Unknown,
     }
 }
 

@@ -5,11 +5,11 @@ use crate::directory::{self, RunDirectory};
 use crate::lease::LeaseState;
 use crate::options::RunnerOptions;
 use crate::{cache_test, summarize};
-use plimsoll_load::{Content, Jobs, LaidOut, Means, NotGood, PartDone, Share, StartGate};
+use plimsoll_load::{Content, Jobs, LaidOut, Means, Memory, NotGood, PartDone, Share, StartGate};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult, PointSpec,
-    Prepared, StoredOn, TargetFacts, Workload,
+    Cause, ClientMemory, Event, Failure, Flag, InPlace, LoadObserver, Outcome, Phase, PointResult,
+    PointSpec, Prepared, StoredOn, TargetFacts, Workload,
 };
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
@@ -151,19 +151,38 @@ impl Session {
         &mut self,
         observer: &mut dyn LoadObserver,
     ) -> Result<Option<Flag>, Failure> {
+        let target = self.facts.given.clone();
+        let memory = self.share.memory();
+        if let Memory::Client(memory @ ClientMemory::FileSystem { .. }) = memory {
+            self.facts.reads_from = Some(StoredOn::ClientMemory);
+            return Ok(Some(Flag::ClientMemory { target, memory, surely: true }));
+        }
         let (files, size) = self.jobs.read_files();
         if files.is_empty() {
             return Ok(None);
         }
         observer.event(Event::Phase { phase: Phase::Probe, total_bytes: 0 });
-        let reads_from = cache_test::reads_from(&*self.share, &self.means, files, size, self.own)?;
+        let found = cache_test::reads_from(&*self.share, &self.means, files, size, self.own)?;
+        let server_memory = self.options.server_memory;
+        let reads_from = match found {
+            // Then it is a disk that is as fast, or not what the server has.
+            StoredOn::ServerMemory if server_memory.is_some_and(|m| size > m) => StoredOn::Unknown,
+            found => found,
+        };
         self.facts.reads_from = Some(reads_from);
-        Ok((reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
-            target: self.facts.given.clone(),
-            size: Bytes(size),
-            reads_from,
-            settles: self.options.server_memory.map(|m| Bytes(m.saturating_mul(2))),
-        }))
+        Ok(match (reads_from, memory) {
+            (StoredOn::Disk, _) => None,
+            (_, Memory::Client(memory)) => {
+                let surely = reads_from == StoredOn::ClientMemory;
+                Some(Flag::ClientMemory { target, memory, surely })
+            }
+            (_, Memory::Server | Memory::None) => Some(Flag::WorkingSet {
+                target,
+                size: Bytes(size),
+                reads_from,
+                settles: server_memory.map(|m| Bytes(m.saturating_mul(2))),
+            }),
+        })
     }
 
     /// Whether there is space for so many bytes; what is read in place needs none. `less`: what makes

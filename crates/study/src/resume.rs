@@ -174,7 +174,8 @@ fn differences(old: &TargetFacts, new: &TargetFacts) -> Vec<String> {
     let from = |facts: &TargetFacts| match facts.reads_from {
         Some(StoredOn::Disk) => Some("the disk"),
         Some(StoredOn::ServerMemory) => Some("the server's memory"),
-        Some(_) | None => None,
+        Some(StoredOn::ClientMemory) => Some("the client's memory"),
+        Some(StoredOn::Unknown) | None => None,
     };
     if let (Some(before), Some(after)) = (from(old), from(new)) {
         compare("reads came from", before.to_owned(), after.to_owned());

@@ -1,17 +1,18 @@
-//! What a directory's file system is, and whether it takes O_DIRECT.
+//! What a directory's file system is, and whether O_DIRECT bypasses the page cache there.
 
 use super::file::{OWN, SMALLEST_ALIGNMENT, read_only};
 use super::tree::Trouble;
+use super::{fetched, mount};
 use crate::aligned::AlignedBuffer;
 use crate::share::Space;
 use nix::errno::Errno;
 use nix::fcntl::{OFlag, openat};
-use nix::sys::stat::{Mode, fstat};
+use nix::sys::stat::{Mode, fstat, major, minor, stat};
 use nix::sys::statfs::fstatfs;
 use nix::sys::statvfs::fstatvfs;
 use nix::unistd::{UnlinkatFlags, geteuid, unlinkat};
 use plimsoll_model::{Cause, Failure};
-use std::fs::File;
+use std::fs::{File, read_to_string};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
@@ -21,6 +22,7 @@ pub(super) struct Found {
     /// The user that what is made here belongs to: that of a server, or of a mount, may be another
     /// than this process's.
     pub owner: u32,
+    /// What O_DIRECT asks for, where it bypasses the page cache.
     pub direct: Option<u32>,
     pub space: Space,
 }
@@ -37,16 +39,19 @@ pub(super) fn look(
     file: &str,
 ) -> Result<(Found, u64), Trouble> {
     let size = read_only(directory, file, OFlag::empty())?.metadata()?.len();
+    let name = name(kind(root));
     let direct = read_only(directory, file, OFlag::O_DIRECT).ok().and_then(|file| {
         let mut buffer = AlignedBuffer::new(PAGE);
         ALIGNMENTS.into_iter().find(|alignment| {
             let (at, length) = (u64::from(*alignment), *alignment as usize);
+            // Whatever the page cache did not have before, it has at the second time.
             file.read_exact_at(&mut buffer[..length], at).is_ok()
+                && reads_directly(&file, &mut buffer[..length], at, &name)
         })
     });
     // Nothing is made there, so nobody is its owner.
     let owner = geteuid().as_raw();
-    Ok((Found { name: name(kind(root)), owner, direct, space: space(root)? }, size))
+    Ok((Found { name, owner, direct, space: space(root)? }, size))
 }
 
 /// The magic number of a directory's file system.
@@ -70,20 +75,32 @@ pub(super) fn probe(root: &OwnedFd, given: &str) -> Result<Found, Failure> {
         .map_err(|e| write_failed(Errno::from_raw(e.raw_os_error().unwrap_or(0))))?;
     let owner = fstat(&file).map_err(write_failed)?.st_uid;
     drop(file);
-    let direct = nameless(root, OFlag::O_DIRECT).ok().and_then(|file| alignment(&file));
+    let direct = nameless(root, OFlag::O_DIRECT).ok().and_then(|file| alignment(&file, &name));
     let space = space(root).map_err(write_failed)?;
     Ok(Found { name, owner, direct, space })
 }
 
 /// The smallest logical block that can be written and read directly.
-fn alignment(file: &File) -> Option<u32> {
+fn alignment(file: &File, name: &str) -> Option<u32> {
     let mut buffer = AlignedBuffer::new(PAGE);
     ALIGNMENTS.into_iter().find(|alignment| {
         // At a multiple of the alignment that is none of a larger one.
         let (at, length) = (u64::from(*alignment), *alignment as usize);
         file.write_all_at(&buffer[..length], at).is_ok()
-            && file.read_exact_at(&mut buffer[..length], at).is_ok()
+            && reads_directly(file, &mut buffer[..length], at, name)
     })
+}
+
+/// Whether bytes that the page cache has, if it has any, are read past it nonetheless: some file systems
+/// take O_DIRECT and do not honour it, such as ext4 with data=journal. For that of memory nothing is
+/// ever fetched; on a remote one the kernel does not always count, and there O_DIRECT is believed.
+fn reads_directly(file: &File, buffer: &mut [u8], at: u64, name: &str) -> bool {
+    let before = fetched::by_this_thread();
+    if file.read_exact_at(buffer, at).is_err() {
+        return false;
+    }
+    let fetched = fetched::by_this_thread().zip(before).map(|(after, before)| after - before);
+    is_remote(name) || is_memory(name) || fetched != Some(0)
 }
 
 /// A file that is gone when it is closed.
@@ -106,6 +123,29 @@ fn nameless(root: &OwnedFd, flags: OFlag) -> nix::Result<File> {
     let file = first?;
     removed?;
     Ok(file.into())
+}
+
+/// Whether a file system is memory.
+pub(super) fn is_memory(name: &str) -> bool {
+    ["tmpfs", "ramfs"].contains(&name)
+}
+
+/// Whether a file system's data are on another machine, or a program's, which may have them from one.
+pub(super) fn is_remote(name: &str) -> bool {
+    let remote = ["nfs", "cifs", "smb", "ceph", "afs", "9p", "fuse"];
+    remote.iter().any(|remote| name.starts_with(remote))
+}
+
+/// Whether a file system, or the upper one of an overlay, is on a loop device that reads its file through
+/// the page cache.
+pub(super) fn is_on_cached_loop(root: &OwnedFd) -> bool {
+    let options = mount::options(root).unwrap_or_default();
+    let upper = options.split(',').find_map(|option| option.strip_prefix("upperdir="));
+    let Ok(found) = upper.map_or_else(|| fstat(root), stat) else { return false };
+    let device = format!("/sys/dev/block/{}:{}", major(found.st_dev), minor(found.st_dev));
+    // A partition of one has the attributes one directory up.
+    let direct = ["loop/dio", "../loop/dio"].map(|file| read_to_string(format!("{device}/{file}")));
+    direct.iter().flatten().any(|direct| direct.trim() == "0")
 }
 
 /// Space on the file system of `root`, for this user.

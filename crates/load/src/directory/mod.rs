@@ -1,5 +1,6 @@
 //! A directory on any mounted file system.
 
+mod fetched;
 mod file;
 mod file_system;
 mod mount;
@@ -12,7 +13,8 @@ mod uring;
 
 use crate::open::OpenOptions;
 use crate::open_files::{LaneFiles, OpenFiles};
-use crate::share::{Lane, LaneRequest, Namespace, Share, Space};
+use crate::share::{Lane, LaneRequest, Memory, Namespace, Share, Space};
+pub use fetched::fetched;
 use file::OpenFile;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
@@ -20,7 +22,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant, without_password,
+    Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant,
+    without_password,
 };
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
@@ -30,16 +33,19 @@ use tree::{Tree, Trouble};
 /// A directory target, driven by io_uring or by pread and pwrite.
 ///
 /// Files bypass the page cache by O_DIRECT where the file system takes it; operations that are not
-/// multiples of its logical block go through the page cache. Where it does not take O_DIRECT,
-/// everything does, and clean pages are dropped before a lane begins.
+/// multiples of its logical block go through the page cache. Where it does not take O_DIRECT, or takes
+/// it and reads from the page cache all the same, everything does, and clean pages are dropped before a
+/// lane begins.
 pub struct DirectoryShare {
     given: String,
     tree: Arc<Tree>,
     files: Arc<OpenFiles<OpenFile>>,
     engine: Choice,
     file_system: String,
-    /// What O_DIRECT asks offsets and lengths to be multiples of; `None`: it is not taken.
+    /// What O_DIRECT asks offsets and lengths to be multiples of; `None`: it does not bypass the page
+    /// cache.
     direct: Option<u32>,
+    memory: Memory,
     space: Space,
     in_place: Option<InPlace>,
 }
@@ -87,6 +93,17 @@ impl DirectoryShare {
                 (tree, found, Some(InPlace { file: file.clone(), size: Bytes(size) }))
             }
         };
+        let memory = match &*found.name {
+            name if file_system::is_memory(name) => {
+                Memory::Client(ClientMemory::FileSystem { name: name.to_owned() })
+            }
+            name if file_system::is_remote(name) => Memory::Server,
+            _ if found.direct.is_none() => Memory::Client(ClientMemory::PageCache),
+            _ if file_system::is_on_cached_loop(tree.root()) => {
+                Memory::Client(ClientMemory::LoopDevice)
+            }
+            _ => Memory::None,
+        };
         let engine = match (options.engine, ring::available()) {
             (Some(Engine::IoUring), Err(errno)) => {
                 return Err(Failure::new(
@@ -109,6 +126,7 @@ impl DirectoryShare {
             engine,
             file_system: found.name,
             direct: found.direct,
+            memory,
             space: found.space,
             in_place,
         })
@@ -117,16 +135,14 @@ impl DirectoryShare {
 
 impl Share for DirectoryShare {
     fn facts(&self) -> TargetFacts {
-        let tmpfs = matches!(self.file_system.as_str(), "tmpfs" | "ramfs");
-        let client_cache = match self.direct {
-            _ if tmpfs => format!("page cache ({} is memory)", self.file_system),
-            Some(_) => "O_DIRECT".to_owned(),
-            None => "page cache".to_owned(),
+        let client_cache = match (&self.memory, self.direct) {
+            (Memory::Client(ClientMemory::FileSystem { name }), _) => {
+                format!("page cache ({name} is memory)")
+            }
+            (_, Some(_)) => "O_DIRECT".to_owned(),
+            (_, None) => "page cache".to_owned(),
         };
         let mut notes = Vec::new();
-        if tmpfs {
-            notes.push(format!("{} is the client's memory: no disk is measured", self.file_system));
-        }
         if let Choice::NoRing(errno) = self.engine {
             notes.push(format!(
                 "io_uring is not available ({}): threads take its place",
@@ -157,14 +173,17 @@ impl Share for DirectoryShare {
             client_cache,
             stability: stability.to_owned(),
             commits_each_write,
-            // O_DIRECT passes this machine's memory, but not that of a server.
-            memory_below: tmpfs || self.direct.is_none() || is_remote(&self.file_system),
+            memory_below: self.memory != Memory::None,
             space_bytes: (self.space.total, self.space.available),
             in_place: self.in_place.clone(),
             mount_options: mount::options(self.tree.root()),
             notes,
             ..TargetFacts::default()
         }
+    }
+
+    fn memory(&self) -> Memory {
+        self.memory.clone()
     }
 
     fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
@@ -248,10 +267,4 @@ fn no_file(given: &str, file: &str, trouble: &Trouble) -> Failure {
     };
     let on = format!("{}/{file}", given.trim_end_matches('/'));
     Failure::new(Cause::NotPermitted, "open the file to be read", on, happened, next)
-}
-
-/// Whether a file system's data are on another machine.
-fn is_remote(file_system: &str) -> bool {
-    let remote = ["nfs", "cifs", "smb", "ceph", "afs", "9p", "fuse"];
-    remote.iter().any(|name| file_system.starts_with(name))
 }

@@ -2,7 +2,7 @@
 
 use super::{Burst, Flag};
 use crate::device::disturbance;
-use crate::{StoredOn, units};
+use crate::{ClientMemory, StoredOn, units};
 
 impl Flag {
     /// What is odd, in a sentence.
@@ -85,6 +85,23 @@ impl Flag {
             }
             Flag::EntriesSkipped { directory, count } => {
                 format!("{count} links, sockets or devices in {directory} were not copied")
+            }
+            Flag::ClientMemory { target, memory, surely } => {
+                let (which, place) = match memory {
+                    ClientMemory::FileSystem { name } => (format!("memory ({name})"), "a disk"),
+                    ClientMemory::PageCache => ("page cache".to_owned(), "the disk"),
+                    ClientMemory::LoopDevice => {
+                        ("page cache, below a loop device".to_owned(), "the disk")
+                    }
+                };
+                match surely {
+                    true => format!(
+                        "reads on {target} came from the client's {which}, not from {place}"
+                    ),
+                    false => format!(
+                        "reads on {target} may come from the client's {which}: how many is unknown"
+                    ),
+                }
             }
             Flag::PageCache { target } => {
                 format!("{target} does not take O_DIRECT: the client's page cache takes part")
@@ -236,6 +253,17 @@ impl Flag {
             Flag::EntriesSkipped { .. } => {
                 "Files and directories alone are copied; nothing is to be done.".into()
             }
+            Flag::ClientMemory { memory, .. } => match memory {
+                ClientMemory::FileSystem { .. } => "To measure a disk or a server, give a directory on it.",
+                ClientMemory::PageCache => {
+                    "O_DIRECT has no effect on this file system: give --size of twice the client's memory, \
+                     or a directory on another one."
+                }
+                ClientMemory::LoopDevice => {
+                    "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory."
+                }
+            }
+            .into(),
             Flag::PageCache { .. } => {
                 "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()
             }

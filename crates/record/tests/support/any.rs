@@ -44,6 +44,9 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
 pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     let text = || text.to_owned();
     vec![
+        client_memory(text(), ClientMemory::FileSystem { name: text() }, true),
+        client_memory(text(), ClientMemory::PageCache, n % 2 == 0),
+        client_memory(text(), ClientMemory::LoopDevice, false),
         Flag::LeftOut { workloads: vec![text()] },
         Flag::Burst { workloads: vec![text(), text()], why: Burst::NotAgreed },
         Flag::SizeFitted {
@@ -87,6 +90,10 @@ pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
         Flag::Leftovers { directories: vec![host()], target: host(), on: Some(host()) },
         Flag::NotCleaned { target: host(), directory: host(), on: Some(host()) },
     ]
+}
+
+fn client_memory(target: String, memory: ClientMemory, surely: bool) -> Flag {
+    Flag::ClientMemory { target, memory, surely }
 }
 
 fn working_set(target: &str, n: u64, reads_from: StoredOn, settles: Option<Bytes>) -> Flag {
@@ -435,7 +442,12 @@ fn subject_facts() -> impl Strategy<Value = SubjectFacts> {
 }
 
 fn facts() -> impl Strategy<Value = TargetFacts> {
-    let stored = select(vec![StoredOn::ServerMemory, StoredOn::Disk, StoredOn::Unknown]);
+    let stored = select(vec![
+        StoredOn::ClientMemory,
+        StoredOn::ServerMemory,
+        StoredOn::Disk,
+        StoredOn::Unknown,
+    ]);
     (text(), text(), any::<(u64, u64)>(), option::of(stored), vec(text(), 0..3)).prop_map(
         |(label, given, space_bytes, reads_from, notes)| TargetFacts {
             protocol: given.clone(),

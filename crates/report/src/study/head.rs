@@ -99,8 +99,9 @@ pub(crate) fn in_place(read: &InPlace) -> String {
 /// Where reads came from, in words.
 pub(crate) fn reads_from(from: StoredOn) -> &'static str {
     match from {
+        StoredOn::ClientMemory => "reads come from client memory",
         StoredOn::ServerMemory => "reads come from server memory",
         StoredOn::Disk => "reads come from disk",
-        StoredOn::Unknown => "reads come from server memory or disk: unknown",
+        StoredOn::Unknown => "reads come from memory or disk: unknown",
     }
 }
