@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-clients measure-links measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-links measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist
 
@@ -41,6 +41,7 @@ help:
 	@echo "make measure-aa       100 studies of two equal directories: how often is one called faster? At most two and a half hours"
 	@echo "make measure-verdicts PLIMSOLL_PEER=FILE beside this build: how long until all verdicts are there? At most two and a half hours"
 	@echo "make measure-writes   sustained writes against fio: a plain disk, a large cache, a disk that is throttled; two and a half hours"
+	@echo "make measure-cache    40 cases of memory and disk: is what is said true? On a quiet machine, as root, about an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
@@ -122,6 +123,9 @@ measure-verdicts: setup-test
 
 measure-writes: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_writes -- --ignored --nocapture
+
+measure-cache: setup-machines
+	cargo test --release --locked -p plimsoll --test measure measure_cache -- --ignored --nocapture
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test

@@ -4,6 +4,8 @@
 
 #[path = "measure/aa.rs"]
 mod aa;
+#[path = "measure/cache.rs"]
+mod cache;
 #[path = "measure/fio.rs"]
 mod fio;
 #[path = "measure/kept.rs"]
