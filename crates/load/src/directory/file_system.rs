@@ -44,9 +44,7 @@ pub(super) fn look(
         let mut buffer = AlignedBuffer::new(PAGE);
         ALIGNMENTS.into_iter().find(|alignment| {
             let (at, length) = (u64::from(*alignment), *alignment as usize);
-            // Whatever the page cache did not have before, it has at the second time.
-            file.read_exact_at(&mut buffer[..length], at).is_ok()
-                && reads_directly(&file, &mut buffer[..length], at, &name)
+            reads_directly(&file, &mut buffer[..length], at, &name)
         })
     });
     // Nothing is made there, so nobody is its owner.
@@ -91,10 +89,14 @@ fn alignment(file: &File, name: &str) -> Option<u32> {
     })
 }
 
-/// Whether bytes that the page cache has, if it has any, are read past it nonetheless: some file systems
-/// take O_DIRECT and do not honour it, such as ext4 with data=journal. For that of memory nothing is
-/// ever fetched; on a remote one the kernel does not always count, and there O_DIRECT is believed.
+/// Whether bytes can be read directly, past what the page cache has of them: some file systems take
+/// O_DIRECT and do not honour it, such as ext4 with data=journal. For one in memory nothing is ever
+/// fetched; for a remote one the kernel does not always count, and there O_DIRECT is believed.
 fn reads_directly(file: &File, buffer: &mut [u8], at: u64, name: &str) -> bool {
+    // Whatever the page cache did not have before, it has at the second time.
+    if file.read_exact_at(buffer, at).is_err() {
+        return false;
+    }
     let before = fetched::by_this_thread();
     if file.read_exact_at(buffer, at).is_err() {
         return false;
