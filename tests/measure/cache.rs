@@ -1,5 +1,5 @@
-//! Is what is said about memory and disk true? Cases of all kinds, each with what the kernels of both
-//! sides counted meanwhile: bytes that came over the link, and bytes that the disk was asked for.
+//! Is what is said about memory and disk true? Cases of all kinds, each with what kernels counted
+//! meanwhile: bytes that went over the link, and bytes that the disk was asked for.
 
 #[path = "cache/cases.rs"]
 mod cases;
@@ -10,10 +10,9 @@ use crate::kept::{Kept, Until, load_average, setting};
 use crate::support::trial::target;
 use cases::Case;
 use places::{Counters, Places, Ready};
-use plimsoll_model::{Flag, OpKind, StoredOn, Study};
+use plimsoll_model::{Flag, OpKind, PartResult, StoredOn, Study, Trial};
 use plimsoll_testkit::{Need, available};
 use serde::{Deserialize, Serialize};
-use std::process::Command;
 
 /// What is asked of `check`: the cache test while it prepares, and trials as they come, in which the
 /// kernels count.
@@ -45,9 +44,9 @@ struct Row {
     seed: u64,
     number: u64,
     case: String,
-    /// Share of the bytes read that the disk was asked for, and that came over the client's link.
+    /// Share of the bytes read that the disk was asked for, and of a watched server that it sent.
     from_disk: f64,
-    over_link: f64,
+    over_link: Option<f64>,
     truth: Source,
     answer: Source,
     /// The warning that a user sees; empty: none.
@@ -79,7 +78,7 @@ fn measure_cache() {
         }
         let row = kept.cases.iter().find(|row| is_it(row)).expect("it is kept");
         println!(
-            "{:2} {}: {:?}, reported {:?}: {} ({:.3} from the disk, {:.2} over the link) {}",
+            "{:2} {}: {:?}, reported {:?}: {} ({:.3} from the disk, {:?} over the link) {}",
             row.number,
             row.case,
             row.truth,
@@ -123,68 +122,63 @@ fn measured(places: &mut Places, case: &Case, seed: u64) -> Row {
     let mut words = vec!["check", &size];
     words.extend(ready.words.iter().map(String::as_str));
     words.extend(CHECK);
-    let before = counted(places, &ready);
+    let before = counted(&ready);
     let ran = places.beds.program.run(&words).expect(0);
-    let after = counted(places, &ready);
+    let after = counted(&ready);
     if std::env::var_os("PLIMSOLL_SCREENS").is_some() {
         println!("{}", ran.out);
     }
     let study = places.beds.program.latest();
-    let (disk, link) = (after.0 - before.0, after.1 - before.1);
-    // The cache test reads too, and warm-ups: over a link all that came is known.
-    let read = bytes_read(&study) as f64;
-    let over_link = link as f64 / read;
-    let local = ready.hosts.as_ref().is_none_or(|(server, client)| server == client);
-    let from_disk = disk as f64 / if local || over_link < 0.5 { read } else { link as f64 };
+    let read = sum(&study, |trial| trial.result.parts.iter().map(of_reads).sum());
+    let (disk, link) = match (before.zip(after), &ready.counters) {
+        // The cache test's are among them, so that it may be more than what trials read.
+        (Some((before, after)), _) => (after - before, None),
+        (None, Counters::Watched) => (sum(&study, from_disks), Some(sum(&study, over_links))),
+        (None, _) => (0, None),
+    };
+    let share = |bytes: u64| bytes as f64 / read.max(1) as f64;
+    let (from_disk, over_link) = (share(disk), link.map(share));
     let truth = match from_disk {
         share if share > 0.5 => Source::Disk,
-        share if share > 0.05 => Source::Unclear,
-        _ if local || over_link < 0.1 => Source::ClientMemory,
+        share if share > 0.1 => Source::Unclear,
+        _ if ready.own || over_link.is_some_and(|share| share < 0.1) => Source::ClientMemory,
         _ => Source::ServerMemory,
     };
     let (answer, warning) = reported(&study);
     ready.over(&places.beds);
-    let case_text = format!("{:?}, {} MiB", case.place, case.size);
-    Row { seed, number: case.number, case: case_text, from_disk, over_link, truth, answer, warning }
+    let what = format!("{:?}, {} MiB", case.place, case.size);
+    Row { seed, number: case.number, case: what, from_disk, over_link, truth, answer, warning }
 }
 
-/// Bytes read from the disk, and received over the client's links.
-fn counted(places: &Places, ready: &Ready) -> (u64, u64) {
-    let on = |host: Option<&str>, file: &str| match host {
-        Some(host) => places.beds.on(host, &format!("cat {file}")),
-        None => std::fs::read_to_string(file).expect(file),
-    };
-    let links = on(ready.hosts.as_ref().map(|hosts| &*hosts.1), "/proc/net/dev");
-    let read = match &ready.counters {
-        Counters::Memory => 0,
-        Counters::Loop(device) => {
-            let device = device.trim_start_matches("/dev/");
-            sectors(&on(None, "/proc/diskstats"), |name| name == device)
-        }
-        // What lies on its disks would count them once more.
-        Counters::Machine(host) => {
-            sectors(&on(Some(host), "/proc/diskstats"), |name| name.starts_with("vd"))
-        }
-    };
-    (read * 512, received(&links))
+/// Bytes read from a disk of this machine until now, by the kernel's
+/// Documentation/admin-guide/iostats.rst.
+fn counted(ready: &Ready) -> Option<u64> {
+    let Counters::Loop(device) = &ready.counters else { return None };
+    let text = std::fs::read_to_string("/proc/diskstats").expect("the kernel's counters");
+    let mut lines = text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|words| words.get(2) == device.strip_prefix("/dev/").as_ref())?;
+    Some(512 * line.get(5)?.parse::<u64>().ok()?)
 }
 
-/// Sectors read from devices, by the kernel's Documentation/admin-guide/iostats.rst.
-fn sectors(diskstats: &str, of: impl Fn(&str) -> bool) -> u64 {
-    let lines = diskstats.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
-    let disks = lines.filter(|words| words.get(2).is_some_and(|name| of(name)));
-    disks.filter_map(|words| words.get(5)?.parse::<u64>().ok()).sum()
+fn sum(study: &Study, of: impl Fn(&Trial) -> u64) -> u64 {
+    study.trials.iter().map(of).sum()
 }
 
-fn received(dev: &str) -> u64 {
-    let links = dev.lines().filter_map(|line| line.split_once(':'));
-    let links = links.filter(|(name, _)| name.trim() != "lo");
-    links.filter_map(|(_, rest)| rest.split_whitespace().next()?.parse::<u64>().ok()).sum()
+fn of_reads(part: &PartResult) -> u64 {
+    part.ops.get(&OpKind::READ).map_or(0, |ops| ops.bytes)
 }
 
-fn bytes_read(study: &Study) -> u64 {
-    let parts = study.trials.iter().flat_map(|trial| &trial.result.parts);
-    parts.filter_map(|part| part.ops.get(&OpKind::READ)).map(|ops| ops.bytes).sum()
+/// Bytes that the disks of the watched machine were asked for in a trial. What lies on them, such as
+/// dm-delay, would count them once more.
+fn from_disks(trial: &Trial) -> u64 {
+    let disks = trial.loads.iter().flat_map(|load| &load.disks);
+    disks.filter(|disk| disk.name.starts_with("vd")).map(|disk| disk.read_bytes).sum()
+}
+
+/// Bytes that the watched machine sent in a trial.
+fn over_links(trial: &Trial) -> u64 {
+    let links = trial.loads.iter().flat_map(|load| &load.interfaces);
+    links.filter(|link| link.name != "lo").map(|link| link.sent_bytes).sum()
 }
 
 /// What a user is told: the fact, which heads the screen, and the warning. Where neither is there, what

@@ -82,10 +82,11 @@ pub struct Places {
 pub struct Ready {
     /// What is given to `check`.
     pub words: Vec<String>,
-    /// Hosts of labs: of the server, and of the client.
-    pub hosts: Option<(String, String)>,
-    /// Where the disk's counters are.
+    /// Where it is counted what the disk is asked for.
     pub counters: Counters,
+    /// Whether the bytes are on the machine that reads.
+    pub own: bool,
+    mounted: Option<(String, &'static str)>,
     scratch: Scratch,
 }
 
@@ -95,16 +96,16 @@ pub enum Counters {
     Memory,
     /// A loop device of this machine, whose file is read directly.
     Loop(String),
-    /// All disks of the virtual machine.
-    Machine(String),
+    /// Those of a virtual machine, which is watched while trials run.
+    Watched,
 }
 
 /// A directory on this machine's disk, and what is mounted there.
 #[derive(Default)]
 struct Scratch {
     home: Option<tempfile::TempDir>,
-    at: Vec<PathBuf>,
-    devices: Vec<String>,
+    /// The commands that undo it, in the order in which it was made.
+    undo: Vec<[String; 3]>,
 }
 
 impl Places {
@@ -165,12 +166,18 @@ impl Places {
         };
         let on = format!("--on=lab://{client}");
         let own = matches!(way, Way::OwnTmpfs | Way::OwnDataJournal);
-        let words = vec![target.to_owned(), on];
-        let server = if own { client.clone() } else { server };
+        let mut words = vec![target.to_owned(), on];
+        let host = if own { client } else { server };
         if !matches!(case.place, Place::Namespace { .. }) {
-            counters = Counters::Machine(server.clone());
+            words.push(format!("--host=lab://{host}"));
+            counters = Counters::Watched;
         }
-        Ready { words, hosts: Some((server, client)), counters, scratch }
+        let mounted = match way {
+            Way::SmbOnDisk => Some((host, "/srv/bound")),
+            Way::OwnTmpfs => Some((host, "/srv/tmpfs")),
+            _ => None,
+        };
+        Ready { words, counters, own, mounted, scratch }
     }
 
     fn bring_up(&mut self, lab: &'static str) {
@@ -219,16 +226,15 @@ impl Places {
             target = scratch.path("top");
             scratch.mount("overlay", &["overlay", "-o", &options], &target);
         }
-        Ready { words: vec![target.display().to_string()], hosts: None, counters, scratch }
+        let words = vec![target.display().to_string()];
+        Ready { words, counters, own: true, mounted: None, scratch }
     }
 }
 
 impl Ready {
     /// What was made for it is removed.
     pub fn over(self, beds: &Beds) {
-        let mounted = ["/srv/tmpfs", "bound"].iter().any(|end| self.words[0].ends_with(end));
-        if let Some((host, _)) = self.hosts.as_ref().filter(|_| mounted) {
-            let at = if self.words[0].starts_with('/') { "/srv/tmpfs" } else { "/srv/bound" };
+        if let Some((host, at)) = &self.mounted {
             beds.on(host, &format!("umount -l {at}"));
         }
         drop(self.scratch);
@@ -253,7 +259,7 @@ impl Scratch {
         shell(&["mkfs.ext4", "-q", file]);
         let direct = format!("--direct-io={direct}");
         let device = shell(&["losetup", &direct, "-f", "--show", file]).trim().to_owned();
-        self.devices.push(device.clone());
+        self.undo.push(["losetup", "-d", &device].map(str::to_owned));
         device
     }
 
@@ -264,18 +270,16 @@ impl Scratch {
     }
 
     fn mount(&mut self, kind: &str, what: &[&str], at: &Path) {
-        shell(&[&["mount", "-t", kind], what, &[at.to_str().expect("letters")]].concat());
-        self.at.push(at.to_owned());
+        let at = at.to_str().expect("letters");
+        shell(&[&["mount", "-t", kind], what, &[at]].concat());
+        self.undo.push(["umount", "--", at].map(str::to_owned));
     }
 }
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        for at in self.at.iter().rev() {
-            let _ = Command::new("umount").arg(at).status();
-        }
-        for device in self.devices.iter().rev() {
-            let _ = Command::new("losetup").args(["-d", device]).status();
+        for words in self.undo.iter().rev() {
+            let _ = Command::new(&words[0]).args(&words[1..]).status();
         }
     }
 }
