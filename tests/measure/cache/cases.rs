@@ -62,7 +62,8 @@ pub enum Way {
 use Local::*;
 use Way::*;
 
-const OF_CLIENTS: [Local; 6] = [Tmpfs, Loop, DataJournal, Ramfs, OverlayOnTmpfs, OverlayOnLoop];
+const OF_CLIENTS: [Local; 7] =
+    [Tmpfs, Loop, DataJournal, Ramfs, OverlayOnTmpfs, OverlayOnLoop, Loop];
 const IN_NAMESPACES: [Way; 4] = [Nfs, SmbOnDisk, Smb, SmbUnsigned];
 const IN_MACHINES: [Way; 4] = [Nfs, NfsMount, Smb, SmbMount];
 
@@ -86,7 +87,7 @@ fn one(seed: u64, number: u64) -> Case {
             // 1.2 to 3 times the server's memory.
             (place, [308, 512, 512, 768][below(4)])
         }
-        1 if turn % 2 == 0 => {
+        1 if turn.is_multiple_of(2) => {
             let rate = [None, Some("1Gbit/s"), Some("100Mbit/s"), Some("20Mbit/s")][below(4)];
             (Place::Namespace { way: IN_NAMESPACES[turn / 2 % 4], rate }, [32, 64][below(2)])
         }
@@ -98,7 +99,24 @@ fn one(seed: u64, number: u64) -> Case {
             let way = [OwnTmpfs, OwnDataJournal][turn / 4 % 2];
             (Place::Large { way, delay: None }, [32, 64][below(2)])
         }
-        _ => (Place::Local(OF_CLIENTS[turn % 6]), [32, 64, 128, 256][below(4)]),
+        _ => (Place::Local(OF_CLIENTS[turn % 7]), [32, 64, 128, 256][below(4)]),
     };
     Case { number, place, size }
+}
+
+#[test]
+fn forty_cases_are_of_all_kinds() {
+    let cases = drawn(super::SEED, super::CASES);
+    let count = |of: &dyn Fn(&Place) -> bool| cases.iter().filter(|case| of(&case.place)).count();
+    let disks = count(&|place| matches!(place, Place::Small { .. }));
+    let of_the_client = count(&|place| {
+        matches!(place, Place::Local(_) | Place::Large { way: OwnTmpfs | OwnDataJournal, .. })
+    });
+    assert_eq!([disks, of_the_client, cases.len()], [14, 13, 40]);
+    for way in IN_MACHINES {
+        let on_disk = |place: &Place| matches!(place, Place::Small { way: of, .. } if *of == way);
+        let in_memory = |place: &Place| matches!(place, Place::Large { way: of, .. } if *of == way);
+        assert!(count(&on_disk) >= 3 && count(&in_memory) >= 1, "{way:?}");
+    }
+    cases.iter().for_each(|case| println!("{case:?}"));
 }

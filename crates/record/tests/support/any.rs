@@ -45,7 +45,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     let text = || text.to_owned();
     vec![
         client_memory(text(), ClientMemory::FileSystem { name: text() }, true),
-        client_memory(text(), ClientMemory::PageCache, n % 2 == 0),
+        client_memory(text(), ClientMemory::PageCache, n.is_multiple_of(2)),
         client_memory(text(), ClientMemory::LoopDevice, false),
         Flag::LeftOut { workloads: vec![text()] },
         Flag::Burst { workloads: vec![text(), text()], why: Burst::NotAgreed },
