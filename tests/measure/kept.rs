@@ -66,6 +66,19 @@ impl<T: Serialize + DeserializeOwned> Kept<T> {
     }
 }
 
+/// What a quiet machine has at most in its run queue, and for how long one is waited for.
+const QUIET: f64 = 1.5;
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// Waits until the machine is quiet, or for ten minutes: what is left of other work is in what is kept.
+pub fn until_quiet() {
+    let begun = Instant::now();
+    let load = || load_average().split(' ').next().and_then(|load| load.parse::<f64>().ok());
+    while load().is_some_and(|load| load > QUIET) && begun.elapsed() < PATIENCE {
+        std::thread::sleep(Duration::from_secs(5));
+    }
+}
+
 /// The machine's load averages.
 pub fn load_average() -> String {
     fs::read_to_string("/proc/loadavg").unwrap_or_default().trim().to_owned()

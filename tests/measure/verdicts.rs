@@ -1,7 +1,7 @@
 //! How long until every comparison has its verdict, beside another build of the program: two links of
 //! known rates, one of them slower by a known difference. `PLIMSOLL_PEER` names the other build.
 
-use crate::kept::{Kept, Until, load_average, setting};
+use crate::kept::{Kept, Until, load_average, setting, until_quiet};
 use crate::support::beds::Beds;
 use plimsoll_explain::{Findings, findings};
 use plimsoll_model::{Ended, Length, Measure, Metric, OpKind, Study};
@@ -184,6 +184,7 @@ fn measure(
     words.extend(["nfs://fast/srv/data", "nfs://slow/srv/data", "--quiet", &db, &seed]);
     words.push(if build == Build::Quick { "--quick" } else { &cap });
     let mut command: Command = beds.program.command(&words);
+    until_quiet();
     let load_average = load_average();
     let begun = Instant::now();
     let output = command.output().expect("the program starts");
