@@ -3,8 +3,8 @@
 mod support;
 
 use plimsoll_load::{
-    DirectoryShare, Ended, LocalFiles, MockShare, NullShare, Op, OpenOptions, Passwords, Reply,
-    Share, SystemClock, VirtualClock,
+    DirectoryShare, Ended, FileSet, LocalFiles, MockShare, NullShare, Op, OpenOptions, Passwords,
+    Reply, Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{

@@ -44,6 +44,7 @@ impl Flag {
             | Flag::ServerRestarted
             | Flag::HostRestarted { .. } => Severity::Meaning,
             Flag::ClientSaturated { .. }
+            | Flag::NearClientCeiling { .. }
             | Flag::ServerSaturated { .. }
             | Flag::SameMachine { .. }
             | Flag::Throttled { .. }
@@ -69,6 +70,7 @@ impl Flag {
             | Flag::EntriesSkipped { .. }
             | Flag::SizeLowered { .. }
             | Flag::SizeFitted { .. }
+            | Flag::Scaled { .. }
             | Flag::ReplySurplus { .. }
             | Flag::CallFailed { .. }
             | Flag::Continued { .. } => Severity::Note,
@@ -271,6 +273,22 @@ pub enum Flag {
         /// Free space on that target.
         available: Bytes,
     },
+    /// Less than the whole of the datasets is copied.
+    Scaled {
+        /// The scale that was wanted.
+        wanted: f64,
+        /// The scale that is used.
+        used: f64,
+        /// Why.
+        why: Scaled,
+    },
+    /// What was copied came near to what the client generates and compares without any storage.
+    NearClientCeiling {
+        /// Bytes per second of the copy.
+        bytes_per_second: f64,
+        /// Bytes per second of the client alone.
+        ceiling_bytes_per_second: f64,
+    },
     /// A server's reply went on beyond its end.
     ReplySurplus {
         /// The target, as the user wrote it.
@@ -382,6 +400,24 @@ pub enum Flag {
     FewOperations {
         /// How many completed in the measured part.
         count: u64,
+    },
+}
+
+/// Why less than the whole is copied.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "limit")]
+pub enum Scaled {
+    /// The first blocks would not end in good time.
+    Time {
+        /// How long they would take with all of it, in seconds.
+        seconds: f64,
+    },
+    /// There is no space for more.
+    Space {
+        /// The target with the least, as the user wrote it.
+        target: String,
+        /// Free space on that target.
+        available: Bytes,
     },
 }
 

@@ -40,7 +40,7 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};
-pub use flag::{Burst, Flag, Severity, is_file_server};
+pub use flag::{Burst, Flag, Scaled, Severity, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{

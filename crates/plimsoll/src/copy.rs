@@ -1,4 +1,5 @@
-//! `plimsoll copy`: how long the files of a directory take, to each target and back.
+//! `plimsoll copy`: how long films, music, pictures, a source tree or the user's own files take, to each
+//! target and back.
 
 use crate::arguments::{
     self, AccessArguments, HostArguments, OutputArguments, RuleArguments, StoreArguments,
@@ -6,20 +7,22 @@ use crate::arguments::{
 use crate::check::{self, More};
 use crate::plan::{self, Storage};
 use clap::{Args, ValueEnum};
-use plimsoll_load::LocalFiles;
+use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, CopyJob, Failure, Length, Transfer};
-use std::num::NonZeroU16;
-use std::path::PathBuf;
+use plimsoll_model::{
+    Cause, CopyJob, DataClass, Dataset, Failure, GeneratedData, Length, Plan, StorageOptions,
+    Transfer,
+};
+use std::num::{NonZeroU16, NonZeroU64};
+use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct CopyArguments {
     /// What to copy to: a directory, nfs:// or smb:// URL, as given to check
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// The directory whose files are copied; it is only read
-    #[arg(long, value_name = "DIR")]
-    pub data: PathBuf,
+    #[command(flatten)]
+    pub what: DataArguments,
     /// Only this way [default: both]
     #[arg(long, value_enum)]
     pub only: Option<Direction>,
@@ -32,7 +35,7 @@ pub struct CopyArguments {
     /// Operations in flight per file
     #[arg(long, value_name = "N", default_value = "4")]
     pub depth: NonZeroU16,
-    /// Compare everything that is copied from the share with the files here, byte by byte
+    /// Compare everything that is copied from the share with what it should be, byte by byte
     #[arg(long)]
     pub verify: bool,
     #[command(flatten)]
@@ -45,6 +48,138 @@ pub struct CopyArguments {
     pub output: OutputArguments,
 }
 
+/// What is copied.
+#[derive(Args)]
+#[command(next_help_heading = "What is copied")]
+pub struct DataArguments {
+    /// Files that are generated while they are copied; may be several [default: home, unless --data
+    /// is given]
+    #[arg(long = "dataset", value_enum, value_name = "NAME", value_delimiter = ',')]
+    pub datasets: Vec<Named>,
+    /// A directory of your own whose files are copied; it is only read
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
+    /// How much of each dataset that is generated: 0.02 is a fiftieth of its files, or of the size of
+    /// a film [default: as much as there is time and space for]
+    #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
+    pub scale: Option<f64>,
+    /// Files of the dataset, of one [default: its own]
+    #[arg(long, value_name = "N")]
+    pub count: Option<NonZeroU64>,
+    /// Mean size of the files, of one dataset [default: its own]
+    #[arg(long, value_name = "SIZE")]
+    pub mean: Option<Bytes>,
+}
+
+/// The datasets that have names.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Named {
+    /// All that follow: 2.2 GB
+    Home,
+    /// A film of 929 MB
+    Movies,
+    /// An album: 11 files of 40 MB
+    Music,
+    /// 52 photos of 2.9 MB
+    Pictures,
+    /// A kernel's source tree: 56206 files of 12 kB
+    Source,
+}
+
+impl Named {
+    fn has(self, class: DataClass) -> bool {
+        let one = match self {
+            Named::Home => return true,
+            Named::Movies => DataClass::Movies,
+            Named::Music => DataClass::Music,
+            Named::Pictures => DataClass::Pictures,
+            Named::Source => DataClass::Source,
+        };
+        one == class
+    }
+}
+
+/// The least mean size in bytes: below it names are most of what is copied.
+const SMALLEST_MEAN: Bytes = Bytes(64);
+
+fn scale(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(scale) if (1e-4..=100.0).contains(&scale) => Ok(scale),
+        _ => Err("a scale is a number from 0.0001 to 100, such as 0.02".to_owned()),
+    }
+}
+
+impl DataArguments {
+    /// Whether how much is copied is left to the program.
+    fn may_scale(&self) -> bool {
+        self.scale.is_none() && self.count.is_none() && self.mean.is_none()
+    }
+
+    /// What is copied, in the order of tables.
+    fn datasets(&self, seed: u64) -> Result<Vec<Dataset>, Failure> {
+        let home = self.datasets.is_empty() && self.data.is_none();
+        let asked = |class| home || self.datasets.iter().any(|named| named.has(class));
+        let classes: Vec<_> = DataClass::ALL.into_iter().filter(|class| asked(*class)).collect();
+        self.expect_fits(classes.len())?;
+        let mut datasets = Vec::new();
+        for class in classes {
+            let (count, mean) = class.whole();
+            let data = GeneratedData {
+                class,
+                count: self.count.map_or(count, NonZeroU64::get),
+                mean_bytes: self.mean.map_or(mean, |mean| mean.0 as f64),
+                scale: self.scale.unwrap_or(1.0),
+                seed,
+            };
+            let dataset = data.dataset();
+            Manifest::new(&dataset, &data)?;
+            datasets.push(dataset);
+        }
+        let own = self.data.as_deref().map(listed).transpose()?;
+        datasets.extend(own);
+        Ok(datasets)
+    }
+
+    /// Whether the options agree with so many datasets that are generated.
+    fn expect_fits(&self, generated: usize) -> Result<(), Failure> {
+        let refuse = |on: &str, happened: &str, next: &str| {
+            Err(Failure::new(Cause::Usage, "choose what is copied", on, happened, next))
+        };
+        if let Some(mean) = self.mean.filter(|mean| *mean < SMALLEST_MEAN) {
+            let happened = format!("files are at least {SMALLEST_MEAN} long on average");
+            return refuse(&format!("--mean {mean}"), &happened, "Try 4KiB, or leave it out.");
+        }
+        let given = [
+            ("--count", self.count.is_some()),
+            ("--mean", self.mean.is_some()),
+            ("--scale", self.scale.is_some()),
+        ];
+        let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
+        match generated {
+            0 => {
+                let happened = "the files of --data are copied as they are";
+                refuse(option, happened, "Leave it out, or name a --dataset.")
+            }
+            1 => Ok(()),
+            _ if option == "--scale" => Ok(()),
+            _ => {
+                let happened = "it is of one dataset, and several are copied";
+                refuse(option, happened, "Name one, such as --dataset pictures, or give a --scale.")
+            }
+        }
+    }
+}
+
+/// The files of a directory of the user's.
+fn listed(directory: &Path) -> Result<Dataset, Failure> {
+    let given = directory.to_str().ok_or_else(|| {
+        let happened = "its name is not in UTF-8";
+        let on = directory.display();
+        Failure::new(Cause::Usage, "find the files to copy", on, happened, "Rename it.")
+    })?;
+    Ok(LocalFiles::list(given)?.dataset())
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Direction {
     /// To the share
@@ -55,33 +190,29 @@ pub enum Direction {
 
 /// Copies, and returns the exit code.
 pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> {
-    if let Some(host) = copy.hosts.on.first() {
-        let happened = "the files would have to be there";
-        let next = "Run plimsoll copy on that host.";
+    if let (Some(host), Some(_)) = (copy.hosts.on.first(), &copy.what.data) {
+        let happened = "the files of --data would have to be there";
+        let next = "Run plimsoll copy on that host, or copy a --dataset, which is generated there.";
         return Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next));
     }
-    let given = copy.data.to_str().ok_or_else(|| {
-        let happened = "its name is not in UTF-8";
-        let on = copy.data.display();
-        Failure::new(Cause::Usage, "find the files to copy", on, happened, "Rename it.")
-    })?;
-    let data = LocalFiles::list(given)?;
-    let job = |transfer| CopyJob {
-        data: given.to_owned(),
-        transfer,
-        block: copy.block,
-        files: data.files() as u64,
-        directories: data.directories() as u64,
-        bytes: data.bytes(),
-        verify: copy.verify,
-    };
-    let jobs = [(Direction::Up, Transfer::Up), (Direction::Down, Transfer::Down)];
-    let jobs = jobs.into_iter().filter(|(way, _)| copy.only.is_none_or(|only| only == *way));
     let design = plan::design(&copy.how);
-    let mut plan = plan::plan(Storage {
+    let ways = [(Direction::Up, Transfer::Up), (Direction::Down, Transfer::Down)];
+    let ways = ways.into_iter().filter(|(way, _)| copy.only.is_none_or(|only| only == *way));
+    let ways: Vec<_> = ways.map(|(_, transfer)| transfer).collect();
+    let mut jobs = Vec::new();
+    for dataset in copy.what.datasets(design.seed)? {
+        let job = |transfer: &Transfer| CopyJob {
+            dataset: dataset.clone(),
+            transfer: *transfer,
+            block: copy.block,
+            verify: copy.verify,
+        };
+        jobs.extend(ways.iter().map(job).map(Into::into));
+    }
+    let plan = plan::plan(Storage {
         targets: arguments::targets(&copy.targets)?,
         hosts: &copy.hosts,
-        jobs: jobs.map(|(_, transfer)| job(transfer).into()).collect(),
+        jobs,
         length: Length::UntilDone { at_most_seconds: design.cap_seconds },
         workers: copy.workers,
         depth: copy.depth,
@@ -90,6 +221,12 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         factors: plan::factors(&copy.hosts)?,
         design,
     })?;
+    let parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
+    let may_scale =
+        copy.what.may_scale() && parts.into_iter().any(|part| part.job.scale().is_some());
+    let (adapt_size, fit_size) = (may_scale, may_scale);
+    let mut plan =
+        Plan { storage: StorageOptions { adapt_size, fit_size, ..plan.storage }, ..plan };
     plan.command = plan::repeatable_command(&plan);
     let more = More { quick: copy.how.quick, ..More::default() };
     let study = check::measure(plan, &copy.access, &copy.output, store, more)?;

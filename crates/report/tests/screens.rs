@@ -211,12 +211,14 @@ fn a_device() {
 fn a_copy() {
     let copies = [Transfer::Up, Transfer::Down].map(|transfer| {
         let job = Job::Copy(CopyJob {
-            data: "/home/jane/films".into(),
+            dataset: Dataset {
+                source: DataSource::Directory { data: "/home/jane/films".into() },
+                files: 40,
+                directories: 3,
+                bytes: Bytes(700 * MIB),
+            },
             transfer,
             block: Bytes(MIB),
-            files: 40,
-            directories: 3,
-            bytes: Bytes(700 * MIB),
             verify: false,
         });
         let one = std::num::NonZeroU16::MIN;

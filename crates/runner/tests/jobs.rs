@@ -119,17 +119,8 @@ fn user_files() -> tempfile::TempDir {
 }
 
 fn copied(data: &Path, transfer: Transfer) -> Job {
-    let data = data.to_str().unwrap().to_owned();
-    let files = LocalFiles::list(&data).unwrap();
-    Job::Copy(CopyJob {
-        transfer,
-        block: Bytes(KIB),
-        files: files.files() as u64,
-        directories: files.directories() as u64,
-        bytes: files.bytes(),
-        verify: false,
-        data,
-    })
+    let dataset = LocalFiles::list(data.to_str().unwrap()).unwrap().dataset();
+    Job::Copy(CopyJob { dataset, transfer, block: Bytes(KIB), verify: false })
 }
 
 #[test]

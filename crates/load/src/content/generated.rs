@@ -16,9 +16,10 @@
 //! repeats within 1 MiB, which is more than file systems compress at a time, and no two pages are
 //! equal, so there is nothing to deduplicate.
 
-use super::ContentError;
+use super::{ContentError, text};
 use crate::aligned::AlignedBuffer;
 use crate::op::{FileId, Span};
+use crate::random::{SPREAD, mix};
 use plimsoll_model::ErrorKind;
 use rand_pcg::Pcg64;
 use rand_pcg::rand_core::Rng;
@@ -32,8 +33,7 @@ const POOL_PAGES: u64 = POOL as u64 / PAGE;
 const STAMP: usize = 32;
 const MARK: usize = 8;
 
-/// An odd number and its inverse modulo 2^64: multiplying is a bijection that can be undone.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+/// The inverse of [`SPREAD`] modulo 2^64: multiplying is a bijection that can be undone.
 const UNSPREAD: u64 = 0xf1de_83e1_9937_733d;
 
 /// How many older generations a piece without a stamp is compared with.
@@ -64,6 +64,14 @@ impl Generated {
     pub fn new(study: u64) -> Generated {
         let mut pool = vec![0; POOL];
         Pcg64::new(u128::from(study), STREAM).fill_bytes(&mut pool);
+        Generated { study, pool: pool.into() }
+    }
+
+    /// The same with a pool of text, which can be compressed like a program's source: but for the
+    /// marks, of which a page has 88 bytes.
+    pub fn text(study: u64) -> Generated {
+        let mut pool = vec![0; POOL];
+        text::fill(&mut pool, &mut Pcg64::new(u128::from(study), STREAM));
         Generated { study, pool: pool.into() }
     }
 
@@ -309,15 +317,6 @@ impl Stamp {
     fn checksum(study: u64, file: u32, generation: u32, offset: u64) -> u64 {
         mix(study ^ mix(offset ^ mix(u64::from(file) << 32 | u64::from(generation))))
     }
-}
-
-/// Scatters 64 bits (the output function of SplitMix64: Steele, Lea, Flood, "Fast splittable
-/// pseudorandom number generators", OOPSLA 2014).
-fn mix(value: u64) -> u64 {
-    let z = value.wrapping_add(SPREAD);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 /// The generator's stream for pools; any fixed number.

@@ -4,12 +4,13 @@
 //! directory is opened, and a file that is not what it was when it was listed is reported.
 
 use super::ContentError;
+use crate::dataset::FileSet;
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, ErrorKind, Failure, printable};
+use plimsoll_model::{Cause, DataSource, Dataset, ErrorKind, Failure, printable};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -132,41 +133,18 @@ impl LocalFiles {
         Ok(())
     }
 
-    /// How many files there are.
-    pub fn files(&self) -> usize {
-        self.files.len()
-    }
-
-    /// How many directories there are, the one that was named included.
-    pub fn directories(&self) -> usize {
-        self.directories.len()
-    }
-
-    /// Links, sockets, devices and others that were skipped.
-    pub fn skipped(&self) -> u64 {
-        self.skipped
-    }
-
-    /// Bytes of all files.
-    pub fn bytes(&self) -> Bytes {
-        Bytes(self.files.iter().fold(0, |sum, file| sum.saturating_add(file.state.size)))
-    }
-
-    /// Size of a file.
-    pub(crate) fn size(&self, file: usize) -> u64 {
-        self.files[file].state.size
-    }
-
-    /// Number of the directory that a file is in.
-    pub(crate) fn directory_of(&self, file: usize) -> usize {
-        self.files[file].directory
-    }
-
-    /// What went wrong first while they were read, or what is not as it was listed.
-    pub(crate) fn check_unchanged(&self) -> Result<(), Failure> {
-        if let Some(failure) = self.failure.get() {
-            return Err(failure.clone());
+    /// What there is to copy.
+    pub fn dataset(&self) -> Dataset {
+        Dataset {
+            source: DataSource::Directory { data: self.given.clone() },
+            files: self.files.len() as u64,
+            directories: self.directories.len() as u64,
+            bytes: self.bytes(),
         }
+    }
+
+    /// What of them is not as it was listed.
+    fn find_changed(&self) -> Result<(), Failure> {
         let mut held: Option<(usize, OwnedFd)> = None;
         for file in &self.files {
             let of = |errno: Errno| self.changed(file, errno.desc());
@@ -182,11 +160,6 @@ impl LocalFiles {
             }
         }
         Ok(())
-    }
-
-    /// What went wrong while they were read.
-    pub(crate) fn failed(&self) -> bool {
-        self.failure.get().is_some()
     }
 
     /// Reads a part of a file; what goes wrong is kept, and the bytes are zeros then.
@@ -255,6 +228,40 @@ impl LocalFiles {
         let on: Vec<&str> = on.into_iter().filter(|part| !part.is_empty()).collect();
         let next = "Keep the files as they are while they are copied, then run it again.";
         Failure::new(Cause::Trial, "read a file that is copied", on.join("/"), happened, next)
+    }
+}
+
+impl FileSet for LocalFiles {
+    fn files(&self) -> usize {
+        self.files.len()
+    }
+
+    fn directories(&self) -> usize {
+        self.directories.len()
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes(self.files.iter().fold(0, |sum, file| sum.saturating_add(file.state.size)))
+    }
+
+    fn size(&self, file: usize) -> u64 {
+        self.files[file].state.size
+    }
+
+    fn directory_of(&self, file: usize) -> usize {
+        self.files[file].directory
+    }
+
+    fn skipped(&self) -> u64 {
+        self.skipped
+    }
+
+    fn failed(&self) -> bool {
+        self.failure.get().is_some()
+    }
+
+    fn check_unchanged(&self) -> Result<(), Failure> {
+        self.failure.get().map_or_else(|| self.find_changed(), |failure| Err(failure.clone()))
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod generated;
 mod local;
+mod text;
 
 pub use local::LocalFiles;
 
@@ -19,7 +20,14 @@ pub struct Content(Source);
 
 enum Source {
     Generated(Generated),
+    /// A span's generation is the number of its file.
+    Numbered(Generated),
     Local(Arc<LocalFiles>),
+}
+
+/// A span of the file whose number its generation is.
+fn numbered(span: &Span) -> Span {
+    Span { file: FileId(span.generation), generation: 0, ..*span }
 }
 
 /// Makes content, one span at a time. A lane has one, or one for each operation in flight where
@@ -28,6 +36,7 @@ pub struct ContentWriter(Writer);
 
 enum Writer {
     Generated(GeneratedWriter),
+    Numbered(GeneratedWriter),
     Local(Arc<LocalFiles>, AlignedBuffer),
 }
 
@@ -61,6 +70,13 @@ impl Content {
         Content(Source::Generated(Generated::new(study)))
     }
 
+    /// The bytes of files that are generated, by a seed: a span's generation is the number of its file.
+    /// Text is compressible, all else is not. Costs what [`new`](Content::new) does.
+    pub fn of_generated(seed: u64, text: bool) -> Content {
+        let generated = if text { Generated::text(seed) } else { Generated::new(seed) };
+        Content(Source::Numbered(generated))
+    }
+
     /// The bytes of files on the client: a span's generation is the number of its file there.
     pub fn of_files(files: Arc<LocalFiles>) -> Content {
         Content(Source::Local(files))
@@ -71,6 +87,7 @@ impl Content {
     pub fn writer(&self, block: u32) -> ContentWriter {
         ContentWriter(match &self.0 {
             Source::Generated(content) => Writer::Generated(content.writer(block)),
+            Source::Numbered(content) => Writer::Numbered(content.writer(block)),
             Source::Local(files) => {
                 Writer::Local(files.clone(), AlignedBuffer::new(block as usize))
             }
@@ -82,6 +99,7 @@ impl Content {
     pub(crate) fn fill(&self, span: &Span, buffer: &mut [u8], holds: &mut Option<PartOfPool>) {
         match &self.0 {
             Source::Generated(content) => content.fill(span, buffer, holds),
+            Source::Numbered(content) => content.fill(&numbered(span), buffer, holds),
             Source::Local(files) => {
                 *holds = None;
                 let length = buffer.len().min(span.length as usize);
@@ -101,6 +119,7 @@ impl Content {
     ) -> Result<(), ContentError> {
         match &self.0 {
             Source::Generated(content) => content.check(file, generation, offset, data),
+            Source::Numbered(content) => content.check(FileId(generation), 0, offset, data),
             Source::Local(files) => files.check(generation, offset, data),
         }
     }
@@ -112,6 +131,7 @@ impl ContentWriter {
     pub fn fill(&mut self, span: &Span) -> &[u8] {
         match &mut self.0 {
             Writer::Generated(writer) => writer.fill(span),
+            Writer::Numbered(writer) => writer.fill(&numbered(span)),
             Writer::Local(files, buffer) => {
                 let length = buffer.len().min(span.length as usize);
                 let bytes = &mut buffer[..length];

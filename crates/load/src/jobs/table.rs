@@ -136,11 +136,9 @@ impl Jobs {
         }
         let of_all = |each: u64| each.saturating_mul(PatternJob::FILES.into());
         let (read, written) = (of_all(self.files.read_size), of_all(self.files.write_size));
-        let mut all = Footprint { read, written, names: 0 };
-        // Patterns and logs share their files; everything else has what it needs for itself.
-        let shared = |job: &Job| matches!(job, Job::Pattern(_) | Job::Log(_));
-        for (job, _) in self.jobs.iter().filter(|(job, _)| !shared(job)) {
-            let own = job.footprint();
+        let mut all = Footprint { read, written, ..Footprint::default() };
+        let footprints = self.jobs.iter().map(|(job, _)| job.footprint());
+        for own in footprints.filter(|footprint| !footprint.shared) {
             all.read = all.read.saturating_add(own.read);
             all.written = all.written.saturating_add(own.written);
             all.names = all.names.saturating_add(own.names);

@@ -1,8 +1,13 @@
 //! Trees of names of our own making: `d000001/f000001` below a directory of the run. No name in them is
 //! the user's, so what is left of them is distinguishable from everything else and can be removed.
 
+use crate::dataset::shape;
+use crate::random::mix;
 use crate::share::{Entry, EntryKind, Namespace};
 use plimsoll_model::Failure;
+
+/// Trees are no deeper: what is, is not ours.
+const DEEPEST: usize = 32;
 
 /// What the name of a tree begins with, by what it is for.
 pub(super) const SCAN: &str = "scan-";
@@ -17,6 +22,31 @@ pub(super) fn directory(number: usize) -> String {
 /// The name of a file, from 0.
 pub(super) fn file(number: usize) -> String {
     format!("f{number:06}")
+}
+
+/// The name of a file, from 0, as long as names of source files are: `f000001_rxqk.c`. What follows the
+/// number depends on it alone, so that it can be told from a name of the user's.
+pub(super) fn long_file(number: usize) -> String {
+    let drawn = mix(number as u64);
+    let share = (drawn >> 32) as f64 / f64::from(u32::MAX);
+    let length = shape::at(shape::NAMES, share).round() as usize;
+    let mut name = file(number);
+    while name.len() + 2 < length {
+        let letter = mix(drawn ^ name.len() as u64) % 26;
+        name.push(if name.len() == 7 { '_' } else { char::from(b'a' + letter as u8) });
+    }
+    name.push_str(if drawn.is_multiple_of(5) { ".h" } else { ".c" });
+    name
+}
+
+/// Whether this is the name of a file of ours.
+fn is_file(name: &str) -> bool {
+    let digits = name.bytes().skip(1).take_while(u8::is_ascii_digit).count();
+    match name.split_at_checked(1 + digits) {
+        Some((short, "")) => number('f', short).is_some(),
+        Some((short, _)) => number('f', short).is_some_and(|number| long_file(number) == name),
+        None => false,
+    }
 }
 
 /// The number in a name that begins with this letter.
@@ -44,30 +74,36 @@ pub fn remove_tree(
     progress: &mut dyn FnMut(),
 ) -> Result<Vec<String>, Failure> {
     let mut foreign = Vec::new();
-    for entry in names.list(tree)? {
-        let path = format!("{tree}/{}", entry.name);
-        if entry.kind != EntryKind::Directory || number('d', &entry.name).is_none() {
-            foreign.push(path);
-            continue;
-        }
-        let before = foreign.len();
-        for file in names.list(&path)? {
-            let below = format!("{path}/{}", file.name);
-            if file.kind != EntryKind::File || number('f', &file.name).is_none() {
-                foreign.push(below);
-                continue;
-            }
-            names.remove_file(&below)?;
-            progress();
-        }
-        if foreign.len() == before {
-            names.remove_directory(&path)?;
-        }
-    }
-    if foreign.is_empty() {
-        names.remove_directory(tree)?;
-    }
+    remove_below(names, tree, 0, progress, &mut foreign)?;
     Ok(foreign)
+}
+
+fn remove_below(
+    names: &mut dyn Namespace,
+    directory: &str,
+    depth: usize,
+    progress: &mut dyn FnMut(),
+    foreign: &mut Vec<String>,
+) -> Result<(), Failure> {
+    let before = foreign.len();
+    for entry in names.list(directory)? {
+        let path = format!("{directory}/{}", entry.name);
+        let is_directory = number('d', &entry.name).is_some() && depth < DEEPEST;
+        match entry.kind {
+            EntryKind::Directory if is_directory => {
+                remove_below(names, &path, depth + 1, progress, foreign)?;
+            }
+            EntryKind::File if depth > 0 && is_file(&entry.name) => {
+                names.remove_file(&path)?;
+                progress();
+            }
+            _ => foreign.push(path),
+        }
+    }
+    if foreign.len() == before {
+        names.remove_directory(directory)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -94,6 +130,47 @@ mod tests {
         for name in ["d1", "f000001", "d00000x", "d", "D000001", "d+00001"] {
             assert_eq!(number('d', name), None, "{name}");
         }
+        let long = long_file(7);
+        for name in [&file(7), &long, &long_file(12_345_678)] {
+            assert!(is_file(name), "{name}");
+        }
+        for name in ["f00000", "f000007_holiday.jpg", "f000007.txt", "f", "\u{e9}000007", "d000007"]
+        {
+            assert!(!is_file(name), "{name}");
+        }
+        assert!(!is_file(&long.replace("f000007", "f000008")), "of another number");
+    }
+
+    #[test]
+    fn long_names_are_as_long_as_those_of_sources_and_differ() {
+        let names: Vec<String> = (0..20_000).map(long_file).collect();
+        let mean = names.iter().map(String::len).sum::<usize>() as f64 / names.len() as f64;
+        assert!((12.0..14.5).contains(&mean), "{mean}");
+        assert!(names.iter().all(|name| (9..=60).contains(&name.len())));
+        let safe = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"_.".contains(&c);
+        assert!(names.iter().all(|name| name.bytes().all(safe)));
+        assert_eq!(names.iter().collect::<std::collections::HashSet<_>>().len(), names.len());
+    }
+
+    /// Directories in directories; and a server that shows more levels than there can be.
+    #[test]
+    fn trees_are_removed_level_by_level() {
+        let mut names = Memory::new(Space::default());
+        let mut deep = "run/copy-0-0".to_owned();
+        names.make_directory("run").unwrap();
+        names.make_directory(&deep).unwrap();
+        for level in 0..DEEPEST {
+            deep = format!("{deep}/{}", directory(level));
+            names.make_directory(&deep).unwrap();
+            names.create(&format!("{deep}/{}", long_file(level))).unwrap();
+        }
+        let too_deep = format!("{deep}/{}", directory(DEEPEST));
+        names.make_directory(&too_deep).unwrap();
+        let mut remove = || remove_tree(&mut names, "run/copy-0-0", &mut || {}).unwrap();
+        assert_eq!(remove(), [too_deep.as_str()]);
+        names.remove_directory(&too_deep).unwrap();
+        assert_eq!(remove_tree(&mut names, "run/copy-0-0", &mut || {}).unwrap(), [""; 0]);
+        assert_eq!(names.paths(), ["run"]);
     }
 
     #[test]

@@ -142,17 +142,8 @@ pub fn once(part: Part) -> Workload {
 }
 
 pub fn copy(data: &Path, transfer: Transfer, block: u64) -> CopyJob {
-    let data = data.to_str().unwrap().to_owned();
-    let files = LocalFiles::list(&data).unwrap();
-    CopyJob {
-        data,
-        transfer,
-        block: Bytes(block),
-        files: files.files() as u64,
-        directories: files.directories() as u64,
-        bytes: files.bytes(),
-        verify: transfer == Transfer::Down,
-    }
+    let dataset = LocalFiles::list(data.to_str().unwrap()).unwrap().dataset();
+    CopyJob { dataset, transfer, block: Bytes(block), verify: transfer == Transfer::Down }
 }
 
 /// The user's files, in the order in which they are copied: their places there and their bytes.

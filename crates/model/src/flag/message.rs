@@ -1,6 +1,6 @@
 //! What each warning says, and what it advises.
 
-use super::{Burst, Flag};
+use super::{Burst, Flag, Scaled};
 use crate::device::disturbance;
 use crate::{ClientMemory, StoredOn, units};
 
@@ -119,6 +119,18 @@ impl Flag {
             Flag::SizeFitted { target, wanted, used, available } => {
                 format!("the files have {used} instead of {wanted}: {target} has {available} free")
             }
+            Flag::Scaled { wanted, used, why: Scaled::Time { seconds } } => format!(
+                "the datasets are copied at scale {used}: at {wanted} the first blocks would take about {}",
+                minutes(*seconds)
+            ),
+            Flag::Scaled { wanted, used, why: Scaled::Space { target, available } } => format!(
+                "the datasets are copied at scale {used} instead of {wanted}: {target} has {available} free"
+            ),
+            Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second } => format!(
+                "{} is near the {} that this client generates or compares without any storage",
+                units::bytes_per_second(*bytes_per_second),
+                units::bytes_per_second(*ceiling_bytes_per_second)
+            ),
             Flag::ReplySurplus { target, call, bytes } => format!(
                 "the server of {target} sent {bytes} bytes beyond the end of its {call} reply"
             ),
@@ -281,6 +293,17 @@ impl Flag {
             Flag::SizeFitted { wanted, .. } => format!(
                 "Small files are more easily cached; make room for {wanted} twice to have them whole."
             ),
+            Flag::Scaled { wanted, why: Scaled::Time { seconds }, .. } => format!(
+                "Give --scale {wanted} --max-time {} for all of it.",
+                minutes(seconds * 2.0).replace(' ', "")
+            ),
+            Flag::Scaled { wanted, why: Scaled::Space { .. }, .. } => {
+                format!("Make room, and give --scale {wanted} for all of it.")
+            }
+            Flag::NearClientCeiling { .. } => {
+                "The storage may be faster than that: use a faster client, more --workers, or no --verify."
+                    .into()
+            }
             Flag::ReplySurplus { target, call, .. } => format!(
                 "They were passed over; {call} of {target} is a mistake of the server's software."
             ),
@@ -347,6 +370,15 @@ fn place(host: &str) -> &str {
 fn clean(on: Option<&str>, target: &str) -> String {
     let on = on.map_or_else(String::new, |host| format!("--on {host} "));
     format!("plimsoll clean {on}'{target}'")
+}
+
+/// A time to plan with: "3 min", "2 h".
+fn minutes(seconds: f64) -> String {
+    if seconds < 5400.0 {
+        format!("{:.0} min", (seconds / 60.0).ceil())
+    } else {
+        format!("{:.0} h", (seconds / 3600.0).ceil())
+    }
 }
 
 #[cfg(test)]

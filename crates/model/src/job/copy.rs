@@ -1,6 +1,8 @@
 //! Files copied whole, one after the other: films, music, pictures, a source tree.
 
+use super::dataset::{DataClass, DataSource, Dataset};
 use super::{Footprint, JobFacts, Stability, SubjectKind};
+use crate::metric::{Aggregation, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
@@ -15,33 +17,63 @@ pub enum Transfer {
     Down,
 }
 
-/// Copies every file of a directory of the client's, directories included. Sizes, order and bytes are
-/// the user's; the names on the storage are of plimsoll's making.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Copies every file of a dataset, directories included. The names on the storage are of plimsoll's
+/// making.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyJob {
-    /// The directory on the client.
-    pub data: String,
+    /// What is copied.
+    #[serde(flatten)]
+    pub dataset: Dataset,
     /// Which way.
     pub transfer: Transfer,
     /// Bytes per operation.
     pub block: Bytes,
-    /// Files in the directory and below, when the study was planned.
-    pub files: u64,
-    /// Directories below it.
-    pub directories: u64,
-    /// Their bytes.
-    pub bytes: Bytes,
-    /// Compare everything that is copied from the storage with the client's files, byte by byte.
+    /// Compare everything that is copied from the storage with what it should be, byte by byte.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
 }
 
+impl CopyJob {
+    /// What the client itself generates and compares in a second, without any storage, by all workers
+    /// together: bytes.
+    pub const CLIENT_CEILING: Measure = Measure::own("client_ceiling_bytes_per_second");
+    /// The same in files.
+    pub const CLIENT_CEILING_FILES: Measure = Measure::own("client_ceiling_files_per_second");
+
+    fn class(&self) -> Option<DataClass> {
+        match &self.dataset.source {
+            DataSource::Directory { .. } => None,
+            DataSource::Generated(files) => Some(files.class),
+        }
+    }
+}
+
+pub(super) const MEASURES: [Row; 2] = [
+    (CopyJob::CLIENT_CEILING, "B/s", "", Direction::More, Aggregation::Geometric),
+    (CopyJob::CLIENT_CEILING_FILES, "1/s", "", Direction::More, Aggregation::Geometric),
+];
+
 impl JobFacts for CopyJob {
     fn kind(&self) -> &'static str {
-        match self.transfer {
-            Transfer::Up => "copy-up",
-            Transfer::Down => "copy-down",
+        use DataClass::{Movies, Music, Pictures, Source};
+        use Transfer::{Down, Up};
+        match (self.class(), self.transfer) {
+            (None, Up) => "copy-up",
+            (None, Down) => "copy-down",
+            (Some(Movies), Up) => "copy-movies-up",
+            (Some(Movies), Down) => "copy-movies-down",
+            (Some(Music), Up) => "copy-music-up",
+            (Some(Music), Down) => "copy-music-down",
+            (Some(Pictures), Up) => "copy-pictures-up",
+            (Some(Pictures), Down) => "copy-pictures-down",
+            (Some(Source), Up) => "copy-source-up",
+            (Some(Source), Down) => "copy-source-down",
         }
+    }
+
+    fn title(&self) -> String {
+        let way = if self.transfer == Transfer::Up { "up" } else { "down" };
+        format!("{} {way}", self.dataset.title())
     }
 
     fn subject(&self) -> SubjectKind {
@@ -52,8 +84,12 @@ impl JobFacts for CopyJob {
         Metric::all(Measure::THROUGHPUT)
     }
 
+    /// Small files are counted.
     fn speed(&self) -> Measure {
-        Measure::THROUGHPUT
+        match self.class() {
+            Some(DataClass::Source) => Measure::FILES,
+            _ => Measure::THROUGHPUT,
+        }
     }
 
     fn kinds_apart(&self) -> &'static [OpKind] {
@@ -66,8 +102,16 @@ impl JobFacts for CopyJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        let files = format!("{} files in {} directories", self.files, self.directories);
-        let mut settings = vec![files, self.bytes.to_string(), format!("{} blocks", self.block)];
+        let Dataset { files, directories, bytes, .. } = &self.dataset;
+        let counts = match (files, directories) {
+            (1, 1) => "1 file".to_owned(),
+            (_, 1) => format!("{files} files in 1 directory"),
+            _ => format!("{files} files in {directories} directories"),
+        };
+        let mut settings = vec![counts, bytes.to_string(), format!("{} blocks", self.block)];
+        if let Some(scale) = self.dataset.scale().filter(|scale| *scale != 1.0) {
+            settings.insert(0, format!("scale {scale}"));
+        }
         if self.verify {
             settings.push("content verified".to_owned());
         }
@@ -75,31 +119,52 @@ impl JobFacts for CopyJob {
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {
-        vec![
-            ("data", self.data.clone()),
+        let Dataset { source, files, directories, bytes } = &self.dataset;
+        let mut parameters = match source {
+            DataSource::Directory { data } => vec![("data", data.clone())],
+            DataSource::Generated(data) => vec![
+                ("data", data.class.title().to_owned()),
+                ("scale", data.scale.to_string()),
+                ("data_seed", data.seed.to_string()),
+            ],
+        };
+        parameters.extend([
             ("block_bytes", self.block.0.to_string()),
-            ("files", self.files.to_string()),
-            ("directories", self.directories.to_string()),
-            ("data_bytes", self.bytes.0.to_string()),
-        ]
+            ("files", files.to_string()),
+            ("directories", directories.to_string()),
+            ("data_bytes", bytes.0.to_string()),
+        ]);
+        parameters
     }
 
     fn stability(&self) -> Option<Stability> {
         (self.transfer == Transfer::Up).then_some(Stability::Unstable)
     }
 
-    /// Files are copied as they are, or not at all.
+    /// Files are copied as they are, or not at all; what is generated has a scale.
     fn fit(&mut self, _: u16, largest: u64) -> bool {
-        self.bytes.0 <= largest
+        self.dataset.bytes.0 <= largest
+    }
+
+    fn scale(&self) -> Option<f64> {
+        self.dataset.scale()
+    }
+
+    fn set_scale(&mut self, scale: f64) {
+        self.dataset.set_scale(scale);
     }
 
     fn needs_less(&self) -> Option<&'static str> {
-        Some("copy a smaller --data directory")
+        Some(match &self.dataset.source {
+            DataSource::Directory { .. } => "copy a smaller --data directory",
+            DataSource::Generated(_) => "give a smaller --scale",
+        })
     }
 
     fn footprint(&self) -> Footprint {
-        let of = |transfer| if self.transfer == transfer { self.bytes.0 } else { 0 };
-        let names = self.files.saturating_add(self.directories);
-        Footprint { read: of(Transfer::Down), written: of(Transfer::Up), names }
+        let Dataset { files, directories, bytes, .. } = &self.dataset;
+        let of = |transfer| if self.transfer == transfer { bytes.0 } else { 0 };
+        let (read, written) = (of(Transfer::Down), of(Transfer::Up));
+        Footprint { read, written, names: files.saturating_add(*directories), shared: false }
     }
 }

@@ -66,7 +66,7 @@ impl JobFacts for LogJob {
 
     fn footprint(&self) -> Footprint {
         let written = self.file_bytes().saturating_mul(u64::from(PatternJob::FILES));
-        Footprint { written: written.max(self.size.0), ..Footprint::default() }
+        Footprint { written: written.max(self.size.0), shared: true, ..Footprint::default() }
     }
 
     fn fit(&mut self, workers: u16, largest: u64) -> bool {

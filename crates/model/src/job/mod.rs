@@ -2,6 +2,7 @@
 //! [`Job`]; everybody else asks its [`JobFacts`].
 
 mod copy;
+mod dataset;
 mod device;
 mod log;
 mod pattern;
@@ -9,6 +10,7 @@ mod scan;
 mod stream;
 
 pub use copy::{CopyJob, Transfer};
+pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
 pub use log::LogJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
@@ -66,7 +68,8 @@ jobs! {
 }
 
 /// The measures of jobs that have some of their own.
-pub(crate) const MEASURES: &[&[Row]] = &[&stream::MEASURES, &device::MEASURES, &log::MEASURES];
+pub(crate) const MEASURES: &[&[Row]] =
+    &[&stream::MEASURES, &device::MEASURES, &log::MEASURES, &copy::MEASURES];
 
 /// What can be measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +102,8 @@ pub struct Footprint {
     pub written: u64,
     /// Names: files and directories.
     pub names: u64,
+    /// Whether jobs that say so have their files in common, which are as large as the largest needs.
+    pub shared: bool,
 }
 
 /// What planning, the stop rule and reports need to know of any job.
@@ -164,6 +169,16 @@ pub trait JobFacts {
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
         let _ = (workers, largest);
         true
+    }
+
+    /// How much of a whole it works on, where that can be chosen: 1 is all of it.
+    fn scale(&self) -> Option<f64> {
+        None
+    }
+
+    /// Makes it work on so much of the whole, where that can be chosen.
+    fn set_scale(&mut self, scale: f64) {
+        let _ = scale;
     }
 
     /// What makes it need less space where it has no size of its own to choose, as in "make room, or

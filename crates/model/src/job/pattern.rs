@@ -253,6 +253,7 @@ impl JobFacts for PatternJob {
             read: of(self.pattern.reads(), files),
             written: of(self.pattern.writes(), files),
             names: 0,
+            shared: true,
         }
     }
 

@@ -55,6 +55,13 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
             used: Bytes(n / 2),
             available: Bytes(n),
         },
+        Flag::Scaled { wanted: x, used: x / 2.0, why: Scaled::Time { seconds: x } },
+        Flag::Scaled {
+            wanted: x,
+            used: x / 2.0,
+            why: Scaled::Space { target: text(), available: Bytes(n) },
+        },
+        Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
         Flag::Continued { unix_seconds: n, block: 12 },
@@ -171,6 +178,15 @@ pub fn smb() -> impl Strategy<Value = SmbTarget> {
     )
 }
 
+fn source() -> impl Strategy<Value = DataSource> {
+    let class = select(DataClass::ALL.to_vec());
+    let generated = (class, any::<(u64, u64)>(), any::<(f64, f64)>()).prop_map(|(class, n, x)| {
+        let ((count, seed), (mean_bytes, scale)) = (n, x);
+        DataSource::Generated(GeneratedData { class, count, mean_bytes, scale, seed })
+    });
+    prop_oneof![text().prop_map(|data| DataSource::Directory { data }), generated]
+}
+
 fn job() -> impl Strategy<Value = Job> {
     let pattern = (
         select(Pattern::ALL.to_vec()),
@@ -185,10 +201,11 @@ fn job() -> impl Strategy<Value = Job> {
     let scan = any::<(u32, u32)>()
         .prop_map(|(directories, files)| Job::Scan(ScanJob { directories, files }));
     let transfer = select(vec![Transfer::Up, Transfer::Down]);
-    let copy = (text(), transfer, any::<[u64; 4]>()).prop_map(|(data, transfer, n)| {
+    let copy = (source(), transfer, any::<[u64; 4]>()).prop_map(|(source, transfer, n)| {
         let [block, files, directories, bytes] = n;
         let (block, bytes) = (Bytes(block), Bytes(bytes));
-        Job::Copy(CopyJob { data, transfer, block, files, directories, bytes, verify: true })
+        let dataset = Dataset { source, files, directories, bytes };
+        Job::Copy(CopyJob { dataset, transfer, block, verify: true })
     });
     let stream = (any::<u16>(), option::of(any::<f64>()))
         .prop_map(|(connections, rate)| Job::Stream(StreamJob { connections, rate }));

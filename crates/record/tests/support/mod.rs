@@ -241,12 +241,14 @@ pub fn everything() -> Study {
     let until_done = Length::UntilDone { at_most_seconds: 60.0 };
     let beside = |job: Job| Part { job, client: 1, ..part(Pattern::RandomRead) };
     let copy = CopyJob {
-        data: "/home/me/films".into(),
+        dataset: Dataset {
+            source: DataSource::Directory { data: "/home/me/films".into() },
+            files: 3,
+            directories: 1,
+            bytes: Bytes(5 * MIB),
+        },
         transfer: Transfer::Up,
         block: Bytes(MIB),
-        files: 3,
-        directories: 1,
-        bytes: Bytes(5 * MIB),
         verify: false,
     };
     let scan = Part { client: 0, ..beside(Job::Scan(ScanJob::default())) };

@@ -21,12 +21,14 @@ fn scan() -> Job {
 
 fn copy(transfer: Transfer) -> Job {
     Job::Copy(CopyJob {
-        data: "/home/jane/films".into(),
+        dataset: Dataset {
+            source: DataSource::Directory { data: "/home/jane/films".into() },
+            files: 40,
+            directories: 3,
+            bytes: Bytes(700 * MIB),
+        },
         transfer,
         block: Bytes(MIB),
-        files: 40,
-        directories: 3,
-        bytes: Bytes(700 * MIB),
         verify: false,
     })
 }

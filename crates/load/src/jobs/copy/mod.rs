@@ -1,20 +1,25 @@
-//! Files of the client's copied to storage and back, with their real bytes.
+//! Files copied to storage and back: the client's own with their real bytes, or such as are generated.
 //!
-//! Names on the storage are ours, `copy-0-1/d000002/f000345`: sizes, order and bytes are the user's,
-//! and what is left there is distinguishable from everything else. Directories lie side by side however deep
-//! theirs are. Every worker copies one file after the other: created, written with as many blocks in
-//! flight as it has, flushed, closed; or whole where it is no longer than a block and the lane does that.
+//! Names on the storage are ours, `copy-0-1/d000002/f000345`: sizes, order and bytes are the dataset's,
+//! and what is left there is distinguishable from everything else. Directories of the user's lie side by
+//! side however deep they are. Every worker copies one file after the other: created, written with as many
+//! blocks in flight as it has, flushed, closed; or whole where it is no longer than a block and the lane
+//! does that. What is copied back is compared or discarded.
 
+mod names;
 mod source;
 
 use super::tree::{self, COPY};
 use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
-use crate::content::{Content, LocalFiles};
-use crate::op::PathId;
+use crate::content::Content;
+use crate::dataset::{self, FileSet};
 use crate::paths::Paths;
 use crate::prepare::{Means, Pass};
 use crate::share::Lane;
-use plimsoll_model::{Cause, CopyJob, Event, Failure, Flag, Measure, OpKind, Phase, Transfer};
+use names::Names;
+use plimsoll_model::{
+    Cause, CopyJob, DataSource, Event, Failure, Flag, Measure, OpKind, Phase, Transfer,
+};
 use source::{CopySource, Uploading};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,13 +34,13 @@ const UP: &[OpKind] = &[
 ];
 const DOWN: &[OpKind] = &[OpKind::OPEN, OpKind::READ, OpKind::CLOSE, OpKind::GET];
 
-/// A copy of one directory, one way.
+/// A copy of one dataset, one way.
 pub(crate) struct CopyRun {
     job: CopyJob,
     block: u32,
     number: usize,
     /// Listed once.
-    files: Option<Arc<LocalFiles>>,
+    files: Option<Arc<dyn FileSet>>,
     content: Option<Arc<Content>>,
     /// What is read where files are copied from the storage.
     uploaded: Option<Arc<Names>>,
@@ -45,30 +50,9 @@ pub(crate) struct CopyRun {
     next: usize,
 }
 
-/// The paths of one copy.
-struct Names {
-    tree: PathId,
-    directories: Vec<PathId>,
-    files: Vec<PathId>,
-}
-
-impl Names {
-    fn new(paths: &Paths, tree: &str, files: &LocalFiles) -> Names {
-        let directory = |number| format!("{tree}/{}", tree::directory(number));
-        let file = |number| {
-            paths.add(format!("{}/{}", directory(files.directory_of(number)), tree::file(number)))
-        };
-        Names {
-            tree: paths.add(tree),
-            directories: (0..files.directories()).map(|d| paths.add(directory(d))).collect(),
-            files: (0..files.files()).map(file).collect(),
-        }
-    }
-}
-
 /// The copies of one point, for all workers: one, or one after the other until the time is over.
 struct Copies {
-    files: Arc<LocalFiles>,
+    files: Arc<dyn FileSet>,
     paths: Arc<Paths>,
     /// Where trees are made, but for the number of each.
     prefix: String,
@@ -82,9 +66,8 @@ struct Copies {
 /// One copy of all files.
 struct Round {
     names: Arc<Names>,
-    /// How far the tree and each of its directories are.
-    tree: AtomicU8,
-    directories: Vec<AtomicU8>,
+    /// How far the tree is, then each of its directories.
+    made: Vec<AtomicU8>,
     /// The next of what is to be done: first directories, then files.
     next: AtomicUsize,
 }
@@ -94,10 +77,14 @@ const IN_THE_MAKING: u8 = 1;
 const MADE: u8 = 2;
 
 impl Round {
-    fn new(names: Arc<Names>, begin_with: usize) -> Arc<Round> {
-        let directories = names.directories.iter().map(|_| AtomicU8::new(MISSING)).collect();
-        let (tree, next) = (AtomicU8::new(MISSING), AtomicUsize::new(begin_with));
-        Arc::new(Round { names, tree, directories, next })
+    fn new(names: Arc<Names>, files: &dyn FileSet, transfer: Transfer) -> Arc<Round> {
+        // Nothing is made where files are only read.
+        let (begin_with, to_make) = match transfer {
+            Transfer::Up => (0, 1 + files.directories()),
+            Transfer::Down => (files.directories(), 0),
+        };
+        let made = (0..to_make).map(|_| AtomicU8::new(MISSING)).collect();
+        Arc::new(Round { names, made, next: AtomicUsize::new(begin_with) })
     }
 }
 
@@ -111,18 +98,13 @@ impl Copies {
                 Transfer::Down => done.names.clone(),
                 Transfer::Up => {
                     let tree = format!("{}{}", self.prefix, round.0);
-                    Arc::new(Names::new(&self.paths, &tree, &self.files))
+                    Arc::new(Names::new(&self.paths, tree, &self.files))
                 }
             };
-            round.1 = Round::new(names, first(self.transfer, &self.files));
+            round.1 = Round::new(names, &*self.files, self.transfer);
         }
         round.1.clone()
     }
-}
-
-/// Where a round begins: nothing is made where files are only read.
-fn first(transfer: Transfer, files: &LocalFiles) -> usize {
-    if transfer == Transfer::Up { 0 } else { files.directories() }
 }
 
 impl CopyRun {
@@ -130,7 +112,8 @@ impl CopyRun {
         let block = u32::try_from(job.block.0).ok().filter(|block| *block > 0);
         let block = block.ok_or_else(|| {
             let happened = format!("a block of {} cannot be driven", job.block);
-            Failure::new(Cause::Usage, "copy files", &job.data, happened, "Give another --block.")
+            let next = "Give another --block.";
+            Failure::new(Cause::Usage, "copy files", on(job), happened, next)
         })?;
         let job = job.clone();
         Ok(CopyRun {
@@ -153,7 +136,7 @@ impl CopyRun {
     fn copies(
         &self,
         at: &mut Workspace<'_>,
-        files: &Arc<LocalFiles>,
+        files: &Arc<dyn FileSet>,
         transfer: Transfer,
         once: bool,
     ) -> Result<Arc<Copies>, Failure> {
@@ -162,10 +145,10 @@ impl CopyRun {
             (Some(uploaded), Transfer::Down) => uploaded.clone(),
             _ => {
                 let tree = format!("{prefix}{}", self.next);
-                Arc::new(Names::new(&at.means.paths, &tree, files))
+                Arc::new(Names::new(&at.means.paths, tree, files))
             }
         };
-        let round = Round::new(names, first(transfer, files));
+        let round = Round::new(names, &**files, transfer);
         Ok(Arc::new(Copies {
             files: files.clone(),
             paths: at.means.paths.clone(),
@@ -178,27 +161,28 @@ impl CopyRun {
     }
 
     /// Lists the files; they must be those that the study was planned with.
-    fn list(&mut self) -> Result<Arc<LocalFiles>, Failure> {
+    fn list(&mut self) -> Result<Arc<dyn FileSet>, Failure> {
         if let Some(files) = &self.files {
             files.check_unchanged()?;
             return Ok(files.clone());
         }
-        let files = Arc::new(LocalFiles::list(&self.job.data)?);
-        let (planned, found) = ((self.job.files, self.job.bytes), (files.files(), files.bytes()));
+        let dataset = &self.job.dataset;
+        let (files, content) = dataset::open(dataset)?;
+        let (planned, found) = ((dataset.files, dataset.bytes), (files.files(), files.bytes()));
         if planned != (found.0 as u64, found.1) {
             let happened = format!(
                 "the study was planned with {} files of {}, and there are {} of {}",
                 planned.0, planned.1, found.0, found.1
             );
             let next = "Keep the files as they are, and run it again.";
-            return Err(Failure::new(Cause::Trial, "copy files", &self.job.data, happened, next));
+            return Err(Failure::new(Cause::Trial, "copy files", on(&self.job), happened, next));
         }
-        self.content = Some(Arc::new(Content::of_files(files.clone())));
+        self.content = Some(Arc::new(content));
         Ok(self.files.insert(files).clone())
     }
 
     /// Copies everything to the storage, where it stays.
-    fn upload(&mut self, at: &mut Workspace<'_>, files: &Arc<LocalFiles>) -> Result<(), Failure> {
+    fn upload(&mut self, at: &mut Workspace<'_>, files: &Arc<dyn FileSet>) -> Result<(), Failure> {
         let total_bytes = files.bytes().0;
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
         let copies = self.copies(at, files, Transfer::Up, true)?;
@@ -240,6 +224,14 @@ impl CopyRun {
     }
 }
 
+/// What a failure of a copy is about.
+fn on(job: &CopyJob) -> String {
+    match &job.dataset.source {
+        DataSource::Directory { data } => data.clone(),
+        DataSource::Generated(files) => files.class.title().to_owned(),
+    }
+}
+
 impl StorageJob for CopyRun {
     type Source = CopySource;
     const COUNTED: Counted = &[(Measure::FILES, &[OpKind::CLOSE, OpKind::PUT, OpKind::GET])];
@@ -251,7 +243,7 @@ impl StorageJob for CopyRun {
             self.upload(at, &files)?;
         }
         let skipped = files.skipped();
-        let flag = Flag::EntriesSkipped { directory: self.job.data.clone(), count: skipped };
+        let flag = Flag::EntriesSkipped { directory: on(&self.job), count: skipped };
         Ok((first && skipped > 0).then_some(flag).into_iter().collect())
     }
 
@@ -280,7 +272,7 @@ impl StorageJob for CopyRun {
         let kinds = self.asks().kinds;
         can_do("copy files", lane, &kinds[..kinds.len() - 1])?;
         let copies = self.copies.as_ref().ok_or_else(|| {
-            Failure::new(Cause::Usage, "copy files", &self.job.data, "nothing is prepared", "")
+            Failure::new(Cause::Usage, "copy files", on(&self.job), "nothing is prepared", "")
         })?;
         Ok(CopySource::new(copies, self.block, lane))
     }

@@ -20,6 +20,8 @@ pub(crate) struct CopySource {
     /// Whether the lane does files of a block at most whole.
     whole: bool,
     doing: Doing,
+    /// The directory that it makes, as a place in what the round has made.
+    making: usize,
     in_flight: usize,
 }
 
@@ -52,6 +54,7 @@ impl CopySource {
             block,
             whole: lane.does(kind),
             doing: Doing::Nothing,
+            making: 0,
             in_flight: 0,
         }
     }
@@ -86,32 +89,39 @@ impl CopySource {
         item.checked_sub(files.directories()).map_or(item, |file| files.directory_of(file))
     }
 
-    /// What has to be made before a directory's files can be: the tree, then the directory.
+    /// What has to be made before a directory's files can be: the tree, the directories that it is in,
+    /// itself.
     fn make(&mut self, directory: usize, now: Nanos) -> Option<Step> {
-        let names = &self.round.names;
-        let needed = [
-            (&self.round.tree, names.tree),
-            (&self.round.directories[directory], names.directories[directory]),
-        ];
-        for (state, path) in needed {
-            let taken =
-                state.compare_exchange(MISSING, IN_THE_MAKING, Ordering::AcqRel, Ordering::Acquire);
-            match taken {
-                Ok(_) => {
-                    self.in_flight += 1;
-                    return Some(Step::Issue(Op::MakeDirectory(path)));
-                }
-                Err(MADE) => {}
-                Err(_) => return Some(Step::WaitUntil(now + PAUSE)),
-            }
+        let Round { names, made, .. } = &*self.round;
+        if made[1 + directory].load(Ordering::Acquire) == MADE {
+            return None;
         }
-        None
+        // The uppermost that is missing: all below it are, too.
+        let is_missing = |number: &usize| made[1 + number].load(Ordering::Acquire) != MADE;
+        let files = &self.copies.files;
+        let above = std::iter::successors(Some(directory), |number| files.parent(*number));
+        let (place, path) = match made[0].load(Ordering::Acquire) {
+            MADE => {
+                let number = above.take_while(is_missing).last()?;
+                (1 + number, names.directory(number))
+            }
+            _ => (0, names.tree()),
+        };
+        let (before, after) = (Ordering::AcqRel, Ordering::Acquire);
+        match made[place].compare_exchange(MISSING, IN_THE_MAKING, before, after) {
+            Ok(_) => {
+                self.making = place;
+                Some(self.issue(Op::MakeDirectory(path)))
+            }
+            Err(MADE) => self.make(directory, now),
+            Err(_) => Some(Step::WaitUntil(now + PAUSE)),
+        }
     }
 
     /// A file's first operation.
     fn begin(&mut self, index: usize) -> Step {
         self.doing = Doing::Single(index);
-        let path = self.round.names.files[index];
+        let path = self.round.names.file(index);
         let small = u32::try_from(self.copies.files.size(index)).ok().filter(|s| *s <= self.block);
         let op = match (small.filter(|_| self.whole), self.is_up()) {
             (Some(length), up) => {
@@ -188,13 +198,8 @@ impl OperationSource for CopySource {
         self.in_flight -= 1;
         match (op, done.result.as_ref().map(|found| found.as_deref())) {
             (_, Err(_)) => self.copies.failed.store(true, Ordering::Relaxed),
-            (Op::MakeDirectory(path), Ok(_)) => {
-                let Round { names, tree, directories, .. } = &*self.round;
-                let state = match self.doing {
-                    Doing::Item(item) if *path != names.tree => &directories[self.directory(item)],
-                    _ => tree,
-                };
-                state.store(MADE, Ordering::Release);
+            (Op::MakeDirectory(_), Ok(_)) => {
+                self.round.made[self.making].store(MADE, Ordering::Release);
             }
             (Op::Create(_) | Op::Open(_), Ok(Some(Found::File(file)))) => {
                 if let Doing::Single(index) = self.doing {

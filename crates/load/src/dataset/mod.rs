@@ -1,0 +1,70 @@
+//! The files that are copied, whichever way that is done: those of a directory of the client's, or files
+//! that are generated.
+//!
+//! What is known of a file is its size and the directory that it is in. Its bytes are made or read a span
+//! at a time ([`Content`](crate::Content)), by its number.
+
+mod manifest;
+pub(crate) mod shape;
+
+pub use manifest::Manifest;
+
+use crate::content::{Content, LocalFiles};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{DataSource, Dataset, Failure};
+use std::sync::Arc;
+
+/// Files by numbers, from 0, in directories by numbers. A directory comes after the one that it is in.
+pub trait FileSet: Send + Sync {
+    /// How many files there are.
+    fn files(&self) -> usize;
+    /// How many directories there are, the one at the top included.
+    fn directories(&self) -> usize;
+    /// Bytes of all files.
+    fn bytes(&self) -> Bytes;
+    /// Size of a file.
+    fn size(&self, file: usize) -> u64;
+    /// The directory that a file is in.
+    fn directory_of(&self, file: usize) -> usize;
+    /// The directory that a directory is copied into; `None`: beside the first.
+    fn parent(&self, directory: usize) -> Option<usize> {
+        let _ = directory;
+        None
+    }
+    /// Whether its files have names as long as those of sources.
+    fn has_long_names(&self) -> bool {
+        false
+    }
+    /// Links, devices and others that were left out.
+    fn skipped(&self) -> u64 {
+        0
+    }
+    /// Whether something went wrong while its bytes were read.
+    fn failed(&self) -> bool {
+        false
+    }
+    /// What went wrong first, or what is not any more as it was when it was listed.
+    ///
+    /// # Errors
+    /// [`Cause::Trial`](plimsoll_model::Cause::Trial), with the file's name.
+    fn check_unchanged(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// The files of a dataset, and their bytes.
+///
+/// # Errors
+/// A directory that cannot be listed; sizes that no file set can have.
+pub(crate) fn open(dataset: &Dataset) -> Result<(Arc<dyn FileSet>, Content), Failure> {
+    match &dataset.source {
+        DataSource::Directory { data } => {
+            let files = Arc::new(LocalFiles::list(data)?);
+            Ok((files.clone(), Content::of_files(files)))
+        }
+        DataSource::Generated(data) => {
+            let manifest = Manifest::new(dataset, data)?;
+            Ok((Arc::new(manifest), Content::of_generated(data.seed, data.class.is_text())))
+        }
+    }
+}
