@@ -49,7 +49,7 @@ impl RunDirectory {
             // A full disk has room for a name but not for the lease: leave nothing behind, also
             // when it is asked to stop.
             deadline.finish_within(UNDO);
-            return Err(match made.remove() {
+            return Err(match made.remove(&mut || {}) {
                 Ok(()) => failure,
                 Err(_) => perhaps_made(failure, &made.name),
             });
@@ -78,9 +78,10 @@ impl RunDirectory {
         self.namespace.write_small(&self.path(LEASE_FILE), &lease.to_bytes())
     }
 
-    /// Removes everything that it holds of ours, and itself.
-    pub fn remove(&mut self) -> Result<(), Failure> {
-        match remove_one(&mut *self.namespace, &self.name) {
+    /// Removes everything that it holds of ours, and itself. `progress` is called with every file of a
+    /// tree that is gone.
+    pub fn remove(&mut self, progress: &mut dyn FnMut()) -> Result<(), Failure> {
+        match remove_one(&mut *self.namespace, &self.name, progress) {
             Ok(foreign) if foreign.is_empty() => Ok(()),
             Ok(foreign) => Err(foreign_files(&self.name, &foreign)),
             Err(failure) if matches!(failure.cause, Cause::Trial | Cause::NotPermitted) => {
@@ -162,7 +163,7 @@ pub fn clean(
         match state {
             LeaseState::Live => cleaned.live.push(name),
             LeaseState::Unknown(why) => cleaned.left.push((name, why)),
-            LeaseState::Dead => match remove_one(namespace, &name) {
+            LeaseState::Dead => match remove_one(namespace, &name, &mut || {}) {
                 Ok(foreign) if foreign.is_empty() => cleaned.removed.push(name),
                 Ok(foreign) => {
                     let why =
@@ -204,12 +205,16 @@ fn state_of(namespace: &mut dyn Namespace, name: &str) -> Option<LeaseState> {
 
 /// Removes our files in one run directory, and it if nothing else is in it. Returns the names that
 /// are not ours. The lease goes last: while files are left, their directory stays recognisable.
-fn remove_one(namespace: &mut dyn Namespace, name: &str) -> Result<Vec<String>, Failure> {
+fn remove_one(
+    namespace: &mut dyn Namespace,
+    name: &str,
+    progress: &mut dyn FnMut(),
+) -> Result<Vec<String>, Failure> {
     let mut foreign = Vec::new();
     let mut lease = false;
     for entry in namespace.list(name)? {
         if is_tree(&entry) {
-            foreign.extend(remove_tree(namespace, &format!("{name}/{}", entry.name), &mut || {})?);
+            foreign.extend(remove_tree(namespace, &format!("{name}/{}", entry.name), progress)?);
         } else if entry.kind != EntryKind::File || !is_own_file(&entry.name) {
             foreign.push(entry.name);
         } else if entry.name == LEASE_FILE {

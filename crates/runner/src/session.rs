@@ -20,10 +20,12 @@ const SPARE: u64 = 1 << 20;
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
 const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
-/// Longest time for it all, on one target.
+/// Longest time for it all, on one target, in which nothing is removed.
 const CLEAN_UP_PATIENCE: Duration = Duration::from_secs(20);
 /// The same where somebody waits for the end.
 const STOPPED_PATIENCE: Duration = Duration::from_secs(10);
+/// Trees of many files take long to be removed; a server that always finds more is left at last.
+const CLEAN_UP_AT_MOST: Duration = Duration::from_secs(1800);
 
 pub(crate) struct Session {
     share: Arc<dyn Share>,
@@ -306,7 +308,14 @@ impl Session {
     pub(crate) fn close(mut self) -> Option<Flag> {
         let deadline = self.means.deadline.clone();
         let asked_for = deadline.stop().load(Ordering::Relaxed);
-        deadline.finish_within(if asked_for { STOPPED_PATIENCE } else { CLEAN_UP_PATIENCE });
+        let patience = if asked_for { STOPPED_PATIENCE } else { CLEAN_UP_PATIENCE };
+        deadline.finish_within(patience);
+        let end = deadline.now() + CLEAN_UP_AT_MOST;
+        let mut progress = || {
+            if deadline.now() < end {
+                deadline.finish_within(patience);
+            }
+        };
         let mut directory = self.directory.take()?;
         for file in self.jobs.open_files() {
             directory.names().0.close(file);
@@ -321,7 +330,7 @@ impl Session {
                     Err(_) => continue,
                 }
             }
-            if directory.remove().is_ok() {
+            if directory.remove(&mut progress).is_ok() {
                 return None;
             }
         }
