@@ -1,5 +1,6 @@
 //! The loop: prepare, idle window, block after block, stop rule, clean up.
 
+mod adapt;
 mod calibrate;
 mod condition;
 
@@ -163,17 +164,9 @@ impl Conductor<'_> {
         }
         self.study.flags.extend(size::fit(&mut self.study.plan, &self.runner.facts())?);
         if self.study.plan.storage.adapt_size {
-            let mut slowest = f64::INFINITY;
-            let largest = size::largest(&self.study.plan);
-            for subject in subjects.clone() {
-                observer.begin(subject);
-                let rate = size::rate(largest, |bytes| {
-                    self.runner.lay_out_rate(subject, bytes, &mut observer)
-                })?;
-                slowest = slowest.min(rate.unwrap_or(f64::INFINITY));
-            }
-            self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
+            self.adapt_to_time()?;
         }
+        let mut observer = Preparing(&mut *self.observer);
         // In turn: what is laid out for one subject lies beside what is laid out for the others.
         let mut waiting: Vec<usize> = subjects.collect();
         while !waiting.is_empty() {

@@ -14,6 +14,7 @@ mod keep;
 mod observers;
 mod progress;
 mod resume;
+mod scale;
 mod schedule;
 mod settings;
 mod size;

@@ -1,9 +1,11 @@
 //! File sizes for small and for slow targets: there must be room for the files, and laying them out
 //! must leave time for measuring.
 
+use crate::scale;
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, InPlace, Part, Plan, SubjectFacts, TargetFacts, Workload,
+    Cause, Failure, Flag, Footprint, InPlace, Part, Plan, Scaled, SubjectFacts, TargetFacts,
+    Workload,
 };
 use std::collections::BTreeMap;
 
@@ -97,6 +99,17 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
         return Ok(None);
     }
     let most = (room as f64 * (1.0 - LEFT_ALONE)) as u64;
+    let has_room = |workloads: &[Workload]| {
+        held(workloads, u64::MAX).is_some_and(|needed| needed.saturating_add(SPARE) <= most)
+    };
+    let scaled = scale::largest(plan, |_, workloads| has_room(workloads));
+    if let (true, Some((used, workloads))) = (plan.storage.fit_size, &scaled) {
+        let wanted = scale::of(&plan.workloads).unwrap_or(1.0);
+        plan.workloads.clone_from(workloads);
+        let available = Bytes(tightest.space_bytes.1);
+        let why = Scaled::Space { target: tightest.given.clone(), available };
+        return Ok(Some(Flag::Scaled { wanted, used: *used, why }));
+    }
     let fits =
         |size: u64| held(&plan.workloads, size).map(|needed| needed.saturating_add(SPARE) <= most);
     let mut used = 1 << wanted.max(1).ilog2();
@@ -106,6 +119,9 @@ pub fn fit(plan: &mut Plan, subjects: &[SubjectFacts]) -> Result<Option<Flag>, F
     let available = Bytes(tightest.space_bytes.1 / MIB * MIB);
     if !plan.storage.fit_size || fits(used).is_none() {
         let next = match (needs_less(plan), fits(used)) {
+            _ if let Some((used, _)) = scaled => {
+                format!("Make room, or give --scale {used} or less.")
+            }
             (Some(so), _) => format!("Make room, or {so}."),
             (None, Some(_)) => {
                 format!(
@@ -145,17 +161,23 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 }
 
 /// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
-/// client the largest that is read and the largest that is written. `None`: too small for the workers.
+/// client the largest that is read and the largest that is written, and what jobs have for themselves.
+/// `None`: too small for the workers.
 fn held(workloads: &[Workload], size: u64) -> Option<u64> {
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
+    let mut own: u64 = 0;
     for part in workloads.iter().flat_map(|workload| &workload.parts) {
         let footprint = fitted(part, size)?.job.footprint();
+        if !footprint.shared {
+            own = own.saturating_add(footprint.read).saturating_add(footprint.written);
+            continue;
+        }
         let (read, written) = clients.entry(part.client).or_default();
         *read = footprint.read.max(*read);
         *written = footprint.written.max(*written);
     }
     let each = clients.into_values().map(|(read, written)| read.saturating_add(written));
-    Some(each.fold(0, u64::saturating_add))
+    Some(each.fold(own, u64::saturating_add))
 }
 
 /// The part with files of at most `size` bytes.
@@ -335,12 +357,14 @@ mod tests {
     fn a_copy_that_does_not_fit_is_refused() {
         let bytes = Bytes(3 * MIB);
         let copy = plimsoll_model::CopyJob {
-            data: "/home/me/films".into(),
+            dataset: plimsoll_model::Dataset {
+                source: plimsoll_model::DataSource::Directory { data: "/home/me/films".into() },
+                files: 1,
+                directories: 1,
+                bytes,
+            },
             transfer: plimsoll_model::Transfer::Up,
             block: Bytes(MIB),
-            files: 1,
-            directories: 1,
-            bytes,
             verify: false,
         };
         for fit_size in [false, true] {

@@ -1,0 +1,183 @@
+//! How much is laid out and copied, where that is left to the program: what leaves time for measuring, and
+//! lets the first blocks end in good time.
+//!
+//! The rate of large files is sampled. Of each dataset a small part is copied to each subject, and more of
+//! it until it takes long enough to tell.
+
+use super::{Conductor, Preparing, interrupted};
+use crate::{scale, size};
+use plimsoll_model::{
+    Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Scaled, Workload, factor,
+};
+
+/// Share of the cap that the first blocks may take, with what is laid out for them.
+const SHARE: f64 = 0.5;
+/// The first part that is copied, and how much more the next is.
+const FIRST: f64 = 1.0 / 4096.0;
+const MORE: f64 = 4.0;
+/// A part that takes so many seconds tells, where it takes so many times as long as the first: what
+/// each trial takes however little is copied is the smaller half then.
+const LONG_ENOUGH: f64 = 0.2;
+const TIMES_THE_FIRST: f64 = 2.0;
+/// One that takes so long tells in any case.
+const LONG: f64 = 2.0;
+/// A part that takes longer is not waited for, in seconds.
+const AT_MOST: f64 = 20.0;
+
+/// What workloads would take as they are planned, in seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Cost {
+    /// Before the first trials, in proportion to how much is copied.
+    once: f64,
+    /// Each trial, with what is removed before it, however little is copied.
+    fixed: f64,
+    /// What comes on top of that in proportion.
+    each: f64,
+}
+
+impl Cost {
+    /// Of parts of a workload, each with the seconds of its first run and of one after that: the
+    /// smallest part and the largest tell.
+    fn of(runs: &[(f64, f64, f64)]) -> Cost {
+        match runs {
+            [(small, _, short), .., (part, first, again)] => {
+                let each = ((again - short) / (part - small)).max(0.0);
+                let fixed = (short - small * each).max(0.0);
+                Cost { once: (first - again).max(0.0) / part, fixed, each }
+            }
+            [(part, first, again)] => {
+                Cost { once: (first - again).max(0.0) / part, fixed: 0.0, each: again / part }
+            }
+            [] => Cost::default(),
+        }
+    }
+
+    fn and(self, other: Cost) -> Cost {
+        Cost {
+            once: self.once + other.once,
+            fixed: self.fixed + other.fixed,
+            each: self.each + other.each,
+        }
+    }
+
+    /// What so many blocks take with so much of the whole.
+    fn seconds(self, part: f64, blocks: f64) -> f64 {
+        part * self.once + blocks * (self.fixed + part * self.each)
+    }
+}
+
+impl Conductor<'_> {
+    /// Lowers sizes, or the scale of what is copied, to what there is time for.
+    pub(super) fn adapt_to_time(&mut self) -> Result<(), Failure> {
+        if let Some(whole) = scale::of(&self.study.plan.workloads) {
+            return self.scale_to_time(whole);
+        }
+        let mut slowest = f64::INFINITY;
+        let largest = size::largest(&self.study.plan);
+        let mut observer = Preparing(&mut *self.observer);
+        for subject in 0..self.study.plan.subjects.len() {
+            observer.begin(subject);
+            let rate = size::rate(largest, |bytes| {
+                self.runner.lay_out_rate(subject, bytes, &mut observer)
+            })?;
+            slowest = slowest.min(rate.unwrap_or(f64::INFINITY));
+        }
+        self.study.flags.extend(size::adapt(&mut self.study.plan, slowest));
+        Ok(())
+    }
+
+    /// Lowers the scale where the first blocks of the whole would take too long.
+    fn scale_to_time(&mut self, whole: f64) -> Result<(), Failure> {
+        let mut all = Cost::default();
+        for number in 0..self.study.plan.workloads.len() {
+            let workload = self.study.plan.workloads[number].clone();
+            for subject in 0..self.study.plan.subjects.len() {
+                let fits = workload.subject() == Some(self.study.plan.subjects[subject].kind());
+                if fits && scale::of(std::slice::from_ref(&workload)).is_some() {
+                    all = all.and(self.cost(subject, &workload)?);
+                }
+            }
+        }
+        let design = &self.study.plan.design;
+        let settings = factor::settings(&self.study.plan.factors) as f64;
+        let blocks = settings * f64::from(design.rule.first_blocks());
+        let seconds = all.seconds(1.0, blocks);
+        let affordable = (design.cap_seconds * SHARE - self.elapsed()).max(0.0);
+        if seconds <= affordable {
+            return Ok(());
+        }
+        // Where not even the smallest would do, the cap ends the study.
+        let smallest = scale::largest(&self.study.plan, |scale, _| scale <= 2e-4);
+        let is_good = |scale: f64| all.seconds(scale / whole, blocks) <= affordable;
+        let found = scale::largest(&self.study.plan, |scale, _| is_good(scale));
+        if let Some((used, workloads)) = found.or(smallest) {
+            self.study.plan.workloads = workloads;
+            let why = Scaled::Time { seconds };
+            self.study.flags.push(Flag::Scaled { wanted: whole, used, why });
+        }
+        Ok(())
+    }
+
+    /// What a workload costs on a subject, by parts of it that take long enough.
+    fn cost(&mut self, subject: usize, workload: &Workload) -> Result<Cost, Failure> {
+        let (mut runs, mut part) = (Vec::new(), FIRST);
+        loop {
+            let mut tried = scale::times(std::slice::from_ref(workload), part);
+            let Some(mut tried) = tried.pop() else { return Ok(Cost::default()) };
+            tried.length = Length::UntilDone { at_most_seconds: AT_MOST };
+            // The second time what is there from the first is removed or read.
+            let Some(first) = self.seconds(subject, &tried)? else { return Ok(Cost::default()) };
+            let Some(again) = self.seconds(subject, &tried)? else { return Ok(Cost::default()) };
+            runs.push((part, first, again));
+            let tells = again >= LONG_ENOUGH && again >= TIMES_THE_FIRST * runs[0].2;
+            if tells || again >= LONG || part >= 1.0 {
+                return Ok(Cost::of(&runs));
+            }
+            part = (part * MORE).min(1.0);
+        }
+    }
+
+    /// How long a run takes, with what comes before and after its load; `None` where something is wrong
+    /// that its trials will tell.
+    fn seconds(&mut self, subject: usize, workload: &Workload) -> Result<Option<f64>, Failure> {
+        self.tried_out += 1;
+        let name = format!("part {}", self.tried_out);
+        let spec: PointSpec = self.spec(0, subject, workload.clone(), &name);
+        let title = workload.main().map(|main| main.job.title()).unwrap_or_default();
+        let mut observer = Preparing(&mut *self.observer);
+        observer.begin(subject);
+        observer.event(Event::Step { what: format!("finding how much to copy: {title}") });
+        let begun = self.clock.now();
+        let result = self.runner.point(&spec, &mut observer);
+        let seconds = self.clock.now().since(begun).as_secs_f64();
+        match result.outcome {
+            Outcome::Complete => Ok(Some(seconds)),
+            Outcome::Stopped => Err(interrupted()),
+            Outcome::Failed { .. } if seconds >= AT_MOST => Ok(Some(seconds)),
+            Outcome::Failed { failure, .. } if super::ends_study(&failure) => Err(failure),
+            Outcome::Failed { .. } => Ok(None),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Cost;
+
+    #[test]
+    fn what_does_not_grow_with_the_files_is_told_from_what_does() {
+        // 0.1 s for names, 40 s for bytes, and the upload of what is read once.
+        let run = |part: f64, upload: f64| (part, 0.1 + part * (40.0 + upload), 0.1 + part * 40.0);
+        let cost = Cost::of(&[run(0.001, 80.0), run(0.004, 80.0), run(0.016, 80.0)]);
+        let near =
+            |is: f64, should: f64| assert!((is / should - 1.0).abs() < 1e-9, "{is} {should}");
+        near(cost.fixed, 0.1);
+        near(cost.each, 40.0);
+        near(cost.once, 80.0);
+        near(cost.and(cost).seconds(0.5, 6.0), 2.0 * (40.0 + 6.0 * (0.1 + 20.0)));
+        let slow = Cost::of(&[(0.001, 3.0, 3.0)]);
+        near(slow.seconds(1.0, 1.0), 3000.0);
+        let odd = Cost::of(&[(0.001, 0.2, 0.3), (0.004, 0.1, 0.2)]);
+        assert!(odd.once >= 0.0 && odd.each >= 0.0 && odd.fixed >= 0.0, "{odd:?}");
+    }
+}
