@@ -251,9 +251,10 @@ impl Session {
         };
         let mut result = PointResult::empty(Outcome::Complete);
         for (part, done) in spec.workload.parts.iter().zip(parts) {
-            let PartDone { team, counted, found } = done;
-            let (figures, outcome, flags) =
+            let PartDone { team, counted, figures: own, found } = done;
+            let (mut figures, outcome, flags) =
                 summarize::part(&team, &part.job, counted, spec, &self.facts.given);
+            result.flags.extend(summarize::add(&mut figures, own));
             result.parts.push(figures);
             result.flags.extend(flags);
             let (outcome, flags) = match found {

@@ -2,8 +2,8 @@
 
 use plimsoll_load::{Counted, Ended, Kind, Measured, TeamResult};
 use plimsoll_model::{
-    Cause, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats,
-    Outcome, PartResult, Phase, PointSpec, Series, Window,
+    Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric, OpKind,
+    OpStats, Outcome, PartResult, Phase, PointSpec, Series, Window,
 };
 use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
@@ -18,6 +18,9 @@ const LONG_GAP_SHARE: f64 = 0.2;
 /// Fewer operations than this make a rate of poor resolution. Those that cross the ends of a trial count
 /// by their shares, so that it need not be many.
 const FEW_OPERATIONS: u64 = 5;
+
+/// A copy that is as fast as this share of what the client can do may be limited by it.
+const NEAR: f64 = 0.8;
 
 /// Kinds that move payload: what rates over all operations are of.
 pub const PAYLOAD: [OpKind; 4] = [OpKind::READ, OpKind::WRITE, OpKind::PUT, OpKind::GET];
@@ -57,6 +60,17 @@ pub(crate) fn part(
         }
     }
     (result, outcome, flags)
+}
+
+/// Adds figures of the job to those of its workers, where there are such; and whether what the client
+/// itself can do is near.
+pub(crate) fn add(result: &mut PartResult, figures: Vec<(Measure, f64)>) -> Option<Flag> {
+    let bytes_per_second = *result.quantities.get(&Metric::all(Measure::THROUGHPUT))?;
+    let figures = figures.into_iter().map(|(measure, value)| (Metric::all(measure), value));
+    result.quantities.extend(figures);
+    let ceiling = *result.quantities.get(&Metric::all(CopyJob::CLIENT_CEILING))?;
+    (bytes_per_second >= NEAR * ceiling)
+        .then_some(Flag::NearClientCeiling { bytes_per_second, ceiling_bytes_per_second: ceiling })
 }
 
 /// What shows how fast it went in a window: bytes, or operations where none are moved.
@@ -264,4 +278,27 @@ fn phases(
         burst_bytes_per_second: change.before,
         sustained_bytes_per_second: change.after,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_that_is_nearly_as_fast_as_the_client_is_flagged() {
+        let at = |bytes_per_second| {
+            let throughput = (Metric::all(Measure::THROUGHPUT), bytes_per_second);
+            PartResult { quantities: [throughput].into(), ..PartResult::default() }
+        };
+        let ceiling = || vec![(CopyJob::CLIENT_CEILING, 1e9), (CopyJob::CLIENT_CEILING_FILES, 1e5)];
+        let mut slow = at(7.9e8);
+        assert_eq!(add(&mut slow, ceiling()), None);
+        assert_eq!(slow.quantities[&Metric::all(CopyJob::CLIENT_CEILING_FILES)], 1e5);
+        let near = add(&mut at(8.1e8), ceiling());
+        assert!(matches!(near, Some(Flag::NearClientCeiling { .. })), "{near:?}");
+        assert_eq!(add(&mut at(8.1e8), Vec::new()), None, "nothing is known of the client");
+        let mut failed = PartResult::default();
+        assert_eq!(add(&mut failed, ceiling()), None);
+        assert!(failed.quantities.is_empty(), "a failed part has no figures");
+    }
 }

@@ -79,6 +79,10 @@ pub(crate) trait StorageJob: Send {
     }
     /// What a worker does on its lane; after `begin`.
     fn source(&self, point: &Point, worker: u16, lane: &dyn Lane) -> Result<Self::Source, Failure>;
+    /// Figures that it found beside what its workers do.
+    fn figures(&self) -> Vec<(Measure, f64)> {
+        Vec::new()
+    }
     /// Looks at what was done; not measured. `complete`: nothing went wrong until now.
     fn finish(
         &mut self,

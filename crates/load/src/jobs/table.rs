@@ -13,7 +13,8 @@ use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, Job, Length, Part, PatternJob, PointSpec, Prepared, Workload,
+    Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec, Prepared,
+    Workload,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,6 +35,7 @@ trait AnyJob: Send {
     fn finish(&mut self, at: &mut Workspace<'_>, complete: bool)
     -> Result<Vec<Flag>, Box<NotGood>>;
     fn counted(&self) -> Counted;
+    fn figures(&self) -> Vec<(Measure, f64)>;
 }
 
 /// A job and, while a point is measured, its workers.
@@ -85,6 +87,10 @@ impl<J: StorageJob> AnyJob for Manned<J> {
     fn counted(&self) -> Counted {
         J::COUNTED
     }
+
+    fn figures(&self) -> Vec<(Measure, f64)> {
+        self.job.figures()
+    }
 }
 
 /// The jobs of a study on one share: prepared once, then done point by point.
@@ -106,6 +112,8 @@ pub struct PartDone {
     pub team: TeamResult,
     /// What is counted beside operations and bytes.
     pub counted: Counted,
+    /// Figures of the job beside those of its workers.
+    pub figures: Vec<(Measure, f64)>,
     /// What the job found when it looked at what was done.
     pub found: Result<Vec<Flag>, Box<NotGood>>,
 }
@@ -254,7 +262,7 @@ impl Jobs {
         let done = teams.into_iter().zip(parts).map(|(team, number)| {
             let job = &mut jobs[*number].1;
             let found = job.finish(&mut at, complete);
-            PartDone { team, counted: job.counted(), found }
+            PartDone { team, counted: job.counted(), figures: job.figures(), found }
         });
         done.collect()
     }

@@ -1,8 +1,8 @@
 //! What several clients did of one job, put together.
 
 use plimsoll_model::{
-    Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult, PointSpec,
-    Series, Window,
+    CopyJob, Count, Job, LatencySummary, Length, Measure, Metric, OpKind, OpStats, PartResult,
+    PointSpec, Series, Window,
 };
 use plimsoll_runner::{PAYLOAD, WRITING};
 use std::collections::BTreeMap;
@@ -83,6 +83,9 @@ impl Sum<'_> {
         };
         for measure in [Measure::FILES, Measure::ENTRIES, Measure::IN_FLIGHT] {
             put(measure, self.rate(measure));
+        }
+        for measure in [CopyJob::CLIENT_CEILING, CopyJob::CLIENT_CEILING_FILES] {
+            put(measure, self.of(measure).reduce(|all, one| all + one));
         }
         for measure in [Measure::ELAPSED, Measure::LONGEST_GAP, Measure::FLUSH_TIME] {
             put(measure, self.largest(measure));

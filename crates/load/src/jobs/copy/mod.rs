@@ -6,6 +6,7 @@
 //! blocks in flight as it has, flushed, closed; or whole where it is no longer than a block and the lane
 //! does that. What is copied back is compared or discarded.
 
+mod ceiling;
 mod names;
 mod source;
 
@@ -16,6 +17,7 @@ use crate::dataset::{self, FileSet};
 use crate::paths::Paths;
 use crate::prepare::{Means, Pass};
 use crate::share::Lane;
+use ceiling::Ceiling;
 use names::Names;
 use plimsoll_model::{
     Cause, CopyJob, DataSource, Event, Failure, Flag, Measure, OpKind, Phase, Transfer,
@@ -44,6 +46,8 @@ pub(crate) struct CopyRun {
     content: Option<Arc<Content>>,
     /// What is read where files are copied from the storage.
     uploaded: Option<Arc<Names>>,
+    /// What the client itself can do, once that was tried.
+    ceiling: Option<Option<Ceiling>>,
     /// Of the point that is measured.
     copies: Option<Arc<Copies>>,
     /// Number of the next tree.
@@ -123,6 +127,7 @@ impl CopyRun {
             files: None,
             content: None,
             uploaded: None,
+            ceiling: None,
             copies: None,
             next: 0,
         })
@@ -202,6 +207,17 @@ impl CopyRun {
         Ok(())
     }
 
+    /// What the client itself can do of this copy; `None` where it only discards.
+    fn try_ceiling(&self, means: &Means, files: &dyn FileSet, point: &Point) -> Option<Ceiling> {
+        let compares = self.asks().verify;
+        if self.job.transfer == Transfer::Down && !compares {
+            return None;
+        }
+        let (content, clock) = (self.content.as_deref()?, &**means.deadline.clock());
+        let trial = ceiling::Trial { files, content, block: self.block, clock, compares };
+        trial.ceiling(point.workers)
+    }
+
     /// Removes what earlier points copied.
     fn remove_copies(&self, at: &mut Workspace<'_>) -> Result<(), Failure> {
         let prefix = self.prefix();
@@ -253,6 +269,9 @@ impl StorageJob for CopyRun {
         if self.job.transfer == Transfer::Up {
             self.remove_copies(at)?;
         }
+        if self.ceiling.is_none() {
+            self.ceiling = Some(self.try_ceiling(at.means, &*files, point));
+        }
         self.copies = Some(self.copies(at, &files, self.job.transfer, point.once)?);
         Ok(())
     }
@@ -275,6 +294,17 @@ impl StorageJob for CopyRun {
             Failure::new(Cause::Usage, "copy files", on(&self.job), "nothing is prepared", "")
         })?;
         Ok(CopySource::new(copies, self.block, lane))
+    }
+
+    fn figures(&self) -> Vec<(Measure, f64)> {
+        let figures = |found: Ceiling| {
+            let Ceiling { bytes_per_second, files_per_second } = found;
+            vec![
+                (CopyJob::CLIENT_CEILING, bytes_per_second),
+                (CopyJob::CLIENT_CEILING_FILES, files_per_second),
+            ]
+        };
+        self.ceiling.flatten().map_or_else(Vec::new, figures)
     }
 
     fn finish(
