@@ -76,6 +76,7 @@ fn on_directories() {
     for engine in [Engine::Psync, Engine::IoUring] {
         let there = tempfile::tempdir().unwrap();
         support::jobs::copy_up_and_down(directory(there.path(), engine), there.path());
+        support::jobs::generated_up_and_down(directory(there.path(), engine), there.path());
         support::jobs::scan(directory(there.path(), engine));
         assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
     }
@@ -99,6 +100,7 @@ fn over_nfs() {
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let disk = server.directory("data").unwrap().to_owned();
     support::jobs::copy_up_and_down(share(server.url("data")), &disk);
+    support::jobs::generated_up_and_down(share(server.url("data")), &disk);
     support::jobs::scan(share(server.url("data")));
     assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
 }
@@ -112,6 +114,7 @@ fn over_smb() {
     for options in ["", "?sign=off", "?encrypt=on"] {
         let url = format!("{}{options}", server.url("data"));
         support::jobs::copy_up_and_down(share(url.clone()), &disk);
+        support::jobs::generated_up_and_down(share(url.clone()), &disk);
         support::jobs::scan(share(url));
         assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
     }

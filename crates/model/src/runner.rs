@@ -34,7 +34,8 @@ pub trait SubjectRunner {
 
     /// Checks the space, prepares what the workloads need, and finds out what reads come from: a
     /// step at a time. It is called for all subjects in turn until none has more to do, so that what
-    /// is laid out for one lies beside what is laid out for the others.
+    /// is laid out for one lies beside what is laid out for the others. Without any workload it removes
+    /// what points before it made for themselves.
     fn prepare(
         &mut self,
         subject: usize,

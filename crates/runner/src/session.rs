@@ -134,7 +134,7 @@ impl Session {
         observer: &mut dyn LoadObserver,
     ) -> Result<Prepared, Failure> {
         let needed = self.jobs.claim(workloads)?;
-        if !std::mem::replace(&mut self.has_space, true) {
+        if !workloads.is_empty() && !std::mem::replace(&mut self.has_space, true) {
             let parts = workloads.iter().flat_map(|workload| &workload.parts);
             let less = parts.filter_map(|part| part.job.needs_less()).next();
             self.check_space(needed.read.saturating_add(needed.written), less)?;

@@ -79,6 +79,11 @@ pub(crate) trait StorageJob: Send {
     }
     /// What a worker does on its lane; after `begin`.
     fn source(&self, point: &Point, worker: u16, lane: &dyn Lane) -> Result<Self::Source, Failure>;
+    /// Removes what its points made for it alone.
+    fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure> {
+        let _ = at;
+        Ok(())
+    }
     /// Figures that it found beside what its workers do.
     fn figures(&self) -> Vec<(Measure, f64)> {
         Vec::new()

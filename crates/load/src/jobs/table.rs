@@ -34,6 +34,7 @@ trait AnyJob: Send {
     fn tasks(&mut self) -> (Vec<Task<'_>>, Vec<Arc<Progress>>);
     fn finish(&mut self, at: &mut Workspace<'_>, complete: bool)
     -> Result<Vec<Flag>, Box<NotGood>>;
+    fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure>;
     fn counted(&self) -> Counted;
     fn figures(&self) -> Vec<(Measure, f64)>;
 }
@@ -84,6 +85,10 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         self.job.finish(sources, at, complete)
     }
 
+    fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure> {
+        self.job.remove(at)
+    }
+
     fn counted(&self) -> Counted {
         J::COUNTED
     }
@@ -99,6 +104,10 @@ pub struct Jobs {
     means: Means,
     files: TestFiles,
     jobs: Vec<(Job, Box<dyn AnyJob>)>,
+    /// Those that are over, whose files are still there.
+    over: Vec<Box<dyn AnyJob>>,
+    /// The number of the next job: no two have had the same.
+    next: usize,
     /// Which of them are the parts of the point that is measured.
     parts: Vec<usize>,
     timing: Timing,
@@ -128,17 +137,23 @@ impl Jobs {
             means,
             files: TestFiles::new(in_place),
             jobs: Vec::new(),
+            over: Vec::new(),
+            next: 0,
             parts: Vec::new(),
             timing: none,
             results: Vec::new(),
         }
     }
 
-    /// Takes the jobs of these workloads; what they need on the storage, all together.
+    /// Takes the jobs of these workloads; what they need on the storage, all together. Without any
+    /// workload all jobs before are over: [`prepare`](Jobs::prepare) removes what they made.
     ///
     /// # Errors
     /// One of them is nothing that can be done to storage.
     pub fn claim(&mut self, workloads: &[Workload]) -> Result<Footprint, Failure> {
+        if workloads.is_empty() {
+            self.over.extend(self.jobs.drain(..).map(|(_, job)| job));
+        }
         for workload in workloads {
             self.find(workload)?;
         }
@@ -163,7 +178,8 @@ impl Jobs {
             let number = match (0..self.jobs.len()).find(known) {
                 Some(number) => number,
                 None => {
-                    let job = open(&part.job, self.jobs.len(), &self.share.facts().given)?;
+                    let job = open(&part.job, self.next, &self.share.facts().given)?;
+                    self.next += 1;
                     job.claim(&mut self.files);
                     self.jobs.push((part.job.clone(), job));
                     self.jobs.len() - 1
@@ -176,8 +192,11 @@ impl Jobs {
 
     /// Makes what the jobs work on: a step, that lays out one of the files that patterns share at most.
     pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Prepared, Failure> {
-        let Jobs { share, means, files, jobs, .. } = self;
+        let Jobs { share, means, files, jobs, over, .. } = self;
         let mut at = Workspace { share: &**share, means, run, files };
+        for mut job in over.drain(..) {
+            job.remove(&mut at)?;
+        }
         let mut flags = Vec::new();
         for (_, job) in jobs {
             flags.extend(job.prepare(&mut at)?);

@@ -2,16 +2,18 @@
 #![allow(dead_code)]
 
 use plimsoll_load::{
-    Content, Jobs, LocalFiles, Means, Namespace, PartDone, RunContext, Share, is_tree, remove_tree,
+    Content, FileSet, Jobs, LocalFiles, Manifest, Means, Namespace, PartDone, RunContext, Share,
+    is_tree, remove_tree,
 };
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Clock, CopyJob, Deadline, Event, Failure, Flag, Job, Length, OpKind, Part, PointSpec, Transfer,
-    Workload,
+    Clock, CopyJob, DataClass, Deadline, Event, Failure, Flag, GeneratedData, Job, Length, OpKind,
+    Part, PointSpec, Transfer, Workload,
 };
+use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU16;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -222,6 +224,87 @@ pub fn copy_up_and_down(share: Arc<dyn Share>, root: &Path) {
     let error = errors(&parts[0]).as_ref().expect("it differs");
     assert!(error.kind.is_content() && error.detail.contains("byte 200000"), "{}", error.detail);
     run.close();
+}
+
+/// A source tree that is generated, and every way in which a file of it can be wrong afterwards: what is on
+/// the server's disk below `root` has the right sizes and bytes, and nothing else is taken for it.
+pub fn generated_up_and_down(share: Arc<dyn Share>, root: &Path) {
+    let data = GeneratedData {
+        class: DataClass::Source,
+        count: 150,
+        mean_bytes: 6000.0,
+        scale: 1.0,
+        seed: 42,
+    };
+    let (dataset, block) = (data.dataset(), Bytes(4096));
+    let job = |transfer| CopyJob { dataset: dataset.clone(), transfer, block, verify: true };
+    let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
+    let up = once(part(Job::Copy(job(Transfer::Up)), 3, 4));
+    assert_eq!(run.prepare(&up).unwrap(), vec![]);
+    for tree in ["copy-0-0", "copy-0-1"] {
+        let parts = run.good(&up);
+        assert_eq!(run.trees(), [tree], "the one before is removed");
+        assert_eq!(parts[0].team.total.total().bytes, 900_000);
+        assert_eq!(done(&parts[0], OpKind::MAKE_DIRECTORY), 1 + dataset.directories);
+    }
+    let down = once(part(Job::Copy(job(Transfer::Down)), 3, 4));
+    run.prepare(&down).unwrap();
+    for _ in 0..2 {
+        let parts = run.good(&down);
+        let files = [OpKind::CLOSE, OpKind::GET].map(|kind| done(&parts[0], kind));
+        assert_eq!((files.iter().sum::<u64>(), parts[0].team.total.total().bytes), (150, 900_000));
+    }
+    // Looked at from outside: the sizes of the manifest, each file's bytes its own.
+    let (manifest, content) =
+        (Manifest::new(&dataset, &data).unwrap(), Content::of_generated(data.seed, true));
+    let tree = root.join(RUN).join("copy-1-0");
+    let mut found = files_below(&tree);
+    found.sort();
+    assert_eq!(found.len(), 150);
+    let mut depths = BTreeSet::new();
+    for (number, path) in &found {
+        let bytes = fs::read(path).unwrap();
+        assert_eq!(bytes.len() as u64, manifest.size(*number), "{path:?}");
+        content.check(plimsoll_load::FileId(0), *number as u32, 0, &bytes).unwrap();
+        depths.insert(path.strip_prefix(&tree).unwrap().components().count());
+    }
+    assert!(depths.len() > 2, "directories lie in directories: {depths:?}");
+    // One wrong byte; another file's bytes; bytes that are missing.
+    let largest = found.iter().max_by_key(|(number, _)| manifest.size(*number)).unwrap();
+    let whole = fs::read(&largest.1).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() - 1] ^= 1;
+    let span = plimsoll_load::Span {
+        file: plimsoll_load::FileId(0),
+        offset: 0,
+        length: whole.len() as u32,
+        generation: largest.0 as u32 + 1,
+    };
+    let other = content.writer(span.length).fill(&span).to_vec();
+    for wrong in [&flipped[..], &other, &whole[..whole.len() - 1]] {
+        fs::write(&largest.1, wrong).unwrap();
+        let parts = run.point(&down).unwrap();
+        let error = errors(&parts[0]).as_ref().expect("it differs");
+        let is_short = wrong.len() < whole.len();
+        assert!(error.kind.is_content() != is_short, "{:?}: {}", error.kind, error.detail);
+    }
+    fs::write(&largest.1, whole).unwrap();
+    run.good(&down);
+    run.close();
+}
+
+/// The files of a tree, with the numbers in their names.
+fn files_below(directory: &Path) -> Vec<(usize, PathBuf)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+        if entry.file_type().unwrap().is_dir() {
+            found.extend(files_below(&entry.path()));
+        } else {
+            let name = entry.file_name().into_string().unwrap();
+            found.push((name[1..7].parse().unwrap(), entry.path()));
+        }
+    }
+    found
 }
 
 /// Walks a tree, once and again and again beside another job.

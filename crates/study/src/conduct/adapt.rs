@@ -126,8 +126,10 @@ impl Conductor<'_> {
             let Some(mut tried) = tried.pop() else { return Ok(Cost::default()) };
             tried.length = Length::UntilDone { at_most_seconds: AT_MOST };
             // The second time what is there from the first is removed or read.
-            let Some(first) = self.seconds(subject, &tried)? else { return Ok(Cost::default()) };
-            let Some(again) = self.seconds(subject, &tried)? else { return Ok(Cost::default()) };
+            let first = self.seconds(subject, &tried)?;
+            let again = self.seconds(subject, &tried)?;
+            self.runner.prepare(subject, &[], &mut Preparing(&mut *self.observer))?;
+            let (Some(first), Some(again)) = (first, again) else { return Ok(Cost::default()) };
             runs.push((part, first, again));
             let tells = again >= LONG_ENOUGH && again >= TIMES_THE_FIRST * runs[0].2;
             if tells || again >= LONG || part >= 1.0 {

@@ -296,6 +296,10 @@ impl StorageJob for CopyRun {
         Ok(CopySource::new(copies, self.block, lane))
     }
 
+    fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure> {
+        self.remove_copies(at)
+    }
+
     fn figures(&self) -> Vec<(Measure, f64)> {
         let figures = |found: Ceiling| {
             let Ceiling { bytes_per_second, files_per_second } = found;

@@ -1,0 +1,246 @@
+//! `plimsoll copy` of files that are generated, end to end on real servers.
+
+mod support;
+
+use plimsoll_model::{
+    CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Scaled, Study, Transfer, Trial,
+};
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{
+    Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare, Sshd, SshdConfig,
+};
+use plimsoll_testkit::{Need, enter_or_skip};
+use support::runner_program::runner;
+use support::trial::{part, result};
+use support::{Plimsoll, ended, has_copy, listing, run_directories, signal, wait_until};
+
+fn copy<'a>(study: &'a Study, trial: &Trial) -> &'a CopyJob {
+    match &part(study.plan.workload(trial.cell).unwrap()).job {
+        Job::Copy(job) => job,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Every trial did all of its files, and says how many and how fast.
+#[track_caller]
+fn assert_whole(study: &Study) {
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "{trial:?}");
+        let (job, quantities) = (copy(study, trial), &result(trial).quantities);
+        let of = |measure| quantities[&Metric::all(measure)];
+        let near = |is: f64, should: u64| (is / should as f64 - 1.0).abs() < 1e-6;
+        let elapsed = of(Measure::ELAPSED);
+        assert!(near(of(Measure::THROUGHPUT) * elapsed, job.dataset.bytes.0), "{trial:?}");
+        assert!(near(of(Measure::FILES) * elapsed, job.dataset.files), "{trial:?}");
+        let generates = job.transfer == Transfer::Up || job.verify;
+        let ceiling = quantities.get(&Metric::all(CopyJob::CLIENT_CEILING));
+        assert_eq!(ceiling.is_some(), generates, "{trial:?}");
+    }
+}
+
+const SHORT: [&str; 4] = ["--repeats=2", "--baseline=0s", "--seed=7", "--quiet"];
+
+#[test]
+fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
+    let stage = enter_or_skip!(Need::Samba, Need::Ganesha);
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let folder = nfs.directory("films").unwrap();
+    std::fs::write(folder.join("holiday.txt"), "not plimsoll's").unwrap();
+    let smb = Samba::start(&stage, SambaConfig::one(SambaShare::existing("backups", folder)));
+    let (smb, before) = (smb.unwrap(), listing(folder));
+    let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
+    let (nfs_url, smb_url) = (nfs.url("films"), smb.url("backups"));
+    let words = ["copy", &nfs_url, &smb_url, "--scale=0.002", "--verify"];
+    let shown = program.run(&[&words[..], &SHORT].concat()).expect(0).out;
+    let study = program.latest();
+    assert_eq!(study.trials.len(), 2 * 8 * 2);
+    assert_whole(&study);
+    let mut titles = Vec::new();
+    for workload in &study.plan.workloads {
+        let job = &part(workload).job;
+        titles.push(job.title());
+        assert_eq!(job.scale(), Some(0.002), "what was named stays");
+    }
+    let rows: Vec<String> = ["movies", "music", "pictures", "source tree"]
+        .iter()
+        .flat_map(|name| [format!("{name} up"), format!("{name} down")])
+        .collect();
+    assert_eq!(titles, rows);
+    for row in rows {
+        assert!(shown.lines().any(|line| line.starts_with(&row)), "{row} in\n{shown}");
+    }
+    let home = study.plan.workloads.iter().map(|workload| part(workload).job.footprint());
+    let bytes: u64 = home.map(|need| need.written).sum();
+    assert_eq!(bytes, 1_857_342 + 872_170 + 303_641 + 1_295_556, "{:?}", study.plan.workloads);
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    for words in ["112 files in 7 directories", "scale 0.002", "lient ceiling", "content verified"]
+    {
+        assert!(details.contains(words), "{words} in\n{details}");
+    }
+    assert_eq!(listing(folder), before, "the folder is as it was");
+}
+
+#[test]
+fn some_datasets_of_other_sizes_beside_the_users_own_files() {
+    let there = tempfile::tempdir().unwrap();
+    let (target, program) = (there.path().to_str().unwrap(), Plimsoll::new());
+    let own = program.home().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("letter"), "dear all").unwrap();
+    let data = format!("--data={}", own.display());
+    let kinds = |words: &[&str]| {
+        program.run(&[&["copy", target], words, &SHORT].concat()).expect(0);
+        let study = program.latest();
+        assert_whole(&study);
+        assert_eq!(listing(there.path()), vec![]);
+        let all = study.plan.workloads.iter().map(|workload| part(workload).job.kind());
+        (all.collect::<Vec<_>>(), study)
+    };
+    let words = ["--dataset=pictures,music", "--scale=0.001", &data, "--only=up"];
+    let (found, _) = kinds(&words);
+    assert_eq!(found, ["copy-music-up", "copy-pictures-up", "copy-up"]);
+    let words = ["--dataset=pictures", "--count=30", "--mean=10KiB", "--only=down"];
+    let (found, study) = kinds(&words);
+    assert_eq!(found, ["copy-pictures-down"]);
+    let dataset = &copy(&study, &study.trials[0]).dataset;
+    assert_eq!((dataset.files, dataset.bytes.0), (30, 30 * 10_240));
+    assert!(study.flags.iter().all(|flag| !matches!(flag, Flag::Scaled { .. })));
+}
+
+/// Nobody names a scale: as much is copied as there is time for, and all that is said.
+#[test]
+fn what_would_take_too_long_is_scaled() {
+    let there = tempfile::tempdir().unwrap();
+    let (target, program) = (there.path().to_str().unwrap(), Plimsoll::new());
+    let words =
+        ["copy", target, "--dataset=source,pictures", "--max-time=6s", "--baseline=0s", "--quiet"];
+    let shown = program.run(&words).expect(0).out;
+    let study = program.latest();
+    assert_whole(&study);
+    let scaled = study.flags.iter().find_map(|flag| match flag {
+        Flag::Scaled { wanted, used, why: Scaled::Time { .. } } => Some((*wanted, *used)),
+        _ => None,
+    });
+    let (wanted, used) = scaled.unwrap_or_else(|| panic!("{:?}", study.flags));
+    assert!(wanted == 1.0 && used < 1.0, "{used}");
+    for workload in &study.plan.workloads {
+        assert_eq!(part(workload).job.scale(), Some(used));
+    }
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    assert!(details.contains(&format!("copied at scale {used}")), "{shown}\n{details}");
+    assert_eq!(listing(there.path()), vec![]);
+}
+
+#[test]
+fn what_there_is_no_space_for_is_scaled_or_refused_with_what_fits() {
+    let stage = enter_or_skip!();
+    let small = stage.tmpfs("/run/small", 24 << 20).unwrap();
+    let (target, program) = (small.path().to_str().unwrap(), Plimsoll::new());
+    let words = ["copy", target, "--dataset=pictures,music"];
+    program.run(&[&words[..], &SHORT].concat()).expect(0);
+    let study = program.latest();
+    assert_whole(&study);
+    let space = study.flags.iter().find_map(|flag| match flag {
+        Flag::Scaled { used, why: Scaled::Space { target, .. }, .. } => Some((*used, target)),
+        _ => None,
+    });
+    let (used, tightest) = space.unwrap_or_else(|| panic!("{:?}", study.flags));
+    assert!(tightest == target && used < 0.1, "{used} on {tightest}");
+    let refused = program.run(&[&words[..], &["--scale=0.5"], &SHORT].concat()).expect(6).err;
+    let fits = refused.split("give --scale ").nth(1).expect("what would fit is named");
+    let fits = format!("--scale={}", fits.split(' ').next().unwrap());
+    assert_eq!(listing(small.path()), vec![], "nothing was begun");
+    program.run(&[&words[..], &[&*fits], &SHORT].concat()).expect(0);
+    assert_eq!(listing(small.path()), vec![]);
+}
+
+#[test]
+fn a_source_tree_that_is_interrupted_leaves_nothing() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let (folder, url) = (server.directory("films").unwrap(), server.url("films"));
+    let program = Plimsoll::new();
+    let words = ["copy", &url, "--dataset=source", "--scale=0.1", "--repeats=100"];
+    let child = program.start(&[&words[..], &["--baseline=0s", "--quiet"]].concat());
+    wait_until("files are copied", || run_directories(folder).iter().any(|run| has_copy(run)));
+    signal(&child, "-INT");
+    ended(child).expect(130);
+    assert_eq!(listing(folder), vec![]);
+}
+
+#[test]
+fn a_share_that_may_only_be_read_is_refused_and_a_full_one_ends_the_study() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let config = GaneshaConfig::new([
+        Export::directory("frozen").read_only(),
+        Export::directory("small").size(48 << 20),
+    ]);
+    let server = Ganesha::start(&stage, config).unwrap();
+    let program = Plimsoll::new();
+    let words = |url: &str| vec!["copy".to_owned(), url.to_owned(), "--dataset=source".to_owned()];
+    let frozen = words(&server.url_with_ports("frozen"));
+    program.run(&[&frozen[..], &SHORT.map(str::to_owned)].concat()).expect(5);
+    // It fills up after the look at the free space.
+    let small = server.directory("small").unwrap();
+    let more = ["--count=400", "--mean=40KiB", "--repeats=300", "--only=up", "--baseline=0s"];
+    let url = server.url_with_ports("small");
+    let mut child = program.start(&[&words(&url)[..], &more.map(str::to_owned)].concat());
+    wait_until("trials run", || run_directories(small).iter().any(|run| has_copy(run)));
+    let mut others = std::fs::File::create(small.join("others")).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let _ = std::io::Write::write(&mut others, &[1u8; 1 << 16]);
+    }
+    let ran = ended(child).expect(6);
+    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
+    assert!(matches!(program.latest().ended, Ended::Failed { .. }));
+    assert_eq!(run_directories(small), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn datasets_are_generated_on_the_host_that_copies() {
+    let stage = enter_or_skip!(Need::Sshd, Need::SshClient);
+    let sshd = Sshd::start(&stage, SshdConfig::default()).unwrap();
+    let program = Plimsoll::new()
+        .with("PLIMSOLL_SSH_CONFIG", sshd.configuration().to_str().unwrap())
+        .with("PLIMSOLL_RUNNER", runner().to_str().unwrap());
+    let there = tempfile::tempdir().unwrap();
+    let (target, host) = (there.path().to_str().unwrap(), sshd.url());
+    let words = ["copy", target, "--on", &host];
+    let more = ["--dataset=movies,source", "--scale=0.001", "--verify"];
+    program.run(&[&words[..], &more, &SHORT].concat()).expect(0);
+    let study = program.latest();
+    assert_whole(&study);
+    assert_eq!(study.plan.clients.len(), 1);
+    assert_eq!(listing(there.path()), vec![]);
+    let refused = program.run(&[&words[..], &["--data=/etc"]].concat()).expect(2).err;
+    assert!(refused.contains("--dataset"), "what can be done there: {refused}");
+}
+
+#[test]
+fn what_cannot_be_copied_is_a_mistake_of_usage() {
+    let there = tempfile::tempdir().unwrap();
+    let target = there.path().to_str().unwrap();
+    let program = Plimsoll::new();
+    let cases: [(&[&str], &str); 12] = [
+        (&["--dataset=musik"], "'music'"),
+        (&["--dataset=sources"], "'source'"),
+        (&["--scale=0"], "0.02"),
+        (&["--scale=-1"], "0.02"),
+        (&["--scale=1e9"], "0.02"),
+        (&["--scale=nan"], "0.02"),
+        (&["--count=0", "--dataset=music"], "--count"),
+        (&["--count=5"], "--dataset pictures"),
+        (&["--mean=10", "--dataset=music"], "4KiB"),
+        (&["--count=99999999999", "--dataset=source"], "4000000"),
+        (&["--mean=99999999TiB", "--dataset=movies"], "--mean"),
+        (&["--data=/etc", "--scale=0.5"], "--dataset"),
+    ];
+    for (words, named) in cases {
+        let refused = program.run(&[&["copy", target], words].concat()).expect(2).err;
+        assert!(refused.contains(named), "{words:?}: {named} in\n{refused}");
+    }
+    assert_eq!(listing(there.path()), vec![], "nothing was begun");
+    let classes = DataClass::ALL.map(|class| class.title().replace(" tree", ""));
+    let help = program.run(&["copy", "--help"]).expect(0).out;
+    assert!(classes.iter().all(|class| help.contains(&**class)), "{help}");
+}
