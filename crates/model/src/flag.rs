@@ -40,6 +40,7 @@ impl Flag {
             | Flag::WorkingSet { .. }
             | Flag::StabilityDiffers { .. }
             | Flag::SameTarget { .. }
+            | Flag::Scaled { .. }
             | Flag::Burst { .. }
             | Flag::ServerRestarted
             | Flag::HostRestarted { .. } => Severity::Meaning,
@@ -70,7 +71,6 @@ impl Flag {
             | Flag::EntriesSkipped { .. }
             | Flag::SizeLowered { .. }
             | Flag::SizeFitted { .. }
-            | Flag::Scaled { .. }
             | Flag::ReplySurplus { .. }
             | Flag::CallFailed { .. }
             | Flag::Continued { .. } => Severity::Note,

@@ -30,7 +30,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are pa
 pub enum Command {
     /// How fast is this share, or which of these is faster?
     Check(Box<CheckArguments>),
-    /// How long do the files of a directory take, to the share and back?
+    /// How long do films, music, pictures, a source tree or your own files take, to the share and back?
     Copy(Box<CopyArguments>),
     /// What is this box, and what can its processor, memory, cryptography and disk do?
     Device(Box<DeviceArguments>),

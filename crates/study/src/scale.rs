@@ -3,7 +3,7 @@
 use plimsoll_model::{Plan, Workload};
 
 /// The smallest scale that is tried.
-const SMALLEST: f64 = 1e-4;
+pub(crate) const SMALLEST: f64 = 1e-4;
 
 /// The largest scale of any job that has one.
 pub(crate) fn of(workloads: &[Workload]) -> Option<f64> {

@@ -107,7 +107,7 @@ impl Conductor<'_> {
             return Ok(());
         }
         // Where not even the smallest would do, the cap ends the study.
-        let smallest = scale::largest(&self.study.plan, |scale, _| scale <= 2e-4);
+        let smallest = scale::largest(&self.study.plan, |scale, _| scale <= scale::SMALLEST);
         let is_good = |scale: f64| all.seconds(scale / whole, blocks) <= affordable;
         let found = scale::largest(&self.study.plan, |scale, _| is_good(scale));
         if let Some((used, workloads)) = found.or(smallest) {

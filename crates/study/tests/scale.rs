@@ -1,0 +1,95 @@
+//! How much is copied where that is left to the program, exactly, on scripted shares.
+
+mod support;
+
+use plimsoll_load::{Op, Reply};
+use plimsoll_model::units::{Bytes, MIB};
+use plimsoll_model::{
+    CopyJob, DataClass, Design, DirectoryTarget, Ended, Failure, Flag, GeneratedData, Job, Length,
+    Part, Plan, Rule, Scaled, Study, Target, Transfer, Workload,
+};
+use std::num::NonZeroU16;
+use std::time::Duration;
+use support::{MS, design, run};
+
+/// Two thousand small pictures up and down: an operation for each.
+fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
+    let data = GeneratedData {
+        class: DataClass::Pictures,
+        count: 2000,
+        mean_bytes: 4096.0,
+        scale: 1.0,
+        seed: 1,
+    };
+    let workload = |transfer| {
+        let (dataset, block) = (data.dataset(), Bytes(MIB));
+        let job = CopyJob { dataset, transfer, block, verify: false };
+        let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+        Workload::of(part, Length::UntilDone { at_most_seconds: cap_seconds })
+    };
+    let design = Design { rule: Rule::Fixed { blocks: 6 }, cap_seconds, ..design() };
+    let target = Target::Directory(DirectoryTarget { path: "x".into() });
+    let workloads = vec![workload(Transfer::Up), workload(Transfer::Down)];
+    let mut plan = Plan::new(vec![target.into()], workloads, design);
+    plan.storage.adapt_size = may_scale;
+    plan
+}
+
+/// A file takes this long; directories take a millisecond.
+fn study(plan: Plan, each: Duration) -> Result<Study, Failure> {
+    run(plan, move |_, op| match op {
+        Op::Put(_) | Op::Get(_) => Reply::After(each),
+        _ => Reply::After(MS),
+    })
+}
+
+fn scales(study: &Study) -> Vec<f64> {
+    study.plan.workloads.iter().filter_map(|w| w.parts[0].job.scale()).collect()
+}
+
+fn files(study: &Study) -> u64 {
+    let Job::Copy(job) = &study.plan.workloads[0].parts[0].job else { panic!("a copy") };
+    job.dataset.files
+}
+
+#[test]
+fn the_first_blocks_end_within_half_of_the_cap() {
+    // 2 s a trial, 12 trials, and the upload of what is read: 26 s.
+    let study = study(plan(20.0, true), MS).unwrap();
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 12));
+    let Some(Flag::Scaled { wanted, used, why: Scaled::Time { seconds } }) = study.flags.first()
+    else {
+        panic!("{:?}", study.flags)
+    };
+    assert_eq!((scales(&study), *wanted), (vec![*used; 2], 1.0));
+    assert!((25.0..28.0).contains(seconds), "{seconds}");
+    let first = &study.trials[0];
+    let last = study.trials.last().unwrap();
+    let ends = last.started_seconds + 1e-3 * files(&study) as f64;
+    assert!(ends <= 10.0 + 0.1, "{ends}");
+    assert!(ends > 8.0, "no less than there is time for: {ends}");
+    assert!(first.started_seconds < 5.0, "the parts that are tried are small");
+}
+
+#[test]
+fn what_is_fast_enough_is_copied_whole() {
+    let study = study(plan(20.0, true), MS / 20).unwrap();
+    assert_eq!((scales(&study), files(&study)), (vec![1.0; 2], 2000));
+    assert_eq!(study.flags, vec![]);
+}
+
+/// A scale that the user named is used, however long that takes.
+#[test]
+fn a_scale_that_was_named_stays() {
+    let study = study(plan(20.0, false), MS).unwrap();
+    assert_eq!((scales(&study), files(&study)), (vec![1.0; 2], 2000));
+    assert!(study.flags.iter().all(|flag| matches!(flag, Flag::CapReached { .. })));
+}
+
+/// Two seconds a file: not even the smallest part is waited for long, and the cap ends it.
+#[test]
+fn what_is_far_too_slow_is_copied_at_the_smallest_scale() {
+    let study = study(plan(20.0, true), 2000 * MS).unwrap();
+    assert_eq!((scales(&study), files(&study)), (vec![1e-4; 2], 1));
+    assert!(study.flags.iter().any(|flag| matches!(flag, Flag::Scaled { .. })));
+}
