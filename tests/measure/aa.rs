@@ -1,6 +1,6 @@
 //! A/A studies on a real server: how often is one of two equal directories called faster?
 
-use crate::kept::{Until, load_average, place, setting, until_quiet, words};
+use crate::kept::{Until, load_average, place, setting, words};
 use crate::support::Plimsoll;
 use plimsoll_model::Ended;
 use plimsoll_stats::verdict::Verdict;
@@ -73,7 +73,6 @@ fn measure_aa() {
             Some(study) => study,
             None if until.is_over() => break,
             None => {
-                until_quiet();
                 let seed = format!("--seed={seed}");
                 let targets = ["check", &url("a"), &url("b"), &seed, &db];
                 program.run(&[&targets[..], &STUDY].concat()).expect(0);
