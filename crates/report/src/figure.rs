@@ -63,6 +63,9 @@ impl Kind {
 
     /// "[108–116]", in the unit that `value` is shown in.
     pub(crate) fn ends(self, value: f64, interval: Interval) -> String {
+        if is_wide(value, interval) {
+            return TOO_WIDE.to_owned();
+        }
         self.between(value, interval.low, interval.high)
     }
 
@@ -74,6 +77,9 @@ impl Kind {
         }
     }
 }
+
+/// What stands for an interval that says nothing.
+const TOO_WIDE: &str = "[too wide]";
 
 /// Whether an interval reaches further than a factor of 10 either way: its ends say nothing.
 pub(crate) fn is_wide(value: f64, interval: Interval) -> bool {
@@ -95,6 +101,7 @@ mod tests {
         let shown = BANDWIDTH.with_ends(999e6, interval(950e6, 1.1e9));
         assert_eq!(shown, "999 MB/s [950–1100]");
         assert_eq!(TIME.with_ends(0.0012, interval(0.0009, 0.0013)), "1.20 ms [0.900–1.30]");
+        assert_eq!(BANDWIDTH.with_ends(24e6, interval(1e6, 500e6)), "24.0 MB/s [too wide]");
         assert_eq!(RATE.value(7334.4), "7334");
         assert_eq!(RATE.value(33_000.0), "33.0 k");
         assert_eq!(RATE.value(1.5e6), "1.50 M");
