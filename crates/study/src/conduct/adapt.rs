@@ -10,8 +10,10 @@ use plimsoll_model::{
     Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Scaled, Workload, factor,
 };
 
-/// Share of the cap that the first blocks may take, with what is laid out for them.
+/// Share of the cap that all before the first look may take: finding the scale, what is laid out, the
+/// first blocks. Finding it may take the second.
 const SHARE: f64 = 0.5;
+const FINDING: f64 = 0.15;
 /// The first part that is copied, and how much more the next is.
 const FIRST: f64 = 1.0 / 4096.0;
 const MORE: f64 = 4.0;
@@ -88,13 +90,15 @@ impl Conductor<'_> {
 
     /// Lowers the scale where the first blocks of the whole would take too long.
     fn scale_to_time(&mut self, whole: f64) -> Result<(), Failure> {
+        let cells = (self.study.plan.workloads.len() * self.study.plan.subjects.len()) as f64;
+        let each = self.study.plan.design.cap_seconds * FINDING / cells;
         let mut all = Cost::default();
         for number in 0..self.study.plan.workloads.len() {
             let workload = self.study.plan.workloads[number].clone();
             for subject in 0..self.study.plan.subjects.len() {
                 let fits = workload.subject() == Some(self.study.plan.subjects[subject].kind());
                 if fits && scale::of(std::slice::from_ref(&workload)).is_some() {
-                    all = all.and(self.cost(subject, &workload)?);
+                    all = all.and(self.cost(subject, &workload, each)?);
                 }
             }
         }
@@ -102,7 +106,9 @@ impl Conductor<'_> {
         let settings = factor::settings(&self.study.plan.factors) as f64;
         let blocks = settings * f64::from(design.rule.first_blocks());
         let seconds = all.seconds(1.0, blocks);
-        let affordable = (design.cap_seconds * SHARE - self.elapsed()).max(0.0);
+        let most = design.cap_seconds * SHARE;
+        // However long finding it took.
+        let affordable = (most - self.elapsed()).max(most / 2.0);
         if seconds <= affordable {
             return Ok(());
         }
@@ -118,8 +124,10 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// What a workload costs on a subject, by parts of it that take long enough.
-    fn cost(&mut self, subject: usize, workload: &Workload) -> Result<Cost, Failure> {
+    /// What a workload costs on a subject, by parts of it that take long enough: more of them for about
+    /// so many seconds.
+    fn cost(&mut self, subject: usize, workload: &Workload, most: f64) -> Result<Cost, Failure> {
+        let begun = self.clock.now();
         let (mut runs, mut part) = (Vec::new(), FIRST);
         loop {
             let mut tried = scale::times(std::slice::from_ref(workload), part);
@@ -132,7 +140,9 @@ impl Conductor<'_> {
             let (Some(first), Some(again)) = (first, again) else { return Ok(Cost::default()) };
             runs.push((part, first, again));
             let tells = again >= LONG_ENOUGH && again >= TIMES_THE_FIRST * runs[0].2;
-            if tells || again >= LONG || part >= 1.0 {
+            // The next takes longer than all before it.
+            let took = self.clock.now().since(begun).as_secs_f64();
+            if tells || again >= LONG || took * 2.0 >= most || part >= 1.0 {
                 return Ok(Cost::of(&runs));
             }
             part = (part * MORE).min(1.0);
