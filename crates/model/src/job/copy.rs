@@ -168,3 +168,44 @@ impl JobFacts for CopyJob {
         Footprint { read, written, names: files.saturating_add(*directories), shared: false }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Job;
+
+    /// As it was written before there were datasets.
+    #[test]
+    fn copies_of_earlier_studies_read() {
+        let earlier = r#"{"job": "copy", "data": "/home/me/films", "transfer": "down",
+            "block": 1048576, "files": 3, "directories": 2, "bytes": 5242880, "verify": true}"#;
+        let job: Job = serde_json::from_str(earlier).unwrap();
+        let source = DataSource::Directory { data: "/home/me/films".into() };
+        let dataset = Dataset { source, files: 3, directories: 2, bytes: Bytes(5_242_880) };
+        let (transfer, block) = (Transfer::Down, Bytes(1_048_576));
+        assert_eq!(job, Job::Copy(CopyJob { dataset, transfer, block, verify: true }));
+        assert_eq!(
+            (job.kind(), job.title().as_str(), job.scale()),
+            ("copy-down", "copy down", None)
+        );
+    }
+
+    #[test]
+    fn each_dataset_and_way_is_a_kind_of_its_own() {
+        let mut kinds = std::collections::HashSet::from(["copy-up", "copy-down"]);
+        for class in DataClass::ALL {
+            for transfer in [Transfer::Up, Transfer::Down] {
+                let (count, mean_bytes) = class.whole();
+                let data = crate::GeneratedData { class, count, mean_bytes, scale: 0.5, seed: 1 };
+                let (dataset, block) = (data.dataset(), Bytes(4096));
+                let mut job = CopyJob { dataset, transfer, block, verify: false };
+                assert!(kinds.insert(job.kind()), "{}", job.kind());
+                let (before, needed) = (job.footprint(), job.dataset.bytes.0);
+                assert_eq!(before.read + before.written, needed);
+                job.set_scale(0.25);
+                assert!(job.dataset.bytes.0 < needed && job.scale() == Some(0.25));
+                assert!(job.settings()[0] == "scale 0.25", "{:?}", job.settings());
+            }
+        }
+    }
+}

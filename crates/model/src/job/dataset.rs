@@ -178,8 +178,8 @@ mod tests {
         fn bytes_are_count_times_mean_at_any_scale(
             class in prop::sample::select(DataClass::ALL.to_vec()),
             count in 1_u64..100_000,
-            mean_bytes in 64.0..1e8_f64,
-            scale in 1e-4..10.0_f64,
+            mean_bytes in (6400..10_000_000_000_u64).prop_map(|hundredths| hundredths as f64 / 100.0),
+            scale in (1..100_000_u32).prop_map(|parts| f64::from(parts) / 1e4),
         ) {
             let set = GeneratedData { class, count, mean_bytes, scale, seed: 0 }.dataset();
             let whole = count as f64 * mean_bytes * scale;

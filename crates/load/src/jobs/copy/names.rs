@@ -49,3 +49,42 @@ impl Names {
         self.paths.id(1 + self.directories + number)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Manifest;
+    use plimsoll_model::{DataClass, GeneratedData};
+    use std::collections::HashSet;
+
+    /// Longest path that servers and clients of Windows take.
+    const LONGEST: usize = 259;
+
+    #[test]
+    fn paths_of_a_whole_source_tree_are_unique_and_not_too_long() {
+        let (count, mean_bytes) = DataClass::Source.whole();
+        let data =
+            GeneratedData { class: DataClass::Source, count, mean_bytes, scale: 1.0, seed: 3 };
+        let files: Arc<dyn FileSet> = Arc::new(Manifest::new(&data.dataset(), &data).unwrap());
+        let paths = Arc::new(Paths::default());
+        let tree = ".plimsoll-0123abcd-00000007/copy-12-345";
+        let names = Names::new(&paths, tree.to_owned(), &files);
+        let get = |id| paths.get(id).expect("it is known").to_string();
+        assert_eq!(get(names.tree()), tree);
+        let mut seen = HashSet::new();
+        let mut add = |path: String, within: String| {
+            let name = path.strip_prefix(&within).and_then(|rest| rest.strip_prefix('/'));
+            assert!(name.is_some_and(|name| !name.contains('/')), "{path} in {within}");
+            assert!(path.len() <= LONGEST, "{path}");
+            assert!(seen.insert(path));
+        };
+        for number in 0..files.directories() {
+            let above = files.parent(number).map_or(names.tree(), |above| names.directory(above));
+            add(get(names.directory(number)), get(above));
+        }
+        for number in 0..files.files() {
+            add(get(names.file(number)), get(names.directory(files.directory_of(number))));
+        }
+        assert_eq!(seen.len(), 3650 + 56_206);
+    }
+}
