@@ -166,7 +166,7 @@ pub enum StoredOn {
     ClientMemory,
     /// The server's memory: blocks are as fast when they are read first as when they are read again.
     ServerMemory,
-    /// A disk or flash: most blocks are clearly slower when they are read first.
+    /// A disk or flash: three of four blocks are clearly slower when they are read first.
     Disk,
     /// Not known here.
     Unknown,
