@@ -6,8 +6,8 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// Options of the mount that this directory is on, the file system's own included, as the kernel
 /// has them: what was not said when mounting is there too. `None` where /proc does not tell.
 pub(super) fn options(root: &OwnedFd) -> Option<String> {
-    // Of this thread, which may be in a mount namespace of its own. The mount's number, not the device's: file systems such as btrfs and NFS have devices of
-    // their own for parts of a mount.
+    // Of this thread, which may be in a mount namespace of its own. The mount's number, not the
+    // device's: file systems such as btrfs and NFS have devices of their own for parts of a mount.
     let info = read_to_string(format!("/proc/thread-self/fdinfo/{}", root.as_raw_fd())).ok()?;
     let number = info.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim();
     options_of(&read_to_string("/proc/thread-self/mountinfo").ok()?, number)
