@@ -78,12 +78,12 @@ impl Pace {
     }
 }
 
-/// How long a trial of a workload lasts, in seconds, and how long it must last: what ends by itself, or
-/// has steps, lasts as long as it lasts.
+/// How long a trial of a workload is planned to last, in seconds.
 fn planned(workload: &Workload, _: Pace) -> f64 {
     workload.seconds()
 }
 
+/// The least that it may last: what ends by itself, or has steps, lasts as long as it lasts.
 fn shortest(workload: &Workload, pace: Pace) -> f64 {
     let fixed = workload.steps.is_some() || !matches!(workload.length, Length::For { .. });
     let least = SHORTEST.max(FEWEST_OPERATIONS * pace.per_operation);
