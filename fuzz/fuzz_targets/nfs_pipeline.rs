@@ -88,7 +88,7 @@ fn words(words: &[u32]) -> Vec<u8> {
 /// A call about names, or COMMIT.
 fn name_call(which: u8, file: FileHandle) -> Request<'static> {
     let place = Place { directory: file, name: Name::new("a name").expect("a name") };
-    let attributes = SetAttributes { mode: Some(0o600), size: None };
+    let attributes = SetAttributes { mode: Some(0o600), ..SetAttributes::default() };
     match which % 6 {
         1 => Request::Attributes(file),
         2 => Request::Lookup(place),

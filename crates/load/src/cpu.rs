@@ -1,5 +1,6 @@
 //! CPU time of threads: what driving the load costs this machine.
 
+use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::{ClockId, clock_gettime};
 use std::time::Duration;
 
@@ -32,4 +33,14 @@ pub(crate) fn of_ring_workers() -> Duration {
         })
         .map(of_thread)
         .sum()
+}
+
+/// User and system time of this process's children that have ended and were waited for.
+pub(crate) fn of_children() -> Duration {
+    let time = |time: nix::sys::time::TimeVal| {
+        Duration::new(time.tv_sec().unsigned_abs(), time.tv_usec().unsigned_abs() as u32 * 1000)
+    };
+    getrusage(UsageWho::RUSAGE_CHILDREN)
+        .map(|used| time(used.user_time()) + time(used.system_time()))
+        .unwrap_or_default()
 }

@@ -101,7 +101,10 @@ pub use memory::NamespaceScript;
 pub use mock::{MockShare, Reply, Script};
 pub use names::Names;
 pub use null::NullShare;
-pub use op::{Attributes, Done, FileId, Found, KINDS, Op, OpError, PathId, Span, Tag, Whole};
+pub use op::{
+    Attributes, Done, FileId, Found, KINDS, NewAttribute, Node, Op, OpError, PathId, Span, Tag,
+    Whole,
+};
 pub use open::{OpenOptions, open};
 pub use paths::{ManyPaths, Paths};
 pub use plimsoll_smb::Password;

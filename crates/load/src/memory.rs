@@ -1,7 +1,7 @@
 //! Names kept in memory, for shares without storage. Files that lanes work on have no content
 //! here; small files have.
 
-use crate::op::{Attributes, FileId, Found, Op, OpError};
+use crate::op::{Attributes, FileId, Found, Node as On, Op, OpError};
 use crate::paths::Paths;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Cause, ErrorKind, Failure};
@@ -75,25 +75,40 @@ impl Memory {
         let done = match op {
             Op::Read(_) | Op::Write(..) | Op::Flush(_) => return Ok(None),
             Op::Close(file) if self.lock().open.remove(&file.0) => return Ok(None),
-            Op::Close(_) => {
-                return Err(OpError { kind: ErrorKind::Gone, detail: "not open".into() });
-            }
+            Op::Close(_) => return Err(not_open()),
             Op::Create(id) => names.create(&path(*id)?).map(|file| Some(Found::File(file))),
             Op::Open(id) => names.open(&path(*id)?).map(|file| Some(Found::File(file))),
             Op::Remove(id) => names.remove_file(&path(*id)?).map(|()| None),
             Op::Lookup(id) => names.look_up(&path(*id)?).map(|a| Some(Found::Attributes(a))),
+            Op::LookupIfThere(id) => Ok(names.look_up(&path(*id)?).ok().map(Found::Attributes)),
             Op::ReadDirectory(id) => {
                 names.list(&path(*id)?).map(|entries| Some(Found::Entries(entries.into())))
             }
             Op::MakeDirectory(id) => names.make_directory(&path(*id)?).map(|()| None),
             Op::RemoveDirectory(id) => names.remove_directory(&path(*id)?).map(|()| None),
-            Op::Put(whole) => names.create(&path(whole.path)?).map(|f| self.forget(f)),
+            Op::Rename(from, to) => names.rename(&path(*from)?, &path(*to)?).map(|()| None),
+            Op::SetAttribute(On::Directory(id), _) => names.look_up(&path(*id)?).map(|_| None),
+            Op::SetAttribute(On::File(file), _) if self.lock().open.contains(&file.0) => {
+                return Ok(None);
+            }
+            Op::SetAttribute(..) => return Err(not_open()),
+            Op::Put(whole, _) => names.create(&path(whole.path)?).map(|f| self.forget(f)),
             Op::Get(whole) => names.open(&path(whole.path)?).map(|f| self.forget(f)),
         };
         done.map(|found| found.map(Box::new)).map_err(|failure| OpError {
             kind: ErrorKind::Gone,
             detail: format!("{}: {}", failure.on, failure.happened).into(),
         })
+    }
+
+    /// Gives a file another name, in place of what has it.
+    fn rename(&self, from: &str, to: &str) -> Result<(), Failure> {
+        let mut tree = self.enter("rename", from)?;
+        match tree.nodes.remove(from) {
+            Some(node) => drop(tree.nodes.insert(to.to_owned(), node)),
+            None => return Err(failure("rename", from, "there is no such name")),
+        }
+        Ok(())
     }
 
     /// Closes what was opened for one operation alone, which finds nothing.
@@ -228,6 +243,10 @@ impl Namespace for Memory {
     fn space(&mut self) -> Result<Space, Failure> {
         Ok(self.enter("space", "")?.space)
     }
+}
+
+fn not_open() -> OpError {
+    OpError { kind: ErrorKind::Gone, detail: "not open".into() }
 }
 
 fn failure(tried: &str, path: &str, happened: &str) -> Failure {

@@ -200,7 +200,7 @@ impl Lane for MockLane {
         };
         let bytes = match op {
             Op::Read(span) | Op::Write(span, _) if result.is_ok() => span.length,
-            Op::Put(whole) | Op::Get(whole) if result.is_ok() => whole.length,
+            Op::Put(whole, _) | Op::Get(whole) if result.is_ok() => whole.length,
             _ => 0,
         };
         let slot = self.slots.iter().position(Option::is_none).ok_or(Full)?;

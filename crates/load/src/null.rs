@@ -71,7 +71,7 @@ impl NullLane {
     fn on_names(&mut self, tag: Tag, op: &Op, issued: Nanos) {
         let result = self.memory.perform(op, &self.paths);
         let bytes = match op {
-            Op::Put(whole) | Op::Get(whole) if result.is_ok() => whole.length,
+            Op::Put(whole, _) | Op::Get(whole) if result.is_ok() => whole.length,
             _ => 0,
         };
         self.names.push(Done { tag, issued, sent: issued, done: issued, bytes, result });

@@ -43,6 +43,24 @@ pub struct Whole {
     pub generation: u32,
 }
 
+/// What is to have other attributes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Node {
+    /// An open file.
+    File(FileId),
+    /// A directory.
+    Directory(PathId),
+}
+
+/// An attribute to set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NewAttribute {
+    /// Permission bits.
+    Mode(u16),
+    /// Time of the last change of the content, in seconds since 1970-01-01 UTC.
+    Modified(u32),
+}
+
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
@@ -62,20 +80,26 @@ pub enum Op {
     Remove(PathId),
     /// Find a name and its attributes; [`Found::Attributes`].
     Lookup(PathId),
+    /// The same of a name that need not be there; then it finds nothing.
+    LookupIfThere(PathId),
     /// List a directory; [`Found::Entries`].
     ReadDirectory(PathId),
     /// Make one directory that must not exist.
     MakeDirectory(PathId),
     /// Remove an empty directory.
     RemoveDirectory(PathId),
-    /// Make a small file that must not exist, whole; it is stable when that completes.
-    Put(Whole),
+    /// Give a file another name in the same directory, in place of what has it.
+    Rename(PathId, PathId),
+    /// Set an attribute.
+    SetAttribute(Node, NewAttribute),
+    /// Make a small file that must not exist, whole.
+    Put(Whole, Stability),
     /// Read a small file whole.
     Get(Whole),
 }
 
 /// Every kind of operation that lanes know, by [`Op::index`].
-pub const KINDS: [OpKind; 13] = [
+pub const KINDS: [OpKind; 15] = [
     OpKind::READ,
     OpKind::WRITE,
     OpKind::FLUSH,
@@ -87,6 +111,8 @@ pub const KINDS: [OpKind; 13] = [
     OpKind::READ_DIRECTORY,
     OpKind::MAKE_DIRECTORY,
     OpKind::REMOVE_DIRECTORY,
+    OpKind::RENAME,
+    OpKind::SET_ATTRIBUTES,
     OpKind::PUT,
     OpKind::GET,
 ];
@@ -103,12 +129,14 @@ impl Op {
             Op::Open(_) => 4,
             Op::Close(_) => 5,
             Op::Remove(_) => 6,
-            Op::Lookup(_) => 7,
+            Op::Lookup(_) | Op::LookupIfThere(_) => 7,
             Op::ReadDirectory(_) => 8,
             Op::MakeDirectory(_) => 9,
             Op::RemoveDirectory(_) => 10,
-            Op::Put(_) => 11,
-            Op::Get(_) => 12,
+            Op::Rename(..) => 11,
+            Op::SetAttribute(..) => 12,
+            Op::Put(..) => 13,
+            Op::Get(_) => 14,
         }
     }
 
@@ -123,7 +151,9 @@ impl Op {
     pub const fn file(&self) -> Option<FileId> {
         match self {
             Op::Read(span) | Op::Write(span, _) => Some(span.file),
-            Op::Flush(file) | Op::Close(file) => Some(*file),
+            Op::Flush(file) | Op::Close(file) | Op::SetAttribute(Node::File(file), _) => {
+                Some(*file)
+            }
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
 use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
-use crate::share::{Lane, Share};
+use crate::share::{Lane, LaneRequest, Share};
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
 use plimsoll_model::{Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
@@ -56,16 +56,16 @@ struct Worker<S> {
 impl<S: OperationSource + Send> Crew<S> {
     /// Makes a lane and a source for each worker.
     pub fn new(
-        share: &dyn Share,
         means: &Means,
         timing: Timing,
         main: bool,
         needs: Needs,
+        mut lane: impl FnMut(LaneRequest) -> Result<Box<dyn Lane>, Failure>,
         mut source: impl FnMut(u16, &dyn Lane) -> Result<S, Failure>,
     ) -> Result<Crew<S>, Failure> {
         let asks = &needs.asks;
         let mut worker = |number| {
-            let lane = share.lane(means.lane(needs.depth, asks.block, asks.verify))?;
+            let lane = lane(means.lane(needs.depth, asks.block, asks.verify))?;
             let source = source(number, &*lane)?;
             Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)) })
         };
@@ -289,10 +289,17 @@ pub fn run_from(
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
     let needs = Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job) };
-    let mut crew = Crew::new(share, means, timing, true, needs, |worker, _| {
-        PatternSource::new(job, *workers, worker, spec.files.clone(), spec.seed)
-            .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
-    })?;
+    let mut crew = Crew::new(
+        means,
+        timing,
+        true,
+        needs,
+        |request| share.lane(request),
+        |worker, _| {
+            PatternSource::new(job, *workers, worker, spec.files.clone(), spec.seed)
+                .map_err(|happened| pattern::not_shared_out(&share.facts().given, happened))
+        },
+    )?;
     let Ran { results, late } = run_all(vec![crew.tasks()], means, *window, observer, gate);
     let late = late?;
     let written = pattern::written(&spec.files, crew.into_sources());

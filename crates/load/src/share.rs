@@ -5,6 +5,7 @@ use crate::op::{Done, FileId, Op, Tag};
 use crate::paths::Paths;
 use plimsoll_model::{ClientMemory, Clock, ErrorKind, Failure, Flag, Nanos, OpKind, TargetFacts};
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,10 @@ use std::time::Duration;
 pub trait Share: Send + Sync {
     /// What the target turned out to be. The label is left empty.
     fn facts(&self) -> TargetFacts;
+    /// Where it is on this machine, if it is mounted.
+    fn local_directory(&self) -> Option<PathBuf> {
+        None
+    }
     /// The memory that may serve reads in place of a disk.
     fn memory(&self) -> Memory {
         if self.facts().memory_below { Memory::Server } else { Memory::None }
@@ -80,6 +85,11 @@ pub trait Lane: Send {
     /// may do all that it takes one after the other.
     fn does(&self, kind: OpKind) -> bool {
         matches!(kind, OpKind::READ | OpKind::WRITE | OpKind::FLUSH)
+    }
+    /// Whether what was written to a file is made stable when programs close it, as NFS clients do
+    /// (RFC 1813, section 4.11): it is flushed then before it is closed.
+    fn commits_at_close(&self) -> bool {
+        false
     }
     /// CPU time that threads of the lane's own, beside the one that calls it, have used so far.
     fn helper_cpu(&self) -> Duration {

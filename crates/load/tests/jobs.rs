@@ -63,12 +63,12 @@ fn a_copy_pays_for_each_operation_that_it_is_made_of() {
     let down = || Job::Copy(copy(data.path(), Transfer::Down, 4096));
     // 10, 10,240, 4096, 0, 300,001 and 4097 bytes in three directories of one tree: three files are no
     // longer than a block, the others have 3, 74 and 2.
-    assert_eq!(took(1, 1, up(), true), 4 + 3 + (3 + 74 + 2) + 3 * 3);
-    assert_eq!(took(1, 1, up(), false), 4 + (3 + 74 + 2 + 1 + 1) + 6 * 3);
+    assert_eq!(took(1, 1, up(), true), 4 + 3 + (3 + 74 + 2) + 3 * 2);
+    assert_eq!(took(1, 1, up(), false), 4 + (3 + 74 + 2 + 1 + 1) + 6 * 2);
     assert_eq!(took(1, 1, down(), true), 3 + (3 + 74 + 2) + 3 * 2);
     assert_eq!(took(1, 1, down(), false), (3 + 74 + 2 + 1 + 1) + 6 * 2);
     // Blocks of one file are in flight together, everything else is one by one.
-    assert_eq!(took(100, 100, up(), true), 4 + 3 + 3 + 3 * 3);
+    assert_eq!(took(100, 100, up(), true), 4 + 3 + 3 + 3 * 2);
 }
 
 #[test]
@@ -77,6 +77,7 @@ fn on_directories() {
         let there = tempfile::tempdir().unwrap();
         support::jobs::copy_up_and_down(directory(there.path(), engine), there.path());
         support::jobs::generated_up_and_down(directory(there.path(), engine), there.path());
+        support::jobs::every_way_and_method(directory(there.path(), engine), there.path(), true);
         support::jobs::scan(directory(there.path(), engine));
         assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
     }
@@ -101,6 +102,7 @@ fn over_nfs() {
     let disk = server.directory("data").unwrap().to_owned();
     support::jobs::copy_up_and_down(share(server.url("data")), &disk);
     support::jobs::generated_up_and_down(share(server.url("data")), &disk);
+    support::jobs::every_way_and_method(share(server.url("data")), &disk, true);
     support::jobs::scan(share(server.url("data")));
     assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
 }
@@ -115,6 +117,7 @@ fn over_smb() {
         let url = format!("{}{options}", server.url("data"));
         support::jobs::copy_up_and_down(share(url.clone()), &disk);
         support::jobs::generated_up_and_down(share(url.clone()), &disk);
+        support::jobs::every_way_and_method(share(url.clone()), &disk, false);
         support::jobs::scan(share(url));
         assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
     }

@@ -5,10 +5,11 @@ mod over_the_wire;
 mod support;
 
 use plimsoll_load::{
-    Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NullShare, Op,
-    OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
+    Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NewAttribute, Node,
+    NullShare, Op, OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
 };
 use plimsoll_model::{DirectoryTarget, Engine, ErrorKind, OpKind, Stability};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,9 +100,9 @@ fn do_everything(share: &dyn Share, depth: u16, keeps: Option<&Path>) {
 
     // A small file whole.
     let small = Whole { path: lanes.paths.add(b), length: 5000, content: id, generation: 3 };
-    assert_eq!(one(&mut lanes.other, Op::Put(small)).bytes, 5000);
+    assert_eq!(one(&mut lanes.other, Op::Put(small, Stability::FileSync)).bytes, 5000);
     assert_eq!(one(&mut lanes.one, Op::Get(small)).bytes, 5000);
-    assert!(one(&mut lanes.one, Op::Put(small)).result.is_err(), "it exists");
+    assert!(one(&mut lanes.one, Op::Put(small, Stability::FileSync)).result.is_err(), "it exists");
     if let Some(root) = keeps {
         assert!(std::fs::read(root.join(b)).unwrap() == whole(id, 3, 5000));
         let longer = Whole { length: 5001, ..small };
@@ -137,6 +138,8 @@ fn do_everything(share: &dyn Share, depth: u16, keeps: Option<&Path>) {
     }
     lanes.other.run_all(&[Op::Close(again)]);
 
+    renamed_and_touched(&mut lanes, file, b, keeps);
+
     // And away.
     let remove_directory = path(&lanes, Op::RemoveDirectory, a);
     assert!(one(&mut lanes.one, remove_directory).result.is_err(), "it is not empty");
@@ -147,6 +150,41 @@ fn do_everything(share: &dyn Share, depth: u16, keeps: Option<&Path>) {
     let list = path(&lanes, Op::ReadDirectory, "run");
     assert_eq!(listed(&mut lanes.one, list), []);
     share.namespace().unwrap().remove_directory("run").unwrap();
+}
+
+/// What copying programs do after they have written a file: its time, its mode, its name in place of the
+/// one that was there.
+fn renamed_and_touched(lanes: &mut Lanes, file: &str, other: &str, keeps: Option<&Path>) {
+    let temporary = "run/d1/.f1.new";
+    let [new, taken, missing] = [temporary, file, "run/d1/nothing"].map(|p| lanes.paths.add(p));
+    let directory = lanes.paths.add("run/d1");
+    assert_eq!(found(&mut lanes.one, Op::LookupIfThere(missing)), None);
+    let there = found(&mut lanes.one, Op::LookupIfThere(taken));
+    assert!(matches!(there, Some(Found::Attributes(_))), "{there:?}");
+    let id = opened(&mut lanes.one, Op::Create(new));
+    let span = Span { file: id, offset: 0, length: BLOCK, generation: 9 };
+    lanes.one.run_all(&[Op::Write(span, Stability::Unstable)]);
+    let (modified, mode) = (NewAttribute::Modified(1_400_000_000), NewAttribute::Mode(0o640));
+    for new in [modified, mode] {
+        assert_eq!(found(&mut lanes.one, Op::SetAttribute(Node::File(id), new)), None);
+    }
+    assert_eq!(found(&mut lanes.one, Op::Close(id)), None);
+    let closed = Op::SetAttribute(Node::File(id), modified);
+    assert_eq!(fails(&mut lanes.one, closed), ErrorKind::Gone, "it is closed");
+    assert_eq!(found(&mut lanes.other, Op::Rename(new, taken)), None);
+    assert!(one(&mut lanes.one, Op::Rename(new, taken)).result.is_err(), "it is gone");
+    let elsewhere = lanes.paths.add("run/f1");
+    if keeps.is_some() {
+        let rename = Op::Rename(taken, elsewhere);
+        assert_eq!(fails(&mut lanes.one, rename), ErrorKind::NotPermitted, "another directory");
+    }
+    assert_eq!(found(&mut lanes.one, Op::SetAttribute(Node::Directory(directory), modified)), None);
+    let Some(root) = keeps else { return };
+    assert!(std::fs::read(root.join(file)).unwrap() == whole(id, 9, BLOCK), "in place of the old");
+    assert!(!root.join(temporary).exists() && root.join(other).exists());
+    for path in [file, "run/d1"] {
+        assert_eq!(std::fs::metadata(root.join(path)).unwrap().mtime(), 1_400_000_000, "{path}");
+    }
 }
 
 #[test]
@@ -202,7 +240,7 @@ fn lanes_of_directories_change_nothing_elsewhere() {
             let small = Whole { path: id, length: 10, content: FileId(0), generation: 0 };
             for op in [
                 Op::Create(id),
-                Op::Put(small),
+                Op::Put(small, Stability::FileSync),
                 Op::Remove(id),
                 Op::MakeDirectory(id),
                 Op::RemoveDirectory(id),
@@ -233,7 +271,7 @@ fn directories_are_not_held_open_without_end() {
         let (directory, file) = (format!("run/d{number}"), format!("run/d{number}/f"));
         let (directory, file) = (rig.paths.add(directory), rig.paths.add(file));
         let small = Whole { path: file, length: 1, content: FileId(0), generation: 0 };
-        rig.run_all(&[Op::MakeDirectory(directory), Op::Put(small)]);
+        rig.run_all(&[Op::MakeDirectory(directory), Op::Put(small, Stability::FileSync)]);
     }
     let open = std::fs::read_dir("/proc/self/fd").unwrap();
     let held = open

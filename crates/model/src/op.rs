@@ -32,13 +32,17 @@ impl OpKind {
     pub const MAKE_DIRECTORY: OpKind = OpKind("make_directory");
     /// Remove an empty directory.
     pub const REMOVE_DIRECTORY: OpKind = OpKind("remove_directory");
+    /// Give a name another one in its directory.
+    pub const RENAME: OpKind = OpKind("rename");
+    /// Set times or mode: SETATTR, utimensat, chmod.
+    pub const SET_ATTRIBUTES: OpKind = OpKind("set_attributes");
     /// Write a small file whole: create, write, close.
     pub const PUT: OpKind = OpKind("put");
     /// Read a small file whole: open, read, close.
     pub const GET: OpKind = OpKind("get");
 }
 
-const KNOWN: [&str; 13] = [
+const KNOWN: [&str; 15] = [
     "read",
     "write",
     "flush",
@@ -50,6 +54,8 @@ const KNOWN: [&str; 13] = [
     "read_directory",
     "make_directory",
     "remove_directory",
+    "rename",
+    "set_attributes",
     "put",
     "get",
 ];

@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, CopyJob, DataClass, Dataset, Failure, GeneratedData, Length, Plan, StorageOptions,
-    Transfer,
+    Arrival, Cause, CopyJob, DataClass, Dataset, Failure, GeneratedData, Job, Length, Method, Plan,
+    StorageOptions, Transfer,
 };
 use std::num::{NonZeroU16, NonZeroU64};
 use std::path::{Path, PathBuf};
@@ -23,9 +23,25 @@ pub struct CopyArguments {
     pub targets: Vec<String>,
     #[command(flatten)]
     pub what: DataArguments,
-    /// Only this way [default: both]
+    /// Which ways; may be several [default: up and down, and update where one file of a hundred is a
+    /// file at least]
+    #[arg(long = "only", value_enum, value_name = "WAY", value_delimiter = ',')]
+    pub only: Vec<Way>,
+    /// How files are copied; may be several
+    #[arg(
+        long = "method",
+        value_enum,
+        value_name = "METHOD",
+        value_delimiter = ',',
+        default_values = ["rsync", "pipelined"]
+    )]
+    pub methods: Vec<HowCopied>,
+    /// Also by rsync itself, of mounted targets: from a directory below TMPDIR, and back to it
     #[arg(long, value_enum)]
-    pub only: Option<Direction>,
+    pub via: Option<Via>,
+    /// Files in flight of each worker, of --method pipelined
+    #[arg(long, value_name = "N", default_value = "32")]
+    pub files: NonZeroU16,
     /// Bytes per operation
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub block: Bytes,
@@ -181,11 +197,76 @@ fn listed(directory: &Path) -> Result<Dataset, Failure> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Direction {
-    /// To the share
+pub enum Way {
+    /// To the share, where nothing is yet
     Up,
+    /// The same again, when one file of a hundred has changed
+    Update,
     /// From the share
     Down,
+}
+
+impl Way {
+    fn of(transfer: Transfer) -> Way {
+        match transfer {
+            Transfer::Up => Way::Up,
+            Transfer::Update => Way::Update,
+            Transfer::Down => Way::Down,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Via {
+    /// The program of that name
+    Rsync,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum HowCopied {
+    /// As rsync does: one after the other, each under a temporary name, with its time and mode
+    Rsync,
+    /// Many at a time, in as few operations as there can be
+    Pipelined,
+}
+
+impl CopyArguments {
+    /// Whether files go this way.
+    fn goes(&self, transfer: Transfer, dataset: &Dataset) -> bool {
+        match (transfer, &self.only[..]) {
+            // Of few files the one that changes is all there is to copy.
+            (Transfer::Update, []) => dataset.files >= CopyJob::CHANGED_ONE_IN,
+            (_, []) => true,
+            (_, only) => only.contains(&Way::of(transfer)),
+        }
+    }
+
+    /// How, in the order of tables.
+    fn methods(&self) -> Vec<Method> {
+        let all = [
+            (HowCopied::Rsync, Method::Rsync),
+            (HowCopied::Pipelined, Method::Pipelined { files: self.files }),
+        ];
+        let asked = |how: &HowCopied| self.methods.contains(how);
+        let own = all.into_iter().filter(|(how, _)| asked(how)).map(|(_, method)| method);
+        own.chain(self.via.map(|Via::Rsync| Method::ByRsync)).collect()
+    }
+
+    /// Everything that is copied, in the order of tables.
+    fn jobs(&self, seed: u64) -> Result<Vec<CopyJob>, Failure> {
+        let mut jobs = Vec::new();
+        for dataset in self.what.datasets(seed)? {
+            let ways = Transfer::ALL.into_iter().filter(|way| self.goes(*way, &dataset));
+            for (transfer, method) in
+                ways.flat_map(|way| self.methods().into_iter().map(move |how| (way, how)))
+            {
+                let dataset = dataset.clone();
+                let (block, verify) = (self.block, self.verify);
+                jobs.push(CopyJob { dataset, transfer, method, block, verify });
+            }
+        }
+        Ok(jobs)
+    }
 }
 
 /// Copies, and returns the exit code.
@@ -196,23 +277,11 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         return Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next));
     }
     let design = plan::design(&copy.how);
-    let ways = [(Direction::Up, Transfer::Up), (Direction::Down, Transfer::Down)];
-    let ways = ways.into_iter().filter(|(way, _)| copy.only.is_none_or(|only| only == *way));
-    let ways: Vec<_> = ways.map(|(_, transfer)| transfer).collect();
-    let mut jobs = Vec::new();
-    for dataset in copy.what.datasets(design.seed)? {
-        let job = |transfer: &Transfer| CopyJob {
-            dataset: dataset.clone(),
-            transfer: *transfer,
-            block: copy.block,
-            verify: copy.verify,
-        };
-        jobs.extend(ways.iter().map(job).map(Into::into));
-    }
-    let plan = plan::plan(Storage {
+    let jobs = copy.jobs(design.seed)?;
+    let mut plan = plan::plan(Storage {
         targets: arguments::targets(&copy.targets)?,
         hosts: &copy.hosts,
-        jobs,
+        jobs: jobs.into_iter().map(Into::into).collect(),
         length: Length::UntilDone { at_most_seconds: design.cap_seconds },
         workers: copy.workers,
         depth: copy.depth,
@@ -221,6 +290,12 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         factors: plan::factors(&copy.hosts)?,
         design,
     })?;
+    for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
+        // Each file has an operation in flight, at least.
+        if let Job::Copy(CopyJob { method: Method::Pipelined { files }, .. }) = &part.job {
+            part.arrival = Arrival::Closed { depth: copy.depth.max(*files) };
+        }
+    }
     let parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
     let may_scale =
         copy.what.may_scale() && parts.into_iter().any(|part| part.job.scale().is_some());

@@ -218,6 +218,7 @@ fn a_copy() {
                 bytes: Bytes(700 * MIB),
             },
             transfer,
+            method: plimsoll_model::Method::default(),
             block: Bytes(MIB),
             verify: false,
         });

@@ -120,7 +120,13 @@ fn user_files() -> tempfile::TempDir {
 
 fn copied(data: &Path, transfer: Transfer) -> Job {
     let dataset = LocalFiles::list(data.to_str().unwrap()).unwrap().dataset();
-    Job::Copy(CopyJob { dataset, transfer, block: Bytes(KIB), verify: false })
+    Job::Copy(CopyJob {
+        dataset,
+        transfer,
+        method: plimsoll_model::Method::default(),
+        block: Bytes(KIB),
+        verify: false,
+    })
 }
 
 #[test]

@@ -60,6 +60,8 @@ impl Rights {
     pub const READ: Rights = Rights(0x0010_0081);
     /// FILE_WRITE_DATA, FILE_APPEND_DATA, FILE_WRITE_ATTRIBUTES beside these.
     pub const READ_WRITE: Rights = Rights(0x0010_0187);
+    /// FILE_WRITE_ATTRIBUTES beside FILE_READ_ATTRIBUTES, SYNCHRONIZE.
+    pub const SET_ATTRIBUTES: Rights = Rights(0x0010_0180);
     /// DELETE beside FILE_READ_ATTRIBUTES, SYNCHRONIZE.
     pub const REMOVE: Rights = Rights(0x0011_0080);
     /// FILE_READ_DATA, FILE_WRITE_DATA, SYNCHRONIZE.

@@ -59,7 +59,13 @@ mod tests {
     }
 
     fn copy(dataset: Dataset) -> Job {
-        Job::Copy(CopyJob { dataset, transfer: Transfer::Up, block: Bytes(MIB), verify: false })
+        Job::Copy(CopyJob {
+            dataset,
+            transfer: Transfer::Up,
+            method: plimsoll_model::Method::default(),
+            block: Bytes(MIB),
+            verify: false,
+        })
     }
 
     fn generated(class: DataClass, scale: f64) -> Job {

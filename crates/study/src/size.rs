@@ -364,6 +364,7 @@ mod tests {
                 bytes,
             },
             transfer: plimsoll_model::Transfer::Up,
+            method: plimsoll_model::Method::default(),
             block: Bytes(MIB),
             verify: false,
         };

@@ -23,7 +23,13 @@ fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
     };
     let workload = |transfer| {
         let (dataset, block) = (data.dataset(), Bytes(MIB));
-        let job = CopyJob { dataset, transfer, block, verify: false };
+        let job = CopyJob {
+            dataset,
+            transfer,
+            method: plimsoll_model::Method::default(),
+            block,
+            verify: false,
+        };
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
         Workload::of(part, Length::UntilDone { at_most_seconds: cap_seconds })
     };
@@ -38,7 +44,7 @@ fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
 /// A file takes this long; directories take a millisecond.
 fn study(plan: Plan, each: Duration) -> Result<Study, Failure> {
     run(plan, move |_, op| match op {
-        Op::Put(_) | Op::Get(_) => Reply::After(each),
+        Op::Put(..) | Op::Get(_) => Reply::After(each),
         _ => Reply::After(MS),
     })
 }

@@ -26,7 +26,7 @@ use plimsoll_model::{
     without_password,
 };
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tree::{Tree, Trouble};
 
@@ -38,6 +38,7 @@ use tree::{Tree, Trouble};
 /// lane begins.
 pub struct DirectoryShare {
     given: String,
+    path: PathBuf,
     tree: Arc<Tree>,
     files: Arc<OpenFiles<OpenFile>>,
     engine: Choice,
@@ -121,6 +122,7 @@ impl DirectoryShare {
         };
         Ok(DirectoryShare {
             given: given.to_owned(),
+            path: std::path::absolute(&target.path).unwrap_or_else(|_| target.path.clone()),
             tree: Arc::new(tree),
             files: Arc::default(),
             engine,
@@ -134,6 +136,10 @@ impl DirectoryShare {
 }
 
 impl Share for DirectoryShare {
+    fn local_directory(&self) -> Option<PathBuf> {
+        Some(self.path.clone())
+    }
+
     fn facts(&self) -> TargetFacts {
         let client_cache = match (&self.memory, self.direct) {
             (Memory::Client(ClientMemory::FileSystem { name }), _) => {

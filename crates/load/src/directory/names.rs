@@ -10,14 +10,20 @@ use super::namespace;
 use super::tree::{Tree, Trouble};
 use crate::content::{Content, ContentWriter};
 pub(super) use crate::op::not_open;
-use crate::op::{Attributes, Found, Op, OpError, PathId, Span, Whole};
+use crate::op::{Attributes, FileId, Found, NewAttribute, Node, Op, OpError, PathId, Span, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::{EntryKind, LaneRequest};
-use nix::fcntl::AtFlags;
-use nix::sys::stat::{Mode, SFlag, fstatat, mkdirat};
+use crate::wire::new_path_of;
+use nix::errno::Errno;
+use nix::fcntl::{AtFlags, renameat};
+use nix::sys::stat::{
+    FchmodatFlags, Mode, SFlag, UtimensatFlags, fchmod, fchmodat, fstatat, futimens, mkdirat,
+    utimensat,
+};
+use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, unlinkat};
-use plimsoll_model::ErrorKind;
+use plimsoll_model::{ErrorKind, Stability};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
@@ -61,23 +67,39 @@ impl Names {
             Op::Close(file) if files.close(*file) => return Ok((0, None)),
             Op::Close(file) => return Err(not_open(*file)),
             Op::Create(path) | Op::Open(path) | Op::Remove(path) | Op::Lookup(path) => path,
-            Op::ReadDirectory(path) | Op::MakeDirectory(path) | Op::RemoveDirectory(path) => path,
-            Op::Put(whole) | Op::Get(whole) => &whole.path,
+            Op::LookupIfThere(path)
+            | Op::ReadDirectory(path)
+            | Op::MakeDirectory(path)
+            | Op::RemoveDirectory(path) => path,
+            Op::Put(whole, _) | Op::Get(whole) => &whole.path,
+            Op::Rename(path, _) | Op::SetAttribute(Node::Directory(path), _) => path,
+            Op::SetAttribute(Node::File(file), new) => {
+                return self.set_of_file(*file, *new, files).map(|()| (0, None));
+            }
             Op::Read(_) | Op::Write(..) | Op::Flush(_) => {
                 return Err(crate::op::not_done_here(op));
             }
         };
         let path = self.path(*path)?;
         let done = match op {
-            Op::Put(whole) => return self.put(&path, whole),
+            Op::Put(whole, stability) => return self.put(&path, whole, *stability),
             Op::Get(whole) => return self.get(&path, whole),
             Op::Create(_) => self.create(&path).map(|f| Some(Found::File(files.open(f)))),
             Op::Open(_) => self.open(&path).map(|f| Some(Found::File(files.open(f)))),
             Op::Lookup(_) => self.look_up(&path).map(|a| Some(Found::Attributes(a))),
+            Op::LookupIfThere(_) => match self.look_up(&path) {
+                Err(Trouble::System(Errno::ENOENT)) => Ok(None),
+                found => found.map(|a| Some(Found::Attributes(a))),
+            },
             Op::ReadDirectory(_) => {
                 namespace::list(&self.tree, &path).map(|all| Some(Found::Entries(all.into())))
             }
             Op::MakeDirectory(_) => self.make_directory(&path).map(|()| None),
+            Op::Rename(..) => {
+                let to = new_path_of(&self.paths, op, &path)?;
+                self.rename(&path, &to).map(|()| None)
+            }
+            Op::SetAttribute(_, new) => self.set_of_directory(&path, *new).map(|()| None),
             Op::RemoveDirectory(_) => self.remove_directory(&path).map(|()| None),
             _ => self.remove(&path).map(|()| None),
         };
@@ -131,6 +153,43 @@ impl Names {
         Ok(mkdirat(&*directory, name, Mode::S_IRWXU)?)
     }
 
+    fn rename(&self, path: &str, to: &str) -> Result<(), Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        let to = to.rsplit('/').next().unwrap_or(to);
+        Ok(renameat(&*directory, name, &*directory, to)?)
+    }
+
+    fn set_of_directory(&self, path: &str, new: NewAttribute) -> Result<(), Trouble> {
+        let (directory, name) = self.own_place(path)?;
+        Ok(match new {
+            NewAttribute::Mode(mode) => {
+                fchmodat(&*directory, name, bits(mode), FchmodatFlags::FollowSymlink)?;
+            }
+            NewAttribute::Modified(seconds) => {
+                let (kept, time) = times(seconds);
+                let flags = UtimensatFlags::NoFollowSymlink;
+                utimensat(&*directory, name, &kept, &time, flags)?;
+            }
+        })
+    }
+
+    fn set_of_file(
+        &self,
+        id: FileId,
+        new: NewAttribute,
+        files: &mut LaneFiles<OpenFile>,
+    ) -> Result<(), OpError> {
+        let file = files.get(id).ok_or_else(|| not_open(id))?.for_flush();
+        let done = match new {
+            NewAttribute::Mode(mode) => fchmod(file, bits(mode)),
+            NewAttribute::Modified(seconds) => {
+                let (kept, time) = times(seconds);
+                futimens(file, &kept, &time)
+            }
+        };
+        done.map_err(|errno| op_error("set an attribute", &io::Error::from(errno)))
+    }
+
     fn remove(&self, path: &str) -> Result<(), Trouble> {
         let (directory, name) = self.own_place(path)?;
         Ok(unlinkat(&*directory, name, UnlinkatFlags::NoRemoveDir)?)
@@ -143,8 +202,8 @@ impl Names {
         Ok(())
     }
 
-    fn put(&mut self, path: &str, whole: &Whole) -> Result<Outcome, OpError> {
-        let op = Op::Put(*whole);
+    fn put(&mut self, path: &str, whole: &Whole, stability: Stability) -> Result<Outcome, OpError> {
+        let op = Op::Put(*whole, stability);
         let file = self.create(path).map_err(|trouble| failed(&op, path, &trouble))?;
         let (content, block) = (&self.content, self.block);
         let writer = self.writer.get_or_insert_with(|| content.writer(block));
@@ -153,7 +212,11 @@ impl Names {
             return Err(short("pwrite", &span(whole), data.len()));
         }
         let mut out: &File = file.for_flush();
-        let written = out.write_all(data).and_then(|()| out.sync_data());
+        let stable = |()| match stability {
+            Stability::Unstable => Ok(()),
+            Stability::FileSync => out.sync_data(),
+        };
+        let written = out.write_all(data).and_then(stable);
         written.map_err(|error| op_error("write a file whole", &error))?;
         Ok((whole.length, None))
     }
@@ -173,6 +236,15 @@ impl Names {
         }
         Ok((whole.length, None))
     }
+}
+
+fn bits(mode: u16) -> Mode {
+    Mode::from_bits_truncate(mode.into())
+}
+
+/// The time of access, which stays, and that of the last change.
+fn times(seconds: u32) -> (TimeSpec, TimeSpec) {
+    (TimeSpec::UTIME_OMIT, TimeSpec::new(seconds.into(), 0))
 }
 
 fn span(whole: &Whole) -> Span {

@@ -22,7 +22,7 @@ pub use written::Written;
 
 use crate::op::{Done, FileId, Op};
 use crate::prepare::Means;
-use crate::share::{Lane, Namespace, Share};
+use crate::share::{Lane, LaneRequest, Namespace, Share};
 use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind};
 use std::num::NonZeroU16;
 use test_files::TestFiles;
@@ -76,6 +76,10 @@ pub(crate) trait StorageJob: Send {
     /// What operations need: the means of the study, or with content of its own.
     fn means(&self, of_study: &Means) -> Means {
         of_study.clone()
+    }
+    /// A worker's lane; after `begin`.
+    fn lane(&self, share: &dyn Share, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        share.lane(request)
     }
     /// What a worker does on its lane; after `begin`.
     fn source(&self, point: &Point, worker: u16, lane: &dyn Lane) -> Result<Self::Source, Failure>;

@@ -9,7 +9,9 @@ use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Wo
 use crate::op::{Done, FileId, Found, Op, PathId, Whole};
 use crate::prepare::Pass;
 use crate::share::{EntryKind, Lane};
-use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob};
+use plimsoll_model::{
+    Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob, Stability,
+};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -235,7 +237,7 @@ impl<'a> MakeTree<'a> {
     fn new(tree: &Tree, puts: bool, progress: &'a mut dyn FnMut()) -> Self {
         let empty = |path| Whole { path, length: 0, content: FileId(0), generation: 0 };
         let file = |path: &PathId| {
-            if puts { Op::Put(empty(*path)) } else { Op::Create(*path) }
+            if puts { Op::Put(empty(*path), Stability::FileSync) } else { Op::Create(*path) }
         };
         let files = tree.files.iter().flatten().map(file).collect();
         let directories = tree.directories.iter().map(|d| Op::MakeDirectory(*d)).collect();

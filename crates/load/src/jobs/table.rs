@@ -68,7 +68,8 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         let needs = Needs { workers: part.workers, depth: part.depth(), asks };
         let means = self.job.means(at.means);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
-        self.crew = Some(Crew::new(at.share, &means, timing, main, needs, source)?);
+        let lane = |request| self.job.lane(at.share, request);
+        self.crew = Some(Crew::new(&means, timing, main, needs, lane, source)?);
         Ok(())
     }
 

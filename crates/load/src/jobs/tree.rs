@@ -14,6 +14,9 @@ pub(super) const SCAN: &str = "scan-";
 /// The same of copies.
 pub(super) const COPY: &str = "copy-";
 
+/// What temporary names end with.
+const TEMPORARY: &str = ".new";
+
 /// The name of a directory of a tree, from 0.
 pub(super) fn directory(number: usize) -> String {
     format!("d{number:06}")
@@ -39,8 +42,21 @@ pub(super) fn long_file(number: usize) -> String {
     name
 }
 
+/// The name that a file of this name has while it is copied, as rsync does it: hidden, and beside it.
+pub(super) fn temporary(name: &str) -> String {
+    format!(".{name}{TEMPORARY}")
+}
+
+/// The name within one that a file has while it is copied, by plimsoll or by rsync (`.name.x3Yz1Q`).
+fn within_temporary(name: &str) -> Option<&str> {
+    let (name, ending) = name.strip_prefix('.')?.rsplit_once('.')?;
+    let by_rsync = ending.len() == 6 && ending.bytes().all(|b| b.is_ascii_alphanumeric());
+    (by_rsync || TEMPORARY.strip_prefix('.') == Some(ending)).then_some(name)
+}
+
 /// Whether this is the name of a file of ours.
 fn is_file(name: &str) -> bool {
+    let name = within_temporary(name).unwrap_or(name);
     let digits = name.bytes().skip(1).take_while(u8::is_ascii_digit).count();
     match name.split_at_checked(1 + digits) {
         Some((short, "")) => number('f', short).is_some(),
@@ -131,12 +147,17 @@ mod tests {
             assert_eq!(number('d', name), None, "{name}");
         }
         let long = long_file(7);
-        for name in [&file(7), &long, &long_file(12_345_678)] {
+        let (temporary, by_rsync) = (temporary(&long), format!(".{long}.x3Yz1Q"));
+        for name in [&file(7), &long, &long_file(12_345_678), &temporary, &by_rsync] {
             assert!(is_file(name), "{name}");
         }
         for name in ["f00000", "f000007_holiday.jpg", "f000007.txt", "f", "\u{e9}000007", "d000007"]
         {
             assert!(!is_file(name), "{name}");
+        }
+        for ending in [".new", ".x3Yz1", ".x3Yz1Q7", ".x3Y-1Q"] {
+            assert!(!is_file(&format!("{long}{ending}")), "{ending}");
+            assert!(ending == ".new" || !is_file(&format!(".{long}{ending}")), "{ending}");
         }
         assert!(!is_file(&long.replace("f000007", "f000008")), "of another number");
     }

@@ -4,17 +4,19 @@ use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
 use super::namespace::{DIRECTORY_MODE, FILE_MODE, Held, entry, kind};
 use super::site::Site;
-use crate::op::{Attributes, Found, Op, OpError, Span};
+use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
-use crate::wire::{Call, Of, Outcome, Reply, Wire, failed, not_open, path_of, wrong_size};
+use crate::wire::{
+    Call, Of, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of, wrong_size,
+};
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
     self, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
-    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, Request, SetAttributes, Status,
-    WriteArguments,
+    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, RenameArguments, Request,
+    SetAttributes, SetAttributesArguments, Status, Time, WriteArguments,
 };
 use std::sync::{Arc, PoisonError};
 
@@ -33,6 +35,8 @@ pub(super) struct NfsWire {
 struct Steps {
     next: Next,
     path: Arc<str>,
+    /// The name that it gets.
+    to: Arc<str>,
     /// The directory that its names lie in, as far as they have been looked up.
     directory: FileHandle,
     /// How many bytes of the path that directory's path has.
@@ -72,6 +76,7 @@ impl NfsWire {
         let steps = || Steps {
             next: Next::Name,
             path: "".into(),
+            to: "".into(),
             directory: base,
             resolved: 0,
             listing: Listing::default(),
@@ -156,7 +161,7 @@ impl NfsWire {
                 let file = self.files.open(NfsFile::new(file));
                 return Ok(Outcome::Found(Some(Found::File(file))));
             }
-            (Op::Put(_), _) => {}
+            (Op::Put(..), _) => {}
             (_, None) => {
                 steps.next = Next::Attributes(file);
                 return Ok(Outcome::GoOn);
@@ -179,7 +184,7 @@ impl NfsWire {
         }
         steps.next = Next::Transfer(Some(file));
         match op {
-            Op::Put(whole) | Op::Get(whole) if whole.length > 0 => Ok(Outcome::Transfer),
+            Op::Put(whole, _) | Op::Get(whole) if whole.length > 0 => Ok(Outcome::Transfer),
             _ => Ok(Outcome::Found(None)),
         }
     }
@@ -236,6 +241,7 @@ impl NfsWire {
 
 impl Wire for NfsWire {
     type Protocol = Nfs3;
+    const COMMITS_AT_CLOSE: bool = true;
 
     fn does(&self, _: OpKind) -> bool {
         true
@@ -243,6 +249,9 @@ impl Wire for NfsWire {
 
     fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
         if let Some(path) = path_of(&self.paths, op)? {
+            if matches!(op, Op::Rename(..)) {
+                self.steps[usize::from(tag)].to = new_path_of(&self.paths, op, &path)?;
+            }
             self.begin_at(tag, op, path);
             return Ok(false);
         }
@@ -268,7 +277,8 @@ impl Wire for NfsWire {
                 return match op {
                     Op::Read(Span { file, .. })
                     | Op::Write(Span { file, .. }, _)
-                    | Op::Flush(file) => Err(not_open(*file)),
+                    | Op::Flush(file)
+                    | Op::SetAttribute(Node::File(file), _) => Err(not_open(*file)),
                     _ => Ok(None),
                 };
             };
@@ -282,14 +292,16 @@ impl Wire for NfsWire {
                     }
                     return Ok(Some(Request::commit(file)));
                 }
+                Op::SetAttribute(_, new) => return Ok(Some(set_attribute(file, *new))),
                 Op::Write(_, Stability::Unstable) => nfs3::Stability::Unstable,
-                Op::Write(_, Stability::FileSync) | Op::Put(_) => nfs3::Stability::FileSync,
+                // One WRITE that is stable is what a client's close comes to, too.
+                Op::Write(_, Stability::FileSync) | Op::Put(..) => nfs3::Stability::FileSync,
                 _ => return Ok(None),
             };
             return Ok(Some(Request::Write(WriteArguments { file, offset, count, stability })));
         }
         let place = |name| Place { directory, name };
-        let made = |mode| SetAttributes { mode: Some(mode), size: None };
+        let made = |mode| SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         Ok(Some(match (steps.next, op) {
             (Next::Resolve, _) => {
                 let part = next_part(directory_of(op, &steps.path), steps.resolved);
@@ -302,13 +314,18 @@ impl Wire for NfsWire {
             },
             (Next::Names, _) => Request::ListNames(steps.listing.next_names(directory)),
             (_, Op::ReadDirectory(_)) => Request::List(steps.listing.next_page(directory)),
-            (Next::Name, Op::Create(_) | Op::Put(_)) => {
+            (Next::Name, Op::Create(_) | Op::Put(..)) => {
                 let (place, how) = (place(last(&steps.path)?), CreateHow::Guarded(made(FILE_MODE)));
                 Request::Create(CreateArguments { place, how })
             }
             (_, Op::MakeDirectory(_)) => {
                 let (place, attributes) = (place(last(&steps.path)?), made(DIRECTORY_MODE));
                 Request::MakeDirectory(MakeDirectoryArguments { place, attributes })
+            }
+            (_, Op::SetAttribute(_, new)) => set_attribute(directory, *new),
+            (_, Op::Rename(..)) => {
+                let (from, to) = (place(last(&steps.path)?), place(last(&steps.to)?));
+                Request::Rename(RenameArguments { from, to })
             }
             (_, Op::Remove(_)) => Request::Remove(place(last(&steps.path)?)),
             (_, Op::RemoveDirectory(_)) => Request::RemoveDirectory(place(last(&steps.path)?)),
@@ -371,6 +388,7 @@ impl Wire for NfsWire {
                 (steps.next, steps.listing) = (Next::Names, Listing::default());
                 Ok(Outcome::GoOn)
             }
+            (Next::Name, Op::LookupIfThere(_), Some(Status::NoEntry)) => Ok(Outcome::Found(None)),
             // A name that is gone meanwhile keeps no kind.
             (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
             _ => Err(op_error(error)),
@@ -390,7 +408,19 @@ impl Wire for NfsWire {
 
 /// The directory that must be found before an operation's own call.
 fn directory_of<'p>(op: &Op, path: &'p str) -> &'p str {
-    if matches!(op, Op::ReadDirectory(_)) { path } else { parent(path) }
+    let itself = matches!(op, Op::ReadDirectory(_) | Op::SetAttribute(..));
+    if itself { path } else { parent(path) }
+}
+
+fn set_attribute(file: FileHandle, new: NewAttribute) -> Request<'static> {
+    let none = SetAttributes::default();
+    let attributes = match new {
+        NewAttribute::Mode(mode) => SetAttributes { mode: Some(mode.into()), ..none },
+        NewAttribute::Modified(seconds) => {
+            SetAttributes { modified: Some(Time { seconds, nanoseconds: 0 }), ..none }
+        }
+    };
+    Request::SetAttributes(SetAttributesArguments { file, attributes })
 }
 
 fn parent(path: &str) -> &str {

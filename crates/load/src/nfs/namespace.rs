@@ -242,7 +242,7 @@ fn new_file(
     directory: FileHandle,
     name: Name<'_>,
 ) -> Result<FileHandle, Error> {
-    let attributes = SetAttributes { mode: Some(FILE_MODE), size: None };
+    let attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
     client.create(directory, name, CreateHow::Guarded(attributes))
 }
 

@@ -4,17 +4,20 @@ use super::failures::{lane_dead, op_error};
 use super::namespace::{MOST_ENTRIES, entry, kind};
 use super::share::OpenFiles;
 use super::site::Site;
-use crate::op::{Attributes, FileId, Found, Op, OpError};
+use crate::op::{Attributes, FileId, Found, NewAttribute, Node, Op, OpError};
 use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
 use crate::share::LaneDead;
-use crate::wire::{Of, Outcome, Reply, TransferSizes, Wire, not_open, path_of, wrong_size};
+use crate::wire::{
+    Of, Outcome, Reply, TransferSizes, Wire, new_path_of, not_open, path_of, wrong_size,
+};
 use plimsoll_model::{OpKind, Stability};
 use plimsoll_smb::{
     Access, CreateHow, Done, Error, FileId as Handle, Listing, NtStatus, Request, Smb2,
 };
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 /// What turns operations into requests, for one lane. It has its own handles of the share's files:
 /// of those that were open when it was made, and of others from their first use on. When the lane
@@ -37,6 +40,8 @@ pub(super) struct SmbWire {
 struct Steps {
     next: Next,
     path: String,
+    /// The path that it gets.
+    to: String,
     listing: Listing,
     /// What it failed with, once what it has opened is closed.
     failed: Option<OpError>,
@@ -73,6 +78,7 @@ impl SmbWire {
         let steps = |_| Steps {
             next: Next::Itself,
             path: String::new(),
+            to: String::new(),
             listing: Listing::new(MOST_ENTRIES),
             failed: None,
         };
@@ -118,7 +124,7 @@ impl SmbWire {
     fn spare_is_closed(&mut self, op: &Op, tag: u16) -> Outcome {
         let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
         self.steps[usize::from(tag)].next = next;
-        let moves = op.file().is_some() || matches!(op, Op::Put(_) | Op::Get(_));
+        let moves = op.file().is_some() || matches!(op, Op::Put(..) | Op::Get(_));
         if next == Next::Itself && moves { Outcome::Transfer } else { Outcome::GoOn }
     }
 
@@ -154,6 +160,7 @@ impl SmbWire {
 
 impl Wire for SmbWire {
     type Protocol = Smb2;
+    const COMMITS_AT_CLOSE: bool = false;
 
     fn does(&self, kind: OpKind) -> bool {
         match kind {
@@ -169,11 +176,15 @@ impl Wire for SmbWire {
             if !self.does(op.kind()) {
                 return Err(crate::op::not_done_here(op));
             }
+            let to = match op {
+                Op::Rename(..) => self.site.path(&new_path_of(&self.paths, op, &path)?),
+                _ => String::new(),
+            };
             let path = self.site.path(&path);
             let next = self.stale().map_or(Next::Itself, Next::CloseSpare);
             let listing = Listing::new(MOST_ENTRIES);
-            self.steps[at] = Steps { next, path, listing, failed: None };
-            return Ok(next == Next::Itself && matches!(op, Op::Put(_) | Op::Get(_)));
+            self.steps[at] = Steps { next, path, to, listing, failed: None };
+            return Ok(next == Next::Itself && matches!(op, Op::Put(..) | Op::Get(_)));
         }
         let Some(file) = op.file() else { return Err(crate::op::not_done_here(op)) };
         let steps = &mut self.steps[at];
@@ -224,6 +235,10 @@ impl Wire for SmbWire {
                     Some(Request::Write { file, offset, count, through })
                 }
                 Op::Flush(_) => Some(Request::Flush { file }),
+                Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
+                    Some(Request::SetTimes { file, written: time(*seconds) })
+                }
+                // There are no permission bits: kernel clients keep them to themselves, too.
                 _ => None,
             });
         }
@@ -234,7 +249,15 @@ impl Wire for SmbWire {
             Op::ReadDirectory(_) => Request::OpenDirectory { path },
             Op::MakeDirectory(_) => Request::MakeDirectory { path },
             Op::RemoveDirectory(_) => Request::RemoveDirectory { path },
-            Op::Put(_) => Request::Put { path, how: CreateHow::New, count, through: true },
+            Op::Rename(..) => Request::Rename { path, to: &steps.to },
+            Op::SetAttribute(Node::Directory(_), NewAttribute::Modified(seconds)) => {
+                Request::SetDirectoryTimes { path, written: time(*seconds) }
+            }
+            Op::SetAttribute(..) => return Ok(None),
+            Op::Put(_, stability) => {
+                let through = *stability == Stability::FileSync;
+                Request::Put { path, how: CreateHow::New, count, through }
+            }
             Op::Get(_) => Request::Get { path, most: count },
             _ => Request::Lookup { path },
         }))
@@ -310,6 +333,9 @@ impl Wire for SmbWire {
                 steps.next = Next::CloseDirectory(directory);
                 Ok(Outcome::GoOn)
             }
+            (_, Op::LookupIfThere(_), Some(NtStatus::OBJECT_NAME_NOT_FOUND)) => {
+                Ok(Outcome::Found(None))
+            }
             // It is removed, and goes with the last session that still has it open.
             (_, Op::Remove(_), Some(NtStatus::DELETE_PENDING)) => Ok(Outcome::Found(None)),
             _ => Err(op_error(error)),
@@ -319,4 +345,8 @@ impl Wire for SmbWire {
     fn dead(error: &Error) -> LaneDead {
         lane_dead(error)
     }
+}
+
+fn time(seconds: u32) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.into())
 }

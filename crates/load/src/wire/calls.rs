@@ -96,7 +96,7 @@ impl Active {
 fn extent(op: &Op) -> (u64, u32) {
     match op {
         Op::Read(span) | Op::Write(span, _) => (span.offset, span.length),
-        Op::Put(whole) | Op::Get(whole) => (0, whole.length),
+        Op::Put(whole, _) | Op::Get(whole) => (0, whole.length),
         _ => (0, 0),
     }
 }
@@ -174,7 +174,7 @@ impl Calls {
             }
             let most = match active.op {
                 Op::Read(_) | Op::Get(_) => self.sizes.read,
-                Op::Write(..) | Op::Put(_) => self.sizes.write,
+                Op::Write(..) | Op::Put(..) => self.sizes.write,
                 _ => u32::MAX,
             };
             if call.length > most {

@@ -6,7 +6,7 @@ pub(crate) use calls::{Call, Outcome, TransferSizes};
 
 use crate::content::{Content, ContentWriter};
 pub(crate) use crate::op::not_open;
-use crate::op::{Done, Op, OpError, PathId, Span, Tag, Whole};
+use crate::op::{Done, Node, Op, OpError, PathId, Span, Tag, Whole};
 use crate::paths::Paths;
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use calls::Calls;
@@ -21,6 +21,9 @@ type ErrorOf<W> = <<W as Wire>::Protocol as Protocol>::Error;
 pub(crate) trait Wire: Send {
     /// What is spoken.
     type Protocol: Protocol;
+
+    /// Whether its clients make a file stable when it is closed.
+    const COMMITS_AT_CLOSE: bool;
 
     /// Whether operations of this kind are done.
     fn does(&self, kind: OpKind) -> bool;
@@ -178,6 +181,10 @@ where
     fn does(&self, kind: OpKind) -> bool {
         self.work.wire.does(kind)
     }
+
+    fn commits_at_close(&self) -> bool {
+        W::COMMITS_AT_CLOSE
+    }
 }
 
 impl<W: Wire> Exchange<W::Protocol> for Work<W> {
@@ -188,7 +195,7 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
     fn payload(&mut self, tag: u32) -> &[u8] {
         match self.calls.get(tag) {
             Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.of(span)),
-            Some(Of { op: Op::Put(whole), call }) => self.writer.fill(&call.of(&span_of(whole))),
+            Some(Of { op: Op::Put(whole, _), call }) => self.writer.fill(&call.of(&span_of(whole))),
             _ => &[],
         }
     }
@@ -240,19 +247,37 @@ pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpErro
     let (path, changes): (PathId, bool) = match op {
         Op::Create(path) | Op::Remove(path) => (*path, true),
         Op::MakeDirectory(path) | Op::RemoveDirectory(path) => (*path, true),
-        Op::Put(whole) => (whole.path, true),
-        Op::Open(path) | Op::Lookup(path) | Op::ReadDirectory(path) => (*path, false),
+        Op::Rename(path, _) | Op::SetAttribute(Node::Directory(path), _) => (*path, true),
+        Op::Put(whole, _) => (whole.path, true),
+        Op::Open(path) | Op::Lookup(path) | Op::LookupIfThere(path) => (*path, false),
+        Op::ReadDirectory(path) => (*path, false),
         Op::Get(whole) => (whole.path, false),
         Op::Read(_) | Op::Write(..) | Op::Flush(_) | Op::Close(_) => return Ok(None),
+        Op::SetAttribute(Node::File(_), _) => return Ok(None),
     };
-    let known = paths
-        .get(path)
-        .ok_or_else(|| failed(ErrorKind::Gone, format!("path {} is not known", path.0)))?;
+    let known = known(paths, path)?;
     if changes && !known.contains('/') {
         let why = format!("{} '{known}': it is outside of the run's directory", op.kind());
         return Err(failed(ErrorKind::NotPermitted, why));
     }
     Ok(Some(known))
+}
+
+fn known(paths: &Paths, path: PathId) -> Result<Arc<str>, OpError> {
+    let unknown = || failed(ErrorKind::Gone, format!("path {} is not known", path.0));
+    paths.get(path).ok_or_else(unknown)
+}
+
+/// The path that an operation gives to a name: in the directory that the name is in.
+pub(crate) fn new_path_of(paths: &Paths, op: &Op, path: &str) -> Result<Arc<str>, OpError> {
+    let Op::Rename(_, to) = op else { return Err(crate::op::not_done_here(op)) };
+    let to = known(paths, *to)?;
+    let parent = |path: &str| path.rsplit_once('/').map(|(parent, _)| parent.to_owned());
+    if parent(&to) != parent(path) {
+        let why = format!("rename '{path}' to '{to}': it is in another directory");
+        return Err(failed(ErrorKind::NotPermitted, why));
+    }
+    Ok(to)
 }
 
 /// A small file that is longer or shorter than it should be.

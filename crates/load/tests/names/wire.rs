@@ -78,7 +78,7 @@ fn many_names(share: &dyn Share, depth: u16, disk: &Path) {
     };
     let bytes: u64 = (0..COUNT).map(|at| 100 * at as u64).sum();
     let (puts, gets): (Vec<_>, Vec<_>) =
-        (0..COUNT).map(|at| (Op::Put(whole(at)), Op::Get(whole(at)))).unzip();
+        (0..COUNT).map(|at| (Op::Put(whole(at), Stability::FileSync), Op::Get(whole(at)))).unzip();
     assert_eq!(rig.run_all(&puts), bytes);
     assert_eq!(rig.run_all(&gets), bytes, "and they are checked");
     for (at, name) in names.iter().enumerate() {
@@ -138,7 +138,7 @@ fn refusals(share: &dyn Share, disk: &Path) {
         (Some(&ErrorKind::Gone), Some(&ErrorKind::Io), Some(&ErrorKind::NotPermitted));
     let cases = [
         (Op::Create(id("run/full/file")), io),
-        (Op::Put(small("run/full/file", 5)), io),
+        (Op::Put(small("run/full/file", 5), Stability::FileSync), io),
         (Op::Create(id("run/none/file")), gone),
         (Op::Open(id("run/none")), gone),
         (Op::Lookup(id("run/none")), gone),
@@ -159,7 +159,15 @@ fn refusals(share: &dyn Share, disk: &Path) {
         (Op::Remove(id("outside")), forbidden),
         (Op::Create(id("new")), forbidden),
         (Op::MakeDirectory(id("new")), forbidden),
-        (Op::Put(small("outside", 5)), forbidden),
+        (Op::Put(small("outside", 5), Stability::FileSync), forbidden),
+        (Op::Rename(id("run/none"), id("run/new")), gone),
+        (Op::Rename(id("outside"), id("new")), forbidden),
+        (Op::Rename(id("run/full/file"), id("run/file")), forbidden),
+        (Op::Rename(id("run/full/file"), id("run/full/..")), None),
+        (Op::Rename(id("run/full/file"), id("run/full/")), None),
+        (Op::SetAttribute(Node::Directory(id("outside")), NewAttribute::Mode(0)), forbidden),
+        (Op::SetAttribute(Node::Directory(id("run/none")), NewAttribute::Modified(0)), gone),
+        (Op::SetAttribute(Node::File(FileId(u32::MAX)), NewAttribute::Mode(0)), gone),
         (Op::Remove(id("run/../outside")), None),
         (Op::Remove(id("run/")), None),
         (Op::Create(id("run//x")), None),
@@ -245,7 +253,7 @@ fn small(path: PathId) -> Whole {
 fn names_take_the_calls_that_a_client_makes() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha, Need::Samba);
     let here = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-    let put: Make = |path| Op::Put(small(path));
+    let put: Make = |path| Op::Put(small(path), Stability::FileSync);
     let get: Make = |path| Op::Get(small(path));
     let close: Make = |_| Op::Close(FileId(0));
 

@@ -7,12 +7,13 @@ use plimsoll_load::{
 };
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Clock, CopyJob, DataClass, Deadline, Event, Failure, Flag, GeneratedData, Job, Length, OpKind,
-    Part, PointSpec, Transfer, Workload,
+    Clock, CopyJob, DataClass, Deadline, Event, Failure, Flag, GeneratedData, Job, Length, Method,
+    OpKind, Part, PointSpec, Transfer, Workload,
 };
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU16;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,7 +146,13 @@ pub fn once(part: Part) -> Workload {
 
 pub fn copy(data: &Path, transfer: Transfer, block: u64) -> CopyJob {
     let dataset = LocalFiles::list(data.to_str().unwrap()).unwrap().dataset();
-    CopyJob { dataset, transfer, block: Bytes(block), verify: transfer == Transfer::Down }
+    CopyJob {
+        dataset,
+        transfer,
+        method: Method::default(),
+        block: Bytes(block),
+        verify: transfer == Transfer::Down,
+    }
 }
 
 /// The user's files, in the order in which they are copied: their places there and their bytes.
@@ -226,6 +233,94 @@ pub fn copy_up_and_down(share: Arc<dyn Share>, root: &Path) {
     run.close();
 }
 
+/// Every way and method of a copy: each leaves the files of the dataset, with their bytes, and what was
+/// asked of the server for it is counted.
+pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool) {
+    let data = GeneratedData {
+        class: DataClass::Source,
+        count: 250,
+        mean_bytes: 6000.0,
+        scale: 1.0,
+        seed: 43,
+    };
+    let (dataset, block) = (data.dataset(), Bytes(8192));
+    let (files, directories) = (dataset.files, dataset.directories);
+    let pipelined = Method::Pipelined { files: NonZeroU16::new(16).unwrap() };
+    let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
+    let (manifest, content) =
+        (Manifest::new(&dataset, &data).unwrap(), Content::of_generated(data.seed, true));
+    for (transfer, method) in
+        Transfer::ALL.iter().flat_map(|t| [(*t, Method::Rsync), (*t, pipelined)])
+    {
+        let job = CopyJob { dataset: dataset.clone(), transfer, method, block, verify: true };
+        let (changed, rsync) = (job.changed_files(), method == Method::Rsync);
+        assert_eq!(changed, 2);
+        let workload = once(part(Job::Copy(job), 2, 16));
+        run.prepare(&workload).unwrap();
+        for _ in 0..2 {
+            let parts = run.good(&workload);
+            let count = |kind| done(&parts[0], kind);
+            let ended = count(OpKind::CLOSE) + count(OpKind::PUT) + count(OpKind::GET);
+            let what = format!("{transfer:?} {method:?}: {:?}", parts[0].team.total.kinds.keys());
+            let copied = if transfer == Transfer::Update { changed } else { files };
+            assert_eq!(ended, copied, "{what}");
+            let lookups = match (transfer, rsync) {
+                (Transfer::Up, true) => files + directories + 1,
+                (Transfer::Update, true) => files + directories + 1,
+                (Transfer::Update, false) => files,
+                _ => 0,
+            };
+            assert_eq!(count(OpKind::LOOKUP), lookups, "{what}");
+            let renamed = match transfer {
+                Transfer::Up => {
+                    if rsync {
+                        files
+                    } else {
+                        0
+                    }
+                }
+                Transfer::Update => changed,
+                Transfer::Down => 0,
+            };
+            assert_eq!(count(OpKind::RENAME), renamed, "{what}");
+            let listed =
+                if (transfer, rsync) == (Transfer::Down, true) { directories + 1 } else { 0 };
+            assert_eq!(count(OpKind::READ_DIRECTORY), listed, "{what}");
+            if rsync {
+                let set = count(OpKind::SET_ATTRIBUTES);
+                let touched = set - 2 * renamed;
+                let expected = match transfer {
+                    // Each directory when it is made, and again when it is full.
+                    Transfer::Up => 2 * (directories + 1)..=2 * (directories + 1),
+                    Transfer::Update => 1..=changed,
+                    Transfer::Down => 0..=0,
+                };
+                assert!(expected.contains(&touched), "{touched} directories: {what}");
+                assert_eq!(count(OpKind::PUT) + count(OpKind::GET), 0, "{what}");
+            }
+        }
+        // As it lies on the server's disk.
+        let mut trees = run.trees();
+        trees.sort_by_key(|tree| tree.split('-').nth(1).unwrap().parse::<usize>().unwrap());
+        let tree = root.join(RUN).join(trees.last().unwrap());
+        let found = files_below(&tree);
+        assert_eq!(found.len() as u64, files);
+        for (number, path) in &found {
+            let bytes = fs::read(path).unwrap();
+            assert_eq!(bytes.len() as u64, manifest.size(*number), "{path:?}");
+            content.check(plimsoll_load::FileId(0), *number as u32, 0, &bytes).unwrap();
+            let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
+            assert!(!hidden, "{path:?} is left");
+            if (transfer, method) == (Transfer::Up, Method::Rsync) {
+                let set = fs::metadata(path).unwrap();
+                assert_eq!(set.mtime(), 1_500_000_000, "{path:?}");
+                assert!(!sets_modes || set.mode() & 0o777 == 0o644, "{path:?}");
+            }
+        }
+    }
+    run.close();
+}
+
 /// A source tree that is generated, and every way in which a file of it can be wrong afterwards: what is on
 /// the server's disk below `root` has the right sizes and bytes, and nothing else is taken for it.
 pub fn generated_up_and_down(share: Arc<dyn Share>, root: &Path) {
@@ -237,7 +332,13 @@ pub fn generated_up_and_down(share: Arc<dyn Share>, root: &Path) {
         seed: 42,
     };
     let (dataset, block) = (data.dataset(), Bytes(4096));
-    let job = |transfer| CopyJob { dataset: dataset.clone(), transfer, block, verify: true };
+    let job = |transfer| CopyJob {
+        dataset: dataset.clone(),
+        transfer,
+        method: Method::default(),
+        block,
+        verify: true,
+    };
     let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
     let up = once(part(Job::Copy(job(Transfer::Up)), 3, 4));
     assert_eq!(run.prepare(&up).unwrap(), vec![]);

@@ -9,7 +9,7 @@ mod pattern;
 mod scan;
 mod stream;
 
-pub use copy::{CopyJob, Transfer};
+pub use copy::{CopyJob, Method, Transfer};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
 pub use log::LogJob;

@@ -83,6 +83,16 @@ wire! {
     }
 }
 
+wire! {
+    /// RENAME.
+    pub struct RenameArguments<'a> {
+        /// The name that is there.
+        pub from: Place<'a>,
+        /// The name that it gets.
+        pub to: Place<'a>,
+    }
+}
+
 /// What CREATE does when the file exists (createhow3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CreateHow {
@@ -201,6 +211,7 @@ impl Encode for WholeWrite<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nfs3::attributes::Time;
     use crate::xdr::{decode_all, encode_all};
     use proptest::prelude::*;
     use std::fmt::Debug;
@@ -238,12 +249,14 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
         #[test]
         fn all_arguments_read_back(file in handles(), name in "[^/\0]{1,60}", a: u64, b: u32, c: u32,
-                                   mode: Option<u32>, size: Option<u64>) {
+                                   mode: Option<u32>, size: Option<u64>, time: Option<(u32, u32)>) {
             prop_assume!(Name::new(&name).is_some());
             let name: &'static str = name.leak();
-            let attributes = SetAttributes { mode, size };
+            let modified = time.map(|(seconds, nanoseconds)| Time { seconds, nanoseconds });
+            let attributes = SetAttributes { mode, size, modified };
             let place = Place { directory: file, name: Name::new(name).unwrap() };
             reads_back(place);
+            reads_back(RenameArguments { from: place, to: place });
             reads_back(AccessArguments { file, rights: b });
             reads_back(ReadArguments { file, offset: a, count: b });
             reads_back(CommitArguments { file, offset: a, count: b });

@@ -53,13 +53,15 @@ impl Attributes {
     pub const WIRE_BYTES: usize = 84;
 }
 
-/// Attributes to set (sattr3); `None` leaves as is. Times are never set.
+/// Attributes to set (sattr3); `None` leaves as is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetAttributes {
     /// Permission bits.
     pub mode: Option<u32>,
     /// Size in bytes.
     pub size: Option<u64>,
+    /// Last change of the content (SET_TO_CLIENT_TIME).
+    pub modified: Option<Time>,
 }
 
 impl Encode for SetAttributes {
@@ -69,7 +71,13 @@ impl Encode for SetAttributes {
         to.bool(false); // gid
         to.option(self.size.as_ref());
         to.u32(0); // DONT_CHANGE the time of access
-        to.u32(0); // DONT_CHANGE the time of modification
+        match &self.modified {
+            None => to.u32(0), // DONT_CHANGE
+            Some(time) => {
+                to.u32(2); // SET_TO_CLIENT_TIME
+                to.value(time);
+            }
+        }
     }
 }
 
@@ -84,8 +92,14 @@ impl Decode<'_> for SetAttributes {
         never(from)?;
         let size = from.option()?;
         never(from)?;
-        never(from)?;
-        Ok(SetAttributes { mode, size })
+        let modified = match from.u32()? {
+            0 => None,
+            2 => Some(from.value()?),
+            value => {
+                return Err(Error::Unknown { what: "set_mtime that this client sends", value });
+            }
+        };
+        Ok(SetAttributes { mode, size, modified })
     }
 }
 

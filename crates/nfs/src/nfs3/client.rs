@@ -74,7 +74,7 @@ impl Client {
 
     /// SETATTR: sets the size in bytes.
     pub fn set_size(&mut self, file: FileHandle, size: u64) -> Result<(), Error> {
-        let attributes = SetAttributes { size: Some(size), mode: None };
+        let attributes = SetAttributes { size: Some(size), ..SetAttributes::default() };
         let arguments = SetAttributesArguments { file, attributes };
         self.call::<_, Changed>(Procedure::SetAttributes, &arguments).map(drop)
     }
@@ -155,7 +155,7 @@ impl Client {
         mode: u32,
     ) -> Result<FileHandle, Error> {
         let place = Place { directory, name };
-        let attributes = SetAttributes { mode: Some(mode), size: None };
+        let attributes = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         let arguments = MakeDirectoryArguments { place, attributes };
         let made: CreateOk = self.call(Procedure::MakeDirectory, &arguments)?;
         self.handle_of(made, directory, name)

@@ -15,8 +15,8 @@ mod wire;
 
 pub use arguments::{
     AccessArguments, CommitArguments, CreateArguments, CreateHow, MakeDirectoryArguments, Place,
-    ReadArguments, ReadDirectoryArguments, ReadDirectoryPlusArguments, SetAttributesArguments,
-    WriteArguments,
+    ReadArguments, ReadDirectoryArguments, ReadDirectoryPlusArguments, RenameArguments,
+    SetAttributesArguments, WriteArguments,
 };
 pub use attributes::{Attributes, SetAttributes, Time};
 pub use client::Client;
@@ -26,7 +26,7 @@ pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
 pub use request::{Done, Request};
 pub use results::{
     AccessOk, Before, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, Page,
-    PageEntry, PagePlus, PagePlusEntry, ReadOk, Reply, Skipped, WriteOk,
+    PageEntry, PagePlus, PagePlusEntry, ReadOk, Renamed, Reply, Skipped, WriteOk,
 };
 pub use status::Status;
 pub use types::{Data, FileHandle, FileType, Name, Procedure, Stability, Verifier};

@@ -2,12 +2,13 @@
 
 use super::arguments::{
     CommitArguments, CreateArguments, MakeDirectoryArguments, Place, ReadArguments,
-    ReadDirectoryArguments, ReadDirectoryPlusArguments, WriteArguments, encode_write,
+    ReadDirectoryArguments, ReadDirectoryPlusArguments, RenameArguments, SetAttributesArguments,
+    WriteArguments, encode_write,
 };
 use super::attributes::Attributes;
 use super::results::{
-    Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Reply, WriteOk,
-    check_written, checked_data,
+    Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Renamed, Reply,
+    WriteOk, check_written, checked_data,
 };
 use super::types::{FileHandle, Procedure, Stability, Verifier};
 use crate::Error;
@@ -25,6 +26,10 @@ pub enum Request<'a> {
     Commit(CommitArguments),
     /// GETATTR.
     Attributes(FileHandle),
+    /// SETATTR.
+    SetAttributes(SetAttributesArguments),
+    /// RENAME.
+    Rename(RenameArguments<'a>),
     /// LOOKUP.
     Lookup(Place<'a>),
     /// CREATE.
@@ -69,6 +74,8 @@ impl Request<'_> {
             }
             Request::Commit(_) => Asked::Commit,
             Request::Attributes(_) => Asked::Attributes,
+            Request::SetAttributes(_) => Asked::Change(Procedure::SetAttributes),
+            Request::Rename(_) => Asked::Rename,
             Request::Lookup(_) => Asked::Lookup,
             Request::Create(_) => Asked::Make(Procedure::Create),
             Request::MakeDirectory(_) => Asked::Make(Procedure::MakeDirectory),
@@ -88,6 +95,8 @@ impl Encode for Request<'_> {
             Request::Write(write) => encode_write(write, to),
             Request::Commit(commit) => to.value(commit),
             Request::Attributes(file) => to.value(file),
+            Request::SetAttributes(set) => to.value(set),
+            Request::Rename(rename) => to.value(rename),
             Request::Create(create) => to.value(create),
             Request::MakeDirectory(make) => to.value(make),
             Request::Lookup(place) | Request::Remove(place) | Request::RemoveDirectory(place) => {
@@ -129,8 +138,8 @@ pub enum Done<'a> {
     Found(Box<LookupOk>),
     /// CREATE and MKDIR: the new file, where the server gives it.
     Made(Box<CreateOk>),
-    /// REMOVE and RMDIR.
-    Removed,
+    /// REMOVE, RMDIR, SETATTR and RENAME.
+    Changed,
     /// READDIRPLUS.
     Page(PagePlus<'a>),
     /// READDIR.
@@ -154,6 +163,7 @@ pub(super) enum Asked {
     Lookup,
     Make(Procedure),
     Change(Procedure),
+    Rename,
     List,
     ListNames,
 }
@@ -169,6 +179,7 @@ impl Asked {
             Asked::Attributes => Procedure::GetAttributes,
             Asked::Lookup => Procedure::Lookup,
             Asked::Make(procedure) | Asked::Change(procedure) => procedure,
+            Asked::Rename => Procedure::Rename,
             Asked::List => Procedure::ReadDirectoryPlus,
             Asked::ListNames => Procedure::ReadDirectory,
         }
@@ -200,7 +211,8 @@ impl Asked {
             Asked::Attributes => Done::Attributes(Box::new(take(&mut from, procedure)?)),
             Asked::Lookup => Done::Found(Box::new(take(&mut from, procedure)?)),
             Asked::Make(_) => Done::Made(Box::new(take(&mut from, procedure)?)),
-            Asked::Change(_) => take::<Changed>(&mut from, procedure).map(|_| Done::Removed)?,
+            Asked::Change(_) => take::<Changed>(&mut from, procedure).map(|_| Done::Changed)?,
+            Asked::Rename => take::<Renamed>(&mut from, procedure).map(|_| Done::Changed)?,
             Asked::List => Done::Page(take(&mut from, procedure)?),
             Asked::ListNames => Done::NamesPage(take(&mut from, procedure)?),
         };

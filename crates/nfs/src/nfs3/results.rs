@@ -158,6 +158,16 @@ wire! {
 }
 
 wire! {
+    /// RENAME.
+    pub struct Renamed {
+        /// The directory of the name that was there.
+        pub from: Changed,
+        /// The directory of the name that it got.
+        pub to: Changed,
+    }
+}
+
+wire! {
     /// FSSTAT.
     pub struct FileSystemSpace {
         /// The file's attributes.

@@ -11,7 +11,7 @@ enumeration! {
         Null = 0 "NULL",
         /// Attributes of a file.
         GetAttributes = 1 "GETATTR",
-        /// Sets attributes; this client sets sizes.
+        /// Sets attributes.
         SetAttributes = 2 "SETATTR",
         /// A name in a directory.
         Lookup = 3 "LOOKUP",
@@ -29,6 +29,8 @@ enumeration! {
         Remove = 12 "REMOVE",
         /// Removes a directory.
         RemoveDirectory = 13 "RMDIR",
+        /// Gives a name another one.
+        Rename = 14 "RENAME",
         /// Names in a directory.
         ReadDirectory = 16 "READDIR",
         /// Names in a directory, with attributes.

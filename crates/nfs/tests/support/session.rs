@@ -95,7 +95,7 @@ fn prepare(account: &mut Account, mut client: Client, root: FileHandle) -> FileH
     account.note("space", client.space(root));
     account.note("access", client.access(root, 0x3f));
     account.note("look up what is not there", refusal(client.lookup(root, file)));
-    let plain = SetAttributes { mode: Some(0o644), size: None };
+    let plain = SetAttributes { mode: Some(0o644), ..SetAttributes::default() };
     let made = account.note("make directory", client.make_directory(root, directory, 0o755));
     let inside = made.unwrap_or(root);
     account.note("create", client.create(inside, other, CreateHow::Unchecked(plain)));
@@ -201,7 +201,7 @@ fn transfer(
 fn request(tag: u32, [directory, file]: [FileHandle; 2]) -> Request<'static> {
     let (at, count) = (|block: u32| u64::from(block) * BLOCK as u64, BLOCK as u32);
     let place = |name| Place { directory, name: Name::new(name).expect("a name") };
-    let attributes = SetAttributes { mode: Some(0o700), size: None };
+    let attributes = SetAttributes { mode: Some(0o700), ..SetAttributes::default() };
     match tag {
         ..BLOCKS => {
             let (offset, stability) = (at(tag), stability(tag));

@@ -7,6 +7,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use std::num::NonZeroU16;
 
 /// Every kind of flag.
 pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
@@ -200,12 +201,17 @@ fn job() -> impl Strategy<Value = Job> {
         });
     let scan = any::<(u32, u32)>()
         .prop_map(|(directories, files)| Job::Scan(ScanJob { directories, files }));
-    let transfer = select(vec![Transfer::Up, Transfer::Down]);
-    let copy = (source(), transfer, any::<[u64; 4]>()).prop_map(|(source, transfer, n)| {
+    let transfer = select(Transfer::ALL.to_vec());
+    let method = prop_oneof![
+        Just(Method::Rsync),
+        any::<NonZeroU16>().prop_map(|files| Method::Pipelined { files })
+    ];
+    let copy = (source(), transfer, method, any::<[u64; 4]>());
+    let copy = copy.prop_map(|(source, transfer, method, n)| {
         let [block, files, directories, bytes] = n;
         let (block, bytes) = (Bytes(block), Bytes(bytes));
         let dataset = Dataset { source, files, directories, bytes };
-        Job::Copy(CopyJob { dataset, transfer, block, verify: true })
+        Job::Copy(CopyJob { dataset, transfer, method, block, verify: true })
     });
     let stream = (any::<u16>(), option::of(any::<f64>()))
         .prop_map(|(connections, rate)| Job::Stream(StreamJob { connections, rate }));

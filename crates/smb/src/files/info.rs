@@ -74,14 +74,27 @@ pub(crate) fn parse_network_open(message: &[u8]) -> Result<FileInfo, Error> {
     Ok(FileInfo { kind, size, written: written_at(written) })
 }
 
-/// FileRenameInformation (MS-FSCC, section 2.4.42.2), not replacing what is there.
-fn renaming(to: &str) -> Vec<u8> {
+/// Gives a file that is open another name, which is a path from the share's root.
+pub(crate) fn renaming(file: FileId, to: &str, replace: bool) -> Request {
+    set(file, RENAME, rename_information(&to.replace('/', "\\"), replace))
+}
+
+/// FileRenameInformation (MS-FSCC, section 2.4.42.2).
+fn rename_information(to: &str, replace: bool) -> Vec<u8> {
     let name = utf16(to);
     let mut buffer = vec![0; 16];
+    buffer[0] = replace.into();
     buffer.extend_from_slice(&(name.len() as u32).to_le_bytes());
     buffer.extend_from_slice(&name);
     buffer.resize(buffer.len().max(LEAST_RENAME_BYTES), 0);
     buffer
+}
+
+/// Sets the time of the last write; the other times stay (FileBasicInformation, MS-FSCC, section 2.4.7).
+pub(crate) fn times(file: FileId, written: SystemTime) -> Request {
+    let mut buffer = vec![0; 40];
+    buffer[16..24].copy_from_slice(&FileTime::from_system_time(written).0.to_le_bytes());
+    set(file, BASIC, buffer)
 }
 
 /// Decodes a reply to QUERY_INFO or QUERY_DIRECTORY, which look the same: what it carries.
@@ -110,9 +123,7 @@ impl Tree {
 
     /// Sets the time of the last write; the other times stay.
     pub fn set_times(&mut self, file: FileId, written: SystemTime) -> Result<(), Error> {
-        let mut buffer = vec![0; 40];
-        buffer[16..24].copy_from_slice(&FileTime::from_system_time(written).0.to_le_bytes());
-        self.connection.call(set(file, BASIC, buffer))?;
+        self.connection.call(times(file, written))?;
         Ok(())
     }
 
@@ -120,7 +131,7 @@ impl Tree {
     pub fn rename(&mut self, from: &str, to: &str) -> Result<(), Error> {
         let to = names::path(to)?;
         let open = create::request(from, CreateHow::Open, Rights::REMOVE, Kind::Either)?;
-        self.related(open, |file| vec![set(file, RENAME, renaming(&to))], &[])?;
+        self.related(open, |file| vec![renaming(file, &to, false)], &[])?;
         Ok(())
     }
 
@@ -199,8 +210,9 @@ mod tests {
 
     #[test]
     fn short_names_are_padded() {
-        assert_eq!(renaming("a").len(), LEAST_RENAME_BYTES);
-        let long = renaming("dir\\name");
+        assert_eq!(rename_information("a", false).len(), LEAST_RENAME_BYTES);
+        assert_eq!(rename_information("a", true)[..8], [1, 0, 0, 0, 0, 0, 0, 0]);
+        let long = rename_information("dir\\name", false);
         assert_eq!(long.len(), 20 + 16);
         assert_eq!(long[..20], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0]);
         let request = set(FileId::OF_THE_REQUEST_BEFORE, RENAME, long);

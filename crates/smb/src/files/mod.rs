@@ -7,7 +7,9 @@ mod small;
 mod transfer;
 
 pub(crate) use create::{close_request, parse as parse_create, request_pipe};
-pub(crate) use info::{disposition, network_open, parse_network_open, parse_output};
+pub(crate) use info::{
+    disposition, network_open, parse_network_open, parse_output, renaming, times,
+};
 pub use list::Listing;
 pub(crate) use list::{parse as parse_listing, parse_entries, request as listing};
 pub(crate) use small::compound_not_followed;

@@ -31,6 +31,8 @@ pub struct Call {
     pub(super) asked: Asked,
     /// Of those calls that name one.
     pub(super) path: String,
+    /// The path that what it names gets.
+    pub(super) to: String,
     /// Whether its requests go one by one.
     pub(super) one_by_one: bool,
     /// Its requests in the frame that was sent last.
@@ -64,6 +66,7 @@ impl Call {
         Call {
             asked: Asked::Nothing,
             path: String::with_capacity(PATH_BYTES),
+            to: String::new(),
             one_by_one: false,
             under_way: 0..0,
             ids: [0; MOST_PARTS],
@@ -83,11 +86,13 @@ impl Call {
     }
 
     /// Begins a call.
-    pub(super) fn begin(&mut self, asked: Asked, path: &str, one_by_one: bool) {
+    pub(super) fn begin(&mut self, asked: Asked, (path, to): (&str, &str), one_by_one: bool) {
         (self.asked, self.one_by_one) = (asked, one_by_one);
         (self.again, self.unfollowed) = (false, false);
         self.path.clear();
         self.path.push_str(path);
+        self.to.clear();
+        self.to.push_str(to);
         self.forget();
     }
 

@@ -155,6 +155,11 @@ impl Smb2 {
                 (Asked::List { directory, buffer }, "")
             }
             Request::MakeDirectory { path } => (Asked::MakeDirectory, path),
+            Request::Rename { path, .. } => (Asked::Rename, path),
+            Request::SetTimes { file, written } => (Asked::SetTimes { file, written }, ""),
+            Request::SetDirectoryTimes { path, written } => {
+                (Asked::SetDirectoryTimes { written }, path)
+            }
             Request::Remove { path } => (Asked::Remove(Kind::File), path),
             Request::RemoveDirectory { path } => (Asked::Remove(Kind::Directory), path),
         }
@@ -183,7 +188,7 @@ impl Smb2 {
             let last = part + 1 == parts.end;
             let begin = bytes.len();
             bytes.resize(begin + HEADER_BYTES, 0);
-            call.asked.encode(part, &call.path, call.file(part), bytes);
+            call.asked.encode(part, (&call.path, &call.to), call.file(part), bytes);
             let count = call.asked.payload(command);
             if command == Command::Write {
                 if plain && last && count > COPY_MOST {
@@ -242,7 +247,8 @@ impl Protocol for Smb2 {
 
     fn begin(&mut self, request: &mut Request<'_>, call: &mut Call) {
         let (asked, path) = self.asked(*request);
-        call.begin(asked, path, !self.compounds);
+        let to = if let Request::Rename { to, .. } = request { *to } else { "" };
+        call.begin(asked, (path, to), !self.compounds);
     }
 
     fn encode(
@@ -254,7 +260,8 @@ impl Protocol for Smb2 {
     ) -> Result<Encoded<Error>, Error> {
         let (tag, call) = (slot.tag, &mut slot.call);
         if call.opens_a_path()
-            && let Err(error) = names::check_path(&call.path)
+            && let Err(error) =
+                names::check_path(&call.path).and_then(|()| names::check_path(&call.to))
         {
             call.asked = Asked::Nothing;
             return Ok(Encoded::Refused(error));

@@ -1,9 +1,12 @@
 //! What may be asked of a pipeline, and which requests of SMB that takes.
 
-use crate::files::{Access, CreateHow, Entry, FileInfo, disposition, listing, network_open};
+use crate::files::{
+    Access, CreateHow, Entry, FileInfo, disposition, listing, network_open, renaming, times,
+};
 use crate::link::FileId;
 use crate::requests::{self, Create, Kind, Rights};
 use smb2::types::{Command, Dialect};
+use std::time::SystemTime;
 
 /// What is asked for. Paths are relative to the share, with `/` between names; a link in the last
 /// name is never followed.
@@ -86,6 +89,27 @@ pub enum Request<'a> {
         /// Its path.
         path: &'a str,
     },
+    /// A file is opened, given another name, in place of what has it, and closed.
+    Rename {
+        /// Its path.
+        path: &'a str,
+        /// The path that it gets.
+        to: &'a str,
+    },
+    /// The time of the last write of an open file is set.
+    SetTimes {
+        /// The file.
+        file: FileId,
+        /// The time.
+        written: SystemTime,
+    },
+    /// The same of a directory, which is opened and closed.
+    SetDirectoryTimes {
+        /// Its path.
+        path: &'a str,
+        /// The time.
+        written: SystemTime,
+    },
     /// A file, or a link itself, is opened, marked for removal and closed.
     Remove {
         /// Its path.
@@ -145,8 +169,8 @@ pub enum Done<'a> {
     },
     /// A directory was made.
     Made,
-    /// A file or a directory was removed.
-    Removed,
+    /// A file or a directory was removed, renamed, or has other times.
+    Changed,
 }
 
 /// What a call asks for, without its path.
@@ -164,6 +188,9 @@ pub(super) enum Asked {
     Lookup,
     List { directory: FileId, buffer: u32 },
     MakeDirectory,
+    Rename,
+    SetTimes { file: FileId, written: SystemTime },
+    SetDirectoryTimes { written: SystemTime },
     Remove(Kind),
 }
 
@@ -210,7 +237,10 @@ impl Asked {
             Asked::Close { .. } => &[Close],
             Asked::Lookup => &[Create, QueryInfo, Close],
             Asked::List { .. } => &[QueryDirectory],
-            Asked::Remove(_) => &[Create, SetInfo, Close],
+            Asked::SetTimes { .. } => &[SetInfo],
+            Asked::Rename | Asked::SetDirectoryTimes { .. } | Asked::Remove(_) => {
+                &[Create, SetInfo, Close]
+            }
         }
     }
 
@@ -230,6 +260,7 @@ impl Asked {
             Asked::Read { file, .. }
             | Asked::Write { file, .. }
             | Asked::Flush { file }
+            | Asked::SetTimes { file, .. }
             | Asked::List { directory: file, .. }
             | Asked::Close { file } => file,
             _ => FileId::OF_THE_REQUEST_BEFORE,
@@ -244,6 +275,10 @@ impl Asked {
             Asked::OpenDirectory => (CreateHow::Open, Rights::READ, Kind::Directory),
             Asked::Lookup => (CreateHow::Open, Rights::ATTRIBUTES, Kind::Either),
             Asked::MakeDirectory => (CreateHow::New, Rights::ATTRIBUTES, Kind::Directory),
+            Asked::SetDirectoryTimes { .. } => {
+                (CreateHow::Open, Rights::SET_ATTRIBUTES, Kind::Directory)
+            }
+            Asked::Rename => (CreateHow::Open, Rights::REMOVE, Kind::File),
             Asked::Remove(kind) => (CreateHow::Open, Rights::REMOVE, kind),
             _ => (CreateHow::Open, Rights::READ, Kind::File),
         };
@@ -256,9 +291,9 @@ impl Asked {
     }
 
     /// Appends what follows the header in one of its requests, without a payload.
-    pub fn encode(self, part: usize, path: &str, file: FileId, to: &mut Vec<u8>) {
+    pub fn encode(self, part: usize, paths: (&str, &str), file: FileId, to: &mut Vec<u8>) {
         match (self.parts()[part], self) {
-            (Command::Create, _) => requests::create(to, path, self.create()),
+            (Command::Create, _) => requests::create(to, paths.0, self.create()),
             (Command::Read, Asked::Read { offset, count, .. }) => {
                 requests::read(to, file, offset, count);
             }
@@ -270,6 +305,11 @@ impl Asked {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
+            (
+                Command::SetInfo,
+                Asked::SetTimes { written, .. } | Asked::SetDirectoryTimes { written },
+            ) => times(file, written).append_body(to),
+            (Command::SetInfo, Asked::Rename) => renaming(file, paths.1, true).append_body(to),
             (Command::SetInfo, _) => disposition(file).append_body(to),
             (Command::QueryDirectory, _) => {
                 listing(file, self.payload(Command::QueryDirectory)).append_body(to);
@@ -302,7 +342,10 @@ impl Asked {
             Asked::Lookup => Done::Found(info),
             Asked::List { .. } => Done::Page { entries, end },
             Asked::MakeDirectory => Done::Made,
-            Asked::Remove(_) => Done::Removed,
+            Asked::Rename
+            | Asked::SetTimes { .. }
+            | Asked::SetDirectoryTimes { .. }
+            | Asked::Remove(_) => Done::Changed,
             Asked::Close { .. } | Asked::Nothing => Done::Close,
         }
     }

@@ -56,7 +56,7 @@ impl Exchange<Smb2> for User {
             Done::Open { file, size } => Ended::File(file, size),
             Done::Found(info) => Ended::Found(info),
             Done::Page { entries, end } => Ended::Page(entries, end),
-            Done::Flush | Done::Close | Done::Made | Done::Removed => Ended::Done,
+            Done::Flush | Done::Close | Done::Made | Done::Changed => Ended::Done,
         });
         assert!(self.ended.insert(completion.tag, ended).is_none(), "it ended twice");
     }

@@ -2,13 +2,15 @@
 //!
 //! Names on the storage are ours, `copy-0-1/d000002/f000345`: sizes, order and bytes are the dataset's,
 //! and what is left there is distinguishable from everything else. Directories of the user's lie side by
-//! side however deep they are. Every worker copies one file after the other: created, written with as many
-//! blocks in flight as it has, flushed, closed; or whole where it is no longer than a block and the lane
-//! does that. What is copied back is compared or discarded.
+//! side however deep they are. A worker copies so many files at a time ([`CopySource`]), each in operations of
+//! its own ([`task`]). What is copied back is compared or discarded.
 
 mod ceiling;
+mod local;
 mod names;
+mod rsync;
 mod source;
+mod task;
 
 use super::tree::{self, COPY};
 use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
@@ -16,25 +18,39 @@ use crate::content::Content;
 use crate::dataset::{self, FileSet};
 use crate::paths::Paths;
 use crate::prepare::{Means, Pass};
-use crate::share::Lane;
+use crate::share::{Lane, LaneRequest, Share};
 use ceiling::Ceiling;
+use local::LocalTree;
 use names::Names;
 use plimsoll_model::{
-    Cause, CopyJob, DataSource, Event, Failure, Flag, Measure, OpKind, Phase, Transfer,
+    Cause, CopyJob, DataSource, Event, Failure, Flag, Measure, Method, OpKind, Phase, Transfer,
 };
-use source::{CopySource, Uploading};
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize};
+use rsync::{Copying, RsyncLane, RsyncSource};
+use source::{CopySource, OwnSource, Uploading};
+use std::collections::BTreeSet;
+use std::num::NonZeroU16;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use task::Item;
 
+/// Kinds of operations that a lane must do, the last where it does.
 const UP: &[OpKind] = &[
+    OpKind::LOOKUP,
     OpKind::MAKE_DIRECTORY,
     OpKind::CREATE,
     OpKind::WRITE,
     OpKind::FLUSH,
+    OpKind::SET_ATTRIBUTES,
     OpKind::CLOSE,
+    OpKind::RENAME,
     OpKind::PUT,
 ];
-const DOWN: &[OpKind] = &[OpKind::OPEN, OpKind::READ, OpKind::CLOSE, OpKind::GET];
+const DOWN: &[OpKind] =
+    &[OpKind::READ_DIRECTORY, OpKind::OPEN, OpKind::READ, OpKind::CLOSE, OpKind::GET];
+
+/// Files in flight where the copying is not measured.
+const UPLOADED_AT_A_TIME: NonZeroU16 = NonZeroU16::new(8).unwrap();
 
 /// A copy of one dataset, one way.
 pub(crate) struct CopyRun {
@@ -52,6 +68,12 @@ pub(crate) struct CopyRun {
     copies: Option<Arc<Copies>>,
     /// Number of the next tree.
     next: usize,
+    /// Where rsync copies from, and to.
+    local: Option<LocalTree>,
+    /// What rsync copies in the point that is measured.
+    copying: Option<Copying>,
+    /// How often files were changed.
+    updates: u32,
 }
 
 /// The copies of one point, for all workers: one, or one after the other until the time is over.
@@ -61,6 +83,9 @@ struct Copies {
     /// Where trees are made, but for the number of each.
     prefix: String,
     transfer: Transfer,
+    method: Method,
+    /// Directories that get another time when files in them have changed; in order.
+    touched: Vec<usize>,
     once: bool,
     /// Set when a worker met an error: nobody waits for it.
     failed: AtomicBool,
@@ -70,36 +95,68 @@ struct Copies {
 /// One copy of all files.
 struct Round {
     names: Arc<Names>,
-    /// How far the tree is, then each of its directories.
-    made: Vec<AtomicU8>,
-    /// The next of what is to be done: first directories, then files.
+    /// Which directories are there: the tree, then each in it.
+    made: Vec<AtomicBool>,
+    /// The next of what is to be done, as [`Copies::item`] counts.
     next: AtomicUsize,
 }
 
-const MISSING: u8 = 0;
-const IN_THE_MAKING: u8 = 1;
-const MADE: u8 = 2;
-
 impl Round {
     fn new(names: Arc<Names>, files: &dyn FileSet, transfer: Transfer) -> Arc<Round> {
-        // Nothing is made where files are only read.
-        let (begin_with, to_make) = match transfer {
-            Transfer::Up => (0, 1 + files.directories()),
-            Transfer::Down => (files.directories(), 0),
-        };
-        let made = (0..to_make).map(|_| AtomicU8::new(MISSING)).collect();
-        Arc::new(Round { names, made, next: AtomicUsize::new(begin_with) })
+        let there = transfer != Transfer::Up;
+        let made = (0..=files.directories()).map(|_| AtomicBool::new(there)).collect();
+        Arc::new(Round { names, made, next: AtomicUsize::new(0) })
+    }
+
+    fn is_made(&self, place: usize) -> bool {
+        self.made[place].load(Ordering::Acquire)
     }
 }
 
 impl Copies {
+    /// What is done at this place of a round: first something to each directory, then each file, then
+    /// what directories need afterwards.
+    fn item(&self, at: usize) -> Option<Item> {
+        let directories = match (self.transfer, self.method) {
+            (Transfer::Up, _) | (Transfer::Update, Method::Rsync) => self.files.directories() + 1,
+            (Transfer::Down, Method::Rsync) => self.files.directories() + 1,
+            _ => 0,
+        };
+        let before = |place| match self.transfer {
+            Transfer::Down => Item::List(place),
+            _ => Item::Make(place),
+        };
+        let files = self.files.files();
+        match at.checked_sub(directories) {
+            None => Some(before(at)),
+            Some(file) if file < files => Some(Item::File(file)),
+            Some(after) => self.touched.get(after - files).map(|place| Item::Touch(*place)),
+        }
+    }
+
+    /// The place of the directory that a file is in.
+    fn place_of(&self, file: usize) -> usize {
+        1 + self.files.directory_of(file)
+    }
+
+    /// The place of the directory that one is in.
+    fn above(&self, place: usize) -> Option<usize> {
+        let above = |directory| self.files.parent(directory).map_or(0, |above| 1 + above);
+        place.checked_sub(1).map(above)
+    }
+
+    /// Whether a file has changed when all are copied a second time.
+    fn has_changed(&self, file: usize) -> bool {
+        has_changed(file, self.files.files())
+    }
+
     /// The round after this one, made by whoever needs it first.
     fn after(&self, done: &Arc<Round>) -> Arc<Round> {
         let mut round = self.round.lock().unwrap_or_else(PoisonError::into_inner);
         if Arc::ptr_eq(&round.1, done) {
             round.0 += 1;
             let names = match self.transfer {
-                Transfer::Down => done.names.clone(),
+                Transfer::Down | Transfer::Update => done.names.clone(),
                 Transfer::Up => {
                     let tree = format!("{}{}", self.prefix, round.0);
                     Arc::new(Names::new(&self.paths, tree, &self.files))
@@ -130,6 +187,9 @@ impl CopyRun {
             ceiling: None,
             copies: None,
             next: 0,
+            local: None,
+            copying: None,
+            updates: 0,
         })
     }
 
@@ -142,12 +202,12 @@ impl CopyRun {
         &self,
         at: &mut Workspace<'_>,
         files: &Arc<dyn FileSet>,
-        transfer: Transfer,
+        (transfer, method): (Transfer, Method),
         once: bool,
     ) -> Result<Arc<Copies>, Failure> {
         let prefix = format!("{}/{}", at.run.names()?.1, self.prefix());
         let names = match (&self.uploaded, transfer) {
-            (Some(uploaded), Transfer::Down) => uploaded.clone(),
+            (Some(uploaded), Transfer::Down | Transfer::Update) => uploaded.clone(),
             _ => {
                 let tree = format!("{prefix}{}", self.next);
                 Arc::new(Names::new(&at.means.paths, tree, files))
@@ -159,6 +219,8 @@ impl CopyRun {
             paths: at.means.paths.clone(),
             prefix,
             transfer,
+            method,
+            touched: touched(&**files, transfer, method),
             once,
             failed: AtomicBool::new(false),
             round: Mutex::new((self.next, round)),
@@ -190,14 +252,19 @@ impl CopyRun {
     fn upload(&mut self, at: &mut Workspace<'_>, files: &Arc<dyn FileSet>) -> Result<(), Failure> {
         let total_bytes = files.bytes().0;
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
-        let copies = self.copies(at, files, Transfer::Up, true)?;
+        let method = match self.job.method {
+            // For rsync a file that has another time is another file.
+            Method::ByRsync => Method::Rsync,
+            _ => Method::Pipelined { files: UPLOADED_AT_A_TIME },
+        };
+        let copies = self.copies(at, files, (Transfer::Up, method), true)?;
         let means = self.means(at.means);
         let (share, block) = (at.share, self.block);
         let pass = Pass { share, means: &means, block, verify: false };
         let mut progress = |bytes| at.run.event(Event::Progress { bytes });
         let progress: &mut dyn FnMut(u64) = &mut progress;
         pass.over("copy the files that will be read", |lane| Uploading {
-            source: CopySource::new(&copies, block, lane),
+            source: OwnSource::new(&copies, block, lane),
             progress,
         })?;
         files.check_unchanged()?;
@@ -216,6 +283,59 @@ impl CopyRun {
         let (content, clock) = (self.content.as_deref()?, &**means.deadline.clock());
         let trial = ceiling::Trial { files, content, block: self.block, clock, compares };
         trial.ceiling(point.workers)
+    }
+
+    /// Makes everything ready for rsync.
+    fn prepare_rsync(
+        &mut self,
+        at: &mut Workspace<'_>,
+        copies: &Copies,
+        point: &Point,
+    ) -> Result<(), Failure> {
+        let refuse = |happened: &str, next: &str| {
+            Err(Failure::new(Cause::Usage, "copy by rsync", on(&self.job), happened, next))
+        };
+        let files = &*copies.files;
+        let Some(target) = at.share.local_directory() else {
+            let next = "Name the directory where it is mounted, or leave out --via.";
+            return refuse("the target is not mounted on this machine", next);
+        };
+        let (Some(content), DataSource::Generated(_)) = (&self.content, &self.job.dataset.source)
+        else {
+            let next = "Name a --dataset, or leave out --via.";
+            return refuse("only files that are generated are copied that way", next);
+        };
+        if !point.once || point.workers > NonZeroU16::MIN {
+            return refuse("one rsync copies all files once", "Leave out --workers.");
+        }
+        if (0..files.files()).any(|file| files.size(file) > u64::from(u32::MAX)) {
+            return refuse("a file has more than 4 GiB", "Give a smaller --scale or --mean.");
+        }
+        let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
+        let names = (&*round.names, &*at.means.paths);
+        let fill = self.job.transfer != Transfer::Down;
+        let local = match self.local.take() {
+            Some(local) => local,
+            None => LocalTree::new(files, content, names, fill)?,
+        };
+        let tree = at.means.paths.get(round.names.tree()).unwrap_or_default();
+        let tree = target.join(&*tree);
+        let changed = || (0..files.files()).filter(|file| copies.has_changed(*file));
+        let (from, to, count) = match self.job.transfer {
+            Transfer::Up => (local.from(), tree, files.files()),
+            Transfer::Update => {
+                self.updates += 1;
+                local.touch(changed(), self.updates)?;
+                (local.from(), tree, changed().count())
+            }
+            Transfer::Down => {
+                local.empty_back()?;
+                (tree, local.back(), files.files())
+            }
+        };
+        self.copying = Some(Copying { from, to, files: count as u64 });
+        self.local = Some(local);
+        Ok(())
     }
 
     /// Removes what earlier points copied.
@@ -240,6 +360,27 @@ impl CopyRun {
     }
 }
 
+/// Whether a file has changed when all of so many are copied a second time: always the same ones, so that
+/// trials do the same work.
+fn has_changed(file: usize, files: usize) -> bool {
+    let one_in = files.clamp(1, CopyJob::CHANGED_ONE_IN as usize);
+    file % one_in == one_in / 2 && file / one_in < (files / one_in)
+}
+
+/// The places of the directories that rsync gives their times afterwards: of all that it made, or has
+/// changed something in.
+fn touched(files: &dyn FileSet, transfer: Transfer, method: Method) -> Vec<usize> {
+    match (transfer, method) {
+        (Transfer::Up, Method::Rsync) => (0..=files.directories()).collect(),
+        (Transfer::Update, Method::Rsync) => {
+            let changed = (0..files.files()).filter(|file| has_changed(*file, files.files()));
+            let places: BTreeSet<usize> = changed.map(|f| 1 + files.directory_of(f)).collect();
+            places.into_iter().collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
 /// What a failure of a copy is about.
 fn on(job: &CopyJob) -> String {
     match &job.dataset.source {
@@ -255,7 +396,7 @@ impl StorageJob for CopyRun {
     fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
         let first = self.files.is_none();
         let files = self.list()?;
-        if self.job.transfer == Transfer::Down && self.uploaded.is_none() {
+        if self.job.transfer != Transfer::Up && self.uploaded.is_none() {
             self.upload(at, &files)?;
         }
         let skipped = files.skipped();
@@ -272,28 +413,56 @@ impl StorageJob for CopyRun {
         if self.ceiling.is_none() {
             self.ceiling = Some(self.try_ceiling(at.means, &*files, point));
         }
-        self.copies = Some(self.copies(at, &files, self.job.transfer, point.once)?);
+        let copies = self.copies(at, &files, (self.job.transfer, self.job.method), point.once)?;
+        if self.job.method == Method::ByRsync {
+            self.prepare_rsync(at, &copies, point)?;
+        }
+        self.copies = Some(copies);
         Ok(())
     }
 
     fn asks(&self) -> Asks {
         let down = self.job.transfer == Transfer::Down;
-        let kinds = if down { DOWN } else { UP };
+        let kinds = match (self.job.method, down) {
+            (Method::ByRsync, true) => &[OpKind::GET],
+            (Method::ByRsync, false) => &[OpKind::PUT],
+            (_, true) => DOWN,
+            (_, false) => UP,
+        };
         Asks { block: self.block, verify: down && self.job.verify, kinds }
     }
 
     fn means(&self, of_study: &Means) -> Means {
         let content = self.content.clone().unwrap_or_else(|| of_study.content.clone());
-        Means { content, ..of_study.clone() }
+        let operation_timeout = match self.job.method {
+            // A file takes as long as it takes: what rsync does in between is not seen.
+            Method::ByRsync => Duration::from_secs(10_000_000),
+            _ => of_study.operation_timeout,
+        };
+        Means { content, operation_timeout, ..of_study.clone() }
+    }
+
+    fn lane(&self, share: &dyn Share, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        match &self.copying {
+            None => share.lane(request),
+            Some(copying) => {
+                let (copying, depth) = (copying.clone(), request.depth.get());
+                Ok(Box::new(RsyncLane::new(copying, depth, request.clock)))
+            }
+        }
     }
 
     fn source(&self, _point: &Point, _: u16, lane: &dyn Lane) -> Result<CopySource, Failure> {
+        if let Some(copying) = &self.copying {
+            let kind = self.asks().kinds[0];
+            return Ok(CopySource::Rsync(RsyncSource::new(copying.files, kind)));
+        }
         let kinds = self.asks().kinds;
         can_do("copy files", lane, &kinds[..kinds.len() - 1])?;
         let copies = self.copies.as_ref().ok_or_else(|| {
             Failure::new(Cause::Usage, "copy files", on(&self.job), "nothing is prepared", "")
         })?;
-        Ok(CopySource::new(copies, self.block, lane))
+        Ok(CopySource::Own(OwnSource::new(copies, self.block, lane)))
     }
 
     fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure> {

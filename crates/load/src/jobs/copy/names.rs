@@ -10,6 +10,7 @@ use std::sync::Arc;
 pub(super) struct Names {
     paths: ManyPaths,
     directories: usize,
+    files: usize,
 }
 
 impl Names {
@@ -21,17 +22,22 @@ impl Names {
             directories.push(format!("{above}/{}", tree::directory(number)));
         }
         let (count, files) = (directories.len(), files.clone());
-        let all = 1 + count + files.files();
+        let all = 1 + count + 2 * files.files();
+        let number_of_files = files.files();
         let path = move |number: u32| match (number as usize).checked_sub(1) {
             None => tree.clone(),
             Some(directory) if directory < directories.len() => directories[directory].clone(),
             Some(item) => {
-                let file = item - directories.len();
+                let item = item - directories.len();
+                let file = item % files.files().max(1);
                 let name = if files.has_long_names() { tree::long_file } else { tree::file };
-                format!("{}/{}", directories[files.directory_of(file)], name(file))
+                let name = name(file);
+                let name = if item < files.files() { name } else { tree::temporary(&name) };
+                format!("{}/{name}", directories[files.directory_of(file)])
             }
         };
-        Names { paths: paths.add_computed(all as u32, path), directories: count }
+        let paths = paths.add_computed(all as u32, path);
+        Names { paths, directories: count, files: number_of_files }
     }
 
     /// The tree itself.
@@ -42,6 +48,11 @@ impl Names {
     /// A directory, from 0.
     pub fn directory(&self, number: usize) -> PathId {
         self.paths.id(1 + number)
+    }
+
+    /// The name that a file has while it is copied, from 0.
+    pub fn temporary(&self, number: usize) -> PathId {
+        self.paths.id(1 + self.directories + self.files + number)
     }
 
     /// A file, from 0.
@@ -83,8 +94,10 @@ mod tests {
             add(get(names.directory(number)), get(above));
         }
         for number in 0..files.files() {
-            add(get(names.file(number)), get(names.directory(files.directory_of(number))));
+            let directory = get(names.directory(files.directory_of(number)));
+            add(get(names.file(number)), directory.clone());
+            add(get(names.temporary(number)), directory);
         }
-        assert_eq!(seen.len(), 3650 + 56_206);
+        assert_eq!(seen.len(), 3650 + 2 * 56_206);
     }
 }
