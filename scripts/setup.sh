@@ -24,6 +24,7 @@ test=(
     "${demo[@]}"
     "${probe[@]}"
     fio:fio
+    rsync:rsync
     ganesha.nfsd:nfs-ganesha
     "/usr/lib*/*/ganesha/libfsalvfs.so:nfs-ganesha-vfs"
     "/usr/lib*/*/ganesha/libfsalmem.so:nfs-ganesha-mem"

@@ -8,8 +8,8 @@ use plimsoll_load::{
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, DirectoryTarget, Engine, ErrorKind, Failure, Job, Layout, Length, OpKind, Pattern,
-    PatternJob, ScanJob, Stability, Transfer, Workload,
+    Cause, CopyJob, DataClass, DirectoryTarget, Engine, ErrorKind, Failure, GeneratedData, Job,
+    Layout, Length, Method, OpKind, Pattern, PatternJob, ScanJob, Stability, Transfer, Workload,
 };
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
@@ -80,6 +80,40 @@ fn on_directories() {
         support::jobs::every_way_and_method(directory(there.path(), engine), there.path(), true);
         support::jobs::scan(directory(there.path(), engine));
         assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
+    }
+}
+
+/// Rsync copies to a directory and back; other targets, and more than one worker, are refused.
+#[test]
+fn by_rsync_itself() {
+    let _stage = plimsoll_testkit::enter_or_skip!(Need::Rsync);
+    let there = tempfile::tempdir().unwrap();
+    let here = directory(there.path(), Engine::Psync);
+    support::jobs::every_way_by_rsync(here.clone(), there.path());
+    assert_eq!(fs::read_dir(there.path()).unwrap().count(), 0);
+
+    let data = GeneratedData {
+        class: DataClass::Music,
+        count: 2,
+        mean_bytes: 5000.0,
+        scale: 1.0,
+        seed: 1,
+    };
+    let (dataset, method) = (data.dataset(), Method::ByRsync);
+    let job = |transfer| {
+        let block = Bytes(4096);
+        Job::Copy(CopyJob { dataset: dataset.clone(), transfer, method, block, verify: false })
+    };
+    let clock = Arc::new(VirtualClock::new());
+    let elsewhere = Run::new(Arc::new(mock(&clock, 1)), clock);
+    let here = Run::new(here, Arc::new(SystemClock::new()));
+    for (mut run, workers, expected) in [(elsewhere, 1, "not mounted"), (here, 2, "one rsync")] {
+        let workload = once(part(job(Transfer::Up), workers, 1));
+        run.prepare(&workload).unwrap();
+        let failure = not_good(&mut run, &workload);
+        assert_eq!(failure.cause, Cause::Usage);
+        assert!(failure.happened.contains(expected), "{failure:?}");
+        run.close();
     }
 }
 

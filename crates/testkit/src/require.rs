@@ -55,6 +55,8 @@ pub enum Need {
     Machines,
     /// The same with a MIPS processor.
     Mips,
+    /// `rsync`.
+    Rsync,
     /// `python3`, for programs that tests run on hosts of labs.
     Python,
     /// `ping`.
@@ -65,7 +67,7 @@ pub enum Need {
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -85,6 +87,7 @@ impl Need {
         Self::OddShells,
         Self::Machines,
         Self::Mips,
+        Self::Rsync,
         Self::Python,
         Self::Ping,
         Self::Dpkg,
@@ -112,6 +115,7 @@ impl Need {
             Self::OddShells => "odd-shells",
             Self::Machines => "machines",
             Self::Mips => "mips",
+            Self::Rsync => "rsync",
             Self::Python => "python",
             Self::Ping => "ping",
             Self::Dpkg => "dpkg",
@@ -140,6 +144,7 @@ impl Need {
             Self::OddShells => "tcsh fish",
             Self::Machines => "qemu-system-x86 dpkg apt tar gcc libc6-dev util-linux",
             Self::Mips => "qemu-system-mips gcc-mipsel-linux-gnu libc6-dev-mipsel-cross",
+            Self::Rsync => "rsync",
             Self::Python => "python3",
             Self::Ping => "iputils-ping",
             Self::Dpkg => "dpkg",
@@ -169,6 +174,7 @@ impl Need {
             Self::OddShells => &["tcsh", "fish"],
             Self::Machines => &["qemu-system-x86_64", "apt-get", "dpkg-deb", "tar", "cc", "setsid"],
             Self::Mips => &["qemu-system-mipsel", "mipsel-linux-gnu-gcc"],
+            Self::Rsync => &["rsync"],
             Self::Python => &["python3"],
             Self::Ping => &["ping"],
             Self::Dpkg => &["dpkg-deb", "tar", "gzip"],

@@ -236,6 +236,16 @@ pub fn copy_up_and_down(share: Arc<dyn Share>, root: &Path) {
 /// Every way and method of a copy: each leaves the files of the dataset, with their bytes, and what was
 /// asked of the server for it is counted.
 pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool) {
+    let pipelined = Method::Pipelined { files: NonZeroU16::new(16).unwrap() };
+    every_way(share, root, sets_modes, &[Method::Rsync, pipelined]);
+}
+
+/// The same by rsync itself.
+pub fn every_way_by_rsync(share: Arc<dyn Share>, root: &Path) {
+    every_way(share, root, true, &[Method::ByRsync]);
+}
+
+fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Method]) {
     let data = GeneratedData {
         class: DataClass::Source,
         count: 250,
@@ -245,17 +255,17 @@ pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool
     };
     let (dataset, block) = (data.dataset(), Bytes(8192));
     let (files, directories) = (dataset.files, dataset.directories);
-    let pipelined = Method::Pipelined { files: NonZeroU16::new(16).unwrap() };
     let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
     let (manifest, content) =
         (Manifest::new(&dataset, &data).unwrap(), Content::of_generated(data.seed, true));
     for (transfer, method) in
-        Transfer::ALL.iter().flat_map(|t| [(*t, Method::Rsync), (*t, pipelined)])
+        Transfer::ALL.iter().flat_map(|way| methods.iter().map(|m| (*way, *m)))
     {
         let job = CopyJob { dataset: dataset.clone(), transfer, method, block, verify: true };
         let (changed, rsync) = (job.changed_files(), method == Method::Rsync);
         assert_eq!(changed, 2);
-        let workload = once(part(Job::Copy(job), 2, 16));
+        let by_rsync = method == Method::ByRsync;
+        let workload = once(part(Job::Copy(job), if by_rsync { 1 } else { 2 }, 16));
         run.prepare(&workload).unwrap();
         for _ in 0..2 {
             let parts = run.good(&workload);
@@ -267,7 +277,7 @@ pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool
             let lookups = match (transfer, rsync) {
                 (Transfer::Up, true) => files + directories + 1,
                 (Transfer::Update, true) => files + directories + 1,
-                (Transfer::Update, false) => files,
+                (Transfer::Update, false) if !by_rsync => files,
                 _ => 0,
             };
             assert_eq!(count(OpKind::LOOKUP), lookups, "{what}");
@@ -279,13 +289,17 @@ pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool
                         0
                     }
                 }
-                Transfer::Update => changed,
-                Transfer::Down => 0,
+                Transfer::Update if !by_rsync => changed,
+                _ => 0,
             };
             assert_eq!(count(OpKind::RENAME), renamed, "{what}");
             let listed =
                 if (transfer, rsync) == (Transfer::Down, true) { directories + 1 } else { 0 };
             assert_eq!(count(OpKind::READ_DIRECTORY), listed, "{what}");
+            if by_rsync {
+                assert_eq!(count(OpKind::CLOSE), 0, "{what}");
+                assert!(parts[0].team.cpu > Duration::ZERO, "rsync's own");
+            }
             if rsync {
                 let set = count(OpKind::SET_ATTRIBUTES);
                 let touched = set - 2 * renamed;
@@ -311,7 +325,7 @@ pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool
             content.check(plimsoll_load::FileId(0), *number as u32, 0, &bytes).unwrap();
             let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
             assert!(!hidden, "{path:?} is left");
-            if (transfer, method) == (Transfer::Up, Method::Rsync) {
+            if transfer == Transfer::Up && matches!(method, Method::Rsync | Method::ByRsync) {
                 let set = fs::metadata(path).unwrap();
                 assert_eq!(set.mtime(), 1_500_000_000, "{path:?}");
                 assert!(!sets_modes || set.mode() & 0o777 == 0o644, "{path:?}");

@@ -311,6 +311,9 @@ impl CopyRun {
         if (0..files.files()).any(|file| files.size(file) > u64::from(u32::MAX)) {
             return refuse("a file has more than 4 GiB", "Give a smaller --scale or --mean.");
         }
+        if let (None, Err(why)) = (&self.local, rsync::available()) {
+            return refuse(&why, "Install rsync where the copy is made, or leave out --via.");
+        }
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
         let names = (&*round.names, &*at.means.paths);
         let fill = self.job.transfer != Transfer::Down;

@@ -164,6 +164,21 @@ impl RsyncLane {
     }
 }
 
+/// Whether there is an rsync to run, and why not.
+pub(super) fn available() -> Result<(), String> {
+    let found = Command::new("rsync")
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    match found {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("rsync --version ended with {status}")),
+        Err(error) => Err(format!("rsync cannot be started: {error}")),
+    }
+}
+
 /// The contents of a directory, as rsync names them.
 fn contents(directory: &Path) -> std::ffi::OsString {
     let mut path = directory.as_os_str().to_owned();
