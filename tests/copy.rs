@@ -30,9 +30,12 @@ fn assert_whole(study: &Study) {
         let of = |measure| quantities[&Metric::all(measure)];
         let near = |is: f64, should: u64| (is / should as f64 - 1.0).abs() < 1e-6;
         let elapsed = of(Measure::ELAPSED);
-        assert!(near(of(Measure::THROUGHPUT) * elapsed, job.dataset.bytes.0), "{trial:?}");
-        assert!(near(of(Measure::FILES) * elapsed, job.dataset.files), "{trial:?}");
-        let generates = job.transfer == Transfer::Up || job.verify;
+        let update = job.transfer == Transfer::Update;
+        let files = if update { job.changed_files() } else { job.dataset.files };
+        assert!(near(of(Measure::FILES) * elapsed, files), "{trial:?}");
+        let bytes = of(Measure::THROUGHPUT) * elapsed;
+        assert!(update || near(bytes, job.dataset.bytes.0), "{trial:?}");
+        let generates = job.transfer != Transfer::Down || job.verify;
         let ceiling = quantities.get(&Metric::all(CopyJob::CLIENT_CEILING));
         assert_eq!(ceiling.is_some(), generates, "{trial:?}");
     }
@@ -53,7 +56,7 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
     let words = ["copy", &nfs_url, &smb_url, "--scale=0.002", "--verify"];
     let shown = program.run(&[&words[..], &SHORT].concat()).expect(0).out;
     let study = program.latest();
-    assert_eq!(study.trials.len(), 2 * 8 * 2);
+    assert_eq!(study.trials.len(), 2 * 18 * 2);
     assert_whole(&study);
     let mut titles = Vec::new();
     for workload in &study.plan.workloads {
@@ -61,17 +64,20 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
         titles.push(job.title());
         assert_eq!(job.scale(), Some(0.002), "what was named stays");
     }
-    let rows: Vec<String> = ["movies", "music", "pictures", "source tree"]
-        .iter()
-        .flat_map(|name| [format!("{name} up"), format!("{name} down")])
-        .collect();
+    // One file of a hundred is a file of the source tree alone.
+    let ways =
+        ["movies up", "movies down", "music up", "music down", "pictures up", "pictures down"];
+    let source = ["source tree up", "source tree update", "source tree down"];
+    let methods = |way: &&str| [format!("{way}, as rsync"), format!("{way}, pipelined")];
+    let rows: Vec<String> = ways.iter().chain(&source).flat_map(methods).collect();
     assert_eq!(titles, rows);
     for row in rows {
         assert!(shown.lines().any(|line| line.starts_with(&row)), "{row} in\n{shown}");
     }
     let home = study.plan.workloads.iter().map(|workload| part(workload).job.footprint());
     let bytes: u64 = home.map(|need| need.written).sum();
-    assert_eq!(bytes, 1_857_342 + 872_170 + 303_641 + 1_295_556, "{:?}", study.plan.workloads);
+    let (up, update) = (1_857_342 + 872_170 + 303_641 + 1_295_556, 1_295_556 / 112);
+    assert_eq!(bytes, 2 * (up + update), "{:?}", study.plan.workloads);
     let details = program.run(&["show", "--details"]).expect(0).out;
     for words in ["112 files in 7 directories", "scale 0.002", "lient ceiling", "content verified"]
     {
@@ -98,13 +104,40 @@ fn some_datasets_of_other_sizes_beside_the_users_own_files() {
     };
     let words = ["--dataset=pictures,music", "--scale=0.001", &data, "--only=up"];
     let (found, _) = kinds(&words);
-    assert_eq!(found, ["copy-music-up", "copy-pictures-up", "copy-up"]);
-    let words = ["--dataset=pictures", "--count=30", "--mean=10KiB", "--only=down"];
+    let rsync = ["copy-music-up-rsync", "copy-pictures-up-rsync", "copy-up-rsync"];
+    let pipelined = ["copy-music-up", "copy-pictures-up", "copy-up"];
+    let both = |at: usize| [rsync[at], pipelined[at]];
+    assert_eq!(found, [both(0), both(1), both(2)].concat());
+    let words = ["--dataset=pictures", "--count=30", "--mean=10KiB", "--only=down,update"];
+    let words = [&words[..], &["--method=pipelined", "--files=8"]].concat();
     let (found, study) = kinds(&words);
-    assert_eq!(found, ["copy-pictures-down"]);
+    assert_eq!(found, ["copy-pictures-update", "copy-pictures-down"]);
+    assert!(study.plan.workloads.iter().all(|workload| part(workload).depth().get() == 8));
     let dataset = &copy(&study, &study.trials[0]).dataset;
     assert_eq!((dataset.files, dataset.bytes.0), (30, 30 * 10_240));
     assert!(study.flags.iter().all(|flag| !matches!(flag, Flag::Scaled { .. })));
+}
+
+/// Rsync itself beside the ways that follow it, on what is mounted; elsewhere it is a mistake of usage.
+#[test]
+fn by_rsync_itself_where_the_target_is_mounted() {
+    let stage = enter_or_skip!(Need::Rsync, Need::Ganesha);
+    let there = tempfile::tempdir().unwrap();
+    let (target, program) = (there.path().to_str().unwrap(), Plimsoll::new());
+    let local = program.home().join("local");
+    std::fs::create_dir(&local).unwrap();
+    let program = program.with("TMPDIR", local.to_str().unwrap());
+    let words = ["--dataset=pictures,source", "--scale=0.002", "--via=rsync", "--method=rsync"];
+    program.run(&[&["copy", target], &words[..], &SHORT].concat()).expect(0);
+    let study = program.latest();
+    assert_whole(&study);
+    let kinds = study.plan.workloads.iter().map(|workload| part(workload).job.kind());
+    assert_eq!(kinds.filter(|kind| kind.ends_with("-by-rsync")).count(), 5);
+    assert_eq!((listing(there.path()), listing(&local)), (vec![], vec![]));
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let url = server.url("films");
+    let refused = program.run(&[&["copy", &url], &words[..], &SHORT].concat()).expect(2);
+    assert!(refused.err.contains("not mounted on this machine"), "{}", refused.err);
 }
 
 /// Nobody names a scale: as much is copied as there is time for, and all that is said.

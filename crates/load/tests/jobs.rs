@@ -109,8 +109,7 @@ fn by_rsync_itself() {
     let here = Run::new(here, Arc::new(SystemClock::new()));
     for (mut run, workers, expected) in [(elsewhere, 1, "not mounted"), (here, 2, "one rsync")] {
         let workload = once(part(job(Transfer::Up), workers, 1));
-        run.prepare(&workload).unwrap();
-        let failure = not_good(&mut run, &workload);
+        let failure = run.prepare(&workload).err().unwrap_or_else(|| not_good(&mut run, &workload));
         assert_eq!(failure.cause, Cause::Usage);
         assert!(failure.happened.contains(expected), "{failure:?}");
         run.close();

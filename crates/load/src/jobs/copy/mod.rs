@@ -29,6 +29,7 @@ use rsync::{Copying, RsyncLane, RsyncSource};
 use source::{CopySource, OwnSource, Uploading};
 use std::collections::BTreeSet;
 use std::num::NonZeroU16;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -285,6 +286,28 @@ impl CopyRun {
         trial.ceiling(point.workers)
     }
 
+    /// Whether rsync can copy these files to this target, and where that is mounted.
+    fn mounted(&self, share: &dyn Share, files: &dyn FileSet) -> Result<PathBuf, Failure> {
+        let refuse = |happened: &str, next: &str| {
+            Err(Failure::new(Cause::Usage, "copy by rsync", on(&self.job), happened, next))
+        };
+        let Some(target) = share.local_directory() else {
+            let next = "Name the directory where it is mounted, or leave out --via.";
+            return refuse("the target is not mounted on this machine", next);
+        };
+        if let DataSource::Directory { .. } = &self.job.dataset.source {
+            let next = "Name a --dataset, or leave out --via.";
+            return refuse("only files that are generated are copied that way", next);
+        }
+        if (0..files.files()).any(|file| files.size(file) > u64::from(u32::MAX)) {
+            return refuse("a file has more than 4 GiB", "Give a smaller --scale or --mean.");
+        }
+        match rsync::available() {
+            Ok(()) => Ok(target),
+            Err(why) => refuse(&why, "Install rsync where the copy is made, or leave out --via."),
+        }
+    }
+
     /// Makes everything ready for rsync.
     fn prepare_rsync(
         &mut self,
@@ -292,28 +315,14 @@ impl CopyRun {
         copies: &Copies,
         point: &Point,
     ) -> Result<(), Failure> {
-        let refuse = |happened: &str, next: &str| {
-            Err(Failure::new(Cause::Usage, "copy by rsync", on(&self.job), happened, next))
-        };
         let files = &*copies.files;
-        let Some(target) = at.share.local_directory() else {
-            let next = "Name the directory where it is mounted, or leave out --via.";
-            return refuse("the target is not mounted on this machine", next);
-        };
-        let (Some(content), DataSource::Generated(_)) = (&self.content, &self.job.dataset.source)
-        else {
-            let next = "Name a --dataset, or leave out --via.";
-            return refuse("only files that are generated are copied that way", next);
-        };
+        let target = self.mounted(at.share, files)?;
         if !point.once || point.workers > NonZeroU16::MIN {
-            return refuse("one rsync copies all files once", "Leave out --workers.");
+            let (happened, next) = ("one rsync copies all files once", "Leave out --workers.");
+            let on = on(&self.job);
+            return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
         }
-        if (0..files.files()).any(|file| files.size(file) > u64::from(u32::MAX)) {
-            return refuse("a file has more than 4 GiB", "Give a smaller --scale or --mean.");
-        }
-        if let (None, Err(why)) = (&self.local, rsync::available()) {
-            return refuse(&why, "Install rsync where the copy is made, or leave out --via.");
-        }
+        let Some(content) = &self.content else { return Ok(()) };
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
         let names = (&*round.names, &*at.means.paths);
         let fill = self.job.transfer != Transfer::Down;
@@ -399,6 +408,9 @@ impl StorageJob for CopyRun {
     fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
         let first = self.files.is_none();
         let files = self.list()?;
+        if self.job.method == Method::ByRsync && first {
+            self.mounted(at.share, &*files)?;
+        }
         if self.job.transfer != Transfer::Up && self.uploaded.is_none() {
             self.upload(at, &files)?;
         }
