@@ -218,7 +218,7 @@ fn a_copy() {
                 bytes: Bytes(700 * MIB),
             },
             transfer,
-            method: plimsoll_model::Method::default(),
+            method: Method::default(),
             block: Bytes(MIB),
             verify: false,
         });

@@ -6,7 +6,7 @@ use plimsoll_load::{Op, Reply};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     CopyJob, DataClass, Design, DirectoryTarget, Ended, Failure, Flag, GeneratedData, Job, Length,
-    Part, Plan, Rule, Scaled, Study, Target, Transfer, Workload,
+    Method, Part, Plan, Rule, Scaled, Study, Target, Transfer, Workload,
 };
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -23,13 +23,7 @@ fn plan(cap_seconds: f64, may_scale: bool) -> Plan {
     };
     let workload = |transfer| {
         let (dataset, block) = (data.dataset(), Bytes(MIB));
-        let job = CopyJob {
-            dataset,
-            transfer,
-            method: plimsoll_model::Method::default(),
-            block,
-            verify: false,
-        };
+        let job = CopyJob { dataset, transfer, method: Method::default(), block, verify: false };
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
         Workload::of(part, Length::UntilDone { at_most_seconds: cap_seconds })
     };

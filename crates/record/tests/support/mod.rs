@@ -248,7 +248,7 @@ pub fn everything() -> Study {
             bytes: Bytes(5 * MIB),
         },
         transfer: Transfer::Up,
-        method: plimsoll_model::Method::default(),
+        method: Method::default(),
         block: Bytes(MIB),
         verify: false,
     };

@@ -28,7 +28,7 @@ fn copy(transfer: Transfer) -> Job {
             bytes: Bytes(700 * MIB),
         },
         transfer,
-        method: plimsoll_model::Method::default(),
+        method: Method::default(),
         block: Bytes(MIB),
         verify: false,
     })
