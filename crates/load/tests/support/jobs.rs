@@ -13,8 +13,9 @@ use plimsoll_model::{
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU16;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -240,9 +241,45 @@ pub fn every_way_and_method(share: Arc<dyn Share>, root: &Path, sets_modes: bool
     every_way(share, root, sets_modes, &[Method::Rsync, pipelined]);
 }
 
-/// The same by rsync itself.
+/// The same by rsync itself; then what plimsoll has copied as rsync does and what rsync has copied are the
+/// same to rsync, in content, time and mode.
 pub fn every_way_by_rsync(share: Arc<dyn Share>, root: &Path) {
-    every_way(share, root, true, &[Method::ByRsync]);
+    every_way(share.clone(), root, true, &[Method::ByRsync]);
+    let data = GeneratedData {
+        class: DataClass::Source,
+        count: 150,
+        mean_bytes: 20_000.0,
+        scale: 1.0,
+        seed: 44,
+    };
+    let (dataset, block) = (data.dataset(), Bytes(8192));
+    let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
+    for method in [Method::Rsync, Method::ByRsync] {
+        let transfer = Transfer::Up;
+        let job = CopyJob { dataset: dataset.clone(), transfer, method, block, verify: false };
+        let workload = once(part(Job::Copy(job), 1, 4));
+        run.prepare(&workload).unwrap();
+        run.good(&workload);
+    }
+    let trees = run.trees();
+    assert_eq!(trees.len(), 2);
+    let compare = |one: &str, other: &str| {
+        let path = |tree: &str| format!("{}/", root.join(RUN).join(tree).display());
+        let output = Command::new("rsync")
+            .args(["-anci", "--delete", &path(one), &path(other)])
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(compare(&trees[0], &trees[1]), "");
+    assert_eq!(compare(&trees[1], &trees[0]), "");
+    // What differs is seen.
+    let (_, file) = files_below(&root.join(RUN).join(&trees[0])).remove(0);
+    let mode = fs::Permissions::from_mode(0o640);
+    fs::set_permissions(&file, mode).unwrap();
+    assert_eq!(compare(&trees[0], &trees[1]).lines().count(), 1);
+    run.close();
 }
 
 fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Method]) {
