@@ -75,7 +75,7 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
         assert!(shown.lines().any(|line| line.starts_with(&row)), "{row} in\n{shown}");
     }
     let home = study.plan.workloads.iter().map(|workload| part(workload).job.footprint());
-    let bytes: u64 = home.map(|need| need.written).sum();
+    let bytes: u64 = home.map(|need| need.passing).sum();
     let (up, update) = (1_857_342 + 872_170 + 303_641 + 1_295_556, 1_295_556 / 112);
     assert_eq!(bytes, 2 * (up + update), "{:?}", study.plan.workloads);
     let details = program.run(&["show", "--details"]).expect(0).out;

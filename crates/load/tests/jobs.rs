@@ -273,6 +273,32 @@ fn an_error_of_one_worker_ends_a_copy_that_others_wait_in() {
     assert_eq!(done(&parts[0], OpKind::PUT), 0);
 }
 
+/// What a failed update has left under temporary names is in nobody's way.
+#[test]
+fn after_a_failed_update_the_files_are_copied_anew() {
+    let data = user_directory();
+    let clock = Arc::new(VirtualClock::new());
+    let renames = Arc::new(AtomicU64::new(0));
+    let seen = renames.clone();
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |op, _| match op {
+        Op::Rename(..) if seen.fetch_add(1, Ordering::Relaxed) == 0 => {
+            Reply::error(MS, ErrorKind::Io)
+        }
+        _ => Reply::After(MS),
+    });
+    let mut run = Run::new(Arc::new(share), clock);
+    let workload = once(part(Job::Copy(copy(data.path(), Transfer::Update, 4096)), 1, 1));
+    run.prepare(&workload).unwrap();
+    let parts = run.point(&workload).unwrap();
+    assert!(parts[0].team.first_error.is_some());
+    for _ in 0..2 {
+        run.good(&workload);
+        assert_eq!(run.trees(), ["copy-0-2"]);
+    }
+    assert_eq!(renames.load(Ordering::Relaxed), 3);
+    run.close();
+}
+
 fn not_good(run: &mut Run, workload: &Workload) -> Failure {
     match run.point(workload) {
         Err(failure) => failure,

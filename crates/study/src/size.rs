@@ -42,7 +42,7 @@ pub fn largest(plan: &Plan) -> u64 {
 }
 
 fn largest_of(footprint: Footprint) -> u64 {
-    footprint.read.max(footprint.written)
+    footprint.read.max(footprint.written).max(footprint.passing)
 }
 
 /// Lowers the sizes of the plan's jobs to what a target that is laid out at `bytes_per_second` can
@@ -165,19 +165,23 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 /// `None`: too small for the workers.
 fn held(workloads: &[Workload], size: u64) -> Option<u64> {
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
-    let mut own: u64 = 0;
-    for part in workloads.iter().flat_map(|workload| &workload.parts) {
-        let footprint = fitted(part, size)?.job.footprint();
+    let parts = workloads.iter().flat_map(|workload| &workload.parts);
+    let parts: Vec<Part> = parts.map(|part| fitted(part, size)).collect::<Option<_>>()?;
+    for part in &parts {
+        let footprint = part.job.footprint();
+        let (read, written) = clients.entry(part.client).or_default();
         if !footprint.shared {
-            own = own.saturating_add(footprint.read).saturating_add(footprint.written);
             continue;
         }
-        let (read, written) = clients.entry(part.client).or_default();
         *read = footprint.read.max(*read);
         *written = footprint.written.max(*written);
     }
-    let each = clients.into_values().map(|(read, written)| read.saturating_add(written));
-    Some(each.fold(own, u64::saturating_add))
+    let own = |client: &u16| {
+        let own = Footprint::own(parts.iter().filter(|p| p.client == *client).map(|p| &p.job));
+        own.read.saturating_add(own.written)
+    };
+    let each = clients.iter().flat_map(|(client, (read, written))| [*read, *written, own(client)]);
+    Some(each.fold(0, u64::saturating_add))
 }
 
 /// The part with files of at most `size` bytes.

@@ -169,4 +169,6 @@ pub(crate) struct Workspace<'a> {
     pub run: &'a mut dyn RunContext,
     /// The files that jobs share.
     pub files: &'a mut TestFiles,
+    /// The trees of all copies.
+    pub trees: &'a mut copy::Trees,
 }

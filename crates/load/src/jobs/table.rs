@@ -1,6 +1,6 @@
 //! The jobs of a study on one share, whatever they are.
 
-use super::copy::CopyRun;
+use super::copy::{CopyRun, Trees};
 use super::pattern::{LaidOut, PatternRun};
 use super::scan::ScanRun;
 use super::test_files::{TestFiles, write_file_name};
@@ -104,6 +104,7 @@ pub struct Jobs {
     share: Arc<dyn Share>,
     means: Means,
     files: TestFiles,
+    trees: Trees,
     jobs: Vec<(Job, Box<dyn AnyJob>)>,
     /// Those that are over, whose files are still there.
     over: Vec<Box<dyn AnyJob>>,
@@ -137,6 +138,7 @@ impl Jobs {
             operation_timeout: means.operation_timeout,
             means,
             files: TestFiles::new(in_place),
+            trees: Trees::default(),
             jobs: Vec::new(),
             over: Vec::new(),
             next: 0,
@@ -161,12 +163,10 @@ impl Jobs {
         let of_all = |each: u64| each.saturating_mul(PatternJob::FILES.into());
         let (read, written) = (of_all(self.files.read_size), of_all(self.files.write_size));
         let mut all = Footprint { read, written, ..Footprint::default() };
-        let footprints = self.jobs.iter().map(|(job, _)| job.footprint());
-        for own in footprints.filter(|footprint| !footprint.shared) {
-            all.read = all.read.saturating_add(own.read);
-            all.written = all.written.saturating_add(own.written);
-            all.names = all.names.saturating_add(own.names);
-        }
+        let own = Footprint::own(self.jobs.iter().map(|(job, _)| job));
+        all.read = all.read.saturating_add(own.read);
+        all.written = all.written.saturating_add(own.written);
+        all.names = all.names.saturating_add(own.names);
         Ok(all)
     }
 
@@ -193,8 +193,8 @@ impl Jobs {
 
     /// Makes what the jobs work on: a step, that lays out one of the files that patterns share at most.
     pub fn prepare(&mut self, run: &mut dyn RunContext) -> Result<Prepared, Failure> {
-        let Jobs { share, means, files, jobs, over, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files };
+        let Jobs { share, means, files, trees, jobs, over, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files, trees };
         for mut job in over.drain(..) {
             job.remove(&mut at)?;
         }
@@ -234,8 +234,8 @@ impl Jobs {
         };
         let window = seconds(spec.window_seconds);
         self.timing = Timing { length: seconds(length), until_done, window };
-        let Jobs { share, means, files, jobs, parts, timing, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files };
+        let Jobs { share, means, files, trees, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files, trees };
         for (index, (part, number)) in workload.parts.iter().zip(&*parts).enumerate() {
             let main = index == 0;
             let PointSpec { first_file, seed, .. } = *spec;
@@ -273,8 +273,8 @@ impl Jobs {
     pub fn finish(&mut self, run: &mut dyn RunContext) -> Vec<PartDone> {
         self.means.operation_timeout = self.operation_timeout;
         let results = std::mem::take(&mut self.results);
-        let Jobs { share, means, files, jobs, parts, timing, .. } = self;
-        let mut at = Workspace { share: &**share, means, run, files };
+        let Jobs { share, means, files, trees, jobs, parts, timing, .. } = self;
+        let mut at = Workspace { share: &**share, means, run, files, trees };
         let teams: Vec<TeamResult> =
             results.into_iter().map(|workers| TeamResult::merge(*timing, workers)).collect();
         let good = |team: &TeamResult| team.ended == Ended::Complete && team.first_error.is_none();

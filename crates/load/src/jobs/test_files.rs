@@ -84,7 +84,7 @@ impl TestFiles {
 
     /// Lays out the next of the files; whether there are others to be laid out.
     pub fn lay_out_next(at: &mut Workspace<'_>) -> Result<bool, Failure> {
-        let Workspace { share, means, run, files } = at;
+        let Workspace { share, means, run, files, .. } = at;
         let wanted = |needed| if needed { PatternJob::FILES } else { 0 };
         let reads = wanted(files.own && files.read_size > 0);
         let (writes, own) = (wanted(files.write_size > 0), files.own);
@@ -120,7 +120,7 @@ impl TestFiles {
         while writes && missing(at.files) {
             TestFiles::lay_out_next(at)?;
         }
-        let Workspace { share, means, run, files } = at;
+        let Workspace { share, means, run, files, .. } = at;
         let size = files.write_size;
         for (file, whole) in files.write.iter_mut().filter(|(_, whole)| read_back && !whole) {
             run.event(Event::Phase { phase: Phase::LayOut, total_bytes: size });

@@ -221,7 +221,7 @@ pub fn copy_up_and_down(share: Arc<dyn Share>, root: &Path) {
     for _ in 0..2 {
         let parts = run.good(&down);
         assert_eq!(parts[0].team.total.total().bytes, 318_444);
-        assert_eq!(run.trees(), ["copy-0-1", "copy-1-0"]);
+        assert_eq!(run.trees(), ["copy-1-0"], "what was copied up is gone");
     }
     // Bytes on the server that are not the user's are found.
     let spoilt = root.join(RUN).join("copy-1-0/d000001/f000004");
@@ -254,17 +254,21 @@ pub fn every_way_by_rsync(share: Arc<dyn Share>, root: &Path) {
     };
     let (dataset, block) = (data.dataset(), Bytes(8192));
     let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
-    for method in [Method::Rsync, Method::ByRsync] {
+    // Each is moved away before the next takes its place.
+    let kept = tempfile::tempdir().unwrap();
+    let trees = [(Method::Rsync, "as"), (Method::ByRsync, "by")].map(|(method, name)| {
         let transfer = Transfer::Up;
         let job = CopyJob { dataset: dataset.clone(), transfer, method, block, verify: false };
         let workload = once(part(Job::Copy(job), 1, 4));
         run.prepare(&workload).unwrap();
         run.good(&workload);
-    }
-    let trees = run.trees();
-    assert_eq!(trees.len(), 2);
-    let compare = |one: &str, other: &str| {
-        let path = |tree: &str| format!("{}/", root.join(RUN).join(tree).display());
+        let [tree] = &run.trees()[..] else { panic!("{:?}", run.trees()) };
+        let place = kept.path().join(name);
+        fs::rename(root.join(RUN).join(tree), &place).unwrap();
+        place
+    });
+    let compare = |one: &Path, other: &Path| {
+        let path = |tree: &Path| format!("{}/", tree.display());
         let output = Command::new("rsync")
             .args(["-anci", "--delete", &path(one), &path(other)])
             .output()
@@ -275,7 +279,7 @@ pub fn every_way_by_rsync(share: Arc<dyn Share>, root: &Path) {
     assert_eq!(compare(&trees[0], &trees[1]), "");
     assert_eq!(compare(&trees[1], &trees[0]), "");
     // What differs is seen.
-    let (_, file) = files_below(&root.join(RUN).join(&trees[0])).remove(0);
+    let (_, file) = files_below(&trees[0]).remove(0);
     let mode = fs::Permissions::from_mode(0o640);
     fs::set_permissions(&file, mode).unwrap();
     assert_eq!(compare(&trees[0], &trees[1]).lines().count(), 1);
@@ -350,6 +354,11 @@ fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Me
                 assert_eq!(count(OpKind::PUT) + count(OpKind::GET), 0, "{what}");
             }
         }
+        assert_eq!(
+            run.trees().len(),
+            1,
+            "one tree for all that read and update, one that was copied up"
+        );
         // As it lies on the server's disk.
         let mut trees = run.trees();
         trees.sort_by_key(|tree| tree.split('-').nth(1).unwrap().parse::<usize>().unwrap());

@@ -273,13 +273,18 @@ impl JobFacts for CopyJob {
     fn footprint(&self) -> Footprint {
         let Dataset { files, directories, bytes, .. } = &self.dataset;
         let changed = bytes.0 / (*files / self.changed_files()).max(1);
-        let (read, written) = match self.transfer {
+        let (read, passing) = match self.transfer {
             Transfer::Up => (0, bytes.0),
             // What is copied again lies beside what is there until it takes its place.
             Transfer::Update => (bytes.0, changed),
             Transfer::Down => (bytes.0, 0),
         };
-        Footprint { read, written, names: files.saturating_add(*directories), shared: false }
+        let names = files.saturating_add(*directories);
+        Footprint { read, passing, names, ..Footprint::default() }
+    }
+
+    fn dataset(&self) -> Option<&Dataset> {
+        (self.transfer != Transfer::Up).then_some(&self.dataset)
     }
 }
 
@@ -334,7 +339,7 @@ mod tests {
                 assert_eq!(job.kind().ends_with("rsync"), method != pipelined);
                 assert_eq!(job.kind().ends_with("by-rsync"), method == Method::ByRsync);
                 let (before, needed) = (job.footprint(), job.dataset.bytes.0);
-                assert!(before.read + before.written >= needed);
+                assert!(before.read + before.passing >= needed);
                 job.set_scale(0.25);
                 assert!(job.dataset.bytes.0 < needed && job.scale() == Some(0.25));
                 assert!(job.settings()[0] == "scale 0.25", "{:?}", job.settings());
@@ -348,8 +353,8 @@ mod tests {
         let source = update(DataClass::Source);
         assert_eq!((source.changed_files(), source.dataset.files), (281, 28_103));
         let footprint = source.footprint();
-        assert_eq!(footprint.written, source.dataset.bytes.0 / 100);
+        assert_eq!(footprint.passing, source.dataset.bytes.0 / 100);
         let film = update(DataClass::Movies);
-        assert_eq!((film.changed_files(), film.footprint().written), (1, film.dataset.bytes.0));
+        assert_eq!((film.changed_files(), film.footprint().passing), (1, film.dataset.bytes.0));
     }
 }

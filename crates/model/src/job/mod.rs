@@ -100,10 +100,34 @@ pub struct Footprint {
     pub read: u64,
     /// Bytes that are written, and replaced by later trials.
     pub written: u64,
+    /// Bytes that are written in a trial, and gone before the next trial of any job writes its own.
+    pub passing: u64,
     /// Names: files and directories.
     pub names: u64,
     /// Whether jobs that say so have their files in common, which are as large as the largest needs.
     pub shared: bool,
+}
+
+impl Footprint {
+    /// What jobs have for themselves, all together: what lies there to be read once for each dataset,
+    /// and of what is passing the largest.
+    pub fn own<'j>(jobs: impl Iterator<Item = &'j Job>) -> Footprint {
+        let (mut all, mut seen): (Footprint, Vec<&Dataset>) = Default::default();
+        for job in jobs {
+            let own = job.footprint();
+            if own.shared {
+                continue;
+            }
+            let again = job.dataset().is_some_and(|dataset| seen.contains(&dataset));
+            seen.extend(job.dataset());
+            all.read = all.read.saturating_add(if again { 0 } else { own.read });
+            all.written = all.written.saturating_add(own.written);
+            all.passing = all.passing.max(own.passing);
+            all.names = all.names.saturating_add(own.names);
+        }
+        all.written = all.written.saturating_add(all.passing);
+        Footprint { passing: 0, ..all }
+    }
 }
 
 /// What planning, the stop rule and reports need to know of any job.
@@ -162,6 +186,11 @@ pub trait JobFacts {
     /// What it needs on storage.
     fn footprint(&self) -> Footprint {
         Footprint::default()
+    }
+
+    /// The files that lie on the storage for it, which jobs of equal datasets have in common.
+    fn dataset(&self) -> Option<&Dataset> {
+        None
     }
 
     /// Lowers its largest file to `largest` bytes, or less where its workers share it out. Whether

@@ -254,6 +254,7 @@ impl JobFacts for PatternJob {
             written: of(self.pattern.writes(), files),
             names: 0,
             shared: true,
+            ..Footprint::default()
         }
     }
 

@@ -11,8 +11,9 @@ mod names;
 mod rsync;
 mod source;
 mod task;
+mod trees;
 
-use super::tree::{self, COPY};
+use super::tree::COPY;
 use super::{Asks, Counted, NotGood, Point, StorageJob, Workspace, can_do};
 use crate::content::Content;
 use crate::dataset::{self, FileSet};
@@ -34,6 +35,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use task::Item;
+pub(super) use trees::Trees;
 
 /// Kinds of operations that a lane must do, the last where it does.
 const UP: &[OpKind] = &[
@@ -228,6 +230,12 @@ impl CopyRun {
         }))
     }
 
+    /// Whether what lies on the storage must have the times of the originals: for rsync a file that has
+    /// another time is another file.
+    fn needs_times(&self) -> bool {
+        self.job.method == Method::ByRsync
+    }
+
     /// Lists the files; they must be those that the study was planned with.
     fn list(&mut self) -> Result<Arc<dyn FileSet>, Failure> {
         if let Some(files) = &self.files {
@@ -250,14 +258,15 @@ impl CopyRun {
     }
 
     /// Copies everything to the storage, where it stays.
-    fn upload(&mut self, at: &mut Workspace<'_>, files: &Arc<dyn FileSet>) -> Result<(), Failure> {
+    fn upload(
+        &mut self,
+        at: &mut Workspace<'_>,
+        files: &Arc<dyn FileSet>,
+    ) -> Result<Arc<Names>, Failure> {
         let total_bytes = files.bytes().0;
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes });
-        let method = match self.job.method {
-            // For rsync a file that has another time is another file.
-            Method::ByRsync => Method::Rsync,
-            _ => Method::Pipelined { files: UPLOADED_AT_A_TIME },
-        };
+        let pipelined = Method::Pipelined { files: UPLOADED_AT_A_TIME };
+        let method = if self.needs_times() { Method::Rsync } else { pipelined };
         let copies = self.copies(at, files, (Transfer::Up, method), true)?;
         let means = self.means(at.means);
         let (share, block) = (at.share, self.block);
@@ -269,10 +278,10 @@ impl CopyRun {
             progress,
         })?;
         files.check_unchanged()?;
-        let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner);
-        self.uploaded = Some(round.1.names.clone());
+        let names = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.names.clone();
+        at.trees.add(&self.job.dataset, self.needs_times(), &names, self.prefix());
         self.next += 1;
-        Ok(())
+        Ok(names)
     }
 
     /// What the client itself can do of this copy; `None` where it only discards.
@@ -349,27 +358,6 @@ impl CopyRun {
         self.local = Some(local);
         Ok(())
     }
-
-    /// Removes what earlier points copied.
-    fn remove_copies(&self, at: &mut Workspace<'_>) -> Result<(), Failure> {
-        let prefix = self.prefix();
-        let (names, directory) = at.run.names()?;
-        let directory = directory.to_owned();
-        let of_ours = |entry: &crate::share::Entry| entry.name.starts_with(&prefix);
-        let left: Vec<_> = names.list(&directory)?.into_iter().filter(of_ours).collect();
-        for tree in left.iter().filter(|entry| tree::is_tree(entry)) {
-            let path = format!("{directory}/{}", tree.name);
-            let foreign = tree::remove_tree(at.run.names()?.0, &path, &mut || {})?;
-            if !foreign.is_empty() {
-                let happened =
-                    format!("it holds what plimsoll did not make: {}", foreign.join(", "));
-                let (tried, next) = ("remove an earlier copy", "Move these files away.");
-                return Err(Failure::new(Cause::Trial, tried, path, happened, next));
-            }
-            at.run.event(Event::Progress { bytes: 0 });
-        }
-        Ok(())
-    }
 }
 
 /// Whether a file has changed when all of so many are copied a second time: always the same ones, so that
@@ -411,8 +399,9 @@ impl StorageJob for CopyRun {
         if self.job.method == Method::ByRsync && first {
             self.mounted(at.share, &*files)?;
         }
-        if self.job.transfer != Transfer::Up && self.uploaded.is_none() {
-            self.upload(at, &files)?;
+        if self.job.transfer != Transfer::Up {
+            let there = at.trees.laid_out(&self.job.dataset, self.needs_times());
+            self.uploaded = Some(there.map_or_else(|| self.upload(at, &files), Ok)?);
         }
         let skipped = files.skipped();
         let flag = Flag::EntriesSkipped { directory: on(&self.job), count: skipped };
@@ -420,11 +409,9 @@ impl StorageJob for CopyRun {
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
+        trees::remove_over(at)?;
         self.prepare(at)?;
         let files = self.list()?;
-        if self.job.transfer == Transfer::Up {
-            self.remove_copies(at)?;
-        }
         if self.ceiling.is_none() {
             self.ceiling = Some(self.try_ceiling(at.means, &*files, point));
         }
@@ -481,7 +468,8 @@ impl StorageJob for CopyRun {
     }
 
     fn remove(&mut self, at: &mut Workspace<'_>) -> Result<(), Failure> {
-        self.remove_copies(at)
+        at.trees.are_over(self.prefix());
+        trees::remove_over(at)
     }
 
     fn figures(&self) -> Vec<(Measure, f64)> {
@@ -498,9 +486,16 @@ impl StorageJob for CopyRun {
     fn finish(
         &mut self,
         _sources: Vec<CopySource>,
-        _at: &mut Workspace<'_>,
-        _complete: bool,
+        at: &mut Workspace<'_>,
+        complete: bool,
     ) -> Result<Vec<Flag>, Box<NotGood>> {
+        match self.job.transfer {
+            // The next copy of any job has its room.
+            Transfer::Up => at.trees.are_over(self.prefix()),
+            // Files may be missing, or have been left under their temporary names.
+            Transfer::Update if !complete => at.trees.spoilt(&self.job.dataset),
+            _ => {}
+        }
         if let Some(copies) = self.copies.take() {
             // The next tree has a number that none had before.
             let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner);
