@@ -161,7 +161,7 @@ impl Names {
 
     fn set_of_directory(&self, path: &str, new: NewAttribute) -> Result<(), Trouble> {
         let (directory, name) = self.own_place(path)?;
-        Ok(match new {
+        match new {
             NewAttribute::Mode(mode) => {
                 fchmodat(&*directory, name, bits(mode), FchmodatFlags::FollowSymlink)?;
             }
@@ -170,7 +170,8 @@ impl Names {
                 let flags = UtimensatFlags::NoFollowSymlink;
                 utimensat(&*directory, name, &kept, &time, flags)?;
             }
-        })
+        }
+        Ok(())
     }
 
     fn set_of_file(

@@ -323,13 +323,7 @@ fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Me
             };
             assert_eq!(count(OpKind::LOOKUP), lookups, "{what}");
             let renamed = match transfer {
-                Transfer::Up => {
-                    if rsync {
-                        files
-                    } else {
-                        0
-                    }
-                }
+                Transfer::Up if rsync => files,
                 Transfer::Update if !by_rsync => changed,
                 _ => 0,
             };
