@@ -4,6 +4,7 @@ use super::netns::group;
 use super::plan::{self, Kind, Percent, Rates};
 use super::state::{self, Bed, Directory};
 use super::{host_of, machines, services, setup, vm};
+use plimsoll_config::nearest;
 use plimsoll_model::{Cause, Failure};
 use std::str::FromStr;
 
@@ -28,7 +29,7 @@ pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
         set_disk(&directory, &mut bed, host, disk, changes)?;
     } else {
         let known: Vec<&String> = bed.plan.links.keys().chain(bed.plan.hosts.keys()).collect();
-        return Err(usage(item, "the lab has no such link or host", plan::nearest(item, &known)));
+        return Err(usage(item, "the lab has no such link or host", nearest(item, &known)));
     }
     directory.write(&bed)
 }
@@ -47,11 +48,11 @@ fn set_link(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
                     link.rate = Rates::with(link.rate.as_ref(), &link.between, host, rate);
                 }
                 Some(host) => {
-                    let next = plan::nearest(host, &link.between);
+                    let next = nearest(host, &link.between);
                     return Err(usage(change, "the link has no such host", next));
                 }
                 None => {
-                    let next = plan::nearest(key, &["rate", "mtu", "delay", "loss"]);
+                    let next = nearest(key, &["rate", "mtu", "delay", "loss"]);
                     return Err(usage(change, "a link has no such key", next));
                 }
             },
@@ -73,7 +74,7 @@ fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure
     for change in changes {
         let (key, value) = parted(change)?;
         if key != "cpu" {
-            return Err(usage(change, "a host has no such key", plan::nearest(key, &["cpu"])));
+            return Err(usage(change, "a host has no such key", nearest(key, &["cpu"])));
         }
         let share: Percent = quantity(change, value)?.unwrap_or(Percent(100_000));
         let Some(host) = bed.plan.hosts.get_mut(name) else { return Ok(()) };
@@ -127,7 +128,7 @@ fn set_disk(
                 return Err(usage(change, "a burst can only be taken away", next));
             }
             (key, _) => {
-                let next = plan::nearest(key, &["latency", "rate", "burst"]);
+                let next = nearest(key, &["latency", "rate", "burst"]);
                 return Err(usage(change, "a disk has no such key", next));
             }
         }

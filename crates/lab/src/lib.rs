@@ -105,7 +105,7 @@ fn host_of(directory: &Directory, bed: &Bed, name: &str) -> Result<Arc<dyn Reach
     let known = || bed.plan.hosts.keys().collect::<Vec<_>>();
     match bed.plan.hosts.get(name).map(|host| host.kind) {
         None => {
-            let next = plan::nearest(name, &known());
+            let next = plimsoll_config::nearest(name, &known());
             Err(Failure::new(
                 Cause::Usage,
                 "find the host",

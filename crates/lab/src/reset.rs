@@ -3,7 +3,7 @@
 use super::netns::group;
 use super::plan::Kind;
 use super::state::{self, Directory};
-use super::{machines, plan, up, vm};
+use super::{machines, up, vm};
 use plimsoll_model::{Cause, Failure};
 
 /// Takes the power of a machine away and gives it back: what it had not written to its disks is
@@ -25,7 +25,10 @@ pub fn reset(lab: &str, host: &str) -> Result<(), Failure> {
     match bed.plan.hosts.get(host).map(|host| host.kind) {
         None => {
             let known: Vec<_> = bed.plan.hosts.keys().collect();
-            return Err(usage("the lab has none of this name", plan::nearest(host, &known)));
+            return Err(usage(
+                "the lab has none of this name",
+                plimsoll_config::nearest(host, &known),
+            ));
         }
         Some(Kind::Netns) => {
             let next = "Only virtual machines have: kind = \"vm\".".to_owned();

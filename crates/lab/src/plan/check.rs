@@ -1,7 +1,7 @@
 //! Whether a plan makes sense: names, who is linked with whom, and what each kind of host can do.
 
-use super::read::{Problem, nearest};
 use super::{DiskKind, FileSystem, Host, Image, Kind, Link, Plan};
+use plimsoll_config::{Problem, nearest};
 use plimsoll_model::is_lab_name;
 
 type Checked = Result<(), Problem>;

@@ -1,8 +1,8 @@
 //! Disks of hosts, and whether they make sense.
 
 use super::check::{OWN_PLACES, a_path};
-use super::read::Problem;
 use super::{Delay, Host, Kind, Size, Throughput};
+use plimsoll_config::Problem;
 use serde::{Deserialize, Serialize};
 
 /// The largest rate of a disk, in bytes per second.

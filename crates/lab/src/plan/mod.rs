@@ -19,7 +19,7 @@ pub use disk::{Burst, Disk, DiskKind};
 pub use network::{Nic, PREFIX_BITS};
 pub use quantity::{Delay, Percent, Rate, Size, Throughput};
 pub use rates::Rates;
-pub use read::{LONGEST_FILE, nearest, remark, remarks};
+pub use read::{remark, remarks};
 pub use routes::{Network, Route};
 pub use trust::Risk;
 

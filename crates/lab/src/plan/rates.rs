@@ -1,7 +1,7 @@
 //! What a link carries: the same from each of its hosts, or a rate for each.
 
 use super::Rate;
-use super::read::Problem;
+use plimsoll_config::{Problem, nearest};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -59,7 +59,7 @@ impl Rates {
             let at = ["link", link, "rate", host.map_or("", String::as_str)];
             if let Some(host) = host.filter(|host| !between.contains(host)) {
                 let happened = format!("`{host}` is not on this link");
-                return Err(Problem::new(&at, happened, super::nearest(host, between)));
+                return Err(Problem::new(&at, happened, nearest(host, between)));
             }
             if !(8_000..=100_000_000_000).contains(&rate.0) {
                 let happened = "the rate cannot be shaped";

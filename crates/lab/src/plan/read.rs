@@ -1,53 +1,23 @@
 //! Reading a lab file: what is wrong in it is reported with file, line and the nearest good word.
 
 use super::{Plan, Rate};
-use plimsoll_model::{Cause, Failure};
-use std::ops::Range;
-use toml::de::{DeTable, DeValue};
+use plimsoll_config::File;
+use plimsoll_model::Failure;
 
-/// A lab file is a page of text; what is longer is something else.
-pub const LONGEST_FILE: usize = 256 << 10;
-
-/// Something that is written well but makes no sense.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
-    /// Where: keys from the top, an item of a list as its number.
-    pub at: Vec<String>,
-    pub happened: String,
-    pub next: String,
-}
-
-impl Problem {
-    pub(crate) fn new(
-        at: &[&str],
-        happened: impl Into<String>,
-        next: impl Into<String>,
-    ) -> Problem {
-        let at = at.iter().map(|key| (*key).to_owned()).collect();
-        Problem { at, happened: happened.into(), next: next.into() }
-    }
+/// A lab file by this name.
+pub(super) fn lab_file<'a>(text: &'a str, source: &'a str) -> File<'a> {
+    File { text, source, what: "lab file", page: "docs/lab.md" }
 }
 
 impl Plan {
     /// Reads a lab file and checks that it makes sense; `source` is its name for the reader.
     ///
     /// # Errors
-    /// [`Cause::Usage`], on `source:line`.
+    /// [`plimsoll_model::Cause::Usage`], on `source:line`.
     pub fn read(text: &str, source: &str) -> Result<Plan, Failure> {
-        if text.len() > LONGEST_FILE {
-            let happened =
-                format!("it has {} bytes; a lab file has {LONGEST_FILE} at most", text.len());
-            return Err(usage(source, None, &happened, "Name a lab file."));
-        }
-        let plan: Plan = toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| line_of(text, &span));
-            let (happened, next) = reworded(error.message());
-            usage(source, line, &happened, &next)
-        })?;
-        plan.check().map_err(|problem| {
-            let line = place(text, &problem.at).map(|span| line_of(text, &span));
-            usage(source, line, &problem.happened, &problem.next)
-        })?;
+        let file = lab_file(text, source);
+        let plan: Plan = file.read()?;
+        plan.check().map_err(|problem| file.failure(&problem))?;
         Ok(plan)
     }
 }
@@ -70,72 +40,11 @@ pub fn remark(rate: &str) -> Option<String> {
     Some(format!("{rate} is {bits}: as in tc, bps are bytes per second; bits are Gbit or Gbit/s"))
 }
 
-fn usage(source: &str, line: Option<usize>, happened: &str, next: &str) -> Failure {
-    let on = match line {
-        Some(line) => format!("{source}:{line}"),
-        None => source.to_owned(),
-    };
-    Failure::new(Cause::Usage, "read the lab file", on, happened, next)
-}
-
-/// The line, from 1, on which a span begins.
-pub(super) fn line_of(text: &str, span: &Range<usize>) -> usize {
-    let before = &text.as_bytes()[..span.start.min(text.len())];
-    before.iter().filter(|byte| **byte == b'\n').count() + 1
-}
-
-/// Where in the text the value at these keys stands, or the innermost part of them that is there.
-pub(super) fn place(text: &str, keys: &[String]) -> Option<Range<usize>> {
-    let table = DeTable::parse(text).ok()?.into_inner();
-    let (first, rest) = keys.split_first()?;
-    let (key, mut value) = table.get_key_value(first.as_str())?;
-    let mut found = key.span();
-    for key in rest {
-        match value.get_ref() {
-            DeValue::Table(table) => {
-                let Some((key, inner)) = table.get_key_value(key.as_str()) else { break };
-                (found, value) = (key.span(), inner);
-            }
-            DeValue::Array(items) => {
-                let item = key.parse().ok().and_then(|number: usize| items.get(number));
-                let Some(item) = item else { break };
-                (found, value) = (item.span(), item);
-            }
-            _ => break,
-        }
-    }
-    Some(found)
-}
-
-/// What the parser says in the words of a user, and what to do. Where it names what it expected,
-/// in backquotes after what it found, the nearest of that is proposed.
-fn reworded(message: &str) -> (String, String) {
-    let message = message.replace("unknown field", "unknown key").replace("variant", "word");
-    let message = message.replace("missing field", "missing key");
-    let words: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
-    let Some((found, good)) = words.split_first().filter(|(_, good)| !good.is_empty()) else {
-        return (message, "docs/lab.md has an annotated example.".to_owned());
-    };
-    let happened = message.split(", expected").next().unwrap_or(&message).to_owned();
-    (happened, nearest(found, good))
-}
-
-/// Proposes the nearest of the good words, and names them all.
-pub fn nearest<S: AsRef<str>>(found: &str, good: &[S]) -> String {
-    let all: Vec<&str> = good.iter().map(AsRef::as_ref).collect();
-    let distance = |word: &str| strsim::damerau_levenshtein(found, word);
-    let near = all.iter().min_by_key(|word| distance(word));
-    let near = near.filter(|word| distance(word) <= word.len().max(3) / 2);
-    match near {
-        Some(word) => format!("Did you mean `{word}`? Known here: {}.", all.join(", ")),
-        None if all.is_empty() => "There is none.".to_owned(),
-        None => format!("Known here: {}.", all.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_config::LONGEST_FILE;
+    use plimsoll_model::Cause;
     use proptest::prelude::*;
 
     const GOOD: &str = r#"

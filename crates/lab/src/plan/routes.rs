@@ -1,8 +1,8 @@
 //! By which way packets go: what stands in the routing table of each host, and which hosts cannot
 //! reach each other.
 
-use super::read::{Problem, nearest};
 use super::{Link, Plan};
+use plimsoll_config::{Problem, nearest};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::net::Ipv4Addr;

@@ -1,7 +1,7 @@
 //! Whether a host serves what another one mounts from it.
 
-use super::read::{Problem, nearest};
 use super::{FileSystem, Host, Mount};
+use plimsoll_config::{Problem, nearest};
 
 pub(super) fn check(at: &[&str], mount: &Mount, server: &Host) -> Result<(), Problem> {
     let Mount { from, fs, .. } = mount;

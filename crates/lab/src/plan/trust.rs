@@ -2,7 +2,7 @@
 //! users with this machine, and what serves there runs as root. Virtual machines may do anything.
 
 use super::check::OWN_PLACES;
-use super::read::{line_of, place};
+use super::read::lab_file;
 use super::{Host, Kind, Plan};
 use plimsoll_model::{Cause, Failure};
 
@@ -83,7 +83,7 @@ impl Risk {
 
     /// With the line of the lab file `source`, whose text this is.
     pub fn shown(&self, text: &str, source: &str) -> String {
-        let line = place(text, &self.at).map_or(1, |span| line_of(text, &span));
+        let line = lab_file(text, source).line(&self.at).unwrap_or(1);
         format!("{source}:{line}: {}", self.what)
     }
 }

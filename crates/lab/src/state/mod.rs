@@ -258,7 +258,7 @@ pub(crate) fn unknown(name: &str) -> Failure {
     let next = if names.is_empty() {
         "No lab is up; plimsoll lab up brings one up.".to_owned()
     } else {
-        super::plan::nearest(name, &names)
+        plimsoll_config::nearest(name, &names)
     };
     Failure::new(Cause::Usage, "find the lab", name, "no lab of this name is up", next)
 }

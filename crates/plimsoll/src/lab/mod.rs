@@ -166,10 +166,10 @@ fn read(what: &str) -> Result<LabFile, Failure> {
     };
     if !what.contains(['/', '.']) && !path.exists() {
         let known = SHIPPED.map(|(name, _)| name);
-        let next = format!("{} Or name a file.", plimsoll_lab::plan::nearest(what, &known));
+        let next = format!("{} Or name a file.", plimsoll_config::nearest(what, &known));
         return Err(failed("no shipped lab is called so".to_owned(), next));
     }
-    let text = output::read_text(path, plimsoll_lab::plan::LONGEST_FILE)
+    let text = output::read_text(path, plimsoll_config::LONGEST_FILE)
         .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
     Ok(LabFile { name: stem.unwrap_or_default(), plan: Plan::read(&text, what)?, text })
