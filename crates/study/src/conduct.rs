@@ -3,6 +3,7 @@
 mod adapt;
 mod calibrate;
 mod condition;
+mod vary;
 
 use crate::hosts::Hosts;
 use crate::keep::Keep;
@@ -16,7 +17,7 @@ use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
     PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, WriteState,
-    factor, label,
+    label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,8 +27,8 @@ use std::time::Duration;
 /// Length of the windows of a trial's series.
 const WINDOW_SECONDS: f64 = 0.1;
 /// The idle window before every block but the first: at most so long, and so much of the first one.
-const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
-const IDLE_SHARE: f64 = 0.2;
+pub(crate) const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
+pub(crate) const IDLE_SHARE: f64 = 0.2;
 
 /// Everything a study is conducted with.
 pub struct Conduct<'a> {
@@ -124,8 +125,8 @@ struct Conductor<'a> {
     study: Study,
     runner: Box<dyn SubjectRunner + 'a>,
     settings: Box<dyn Settings + 'a>,
-    /// The setting that is in effect, once one was set.
-    setting: Option<u16>,
+    /// The setting that is in effect, once one was set, and the block that it was set in.
+    setting: Option<(u32, u16)>,
     clock: Arc<dyn Clock>,
     stop: Arc<AtomicBool>,
     keep: &'a mut dyn Keep,
@@ -204,7 +205,8 @@ impl Conductor<'_> {
                 self.condition(calibrate)?;
             }
         }
-        self.schedule = Schedule::new(&self.study.plan).after(self.first_block);
+        let measured = self.before.as_ref().map_or_else(Vec::new, resume::measured);
+        self.schedule = Schedule::new(&self.study.plan).after(self.first_block, measured);
         if self.stopped() {
             return Err(interrupted());
         }
@@ -275,7 +277,7 @@ impl Conductor<'_> {
                     return self.cap_reached();
                 }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
-                self.set(*cell)?;
+                self.set(block, *cell)?;
                 let seconds_left = (forecast.seconds() - (self.elapsed() - begun)).max(0.0);
                 self.trial(block, *cell, left, (seconds_left, seconds_per_trial))?;
                 if self.stopped() {
@@ -332,28 +334,6 @@ impl Conductor<'_> {
             let flags = self.hosts.idle(window, &*self.clock, &self.stop);
             add_new(&mut self.study.flags, flags);
         }
-    }
-
-    /// Brings a cell's setting into effect. Connections do not outlive a change.
-    fn set(&mut self, cell: Cell) -> Result<(), Failure> {
-        let factors = &self.study.plan.factors;
-        if factors.is_empty() || self.setting == Some(cell.setting) {
-            return Ok(());
-        }
-        let before = self.setting.map(|setting| factor::levels(factors, setting));
-        for (number, level) in factor::levels(factors, cell.setting).into_iter().enumerate() {
-            if before.as_ref().is_none_or(|before| before[number] != level) {
-                (self.observer)(Progress::Setting {
-                    factor: &factors[number],
-                    level: &factors[number].levels[level],
-                });
-                self.settings.set(number, level)?;
-            }
-        }
-        self.setting = Some(cell.setting);
-        self.runner.reopen()?;
-        self.idle_between();
-        Ok(())
     }
 
     fn trial(

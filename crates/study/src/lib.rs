@@ -9,6 +9,7 @@ mod baseline;
 mod check;
 mod conduct;
 mod costs;
+mod estimate;
 mod hosts;
 mod keep;
 mod observers;
@@ -22,7 +23,8 @@ mod stability;
 mod steps;
 
 pub use conduct::{Conduct, conduct};
+pub use estimate::{Estimate, estimate};
 pub use keep::{InMemory, Keep};
 pub use progress::Progress;
-pub use resume::{can_be_continued, resume};
+pub use resume::{can_be_continued, left_of_cap, resume};
 pub use settings::{NoSettings, Settings};

@@ -1,14 +1,15 @@
 //! Going on with a study where it stopped: which can be gone on with, and what must not have changed.
 //! The intervals of the sequential rule hold at every number of blocks at once, so that more blocks
-//! may be added whatever the figures say by then.
+//! may be added whatever the figures say by then. Where the number was fixed beforehand, what is missing of
+//! it is measured: the block that was broken off to its end, and those that were not begun.
 
 use crate::check;
 use crate::conduct::{Conduct, carry_out};
 use plimsoll_explain::Forecast;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Ended, Failure, Flag, Origin, Rule, StoredOn, Study, StudyId, SubjectFacts, SubjectKind,
-    TargetFacts, WriteState,
+    Cause, Cell, Ended, Failure, Flag, Origin, Outcome, Rule, StoredOn, Study, StudyId,
+    SubjectFacts, SubjectKind, TargetFacts, Trial, WriteState,
 };
 
 /// Goes on with a study where it stopped: its plan, seed and rule, blocks numbered on, for as long again
@@ -30,7 +31,7 @@ pub fn resume(study: Study, order: Conduct<'_>) -> Result<Study, Failure> {
 }
 
 /// Fails where a study cannot be gone on with, or nothing would come of it: its figures are another
-/// tool's, of hosts, or its number of blocks was fixed beforehand; or all is decided.
+/// tool's, or of hosts; or all is decided, or measured as often as was fixed beforehand.
 ///
 /// # Errors
 /// [`Cause::Usage`].
@@ -48,10 +49,11 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     }
     match study.plan.design.rule {
         Rule::Sequential { .. } => {}
+        Rule::Fixed { blocks } if self::blocks(study) < blocks => return Ok(()),
         Rule::Fixed { blocks } => {
             let happened = format!(
                 "its number of blocks, {blocks}, was fixed beforehand: its intervals hold at that \
-                 number alone"
+                 number alone, and it has them all"
             );
             return bad(&happened, "Measure again without --repeats and --quick.");
         }
@@ -68,10 +70,32 @@ pub fn can_be_continued(study: &Study) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Blocks that were begun: the next one has this number.
+/// Seconds of a study's time cap that are left.
+pub fn left_of_cap(study: &Study) -> f64 {
+    study.plan.design.cap_seconds - stopped_at(study)
+}
+
+/// Blocks that are over: the next one has this number. One that was broken off is over, unless the number
+/// of blocks was fixed beforehand.
 pub(crate) fn blocks(study: &Study) -> u32 {
-    let blocks = study.trials.iter().filter_map(|trial| trial.block);
-    blocks.max().map_or(0, |last| last.saturating_add(1))
+    let begun = study.trials.iter().filter_map(|trial| trial.block).max();
+    begun.map_or(0, |last| last.saturating_add(u32::from(in_last(study).is_none())))
+}
+
+/// What was measured of the block that goes on; nothing where that begins.
+pub(crate) fn measured(study: &Study) -> Vec<Cell> {
+    in_last(study).unwrap_or_default()
+}
+
+/// The cells that were measured in the last block, where the number of blocks was fixed beforehand and it
+/// lacks some. Of a trial that was stopped there is no figure.
+fn in_last(study: &Study) -> Option<Vec<Cell>> {
+    let Rule::Fixed { .. } = study.plan.design.rule else { return None };
+    let last = study.trials.iter().filter_map(|trial| trial.block).max()?;
+    let ended =
+        |trial: &&Trial| trial.block == Some(last) && trial.result.outcome != Outcome::Stopped;
+    let measured: Vec<Cell> = study.trials.iter().filter(ended).map(|trial| trial.cell).collect();
+    study.plan.cells().iter().any(|cell| !measured.contains(cell)).then_some(measured)
 }
 
 /// When a study stopped, in seconds since it began: where its last trial was over.

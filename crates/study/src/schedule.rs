@@ -12,20 +12,17 @@ pub struct Schedule {
     /// Blocks wanted, by workload.
     wanted: Vec<u32>,
     block: u32,
+    /// Cells of the next block that have their trials already.
+    done: Vec<Cell>,
     seed: u64,
 }
 
 impl Schedule {
     /// Before the first block: every workload is wanted for the first blocks of the plan's rule.
     pub fn new(plan: &Plan) -> Self {
-        let plot = |cell: &Cell| -> Vec<usize> {
-            let levels = factor::levels(&plan.factors, cell.setting);
-            let restarts = plan.factors.iter().zip(levels);
-            restarts.filter(|(f, _)| f.switch == Switch::Restart).map(|(_, level)| level).collect()
-        };
         let mut plots: Vec<(Vec<usize>, Vec<Cell>)> = Vec::new();
         for cell in plan.cells() {
-            let of = plot(&cell);
+            let of = whole_plot(plan, cell.setting);
             match plots.iter_mut().find(|(known, _)| *known == of) {
                 Some((_, cells)) => cells.push(cell),
                 None => plots.push((of, vec![cell])),
@@ -35,14 +32,15 @@ impl Schedule {
             plots: plots.into_iter().map(|(_, cells)| cells).collect(),
             wanted: vec![plan.first_blocks(); plan.workloads.len()],
             block: 0,
+            done: Vec::new(),
             seed: plan.design.seed,
         }
     }
 
-    /// Goes on after so many blocks. The order of each is drawn by itself, so that it is the same
-    /// whether or not the study was interrupted before.
-    pub fn after(self, blocks: u32) -> Self {
-        Schedule { block: blocks, ..self }
+    /// Goes on after so many blocks, and after these cells of the next one. The order of each is drawn by
+    /// itself, so that it is the same whether or not the study was interrupted before.
+    pub fn after(self, blocks: u32, done: Vec<Cell>) -> Self {
+        Schedule { block: blocks, done, ..self }
     }
 
     /// Sets how many blocks each workload is to have in all; one for which the rule cannot tell,
@@ -65,6 +63,8 @@ impl Schedule {
             let order = order::shuffled(active.len(), &mut draw);
             cells.extend(order.into_iter().map(|i| active[i]));
         }
+        let done = std::mem::take(&mut self.done);
+        cells.retain(|cell| !done.contains(cell));
         self.block += 1;
         Some((self.block - 1, cells))
     }
@@ -90,13 +90,15 @@ impl Schedule {
 
     /// Cells of the next block.
     pub fn next_size(&self) -> usize {
-        self.plots.iter().map(|cells| self.active(cells).count()).sum()
+        let active = self.plots.iter().flat_map(|cells| self.active(cells));
+        active.filter(|cell| !self.done.contains(cell)).count()
     }
 
     /// Trials in the blocks not yet handed out, as things stand.
     pub fn trials_left(&self) -> u32 {
         let left = |cell: &Cell| self.wanted(cell).saturating_sub(self.block);
-        self.plots.iter().flatten().map(left).fold(0, u32::saturating_add)
+        let left = self.plots.iter().flatten().map(left).fold(0, u32::saturating_add);
+        left.saturating_sub(self.done.len() as u32)
     }
 
     fn wanted(&self, cell: &Cell) -> u32 {
@@ -106,4 +108,11 @@ impl Schedule {
     fn active<'a>(&'a self, cells: &'a [Cell]) -> impl Iterator<Item = &'a Cell> {
         cells.iter().filter(|cell| self.wanted(cell) > self.block)
     }
+}
+
+/// The whole plot that a setting is of: the level of each factor whose change restarts something.
+pub(crate) fn whole_plot(plan: &Plan, setting: u16) -> Vec<usize> {
+    let levels = factor::levels(&plan.factors, setting);
+    let restarts = plan.factors.iter().zip(levels);
+    restarts.filter(|(f, _)| f.switch == Switch::Restart).map(|(_, level)| level).collect()
 }

@@ -163,7 +163,7 @@ fn needs_less(plan: &Plan) -> Option<&'static str> {
 /// What a target holds at most while the workloads run, with files of at most `size` bytes: of each
 /// client the largest that is read and the largest that is written, and what jobs have for themselves.
 /// `None`: too small for the workers.
-fn held(workloads: &[Workload], size: u64) -> Option<u64> {
+pub(crate) fn held(workloads: &[Workload], size: u64) -> Option<u64> {
     let mut clients: BTreeMap<u16, (u64, u64)> = BTreeMap::new();
     let parts = workloads.iter().flat_map(|workload| &workload.parts);
     let parts: Vec<Part> = parts.map(|part| fitted(part, size)).collect::<Option<_>>()?;

@@ -226,7 +226,7 @@ fn studies_of_other_kinds_are_refused() {
     let changes: [(Change, &str); 5] = [
         (|s| s.origin = Origin::Imported { tool: "fio 3.42".into() }, "fio 3.42"),
         (|s| s.plan.subjects[0] = Subject::Host { host: HostName::Local }, "not of storage"),
-        (|s| s.plan.design.rule = Rule::Fixed { blocks: 9 }, "9, was fixed beforehand"),
+        (|s| s.plan.design.rule = Rule::Fixed { blocks: 5 }, "5, was fixed beforehand"),
         (|s| s.plan.design.rule = Rule::Stein { pilot: 6, half_width: 0.02 }, "Stein"),
         (
             |s| {
@@ -255,4 +255,42 @@ fn studies_of_other_kinds_are_refused() {
         assert_eq!(same.unwrap_err(), refused);
         assert_eq!((kept.begun, kept.trials.len(), kept.updates.len()), (0, 0, 0));
     }
+}
+
+/// Its number of blocks is fixed beforehand: it ends with just the trials that it would have had.
+#[test]
+fn a_fixed_number_of_blocks_is_made_up_wherever_it_was_broken_off() {
+    let fixed = || {
+        let mut plan = plan(600.0);
+        plan.design.rule = Rule::Fixed { blocks: 4 };
+        plan
+    };
+    let complete = |study: &Study| -> Vec<(Option<u32>, Cell)> {
+        let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete);
+        whole.map(|trial| (trial.block, trial.cell)).collect()
+    };
+    let whole = run(None, fixed(), NEVER, None).0.unwrap();
+    assert_eq!((whole.ended.clone(), complete(&whole).len()), (Ended::Done, 16));
+    let mut broken_in_a_block = 0;
+    for tenths in 8..40 {
+        let stop = |round: u32| f64::from(tenths) * 0.4 + f64::from(round) * 1.7;
+        let (first, _) = run(None, fixed(), stop(0), None);
+        let Ok(mut study) = first else { continue };
+        let mut rounds = 0;
+        while study.ended != Ended::Done {
+            assert_eq!(study.ended, Ended::Interrupted);
+            broken_in_a_block += usize::from(complete(&study).len() % 4 != 0);
+            rounds += 1;
+            match run(Some(&study), fixed(), stop(rounds), None).0 {
+                Ok(after) => study = after,
+                // Stopped before anything was measured: it is as it was.
+                Err(failure) => assert_eq!(failure.cause, Cause::Interrupted),
+            }
+            assert!(rounds < 50, "it does not come to its end");
+        }
+        assert_eq!(complete(&study), complete(&whole), "stopped first after {tenths}");
+        assert!(study.trials.iter().zip(0..).all(|(trial, number)| trial.number == number));
+        assert!(can_be_continued(&study).unwrap_err().happened.contains("it has them all"));
+    }
+    assert!(broken_in_a_block > 20, "{broken_in_a_block} stopped within a block");
 }

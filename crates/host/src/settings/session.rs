@@ -4,7 +4,7 @@ use super::device::{self, Fenced};
 use super::guard::{self, Guard};
 use super::{Entry, Journal, Knob, Original, expect_none_left, expect_none_left_on};
 use crate::reach::Reach;
-use plimsoll_model::{Cause, FactorLevel, Failure, HostName};
+use plimsoll_model::{Cause, FactorLevel, Failure, HostName, Switch};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -104,8 +104,8 @@ impl Session {
         self.factors.get(factor).map(|state| &*state.level)
     }
 
-    /// Sets a factor to one of its levels; when this returns, that is in effect. Where it does not
-    /// take effect, the factor is put back.
+    /// Sets a factor to one of its levels; when this returns, that is in effect. What restarts for it
+    /// does so too where that was its level already. Where it does not take effect, the factor is put back.
     ///
     /// # Errors
     /// The host did not take the level, or the journals cannot be written.
@@ -152,7 +152,8 @@ impl Factor {
 
 impl State {
     fn set(&mut self, level: usize, kept: &Kept) -> Result<(), Failure> {
-        if self.set == Some(level) && self.changed.is_some() {
+        let restarts = self.factor.knob.switch() == Switch::Restart;
+        if self.set == Some(level) && self.changed.is_some() && !restarts {
             return self.verify();
         }
         let value = match &self.factor.levels[level] {
