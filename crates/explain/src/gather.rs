@@ -53,6 +53,15 @@ impl<'a> Gathered<'a> {
         Results { trials: self.complete(cell), part }
     }
 
+    /// The logarithms of one figure of a cell by block; of several trials in one block the last counts.
+    pub(crate) fn logs_by_block(&self, of: Measurand) -> BTreeMap<u32, f64> {
+        let log = |trial: &Trial| {
+            let log = trial.result.value(of.part, of.metric)?.ln();
+            Some((trial.block?, log)).filter(|(_, log)| log.is_finite())
+        };
+        self.complete(of.cell).into_iter().filter_map(log).collect()
+    }
+
     /// Pairs of complete trials of the same block, the first of `against` and the second of `of`, in
     /// the order of the blocks. Trials without a block have no partner here; of several trials in
     /// one block the last counts.

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod across;
+mod effects;
 mod findings;
 mod gather;
 mod hosts;
@@ -17,6 +18,7 @@ mod pair;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
+pub use effects::{Effect, effects};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
 pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use level::{Level, Scale};

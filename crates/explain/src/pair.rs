@@ -2,7 +2,7 @@
 
 use crate::gather::{self, Gathered, Pairs, Results};
 use crate::needed;
-use plimsoll_model::{Contrast, Metric, Rule, Study};
+use plimsoll_model::{Contrast, Factor, Metric, Rule, Study, Switch, factor};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::interval::{Interval, mean, t_interval};
@@ -11,6 +11,9 @@ use plimsoll_stats::stein::Stein;
 use plimsoll_stats::verdict::{Verdict, more_blocks_to_resolve};
 use plimsoll_stats::{correlation, outlier, sign_flip};
 use std::collections::BTreeMap;
+
+/// Whole plots on each side below which there is no verdict (method, section 5).
+const WHOLE_PLOTS: usize = 4;
 
 /// A ratio B/A of one metric, without a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -122,7 +125,7 @@ impl Pair {
             Some((metric, Ratio::new(&logs, interval)?))
         });
         let ratios = ratios.collect();
-        let claim = contrast.claim.then(|| rules.claim(&pairs, contrast.of.metric)).flatten();
+        let claim = contrast.claim.then(|| rules.claim(&pairs, &contrast)).flatten();
         Pair { contrast, blocks: pairs.a.len(), ratios, claim }
     }
 
@@ -170,6 +173,7 @@ pub(crate) struct Rules {
     rule: Rule,
     margin: f64,
     seed: u64,
+    factors: Vec<Factor>,
     /// Of a single interval.
     pub(crate) confidence: f64,
     /// Of each interval of the family.
@@ -191,6 +195,7 @@ impl Rules {
             rule: design.rule,
             margin: design.margin,
             seed: design.seed,
+            factors: study.plan.factors.clone(),
             confidence: design.confidence,
             // A confidence outside (0, 1) stays what it is, and gives no intervals.
             family_confidence: adjusted_confidence(design.confidence, claims).unwrap_or(f64::NAN),
@@ -229,15 +234,24 @@ impl Rules {
         }
     }
 
-    fn claim(&self, pairs: &Pairs<'_>, metric: Metric) -> Option<Claim> {
-        let logs = pairs.log_ratios(metric);
+    /// Whether something was restarted between the two sides, so that each is a whole plot of its own.
+    fn restarted(&self, contrast: &Contrast) -> bool {
+        let level = |setting| factor::levels(&self.factors, setting);
+        let (of, against) = (level(contrast.of.cell.setting), level(contrast.against.cell.setting));
+        let restarts = self.factors.iter().zip(of.into_iter().zip(against));
+        restarts.into_iter().any(|(f, (of, against))| f.switch == Switch::Restart && of != against)
+    }
+
+    fn claim(&self, pairs: &Pairs<'_>, contrast: &Contrast) -> Option<Claim> {
+        let logs = pairs.log_ratios(contrast.of.metric);
         let stop = self.stop(true);
         // Nothing is claimed before the first look.
         let looked =
             |_: &Interval| !matches!(stop, Stop::Sequential(rule) if logs.len() < rule.first);
         let interval = stop.interval(&logs).filter(looked).and_then(Interval::exp);
         let ratio = Ratio::new(&logs, interval)?;
-        let verdict = interval.and_then(|i| Verdict::on(i, self.margin));
+        let enough = logs.len() >= WHOLE_PLOTS || !self.restarted(contrast);
+        let verdict = interval.filter(|_| enough).and_then(|i| Verdict::on(i, self.margin));
         let unresolved = matches!(verdict, Some(Verdict::NotResolved(_)));
         let more_blocks = match (stop, interval.filter(|_| unresolved)) {
             (Stop::Sequential(rule), Some(_)) => self.more_blocks(&rule, &logs),

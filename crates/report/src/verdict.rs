@@ -90,8 +90,11 @@ const WIDE: f64 = 9.0;
 /// The verdict as a sentence without its full stop.
 pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> String {
     let Some(verdict) = claim.verdict else {
-        let blocks = claim.ratio.blocks;
-        return format!("{}: no interval, so no verdict", counted(blocks as u64, "block"));
+        let blocks = counted(claim.ratio.blocks as u64, "block");
+        return match claim.ratio.interval {
+            None => format!("{blocks}: no interval, so no verdict"),
+            Some(_) => format!("{blocks}: too few for a verdict on what was restarted"),
+        };
     };
     let lead = lead(&verdict, two.by);
     let (faster, slower) = (two.ahead(&lead), two.behind(&lead));
@@ -254,11 +257,12 @@ mod tests {
             "not measured well enough: either may be faster by a factor of 10; \
              about 14 blocks more (3 min) would resolve it"
         );
-        let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
-        assert_eq!(
-            sentence(&none, Two { a: "a", b: "b", by: Compared::Rate }, None),
-            "6 blocks: no interval, so no verdict"
-        );
+        let mut none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
+        let two = Two { a: "a", b: "b", by: Compared::Rate };
+        let few = "6 blocks: too few for a verdict on what was restarted";
+        assert_eq!(sentence(&none, two, None), few);
+        none.ratio.interval = None;
+        assert_eq!(sentence(&none, two, None), "6 blocks: no interval, so no verdict");
     }
 
     #[test]

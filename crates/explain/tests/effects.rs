@@ -1,0 +1,100 @@
+//! What each setting bought, and what may be claimed of what was restarted.
+
+mod support;
+
+use plimsoll_explain::{effects, findings};
+use plimsoll_model::*;
+use plimsoll_stats::interval::t_interval;
+use support::{add, empty, fail};
+
+const PATTERN: Pattern = Pattern::SequentialRead;
+
+fn factor(name: &str, levels: usize, switch: Switch) -> Factor {
+    let level = |n: usize| FactorLevel::Set { value: n.to_string() };
+    let levels = (0..levels).map(level).collect();
+    Factor { name: name.into(), host: HostName::Local, levels, switch }
+}
+
+/// A study of two factors, three levels by two, whose rate is a product of what each level does, and of
+/// what is the matter with a whole plot of the second.
+fn study(blocks: u32, plot: impl Fn(u32, usize) -> f64) -> Study {
+    let mut study = empty(&["nfs://nas/a"], &[PATTERN]);
+    study.plan.factors = vec![factor("a", 3, Switch::Live), factor("b", 2, Switch::Restart)];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    study.plan.design.rule = Rule::Fixed { blocks };
+    for block in 0..blocks {
+        for setting in 0..6 {
+            let levels = factor::levels(&study.plan.factors, setting);
+            let rate = 1e8 * [1.0, 2.0, 5.0][levels[0]] * [1.0, 1.5][levels[1]];
+            add(&mut study, block, 0, PATTERN, rate * plot(block, levels[1]));
+            study.trials.last_mut().unwrap().cell.setting = setting;
+        }
+    }
+    study
+}
+
+#[test]
+fn effects_are_exact_where_nothing_else_varies() {
+    let found = effects(&study(4, |_, _| 1.0));
+    let of: Vec<_> = found.iter().map(|e| (e.factor, e.level, e.workload, e.subject)).collect();
+    assert_eq!(of, [(0, 1, 0, 0), (0, 2, 0, 0), (1, 1, 0, 0)]);
+    for (effect, expected) in found.iter().zip([2.0, 5.0, 1.5]) {
+        let ratio = effect.ratio;
+        assert!((ratio.estimate / expected - 1.0).abs() < 1e-9, "{effect:?}");
+        assert_eq!(ratio.blocks, 4);
+    }
+}
+
+/// What a restart did to a whole plot is in the interval of what was restarted, once a block however many
+/// trials the plot has, and not in that of what was changed within plots.
+#[test]
+fn intervals_are_those_of_whole_plots() {
+    let shift =
+        |block: u32, level: usize| [0.0, 0.1, -0.2, 0.3, 0.05][block as usize] * level as f64;
+    let found = effects(&study(5, |block, level| shift(block, level).exp()));
+    let logs: Vec<f64> = (0..5).map(|block| 1.5_f64.ln() + shift(block, 1)).collect();
+    let expected = t_interval(&logs, 0.95).unwrap();
+    let interval = found[2].ratio.interval.unwrap();
+    assert!((interval.low.ln() - expected.low).abs() < 1e-9, "{interval:?}");
+    assert!((interval.high.ln() - expected.high).abs() < 1e-9, "{interval:?}");
+    for live in &found[..2] {
+        let interval = live.ratio.interval.unwrap();
+        assert!(interval.high / interval.low < 1.0 + 1e-6, "{interval:?}");
+    }
+}
+
+#[test]
+fn a_block_counts_where_all_that_is_compared_is_complete() {
+    let mut study = study(4, |_, _| 1.0);
+    // Of block 2 a trial under the first level of a, and the first of b.
+    let lost = study.trials.iter_mut().find(|t| t.block == Some(2) && t.cell.setting == 0).unwrap();
+    fail(lost);
+    let blocks: Vec<usize> = effects(&study).iter().map(|effect| effect.ratio.blocks).collect();
+    assert_eq!(blocks, [3, 3, 3]);
+    study.trials.retain(|trial| trial.cell.setting != 1);
+    let found = effects(&study);
+    let of: Vec<_> = found.iter().map(|e| (e.factor, e.level)).collect();
+    // One level of b lacks a setting that the other has: no block has both whole.
+    assert_eq!(of, [(0, 1), (0, 2)]);
+    assert!((found[0].ratio.estimate - 2.0).abs() < 1e-9, "{:?}", found[0]);
+    study.plan.factors.clear();
+    assert!(effects(&study).is_empty());
+}
+
+#[test]
+fn fewer_than_four_whole_plots_a_side_have_no_verdict() {
+    for (blocks, verdicts) in [(3, [true, false]), (4, [true, true])] {
+        let study = study(blocks, |block, _| 1.0 + 1e-4 * f64::from(block));
+        let found = findings(&study);
+        let pair = |setting: u16| {
+            let mut pairs = found.workloads[0].pairs.iter();
+            pairs.find(|pair| pair.contrast.of.cell.setting == setting).unwrap()
+        };
+        // One level of what is live, then one of what is restarted.
+        for (setting, expected) in [1, 3].into_iter().zip(verdicts) {
+            let claim = pair(setting).claim.unwrap();
+            assert_eq!(claim.verdict.is_some(), expected, "{blocks} blocks, {setting}: {claim:?}");
+            assert!(claim.ratio.interval.is_some());
+        }
+    }
+}
