@@ -33,3 +33,4 @@ pub use list::list;
 pub use picture::picture;
 pub use redact::redact;
 pub use style::{Style, for_terminal};
+pub use text::{counted, duration};

@@ -36,9 +36,26 @@ impl Names {
         Names { subjects, workloads: workloads(&study.plan), setups, factors }
     }
 
+    /// The names of a study that is not begun.
+    pub(crate) fn of_plan(plan: &Plan) -> Names {
+        Names {
+            subjects: label::labels(plan).iter().map(|label| printable(label)).collect(),
+            workloads: workloads(plan),
+            setups: Vec::new(),
+            factors: plan.factors.clone(),
+        }
+    }
+
     /// How many subjects, or subjects under some setting, stand beside each other.
     pub(crate) fn setups(&self) -> usize {
         self.setups.len()
+    }
+
+    /// Every setting that was measured.
+    pub(crate) fn settings(&self) -> Vec<u16> {
+        let mut settings: Vec<u16> = self.setups.iter().map(|(setting, _)| *setting).collect();
+        settings.dedup();
+        settings
     }
 
     /// Every subject under every setting, in the order of tables.
@@ -99,7 +116,8 @@ impl Names {
             let workload = plan.workload(measurand.cell);
             let part = workload.map_or_else(String::new, |w| part(plan, w, measurand.part));
             let whole = self.workload(measurand.cell.workload);
-            match part == whole || part.is_empty() {
+            let only = workload.is_none_or(|workload| workload.parts.len() == 1);
+            match only || part == whole || part.is_empty() {
                 true => format!("{setup}, {whole}"),
                 false => format!("{setup}, {part} of {whole}"),
             }

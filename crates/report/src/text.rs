@@ -64,7 +64,7 @@ pub(crate) fn listed(items: &[String]) -> String {
 }
 
 /// "1 block", "2 blocks".
-pub(crate) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn capital(text: &str) -> String {
 }
 
 /// A duration for people: "8 s", "3 min", "2 h".
-pub(crate) fn duration(seconds: f64) -> String {
+pub fn duration(seconds: f64) -> String {
     match seconds {
         s if !s.is_finite() || s < 0.0 => "an unknown time".to_owned(),
         s if s < 90.0 => format!("{s:.0} s"),

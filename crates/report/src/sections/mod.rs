@@ -6,6 +6,7 @@ mod compare;
 mod cpu;
 mod hosts;
 mod over_time;
+mod planned;
 mod quantiles;
 mod resources;
 mod settings;

@@ -3,6 +3,7 @@
 
 mod names;
 mod sentences;
+mod settings;
 mod speeds;
 mod table;
 
@@ -11,7 +12,7 @@ use crate::study::{Shown, head, hosts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{Ended, SubjectKind};
+use plimsoll_model::{Ended, Rule, SubjectKind};
 
 /// What there is to say of a study without a complete trial.
 const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
@@ -28,7 +29,17 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     match complete {
         0 => section.text(NOTHING),
         _ => {
-            section.table(table::table(shown, &brief), Layout::Words);
+            let layout = match table::has_columns(shown) {
+                true => Layout::Figures,
+                false => Layout::Words,
+            };
+            for table in table::tables(shown, &brief) {
+                section.table(table, layout);
+            }
+            if let Some((text, table)) = settings::bought(shown) {
+                section.text(text);
+                section.table(table, Layout::Figures);
+            }
             section.texts(sentences::sentences(shown, &brief));
             section.figures(speeds::figure(shown));
         }
@@ -88,6 +99,14 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
     facts
 }
 
+/// Whether a study stopped before its end. One whose blocks were fixed beforehand goes on after its cap, too.
+fn can_go_on(shown: &Shown<'_>) -> bool {
+    match (&shown.study.ended, shown.study.plan.design.rule) {
+        (Ended::Interrupted | Ended::Open, _) | (Ended::CapReached, Rule::Fixed { .. }) => true,
+        _ => false,
+    }
+}
+
 /// What would settle what is open, and where the rest is.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
@@ -99,10 +118,7 @@ fn next(section: &mut Section, shown: &Shown<'_>) {
             Some(seconds) => format!("about {}", duration(seconds)),
         };
         section.command(&what, format!("plimsoll check --continue {id}"), time);
-    } else if matches!(shown.study.ended, Ended::Interrupted | Ended::Open)
-        && shown.names.setups() > 0
-        && !shown.findings.imported
-    {
+    } else if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported {
         let line = format!("plimsoll check --continue {id}");
         section.command("Go on", line, String::new());
     }

@@ -1,5 +1,6 @@
 //! Names that are short enough for the columns of one screen.
 
+use super::table::has_columns;
 use crate::study::Shown;
 use crate::text::width;
 use plimsoll_model::Cell;
@@ -24,6 +25,22 @@ impl Brief {
         let key = |cell: Cell| (cell.setting, cell.subject);
         let all: Vec<(Cell, String)> =
             shown.names.every_setup().map(|cell| (cell, own(cell))).collect();
+        if has_columns(shown) {
+            let settings = shown.names.settings();
+            let letters: Vec<String> = ('A'..).map(String::from).take(settings.len()).collect();
+            let name = |(cell, _): (Cell, String)| {
+                let place = settings.iter().position(|setting| *setting == cell.setting);
+                let letter = place.map_or("", |place| &letters[place]);
+                let name = match subjects {
+                    1 => letter.to_owned(),
+                    _ => format!("{}, {letter}", shown.names.subject(cell.subject)),
+                };
+                (key(cell), name)
+            };
+            let names = all.into_iter().map(name).collect();
+            let levels = settings.iter().map(|setting| shown.names.levels(*setting));
+            return Brief { names, settings: letters.iter().cloned().zip(levels).collect() };
+        }
         // More than two have rows, in which there is room.
         if all.len() != 2 || all.iter().all(|(_, name)| width(name) <= LONGEST) {
             let names = all.into_iter().map(|(cell, name)| (key(cell), name)).collect();
@@ -44,6 +61,13 @@ impl Brief {
             (Some((_, name)), None) if shown.study.plan.factors.is_empty() => name.clone(),
             _ => shown.names.subject(subject),
         }
+    }
+
+    /// The letter of a setting, where each is a column.
+    pub(super) fn setting(&self, shown: &Shown<'_>, setting: u16) -> String {
+        let place = shown.names.settings().iter().position(|known| *known == setting);
+        let letter = place.and_then(|place| self.settings.get(place));
+        letter.map_or_else(|| shown.names.levels(setting), |(letter, _)| letter.clone())
     }
 
     /// The name of a subject under its setting.

@@ -1,9 +1,10 @@
 //! The two or three sentences that matter.
 
 use super::names::Brief;
+use super::table::has_columns;
 use crate::measure::Compared;
 use crate::study::{Shown, hosts, imported};
-use crate::text::{duration, listed};
+use crate::text::{counted, duration, listed};
 use crate::verdict::{lead, percent};
 use plimsoll_explain::{Claim, Pair};
 use plimsoll_model::Rule;
@@ -12,6 +13,8 @@ use std::collections::HashMap;
 
 /// Pairs of names up to which each has sentences of its own.
 const TOLD: usize = 2;
+/// The same of many.
+const TOLD_OF_MANY: usize = 5;
 /// Less than this is about a minute of the day, and what is claimed from it too.
 const SHORT_SECONDS: f64 = 120.0;
 
@@ -24,8 +27,13 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
         }
         return sentences;
     }
-    for (two, claims) in compared.iter().take(TOLD) {
-        sentences.extend(against(shown, two, claims));
+    match has_columns(shown) {
+        true => sentences.extend(resolved(shown, compared)),
+        false => {
+            for (two, claims) in compared.iter().take(TOLD) {
+                sentences.extend(against(shown, two, claims));
+            }
+        }
     }
     sentences.extend(level(shown));
     sentences.extend(short(shown));
@@ -82,6 +90,40 @@ fn two(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> (String, String) {
         false => name,
     };
     (short(a, pair.contrast.against.cell), short(b, pair.contrast.of.cell))
+}
+
+/// Of many that are compared, what is resolved of the first of them, and how much is not.
+fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
+    let is_open = |claim: &Claim| {
+        claim.verdict.is_none_or(|verdict| matches!(verdict, Verdict::NotResolved(_)))
+    };
+    let claims: usize = compared.iter().map(|(_, claims)| claims.len()).sum();
+    let (mut sentences, mut open, mut unsaid) = (Vec::new(), 0, 0);
+    for (two, mut own) in compared {
+        let all = own.len();
+        own.retain(|(_, claim, _)| !is_open(claim));
+        open += all - own.len();
+        match sentences.len() < TOLD_OF_MANY {
+            true => {
+                let led = |(_, claim, _): &Matter<'_>| {
+                    !matches!(claim.verdict, Some(Verdict::NoPracticalDifference(_)))
+                };
+                let names = match own.iter().any(led) {
+                    true => String::new(),
+                    false => format!("{} against {}: ", two.1, two.0),
+                };
+                sentences.extend(against(shown, &two, &own).map(|said| names + &said));
+            }
+            false => unsaid += own.len(),
+        }
+    }
+    if unsaid > 0 {
+        sentences.push(format!("{} more: see the details.", counted(unsaid as u64, "verdict")));
+    }
+    if open > 0 {
+        sentences.push(format!("Not resolved: {open} of {}.", counted(claims as u64, "claim")));
+    }
+    sentences
 }
 
 /// "smb is faster than nfs at A and B; nfs at C. No practical difference: D. Not resolved: E."

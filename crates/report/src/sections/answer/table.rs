@@ -1,6 +1,7 @@
 //! A row for each kind of work: how fast each is, and which is faster.
 
 use super::names::Brief;
+use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
 use crate::study::{Shown, imported, speed, writes};
@@ -11,17 +12,29 @@ use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Rows of a table that is still seen at once.
 const ROWS: usize = 15;
-const NOTHING: &str = "–";
+pub(super) const NOTHING: &str = "–";
 
-pub(super) fn table(shown: &Shown<'_>, brief: &Brief) -> Table {
-    let pairs = shown.findings.workloads.iter().map(|w| w.pairs.len()).sum::<usize>();
-    let works = shown.findings.workloads.len();
-    match shown.names.setups() {
+pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
+    vec![match shown.names.setups() {
         _ if shown.study.plan.contrasts.is_empty() => levels(shown, brief),
         2 => two(shown, brief),
-        _ if pairs + works <= ROWS => each(shown, brief),
+        _ if !is_long(shown) => each(shown, brief),
+        _ if has_columns(shown) => return settings::tables(shown, brief),
         _ => extremes(shown, brief),
-    }
+    }]
+}
+
+/// Whether a row for each that is compared would be too many.
+fn is_long(shown: &Shown<'_>) -> bool {
+    let pairs = shown.findings.workloads.iter().map(|w| w.pairs.len()).sum::<usize>();
+    pairs + shown.findings.workloads.len() > ROWS
+}
+
+/// Whether each setting is a column.
+pub(super) fn has_columns(shown: &Shown<'_>) -> bool {
+    let settings = shown.names.settings().len();
+    let compares = !shown.study.plan.contrasts.is_empty() && shown.names.setups() > 2;
+    compares && is_long(shown) && (2..=settings::COLUMNS).contains(&settings)
 }
 
 fn heading(shown: &Shown<'_>) -> String {
@@ -195,7 +208,7 @@ fn missing(cell: &CellFindings) -> String {
 }
 
 /// The speed of a cell; of what failed, that it did.
-fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> String {
+pub(super) fn figure_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: Cell) -> String {
     let is = |c: &&CellFindings| (c.cell.subject, c.cell.setting) == (cell.subject, cell.setting);
     let Some(cell) = found.cells.iter().find(is) else { return NOTHING.to_owned() };
     let measure = speed(&found.workload);

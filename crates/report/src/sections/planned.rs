@@ -1,0 +1,117 @@
+//! What a plan is going to do, before it does.
+
+use crate::document::{Document, Section};
+use crate::names::{self, Names};
+use crate::study::hosts;
+use crate::text::{counted, listed, printable};
+use crate::verdict::percent;
+use plimsoll_model::{Contrast, Plan, Rule, Switch};
+
+/// Pairs of names up to which the claims about each have a line.
+const LINES: usize = 24;
+
+impl Document {
+    /// What a plan is going to do: its subjects, jobs, settings and claims, and what is known of what that
+    /// takes.
+    pub fn of_plan(plan: &Plan, title: &str, takes: Vec<(String, String)>) -> Document {
+        let names = Names::of_plan(plan);
+        let mut sections = vec![targets(plan, &names), jobs(plan, &names)];
+        sections.extend(settings(plan));
+        sections.push(family(plan, &names));
+        let mut outlook = Section::new("takes", "What it takes");
+        outlook.facts(takes);
+        sections.push(outlook);
+        let title = printable(title);
+        Document { title, subtitle: String::new(), extent: String::new(), sections }
+    }
+}
+
+fn targets(plan: &Plan, names: &Names) -> Section {
+    let mut section = Section::new("targets", "Targets");
+    let given = plan.subjects.iter().map(|subject| printable(&subject.to_string()));
+    let mut facts: Vec<_> = names.subjects.iter().cloned().zip(given).collect();
+    let clients = plan.clients.iter().map(|host| hosts::name(&host.to_string()));
+    let servers = plan.hosts.iter().map(|server| hosts::name(&server.host.to_string()));
+    let roles: [(&str, Vec<String>); 2] =
+        [("driven on", clients.collect()), ("watched", servers.collect())];
+    for (role, hosts) in roles.into_iter().filter(|(_, hosts)| !hosts.is_empty()) {
+        facts.push((role.to_owned(), listed(&hosts)));
+    }
+    section.facts(facts);
+    section
+}
+
+fn jobs(plan: &Plan, names: &Names) -> Section {
+    let mut section = Section::new("jobs", "Jobs");
+    let of =
+        |(workload, number)| format!("{}: {}", names.workload(number), names::settings(workload));
+    section.list(plan.workloads.iter().zip(0..).map(of).collect());
+    section
+}
+
+fn settings(plan: &Plan) -> Option<Section> {
+    let mut section = Section::new("settings", "Settings");
+    let of = |factor: &plimsoll_model::Factor| {
+        let levels: Vec<String> = factor.levels.iter().map(|l| printable(&l.to_string())).collect();
+        let switch = match factor.switch {
+            Switch::Live => "changed from trial to trial",
+            Switch::Restart => "something restarts: whole plots",
+        };
+        let host = hosts::name(&factor.host.to_string());
+        (printable(&factor.name), format!("{} on {host}; {switch}", listed(&levels)))
+    };
+    section.facts(plan.factors.iter().map(of).collect());
+    (!plan.factors.is_empty()).then_some(section)
+}
+
+/// What verdicts will be about.
+fn family(plan: &Plan, names: &Names) -> Section {
+    let mut section = Section::new("family", "Claims");
+    let claims: Vec<&Contrast> = plan.contrasts.iter().filter(|c| c.claim).collect();
+    if claims.is_empty() {
+        section.text("Nothing is compared: the figures are levels.");
+        return section;
+    }
+    let others = plan.contrasts.len() - claims.len();
+    let others = match others {
+        0 => "There are no other comparisons.".to_owned(),
+        more => format!(
+            "{} beside them {} an estimate without a verdict.",
+            counted(more as u64, "comparison"),
+            if more == 1 { "is" } else { "are each" }
+        ),
+    };
+    section.text(format!(
+        "{} that hold together at {}, margin {}, {}. {others}",
+        counted(claims.len() as u64, "claim"),
+        percent(plan.design.confidence),
+        percent(plan.design.margin),
+        match plan.design.rule {
+            Rule::Fixed { blocks } =>
+                format!("by Student's t over {}", counted(blocks.into(), "block")),
+            _ => "each looked at after every block until it is decided".to_owned(),
+        },
+    ));
+    let mut pairs: Vec<((String, String), Vec<String>)> = Vec::new();
+    for claim in claims {
+        let two = names.two(plan, claim);
+        // Names of different work say which that is.
+        let work = Some(claim.of.cell.workload).filter(|of| *of == claim.against.cell.workload);
+        let work = work.map(|work| names.workload(work));
+        match pairs.iter_mut().find(|(known, _)| *known == two) {
+            Some((_, works)) => works.extend(work),
+            None => pairs.push((two, work.into_iter().collect())),
+        }
+    }
+    let more = pairs.len().saturating_sub(LINES);
+    let line = |((a, b), works): ((String, String), Vec<String>)| {
+        let works = if works.is_empty() { works } else { vec![listed(&works)] };
+        [vec![format!("{b} against {a}")], works].concat().join(": ")
+    };
+    let mut lines: Vec<String> = pairs.into_iter().take(LINES).map(line).collect();
+    if more > 0 {
+        lines.push(format!("and {}", counted(more as u64, "more pair")));
+    }
+    section.list(lines);
+    section
+}

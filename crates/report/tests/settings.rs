@@ -1,0 +1,147 @@
+//! Studies of many settings: a column for each, what each level bought, and the verdicts that there are.
+
+mod support;
+
+use plimsoll_model::*;
+use plimsoll_report::{Document, Style};
+use support::plain::{add, empty};
+
+const SCREEN: Style = Style { width: 80, colour: false };
+
+/// Two factors of two levels, four patterns; the second level of what restarts is twice as fast where it
+/// reads, the one of the export where it writes, and both do nothing else.
+fn study(targets: &[&str], blocks: u32) -> Study {
+    let patterns = [
+        Pattern::SequentialRead,
+        Pattern::SequentialWrite,
+        Pattern::RandomRead,
+        Pattern::RandomWrite,
+    ];
+    let mut study = empty(targets, &patterns);
+    let factor = |name: &str, levels: [&str; 2], switch| Factor {
+        name: name.into(),
+        host: HostName::Local,
+        levels: levels.map(|value| FactorLevel::Set { value: value.into() }).into(),
+        switch,
+    };
+    study.plan.factors = vec![
+        factor("nfsd-max-block-size", ["16384", "32768"], Switch::Restart),
+        factor("export-sync:/srv/films", ["sync", "async"], Switch::Live),
+    ];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    study.plan.design.rule = Rule::Fixed { blocks };
+    for block in 0..blocks {
+        for setting in 0..4 {
+            let levels = factor::levels(&study.plan.factors, setting);
+            for target in 0..targets.len() {
+                for pattern in patterns {
+                    let bought = [pattern.reads(), pattern.writes()];
+                    let of = |n: usize| if bought[n] && levels[n] == 1 { 2.0 } else { 1.0 };
+                    // The same for all of a block, and a little of its own.
+                    let noise = 1.0 + 0.1 * f64::from(block % 3) + 1e-4 * f64::from(block * 7 % 5);
+                    let own = 1.0 + 1e-3 * f64::from((block + u32::from(setting)) % 2);
+                    add(&mut study, block, target, pattern, 5e7 * of(0) * of(1) * noise * own);
+                    study.trials.last_mut().unwrap().cell.setting = setting;
+                }
+            }
+        }
+    }
+    study
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn each_setting_is_a_column_and_what_it_bought_stands_below() {
+    let screen = Document::of_study(&study(&["nfs://nas/a"], 8)).screen(&SCREEN);
+    insta::assert_snapshot!(screen);
+    let screen = words(&screen);
+    for said in [
+        "A nfsd-max-block-size=16384, export-sync:/srv/films=sync",
+        "work A B C D",
+        "sequential read 54.3 MB/s 109 MB/s 54.3 MB/s 109 MB/s",
+        "bought by 32768/16384 async/sync",
+        "sequential read 2.00x [2.00–2.00] 1.00x",
+        "random write 1.00x",
+        "B is faster than A at sequential read and random read.",
+        "C is faster than A at sequential write and random write.",
+    ] {
+        assert!(screen.contains(said), "'{said}' is missing in: {screen}");
+    }
+}
+
+/// Each subject has a table, and what is not resolved is counted.
+#[test]
+fn subjects_have_a_table_each_and_open_claims_are_counted() {
+    let mut study = study(&["nfs://nas/a", "nfs://nas/b"], 8);
+    for trial in &mut study.trials {
+        let read = trial.cell.workload == 0 && trial.cell.setting == 1;
+        let block = trial.block.unwrap();
+        for value in trial.result.parts[0].quantities.values_mut().filter(|_| read) {
+            *value *= [0.2, 5.0][(block % 2) as usize];
+        }
+    }
+    let text = Document::of_study(&study).text(&Style { width: 100, colour: false });
+    let text = words(&text);
+    for said in [
+        "work, nas A B C D",
+        "work, nas (2) A B C D",
+        "Not resolved: 2 of 28 claims.",
+        "sequential read, nas (2) 2.00x",
+        "nas (2), A against nas, A: No practical difference",
+    ] {
+        assert!(text.contains(said), "'{said}' is missing in: {}", &text[..3000]);
+    }
+    assert!(text.contains("nas, C is faster than nas, A at"), "nas, C");
+}
+
+/// Two settings of one factor stand beside each other, and there is no second table.
+#[test]
+fn two_settings_stand_beside_each_other() {
+    let mut study = study(&["nfs://nas/a"], 8);
+    study.plan.factors.truncate(1);
+    study.trials.retain(|trial| trial.cell.setting < 2);
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    let screen = Document::of_study(&study).screen(&SCREEN);
+    assert!(!screen.contains("bought"), "{screen}");
+    let row = "sequential read 54.3 MB/s 109 MB/s B at least";
+    assert!(words(&screen).contains(row), "{screen}");
+}
+
+/// A study that was broken off goes on, and one at its cap does where its number of blocks was fixed.
+#[test]
+fn what_lacks_blocks_can_go_on() {
+    let mut study = study(&["nfs://nas/a"], 8);
+    let go_on = |study: &Study| {
+        Document::of_study(study)
+            .screen(&SCREEN)
+            .contains("Go on: plimsoll check --continue 5eed0001")
+    };
+    for (ended, expected) in
+        [(Ended::Done, false), (Ended::CapReached, true), (Ended::Interrupted, true)]
+    {
+        study.ended = ended;
+        assert_eq!(go_on(&study), expected, "{:?}", study.ended);
+    }
+}
+
+#[test]
+fn what_a_plan_is_going_to_do_is_said_before() {
+    let plan = study(&["nfs://nas/a", "nfs://nas/b"], 8).plan;
+    let takes = vec![("time".to_owned(), "about 3 min".to_owned())];
+    let text = Document::of_plan(&plan, "the plan", takes).text(&SCREEN);
+    for said in [
+        "the plan",
+        "/a nfs://nas/a",
+        "- random write: 4 KiB blocks",
+        "16384 and 32768 on this machine; something restarts: whole plots",
+        "28 claims that hold together at 95%, margin 5%, by Student's t over 8 blocks.",
+        "There are no other comparisons.",
+        "/b, nfsd-max-block-size=16384, export-sync:/srv/films=sync against /a,",
+        "time about 3 min",
+    ] {
+        assert!(words(&text).contains(said), "'{said}' is missing in:\n{text}");
+    }
+}
