@@ -4,17 +4,16 @@
 
 mod support;
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use plimsoll_host::settings::Journal;
 use plimsoll_model::Cause;
 use plimsoll_testkit::servers::{Dropbear, Sshd, SshdConfig};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use support::own::{FOUND, own_settings, parameter, value, values};
 use support::setter::{STUDY, Setter, session, set_until_killed};
 use support::{Plimsoll, wait_until};
 
@@ -23,10 +22,6 @@ const SEED: u64 = 14;
 const MOMENTS: usize = 5;
 const MANY_MOMENTS: usize = 30;
 
-/// Parameters of a network namespace with what a test finds there: none is the kernel's default.
-const FOUND: [(&str, &str, &str); 2] =
-    [("tcp_keepalive_time", "4321", "7200"), ("tcp_wmem", "5000\t17000\t5000000", "4096\t16384")];
-
 const PLACE: &str = "/var/lib/plimsoll";
 
 /// Started again by the tests, to be killed.
@@ -34,43 +29,6 @@ const PLACE: &str = "/var/lib/plimsoll";
 #[ignore = "started by other tests"]
 fn sets_until_it_is_killed() {
     set_until_killed();
-}
-
-fn parameter(name: &str) -> PathBuf {
-    Path::new("/proc/sys/net/ipv4").join(name)
-}
-
-fn value(name: &str) -> String {
-    fs::read_to_string(parameter(name)).unwrap().trim_end().to_owned()
-}
-
-/// What all parameters are.
-fn values() -> BTreeMap<&'static str, String> {
-    FOUND.into_iter().map(|(name, _, _)| (name, value(name))).collect()
-}
-
-/// A directory of the disk in the place of this machine's `/var/lib`, on a stage.
-struct OwnPlace {
-    _directory: tempfile::TempDir,
-}
-
-impl Drop for OwnPlace {
-    fn drop(&mut self) {
-        let _ = umount2("/var/lib", MntFlags::MNT_DETACH);
-    }
-}
-
-/// On a stage whose parameters are the user's own, and with them.
-fn own_settings(_stage: &Stage) -> OwnPlace {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let none = None::<&str>;
-    mount(Some(directory.path()), "/var/lib", none, MsFlags::MS_BIND, none).unwrap();
-    for (name, found, default) in FOUND {
-        assert!(value(name).starts_with(default), "{name}: {}", value(name));
-        fs::write(parameter(name), found).unwrap();
-        assert_eq!(value(name), found);
-    }
-    OwnPlace { _directory: directory }
 }
 
 /// What a setter on this host does: once both are set, one of them at least is always changed.

@@ -6,6 +6,7 @@ pub mod beds;
 pub mod browser;
 pub mod first_stage;
 pub mod liar;
+pub mod own;
 pub mod rows;
 pub mod runner_program;
 pub mod served;

@@ -33,9 +33,9 @@ const SET_HELP: &str = "A setting that is varied and put back: sysctl:KEY or exp
 this machine or a host; 'as-found' is a value too. May be given several times: then every combination \
 is measured";
 
-const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
-beginning of it, or 'latest'. Everything is as it was but --max-time, which counts anew; its targets \
-must be what they were";
+pub const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
+beginning of it, or 'latest'. Settings that it left changed are put back first. Everything is as it was \
+but --max-time, which counts anew [default: what was left of it]; its targets must be what they were";
 
 const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
 user's data directory]";

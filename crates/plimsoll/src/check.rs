@@ -24,7 +24,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Runs a check and returns the exit code.
 pub fn run(check: &CheckArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if let Some(study) = &check.continues {
-        return resume::run(study, check, store);
+        let max_time = check.how.max_time;
+        let again = resume::Again { study, max_time, access: &check.access, output: &check.output };
+        return resume::run(&again, store);
     }
     let targets = arguments::targets(&check.targets)?;
     let mut plan = plan::check(targets, &check.hosts, &check.what, &check.how)?;

@@ -9,6 +9,7 @@ use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::lab::LabArguments;
 use crate::restore::RestoreArguments;
+use crate::run::RunArguments;
 use clap::{Parser, Subcommand};
 
 /// Measures how much network storage can carry, compares configurations honestly, and says what
@@ -32,6 +33,8 @@ pub enum Command {
     Check(Box<CheckArguments>),
     /// How long do films, music, pictures, a source tree or your own files take, to the share and back?
     Copy(Box<CopyArguments>),
+    /// A plan: any matrix of targets, jobs and settings, applied and put back
+    Run(Box<RunArguments>),
     /// What is this box, and what can its processor, memory, cryptography and disk do?
     Device(Box<DeviceArguments>),
     /// A test bed in a box: hosts in namespaces or virtual machines

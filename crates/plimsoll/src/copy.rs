@@ -5,12 +5,12 @@ use crate::arguments::{
     self, AccessArguments, HostArguments, OutputArguments, RuleArguments, StoreArguments,
 };
 use crate::check::{self, More};
-use crate::plan::{self, Storage};
+use crate::plan::{self, Storage, Work};
 use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Arrival, Cause, CopyJob, DataClass, Dataset, Failure, GeneratedData, Job, Length, Method, Plan,
+    Cause, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData, Length, Method, Plan,
     StorageOptions, Transfer,
 };
 use std::num::{NonZeroU16, NonZeroU64};
@@ -252,53 +252,61 @@ impl CopyArguments {
         own.chain(self.via.map(|Via::Rsync| Method::ByRsync)).collect()
     }
 
-    /// Everything that is copied, in the order of tables.
-    fn jobs(&self, seed: u64) -> Result<Vec<CopyJob>, Failure> {
-        let mut jobs = Vec::new();
-        for dataset in self.what.datasets(seed)? {
+    /// Fails where files of this machine would be copied from another one.
+    pub fn expect_here(&self, on: &[String]) -> Result<(), Failure> {
+        let (Some(host), Some(_)) = (on.first(), &self.what.data) else { return Ok(()) };
+        let happened = "the files of --data would have to be there";
+        let next = "Run plimsoll copy on that host, or copy a --dataset, which is generated there.";
+        Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next))
+    }
+
+    /// Every copy, in the order of tables.
+    pub fn work(&self, design: &Design) -> Result<Vec<Work>, Failure> {
+        let mut work = Vec::new();
+        for dataset in self.what.datasets(design.seed)? {
             let ways = Transfer::ALL.into_iter().filter(|way| self.goes(*way, &dataset));
             for (transfer, method) in
                 ways.flat_map(|way| self.methods().into_iter().map(move |how| (way, how)))
             {
-                let dataset = dataset.clone();
-                let (block, verify) = (self.block, self.verify);
-                jobs.push(CopyJob { dataset, transfer, method, block, verify });
+                let (dataset, block, verify) = (dataset.clone(), self.block, self.verify);
+                let depth = match method {
+                    // Each file has an operation in flight, at least.
+                    Method::Pipelined { files } => self.depth.max(files),
+                    _ => self.depth,
+                };
+                work.push(Work {
+                    job: CopyJob { dataset, transfer, method, block, verify }.into(),
+                    workers: self.workers,
+                    depth,
+                    length: Length::UntilDone { at_most_seconds: design.cap_seconds },
+                });
             }
         }
-        Ok(jobs)
+        Ok(work)
+    }
+
+    /// Whether how much of it is copied is left to the program.
+    pub fn may_scale(&self, work: &[Work]) -> bool {
+        self.what.may_scale() && work.iter().any(|work| work.job.scale().is_some())
     }
 }
 
 /// Copies, and returns the exit code.
 pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> {
-    if let (Some(host), Some(_)) = (copy.hosts.on.first(), &copy.what.data) {
-        let happened = "the files of --data would have to be there";
-        let next = "Run plimsoll copy on that host, or copy a --dataset, which is generated there.";
-        return Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next));
-    }
-    let design = plan::design(&copy.how);
-    let jobs = copy.jobs(design.seed)?;
-    let mut plan = plan::plan(Storage {
+    copy.expect_here(&copy.hosts.on)?;
+    let factors = plan::factors(&copy.hosts)?;
+    let design = plan::design(&copy.how, &factors)?;
+    let work = copy.work(&design)?;
+    let may_scale = copy.may_scale(&work);
+    let plan = plan::plan(Storage {
         targets: arguments::targets(&copy.targets)?,
         hosts: &copy.hosts,
-        jobs: jobs.into_iter().map(Into::into).collect(),
-        length: Length::UntilDone { at_most_seconds: design.cap_seconds },
-        workers: copy.workers,
-        depth: copy.depth,
+        work,
         engine: None,
         timeout: copy.how.timeout,
-        factors: plan::factors(&copy.hosts)?,
+        factors,
         design,
     })?;
-    for part in plan.workloads.iter_mut().flat_map(|workload| &mut workload.parts) {
-        // Each file has an operation in flight, at least.
-        if let Job::Copy(CopyJob { method: Method::Pipelined { files }, .. }) = &part.job {
-            part.arrival = Arrival::Closed { depth: copy.depth.max(*files) };
-        }
-    }
-    let parts = plan.workloads.iter().flat_map(|workload| &workload.parts);
-    let may_scale =
-        copy.what.may_scale() && parts.into_iter().any(|part| part.job.scale().is_some());
     let (adapt_size, fit_size) = (may_scale, may_scale);
     let mut plan =
         Plan { storage: StorageOptions { adapt_size, fit_size, ..plan.storage }, ..plan };

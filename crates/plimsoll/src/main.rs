@@ -20,6 +20,7 @@ mod plan;
 mod report;
 mod restore;
 mod resume;
+mod run;
 mod serve;
 mod settings;
 mod signals;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
         Command::Copy(copy) => copy::run(&copy, &arguments.store),
+        Command::Run(plan) => run::run(&plan, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),
         Command::List => store::list(&arguments.store),

@@ -4,7 +4,7 @@ use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::{jobs, settings};
 use plimsoll_model::{
     Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Part, Plan, Rule,
-    ServerHost, StorageOptions, Target, Workload, factor,
+    ServerHost, StorageOptions, Switch, Target, Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -18,12 +18,14 @@ const AT_LEAST_SECONDS: f64 = 120.0;
 const LEVEL_HALF_WIDTH: f64 = 0.1;
 /// Family-wise confidence of intervals and verdicts.
 pub const CONFIDENCE: f64 = 0.95;
-const DEFAULT_CAP_SECONDS: f64 = 600.0;
+pub const DEFAULT_CAP_SECONDS: f64 = 600.0;
 const REPEATED_TRIAL_SECONDS: f64 = 5.0;
 const BASELINE_SECONDS: f64 = 5.0;
 const QUICK_CAP_SECONDS: f64 = 60.0;
 const QUICK_BLOCKS: u32 = 3;
 const QUICK_FIRST_LOOK: u32 = 8;
+/// Replicates of each whole plot.
+const WHOLE_PLOTS: u32 = 8;
 const QUICK_BASELINE_SECONDS: f64 = 1.0;
 /// Share of the cap that trials of the first blocks may take; the rest is for laying out files.
 const TRIALS_SHARE: f64 = 0.65;
@@ -38,22 +40,18 @@ pub fn check(
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
     let jobs = jobs::jobs(&what.jobs, what.workers)?;
-    let mut design = design(how);
     let factors = factors(hosts)?;
+    let mut design = design(how, &factors)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
     let length = length(how, &mut design, cells)?;
+    let work = |job| Work { job, workers: what.workers, depth: what.depth, length };
     if how.quick {
-        // Claims are about this minute, and say so.
-        design.rule = sequential(QUICK_FIRST_LOOK, how.margin, 0.0);
-        design.quick = true;
+        look_soon(&mut design, how.margin);
     }
     let plan = plan(Storage {
         targets,
         hosts,
-        jobs,
-        length,
-        workers: what.workers,
-        depth: what.depth,
+        work: jobs.into_iter().map(work).collect(),
         engine: what.engine.map(Into::into),
         timeout: how.timeout,
         design,
@@ -68,32 +66,43 @@ pub fn check(
     })
 }
 
+/// Makes a design one of a first look: claims are about that minute, and say so.
+pub fn look_soon(design: &mut Design, margin: f64) {
+    design.rule = sequential(QUICK_FIRST_LOOK, margin, 0.0);
+    design.quick = true;
+}
+
 /// What a plan for storage is made of.
 pub struct Storage<'a> {
     pub targets: Vec<Target>,
     pub hosts: &'a HostArguments,
-    pub jobs: Vec<Job>,
-    pub length: Length,
-    pub workers: NonZeroU16,
-    pub depth: NonZeroU16,
+    pub work: Vec<Work>,
     pub engine: Option<Engine>,
     pub timeout: Duration,
     pub design: Design,
     pub factors: Vec<Factor>,
 }
 
+/// One job, and how every client does it.
+pub struct Work {
+    pub job: Job,
+    pub workers: NonZeroU16,
+    pub depth: NonZeroU16,
+    pub length: Length,
+}
+
 /// A plan in which every client does each of the jobs by itself.
 pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let clients = clients(&storage.hosts.on)?;
-    let workload = |job: &Job| {
-        let part = Part::closed(job.clone(), storage.workers, storage.depth);
+    let workload = |Work { job, workers, depth, length }: Work| {
+        let part = Part::closed(job, workers, depth);
         let numbers = 0..clients.len().max(1) as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
-        Workload { parts, steps: None, length: storage.length }
+        Workload { parts, steps: None, length }
     };
     let mut plan = Plan {
         hosts: servers(&storage.hosts.hosts, &storage.targets)?,
-        workloads: storage.jobs.iter().map(workload).collect(),
+        workloads: storage.work.into_iter().map(workload).collect(),
         subjects: storage.targets.into_iter().map(Into::into).collect(),
         labels: Vec::new(),
         factors: storage.factors,
@@ -171,7 +180,7 @@ pub fn factors(hosts: &HostArguments) -> Result<Vec<Factor>, Failure> {
 }
 
 /// When no block is begun any more that would end later, in seconds.
-pub fn cap_seconds(how: &RuleArguments) -> f64 {
+fn cap_seconds(how: &RuleArguments) -> f64 {
     match (how.quick, how.max_time) {
         (true, _) => QUICK_CAP_SECONDS,
         (false, Some(cap)) => cap.as_secs_f64(),
@@ -179,12 +188,20 @@ pub fn cap_seconds(how: &RuleArguments) -> f64 {
     }
 }
 
-/// Blocks, order and intervals.
-pub fn design(how: &RuleArguments) -> Design {
+/// Blocks, order and intervals. What restarts something is replicated as often as was fixed beforehand:
+/// intervals that hold at every look have no ends below as many replicates.
+pub fn design(how: &RuleArguments, factors: &[Factor]) -> Result<Design, Failure> {
+    let restarts = factors.iter().find(|factor| factor.switch == Switch::Restart);
+    if let (true, Some(factor)) = (how.quick, restarts) {
+        let happened = "something restarts for each of its levels, and there is no time for that";
+        let next = "Leave --quick out.";
+        return Err(Failure::new(Cause::Usage, "plan a quick look", &factor.name, happened, next));
+    }
     let cap_seconds = cap_seconds(how);
     let rule = match (how.quick, how.repeats) {
         (true, _) => Rule::Fixed { blocks: QUICK_BLOCKS },
         (false, Some(blocks)) => Rule::Fixed { blocks },
+        (false, None) if restarts.is_some() => Rule::Fixed { blocks: WHOLE_PLOTS },
         (false, None) => {
             sequential(FIRST_LOOK, how.margin, AT_LEAST_SECONDS.min(cap_seconds / 2.0))
         }
@@ -194,7 +211,7 @@ pub fn design(how: &RuleArguments) -> Design {
         (None, true) => QUICK_BASELINE_SECONDS,
         (None, false) => BASELINE_SECONDS,
     };
-    Design {
+    Ok(Design {
         rule,
         cap_seconds,
         baseline_seconds,
@@ -203,7 +220,7 @@ pub fn design(how: &RuleArguments) -> Design {
         seed: how.seed.unwrap_or_else(|| u64::from(rand::random::<u32>())),
         calibrate: false,
         quick: false,
-    }
+    })
 }
 
 /// The rule that ends each comparison when it is decided.
@@ -214,10 +231,11 @@ fn sequential(first: u32, margin: f64, at_least_seconds: f64) -> Rule {
 
 /// Length of a trial: as given; of a fixed number of blocks long, as far as those of so many cells fit
 /// into the cap; else what a short run before the first block finds.
-fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<Length, Failure> {
+pub fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<Length, Failure> {
     let first_trials = cells as f64 * f64::from(design.rule.first_blocks());
     let fitting = (design.cap_seconds * TRIALS_SHARE / first_trials).max(SHORTEST_SECONDS);
-    design.calibrate = how.time.is_none() && how.repeats.is_none();
+    let fixed = !how.quick && matches!(design.rule, Rule::Fixed { .. });
+    design.calibrate = how.time.is_none() && !fixed;
     let seconds = match how.time {
         Some(time) if time.as_secs_f64() < 0.1 => {
             return Err(Failure::new(
@@ -312,6 +330,31 @@ fn shell_quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::{Args, Command, FromArgMatches};
+    use plimsoll_model::FactorLevel;
+
+    #[test]
+    fn what_restarts_is_replicated_as_often_as_was_fixed_beforehand() {
+        let factor = |switch| Factor {
+            name: "x".into(),
+            host: HostName::Local,
+            levels: vec![FactorLevel::AsFound; 2],
+            switch,
+        };
+        let design = |words: &[&str], switch| {
+            let command = RuleArguments::augment_args(Command::new("x").no_binary_name(true));
+            let how = RuleArguments::from_arg_matches(&command.get_matches_from(words)).unwrap();
+            let mut design = design(&how, &[factor(Switch::Live), factor(switch)])?;
+            length(&how, &mut design, 4)?;
+            Ok::<_, Failure>((design.rule, design.calibrate))
+        };
+        let fixed = |blocks| Ok((Rule::Fixed { blocks }, false));
+        assert_eq!(design(&[], Switch::Restart), fixed(8));
+        assert_eq!(design(&["--repeats=5"], Switch::Restart), fixed(5));
+        assert!(matches!(design(&[], Switch::Live), Ok((Rule::Sequential { .. }, true))));
+        assert!(matches!(design(&["--quick"], Switch::Live), Ok((_, true))));
+        assert_eq!(design(&["--quick"], Switch::Restart).unwrap_err().cause, Cause::Usage);
+    }
 
     #[test]
     fn words_are_quoted_for_a_shell() {

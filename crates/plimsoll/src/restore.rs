@@ -5,7 +5,7 @@ use crate::{hosts, output};
 use clap::Args;
 use plimsoll_host::reach::Local;
 use plimsoll_host::settings::{self, Entry, Journal, Process, Restored};
-use plimsoll_model::{Cause, Failure, HostName, printable};
+use plimsoll_model::{Cause, Failure, HostName, Plan, printable};
 use std::fmt::Write;
 
 // A doc comment would take the brackets for links.
@@ -97,6 +97,21 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
         output::complain(&format!("plimsoll: {failure}"));
     }
     Ok(restored.failed.first().map(|(_, failure)| failure.cause.exit_code()).or(code))
+}
+
+/// Puts back what a run of this plan that died left changed on the hosts of its factors. What cannot be is
+/// found when they are measured.
+pub fn of_plan(plan: &Plan) -> Result<(), Failure> {
+    let mut hosts: Vec<&HostName> = plan.factors.iter().map(|factor| &factor.host).collect();
+    hosts.dedup();
+    for host in hosts {
+        let journal = Journal::of_this_user()?;
+        let reach = crate::hosts::open(host, true)?;
+        for Entry { knob, study, .. } in settings::restore(&journal, host, &*reach, false)?.done {
+            output::complain(&format!("restored {knob} on {host}: as study {study} found it"));
+        }
+    }
+    Ok(())
 }
 
 /// Fails where an earlier run left a setting of one of these hosts changed, or of a server by its

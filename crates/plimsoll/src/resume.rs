@@ -1,14 +1,15 @@
-//! `plimsoll check --continue`: goes on with a study of the store where it stopped.
+//! `plimsoll check --continue`, and the same of `run`: goes on with a study of the store where it stopped.
 
-use crate::arguments::{CheckArguments, StoreArguments};
+use crate::arguments::{AccessArguments, OutputArguments, StoreArguments};
 use crate::check::{self, More};
 use crate::command_line::Arguments;
-use crate::{plan, store};
+use crate::{plan, restore, store};
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory};
 use plimsoll_live::feed::{self, Follower};
 use plimsoll_model::{Cause, Failure, Study, StudyId, SubjectFacts};
+use std::time::Duration;
 
 /// What may be given beside `--continue`: all else is as the study has it.
 const BESIDE: [&str; 10] = [
@@ -29,14 +30,14 @@ const BESIDE: [&str; 10] = [
 /// # Errors
 /// A conflict that names the first of them.
 pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
-    let Some(("check", check)) = matches.subcommand() else { return Ok(()) };
+    let Some((name @ ("check" | "run"), check)) = matches.subcommand() else { return Ok(()) };
     let typed = |id: &str| check.value_source(id) == Some(ValueSource::CommandLine);
     if !typed("continues") {
         return Ok(());
     }
     let mut command = Arguments::command();
     command.build();
-    let Some(known) = command.find_subcommand_mut("check") else { return Ok(()) };
+    let Some(known) = command.find_subcommand_mut(name) else { return Ok(()) };
     let other = known.get_arguments().find(|argument| {
         let id = argument.get_id().as_str();
         !BESIDE.contains(&id) && check.try_contains_id(id).is_ok() && typed(id)
@@ -49,15 +50,28 @@ pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
     Err(known.error(ErrorKind::ArgumentConflict, happened))
 }
 
+/// What is asked for.
+pub struct Again<'a> {
+    /// The study: its id, the beginning of it, or `latest`.
+    pub study: &'a str,
+    pub max_time: Option<Duration>,
+    pub access: &'a AccessArguments,
+    pub output: &'a OutputArguments,
+}
+
 /// Continues the study that is named and returns the exit code.
-pub fn run(reference: &str, check: &CheckArguments, kept: &StoreArguments) -> Result<u8, Failure> {
-    let study = store::open(kept)?.load(reference)?;
+pub fn run(again: &Again<'_>, kept: &StoreArguments) -> Result<u8, Failure> {
+    let study = store::open(kept)?.load(again.study)?;
     plimsoll_study::can_be_continued(&study)?;
     expect_not_running(&study.id)?;
-    let mut again = study.plan.clone();
-    again.design.cap_seconds = plan::cap_seconds(&check.how);
+    restore::of_plan(&study.plan)?;
+    let mut plan = study.plan.clone();
+    plan.design.cap_seconds = match again.max_time {
+        Some(time) => time.as_secs_f64(),
+        None => plimsoll_study::left_of_cap(&study).max(plan::DEFAULT_CAP_SECONDS),
+    };
     let more = More { file: read_in_place(&study), quick: false, continues: Some(study) };
-    let (study, interrupted) = check::measure(again, &check.access, &check.output, kept, more)?;
+    let (study, interrupted) = check::measure(plan, again.access, again.output, kept, more)?;
     Ok(check::exit_code(&study, interrupted))
 }
 

@@ -9,16 +9,29 @@ use std::sync::Arc;
 
 /// The factors that are asked for; where no host is named, of the first client.
 pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failure> {
-    let factor = |text: &String| {
-        let asked: Asked = text.parse()?;
-        Ok(Factor {
-            switch: knob(&asked.knob)?.switch(),
-            name: asked.knob,
-            host: asked.host.unwrap_or_else(|| client.clone()),
-            levels: asked.levels,
-        })
-    };
-    given.iter().map(factor).collect()
+    given.iter().map(|text| factor(text.parse()?, client)).collect()
+}
+
+/// The factor that is asked for; where no host is named, of the first client.
+pub fn factor(asked: Asked, client: &HostName) -> Result<Factor, Failure> {
+    Ok(Factor {
+        switch: knob(&asked.knob)?.switch(),
+        name: asked.knob,
+        host: asked.host.unwrap_or_else(|| client.clone()),
+        levels: asked.levels,
+    })
+}
+
+/// Reads what a factor's setting is, and changes nothing.
+pub fn read(factor: &Factor) -> Result<String, Failure> {
+    Ok(knob(&factor.name)?.read(&*reach(&factor.host)?)?.level)
+}
+
+fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
+    match host {
+        HostName::Local => Ok(Arc::new(Local)),
+        other => hosts::open(other, true),
+    }
 }
 
 /// Reaches the hosts of a plan's factors and reads what they are set to.
@@ -27,14 +40,10 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
         return Ok(Box::new(NoSettings));
     }
     let factor = |factor: &Factor| {
-        let host: Arc<dyn Reach> = match &factor.host {
-            HostName::Local => Arc::new(Local),
-            other => hosts::open(other, true)?,
-        };
         Ok(settings::Factor {
             knob: knob(&factor.name)?,
             name: factor.host.clone(),
-            host,
+            host: reach(&factor.host)?,
             levels: factor.levels.clone(),
         })
     };

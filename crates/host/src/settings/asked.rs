@@ -22,6 +22,43 @@ pub struct Asked {
     pub levels: Vec<FactorLevel>,
 }
 
+impl Asked {
+    /// A setting by its name, with its levels in the words of `--set`.
+    ///
+    /// # Errors
+    /// [`Cause::Usage`] for what is no setting, or no level of it.
+    pub fn new<'a>(
+        host: Option<HostName>,
+        name: &str,
+        levels: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Asked, Failure> {
+        let usage = |happened: String| {
+            let next = "Give levels that it can have, each once; 'as-found' is one too.";
+            Failure::new(Cause::Usage, "understand a setting's levels", name, happened, next)
+        };
+        let knob = knob(name)?;
+        let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
+        for level in levels {
+            let level = match level {
+                AS_FOUND => FactorLevel::AsFound,
+                value => {
+                    let refused = |why| usage(format!("\"{value}\" is no level of it: {why}"));
+                    knob.check(value).map_err(refused)?;
+                    FactorLevel::Set { value: value.to_owned() }
+                }
+            };
+            if asked.levels.contains(&level) {
+                return Err(usage(format!("the level \"{level}\" is given twice")));
+            }
+            asked.levels.push(level);
+        }
+        match asked.levels.len() {
+            ..=MOST_LEVELS => Ok(asked),
+            _ => Err(usage(format!("more than {MOST_LEVELS} levels are given"))),
+        }
+    }
+}
+
 impl FromStr for Asked {
     type Err = Failure;
 
@@ -50,26 +87,7 @@ impl FromStr for Asked {
                 }
             }
         };
-        let knob = knob(name)?;
-        let mut asked = Asked { host, knob: knob.name(), levels: Vec::new() };
-        for level in levels.split(',') {
-            let level = match level {
-                AS_FOUND => FactorLevel::AsFound,
-                value => {
-                    let refused = |why| usage(format!("\"{value}\" is no level of it: {why}"));
-                    knob.check(value).map_err(refused)?;
-                    FactorLevel::Set { value: value.to_owned() }
-                }
-            };
-            if asked.levels.contains(&level) {
-                return Err(usage("a level is given twice".into()));
-            }
-            asked.levels.push(level);
-        }
-        match asked.levels.len() {
-            ..=MOST_LEVELS => Ok(asked),
-            _ => Err(usage(format!("more than {MOST_LEVELS} levels are given"))),
-        }
+        Asked::new(host, name, levels.split(','))
     }
 }
 

@@ -7,8 +7,8 @@ mod scan;
 pub use pattern::PatternArguments;
 pub use scan::ScanArguments;
 
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, Command};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, Failure, Job};
 use std::num::NonZeroU16;
@@ -18,7 +18,7 @@ use std::num::NonZeroU16;
 pub struct JobArguments {
     /// What is done: pattern (reads and writes of blocks in one large file), or another of these
     #[arg(long = "job", value_name = "NAME", value_delimiter = ',', default_value = "pattern")]
-    #[arg(value_parser = PossibleValuesParser::new(JOBS.iter().map(|(name, _)| *name)))]
+    #[arg(value_parser = PossibleValuesParser::new(JOBS.iter().map(|kind| kind.name)))]
     pub jobs: Vec<String>,
     #[command(flatten)]
     pub pattern: PatternArguments,
@@ -28,20 +28,38 @@ pub struct JobArguments {
     pub log: log::LogArguments,
 }
 
-/// Makes jobs of arguments, for so many workers.
-type Make = fn(&JobArguments, NonZeroU16) -> Result<Vec<Job>, Failure>;
+/// A job of `check --job`.
+pub struct Kind {
+    pub name: &'static str,
+    /// Gives a command its options.
+    pub options: fn(Command) -> Command,
+    /// Makes jobs of arguments, for so many workers.
+    make: fn(&JobArguments, NonZeroU16) -> Result<Vec<Job>, Failure>,
+}
 
 /// Every job there is, in the order of the report.
-const JOBS: &[(&str, Make)] = &[
-    ("pattern", |arguments, workers| arguments.pattern.jobs(workers)),
-    ("scan", |arguments, _| arguments.scan.jobs()),
-    ("log", |arguments, _| arguments.log.jobs()),
+pub const JOBS: &[Kind] = &[
+    Kind {
+        name: "pattern",
+        options: PatternArguments::augment_args,
+        make: |arguments, workers| arguments.pattern.jobs(workers),
+    },
+    Kind {
+        name: "scan",
+        options: ScanArguments::augment_args,
+        make: |arguments, _| arguments.scan.jobs(),
+    },
+    Kind {
+        name: "log",
+        options: log::LogArguments::augment_args,
+        make: |arguments, _| arguments.log.jobs(),
+    },
 ];
 
 /// The jobs that are asked for.
 pub fn jobs(arguments: &JobArguments, workers: NonZeroU16) -> Result<Vec<Job>, Failure> {
-    let asked = JOBS.iter().filter(|(name, _)| arguments.jobs.iter().any(|job| job == name));
-    let jobs = asked.map(|(_, make)| make(arguments, workers));
+    let asked = JOBS.iter().filter(|kind| arguments.jobs.iter().any(|job| job == kind.name));
+    let jobs = asked.map(|kind| (kind.make)(arguments, workers));
     Ok(jobs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 

@@ -1,0 +1,147 @@
+//! `plimsoll run`: a plan file, which is any matrix of targets, jobs and settings.
+
+mod assemble;
+mod claims;
+mod file;
+mod options;
+mod outlook;
+mod shipped;
+#[cfg(test)]
+mod tests;
+
+use crate::arguments::{
+    AccessArguments, CONTINUE_HELP, HostArguments, OutputArguments, RuleArguments, StoreArguments,
+};
+use crate::check::{self, More};
+use crate::{output, resume};
+use assemble::{Assembled, Given};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use file::Source;
+use options::Word;
+use plimsoll_config::{LONGEST_FILE, nearest};
+use plimsoll_model::{Cause, Failure};
+use std::path::Path;
+
+const PLAN_HELP: &str = "The plan: a file such as plan.toml, or the name of one that comes with the \
+program (--list)";
+
+const TARGETS_HELP: &str = "The targets that the plan leaves open, in its order: directories, nfs:// \
+or smb:// URLs, as given to check";
+
+#[derive(Args)]
+pub struct RunArguments {
+    #[arg(required_unless_present_any = ["continues", "list"], value_name = "PLAN")]
+    #[arg(help = PLAN_HELP)]
+    pub plan: Option<String>,
+    #[arg(value_name = "TARGET", help = TARGETS_HELP)]
+    pub targets: Vec<String>,
+    /// A word that the plan leaves open, such as --var server=ssh://root@nas; may be given several times
+    #[arg(long = "var", value_name = "NAME=VALUE")]
+    pub variables: Vec<String>,
+    #[arg(long = "continue", value_name = "STUDY", help = CONTINUE_HELP)]
+    pub continues: Option<String>,
+    /// Say what would be done, what it would take and what the settings are now, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// With --dry-run: do not ask the hosts what their settings are
+    #[arg(long, requires = "dry_run")]
+    pub offline: bool,
+    /// The plans that come with the program
+    #[arg(long, conflicts_with_all = ["plan", "continues"])]
+    pub list: bool,
+    /// The text of the plan, to read or to change
+    #[arg(long, conflicts_with_all = ["dry_run", "continues"])]
+    pub show: bool,
+    #[command(flatten)]
+    how: Typed,
+    #[command(flatten)]
+    pub access: AccessArguments,
+    #[command(flatten)]
+    pub hosts: HostArguments,
+    #[command(flatten)]
+    pub output: OutputArguments,
+}
+
+/// What was typed of [`RuleArguments`]: it goes before what a plan says.
+struct Typed {
+    words: Vec<Word>,
+    /// All of it, with defaults.
+    how: RuleArguments,
+}
+
+impl FromArgMatches for Typed {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let how = RuleArguments::from_arg_matches(matches)?;
+        Ok(Typed { words: options::typed::<RuleArguments>(matches), how })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Typed::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl Args for Typed {
+    fn augment_args(command: Command) -> Command {
+        RuleArguments::augment_args(command)
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        RuleArguments::augment_args_for_update(command)
+    }
+}
+
+/// Runs a plan, and returns the exit code.
+pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
+    if let Some(study) = &run.continues {
+        let again = resume::Again {
+            study,
+            max_time: run.how.how.max_time,
+            access: &run.access,
+            output: &run.output,
+        };
+        return resume::run(&again, store);
+    }
+    let Some(named) = run.plan.as_deref().filter(|_| !run.list) else { return list() };
+    let text = text(named)?;
+    if run.show {
+        output::print(&text)?;
+        return Ok(0);
+    }
+    let source = Source::read(&text, named, &run.variables)?;
+    let given = Given { targets: &run.targets, hosts: &run.hosts, how: &run.how.words };
+    let Assembled { plan, file, quick } = assemble::plan(&source, &given)?;
+    if run.dry_run {
+        return outlook::show(&source.plan.about, &plan, run.offline);
+    }
+    if !run.output.quiet {
+        output::complain(&outlook::in_brief(&plan));
+    }
+    let more = More { file, quick, continues: None };
+    let (study, interrupted) = check::measure(plan, &run.access, &run.output, store, more)?;
+    Ok(check::exit_code(&study, interrupted))
+}
+
+fn list() -> Result<u8, Failure> {
+    for (name, text) in shipped::SHIPPED {
+        let about = Source::read(text, name, &[])?.plan.about;
+        output::print(&format!("{name:<16}{about}\n"))?;
+    }
+    Ok(0)
+}
+
+/// The text of a plan: a file, or one that comes with the program.
+fn text(named: &str) -> Result<String, Failure> {
+    let path = Path::new(named);
+    if let Some(text) = shipped::shipped(named).filter(|_| !path.exists()) {
+        return Ok(text.to_owned());
+    }
+    output::read_text(path, LONGEST_FILE).map_err(|happened| {
+        let known: Vec<&str> = shipped::SHIPPED.iter().map(|(name, _)| *name).collect();
+        let next = match named.contains(['/', '.']) {
+            true => "Name a plan file, or one of plimsoll run --list.".to_owned(),
+            false => format!("{} Or name a file.", nearest(named, &known)),
+        };
+        Failure::new(Cause::Usage, "read the plan", named, happened, next)
+    })
+}

@@ -1,0 +1,380 @@
+//! Plan files: what is wrong in one is found before anything is done, with its line and the nearest word.
+
+use super::assemble::{self, Assembled, Given};
+use super::file::Source;
+use super::options::{Word, typed};
+use super::shipped::SHIPPED;
+use crate::arguments::{HostArguments, RuleArguments};
+use clap::{Args, Command};
+use plimsoll_model::{Cause, Contrast, FactorLevel, Failure, Length, Rule, factor, label};
+use proptest::prelude::*;
+
+const GOOD: &str = r#"about = "two targets, three jobs, two settings"
+watch = ["${server}"]
+
+[variable.server]
+about = "the server's host"
+
+[variable.scale]
+about = "how much"
+optional = true
+
+[[target]]
+name = "old"
+about = "the old one"
+
+[[target]]
+name = "new"
+same-as = "old"
+options = "rsize=4096"
+
+[[job]]
+kind = "copy"
+name = "up"
+dataset = ["pictures"]
+only = "up"
+scale = "${scale}"
+
+[[job]]
+kind = "pattern"
+name = "small"
+pattern = ["random-read", "random-write"]
+size = "64MiB"
+workers = 2
+verify = true
+
+[[job]]
+kind = "scan"
+directories = 3
+
+[[factor]]
+name = "congestion"
+setting = "sysctl:net.ipv4.tcp_congestion_control"
+host = "${server}"
+levels = ["as-found", "bbr", "reno"]
+
+[[factor]]
+name = "export"
+setting = "export-sync:/srv/a"
+host = "${server}"
+levels = ["sync", "async"]
+
+[rule]
+repeats = 5
+max-time = "1h"
+margin = 10
+time = "1s"
+
+[[claim]]
+compare = "export"
+jobs = ["up"]
+at = { congestion = "bbr" }
+
+[[claim]]
+compare = "targets"
+jobs = ["scan"]
+"#;
+
+const GIVEN: &[&str] = &["server=ssh://root@nas"];
+
+fn words(typed_words: &[&str]) -> Vec<Word> {
+    let command = RuleArguments::augment_args(Command::new("x").no_binary_name(true));
+    typed::<RuleArguments>(&command.get_matches_from(typed_words))
+}
+
+fn assembled(
+    text: &str,
+    given: &[&str],
+    targets: &[&str],
+    how: &[&str],
+) -> Result<Assembled, Failure> {
+    let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let source = Source::read(text, "plan.toml", &owned(given))?;
+    let hosts = HostArguments { on: Vec::new(), hosts: Vec::new(), set: Vec::new() };
+    let (targets, how) = (owned(targets), words(how));
+    assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, how: &how })
+}
+
+fn good(how: &[&str]) -> Assembled {
+    assembled(GOOD, GIVEN, &["nfs://nas/a"], how).unwrap()
+}
+
+#[test]
+fn a_plan_says_all_that_the_command_line_does() {
+    let Assembled { plan, file, quick } = good(&[]);
+    assert_eq!((file, quick), (None, false));
+    assert_eq!(label::labels(&plan), ["old", "new"]);
+    let targets: Vec<String> = plan.subjects.iter().map(ToString::to_string).collect();
+    assert_eq!(targets, ["nfs://nas/a", "nfs://nas/a?rsize=4096"]);
+    assert_eq!(plan.hosts[0].host.to_string(), "ssh://root@nas");
+    let of: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
+    let kinds: Vec<_> = of.iter().map(|part| part.job.kind()).collect();
+    assert_eq!(kinds, ["copy-pictures-up", "random-read", "random-write", "scan"]);
+    // Each with its own options, and the defaults of the command line.
+    let workers: Vec<_> = of.iter().map(|part| (part.workers.get(), part.depth().get())).collect();
+    assert_eq!(workers, [(1, 4), (2, 1), (2, 1), (4, 1)]);
+    assert!(of[1].job.settings().contains(&"content verified".to_owned()));
+    assert!(of[3].job.settings().iter().any(|word| word.contains("3 directories")));
+    let lengths: Vec<_> = plan.workloads.iter().map(|workload| workload.length).collect();
+    assert_eq!(lengths[0], Length::UntilDone { at_most_seconds: 3600.0 });
+    assert_eq!(lengths[1], Length::For { seconds: 1.0, warm_up_seconds: 0.1 });
+    let design = &plan.design;
+    assert_eq!(design.rule, Rule::Fixed { blocks: 5 });
+    assert_eq!((design.cap_seconds, design.margin, design.calibrate), (3600.0, 0.1, false));
+    assert_eq!(plan.factors[0].levels[0], FactorLevel::AsFound);
+    assert_eq!(factor::settings(&plan.factors), 6);
+    // A size is named by one job: nothing is lowered.
+    assert!(!plan.storage.adapt_size && !plan.storage.fit_size);
+}
+
+#[test]
+fn the_command_line_goes_before_the_plan() {
+    let plan = good(&["--repeats=7", "--seed", "9"]).plan;
+    assert_eq!(plan.design.rule, Rule::Fixed { blocks: 7 });
+    assert_eq!((plan.design.seed, plan.design.margin), (9, 0.1));
+    // What is not typed is not given, defaults or not.
+    assert_eq!(words(&[]).len(), 0);
+    let quick = assembled(GOOD, GIVEN, &["nfs://nas/a"], &["--quick"]).unwrap_err();
+    assert!(quick.happened.contains("cannot stand beside"), "{quick}");
+}
+
+#[test]
+fn claims_are_the_family_and_all_else_is_estimated() {
+    let plan = good(&[]).plan;
+    let (claims, others): (Vec<Contrast>, Vec<Contrast>) =
+        plan.contrasts.iter().copied().partition(|c| c.claim);
+    let (of_export, of_targets) = claims.split_at(2);
+    for (contrast, subject) in of_export.iter().zip([0, 1]) {
+        let cells = (contrast.of.cell, contrast.against.cell);
+        assert_eq!((cells.0.subject, cells.1.subject), (subject, subject));
+        assert_eq!((cells.0.workload, cells.1.workload), (0, 0));
+        assert_eq!(factor::levels(&plan.factors, cells.0.setting), [1, 1]);
+        assert_eq!(factor::levels(&plan.factors, cells.1.setting), [1, 0]);
+    }
+    assert_eq!(of_targets.len(), 6, "at each setting");
+    for contrast in of_targets {
+        let cells = (contrast.of.cell, contrast.against.cell);
+        assert_eq!((cells.0.subject, cells.1.subject, cells.0.workload), (1, 0, 3));
+        assert_eq!(cells.0.setting, cells.1.setting);
+    }
+    // Every other against the first, as without claims: 4 jobs of 2 targets and 6 settings.
+    assert_eq!(others.len(), 4 * 11 - 1, "but for the targets at the first setting");
+    let all = GOOD.split("[[claim]]").next().unwrap();
+    let plan = assembled(all, GIVEN, &["nfs://nas/a"], &[]).unwrap().plan;
+    assert!(plan.contrasts.len() == 44 && plan.contrasts.iter().all(|contrast| contrast.claim));
+}
+
+#[test]
+fn jobs_of_one_kind_are_compared_with_the_first() {
+    let plan = assembled(SHIPPED[2].1, &[], &["nfs://nas/a"], &[]).unwrap().plan;
+    let pairs: Vec<_> =
+        plan.contrasts.iter().map(|c| (c.of.cell.workload, c.against.cell.workload)).collect();
+    assert_eq!(pairs, [(1, 0), (2, 0), (4, 3), (5, 3)]);
+}
+
+/// What is wrong, on which line, and what is proposed.
+#[test]
+fn slips_are_reported_with_line_and_nearest_word() {
+    let line = |text: &str| 1 + GOOD[..GOOD.find(text).unwrap()].matches('\n').count();
+    for (from, to, happened, next) in [
+        // Keys.
+        ("about = \"two", "abuot = \"two", "unknown key `abuot`", "`about`"),
+        ("watch", "wacth", "unknown key `wacth`", "`watch`"),
+        ("optional", "optinal", "unknown key `optinal`", "`optional`"),
+        ("same-as", "same_as", "unknown key `same_as`", "`same-as`"),
+        ("only =", "olny =", "unknown key `olny`", "`only`"),
+        ("directories =", "direktories =", "unknown key `direktories`", "`directories`"),
+        ("levels = [\"sync\"", "level = [\"sync\"", "unknown key `level`", "`levels`"),
+        ("max-time", "max_time", "unknown key `max_time`", "`max-time`"),
+        ("compare = \"targets\"", "compares = \"targets\"", "unknown key `compares`", "`compare`"),
+        (
+            "[[claim]]\ncompare = \"export\"",
+            "[[clam]]\ncompare = \"export\"",
+            "unknown key `clam`",
+            "`claim`",
+        ),
+        // Keys of another job, and of the plan.
+        ("directories = 3", "pattern = \"random-read\"", "unknown key `pattern`", "directories"),
+        ("verify = true", "json = \"x\"", "unknown key `json`", "block"),
+        ("only = \"up\"", "max-time = \"1h\"", "unknown key `max-time`", "dataset"),
+        // Words.
+        ("kind = \"scan\"", "kind = \"skan\"", "unknown word `skan`", "`scan`"),
+        ("only = \"up\"", "only = \"upp\"", "unknown word `upp` for `only`", "`up`"),
+        (
+            "dataset = [\"pictures\"]",
+            "dataset = \"picture\"",
+            "unknown word `picture`",
+            "`pictures`",
+        ),
+        ("\"random-read\", ", "\"randm-read\", ", "`randm-read` is no value of `pattern`", ""),
+        ("same-as = \"old\"", "same-as = \"odl\"", "no target above is called `odl`", "`old`"),
+        (
+            "compare = \"export\"",
+            "compare = \"exprot\"",
+            "no factor is called `exprot`",
+            "`export`",
+        ),
+        ("jobs = [\"scan\"]", "jobs = [\"skan\"]", "no job is called `skan`", "`scan`"),
+        (
+            "at = { congestion",
+            "at = { congestoin",
+            "no factor is called `congestoin`",
+            "`congestion`",
+        ),
+        ("\"${scale}\"", "\"${scael}\"", "no [variable.scael]", "`scale`"),
+        // Types.
+        ("verify = true", "verify = \"yes\"", "`verify` is true or false", ""),
+        ("workers = 2", "workers = true", "`workers` is a word or a number", "workers ="),
+        ("workers = 2", "workers = [2, 3]", "`workers` has one value", "without [ ]"),
+        ("workers = 2", "workers = 0", "`0` is no value of `workers`", ""),
+        ("kind = \"scan\"", "kind = 3", "`kind` is a word", ""),
+        ("name = \"old\"", "name = 3", "invalid type", ""),
+        ("repeats = 5", "repeats = 0", "`0` is no value of `repeats`", ""),
+        ("margin = 10", "margin = 1000", "`1000` is no value of `margin`", ""),
+        ("time = \"1s\"", "time = \"1x\"", "`1x` is no value of `time`", ""),
+        ("size = \"64MiB\"", "size = \"64 MiBs\"", "is no value of `size`", ""),
+        ("levels = [\"sync\", \"async\"]", "levels = [[1], 2]", "a level is a word", ""),
+        // Combinations.
+        ("levels = [\"sync\", \"async\"]", "levels = [\"sync\"]", "fewer than two levels", ""),
+        (
+            "max-time = \"1h\"",
+            "max-time = \"1h\"\nquick = true",
+            "cannot stand beside",
+            "Leave one",
+        ),
+        ("same-as = \"old\"", "same-as = \"old\"\nurl = \"/x\"", "it has a `url` too", "Leave one"),
+        ("name = \"small\"", "name = \"up\"", "another job is called `up`", ""),
+        (
+            "at = { congestion = \"bbr\" }",
+            "at = { export = \"sync\" }",
+            "what the claim compares",
+            "",
+        ),
+        (
+            "at = { congestion = \"bbr\" }",
+            "at = { congestion = \"brr\" }",
+            "no level of `congestion`",
+            "`bbr`",
+        ),
+        ("jobs = [\"scan\"]", "jobs = [\"scan\"]\ntargets = [\"old\"]", "nothing to compare", ""),
+        (
+            "compare = \"targets\"\njobs = [\"scan\"]",
+            "compare = \"jobs\"\njobs = [\"scan\", \"up\"]",
+            "no figures that can be compared",
+            "",
+        ),
+        (
+            "\"${server}\"\nlevels = [\"sync\"",
+            "\"${server\"\nlevels = [\"sync\"",
+            "is not closed",
+            "",
+        ),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let text = GOOD.replacen(from, to, 1);
+        let failure = assembled(&text, GIVEN, &["nfs://nas/a"], &[]).map(|_| to).unwrap_err();
+        assert_eq!(failure.cause, Cause::Usage, "{failure}");
+        assert!(failure.happened.contains(happened), "{to}: '{happened}' in {failure}");
+        assert!(
+            failure.next.contains(next) && !failure.next.is_empty(),
+            "{to}: '{next}' in {failure}"
+        );
+        let (source, at) = failure.on.split_once(':').unwrap_or((&failure.on, "0"));
+        let at: usize = at.parse().unwrap();
+        let begins = line(from);
+        let ends = begins + from.matches('\n').count().max(to.matches('\n').count());
+        let above = happened == "nothing to compare" || happened.contains("name = 3");
+        assert_eq!(source, "plan.toml");
+        assert!((begins..=ends).contains(&at) || above, "{to}: line {at}, not {begins}: {failure}");
+    }
+}
+
+#[test]
+fn what_the_command_line_lacks_is_named() {
+    let refused = |text: &str, given: &[&str], targets: &[&str]| {
+        assembled(text, given, targets, &[]).map(|_| ()).unwrap_err()
+    };
+    let failure = refused(GOOD, &[], &["/a"]);
+    assert!(failure.happened.contains("the server's host"), "{failure}");
+    assert!(failure.next.contains("--var server="), "{failure}");
+    let failure = refused(GOOD, GIVEN, &[]);
+    assert!(failure.happened.contains("old (the old one)"), "{failure}");
+    let failure = refused(GOOD, GIVEN, &["nfs://nas/a", "nfs://nas/b"]);
+    assert_eq!(failure.on, "nfs://nas/b", "{failure}");
+    // A directory has no options to be told apart by.
+    assert!(refused(GOOD, GIVEN, &["/a"]).happened.contains("a directory has no options"));
+    for (word, happened) in [("sever=x", "no such variable"), ("server", "no '='")] {
+        let failure = refused(GOOD, &[word], &["nfs://nas/a"]);
+        assert!(failure.happened.contains(happened), "{failure}");
+    }
+    let twice = refused(GOOD, &["server=local", "server=local"], &["nfs://nas/a"]);
+    assert!(twice.happened.contains("given twice"), "{twice}");
+    // A setting, a host and a level that are none, where they stand.
+    for (from, to, line) in [
+        ("sysctl:net.ipv4.tcp_congestion_control", "sysctl:../../etc/passwd", "setting = \"sysctl"),
+        ("export-sync:/srv/a", "exprot-sync:/srv/a", "setting = \"export"),
+        ("host = \"${server}\"\nlevels = [\"as", "host = \"nas\"\nlevels = [\"as", "host = "),
+        ("\"sync\", \"async\"", "\"sync\", \"asink\"", "levels = [\"sync"),
+    ] {
+        let failure = refused(&GOOD.replacen(from, to, 1), GIVEN, &["nfs://nas/a"]);
+        let line = 1 + GOOD[..GOOD.find(line).unwrap()].matches('\n').count();
+        assert!(failure.on.starts_with(&format!("plan.toml:{line}, ")), "{line}: {failure}");
+    }
+    let odd = GOOD.replacen("size = \"64MiB\"", "size = \"64MiB\"\nblock = \"3KB\"", 1);
+    let failure = refused(&odd, GIVEN, &["nfs://nas/a"]);
+    assert!(failure.on.contains(", --block") && failure.happened.contains("512"), "{failure}");
+    // A password in a URL is not repeated.
+    let failure = refused(GOOD, GIVEN, &["smb://me:secret@nas/a"]);
+    assert!(!failure.to_string().contains("secret"), "{failure}");
+}
+
+#[test]
+fn what_is_optional_is_left_out_and_what_is_given_stands_in_its_place() {
+    let scale = |given: &[&str]| {
+        let given = [GIVEN, given].concat();
+        let plan = assembled(GOOD, &given, &["nfs://nas/a"], &[]).unwrap().plan;
+        plan.workloads[0].main().unwrap().job.scale()
+    };
+    assert_eq!(scale(&[]), Some(1.0));
+    assert_eq!(scale(&["scale=0.5"]), Some(0.5));
+}
+
+/// Settings that are not known yet.
+const PENDING: [&str; 2] = ["n750", "nconnect"];
+
+#[test]
+fn shipped_plans_make_sense_and_name_their_family() {
+    let given: [(&str, &[&str], &[&str], usize); 6] = [
+        ("n750", &["server=ssh://root@nas", "export=/srv/films"], &["nfs://nas/films"], 16),
+        ("nfs-vs-smb", &[], &["nfs://nas/films", "smb://me@nas/films"], 10),
+        ("readers", &[], &["nfs://nas/films"], 4),
+        ("signing", &[], &["smb://me@nas/films"], 10),
+        ("nconnect", &["mount=/mnt/films"], &[], 16),
+        ("encrypted-disk", &[], &["nfs://nas/a", "nfs://nas/b"], 5),
+    ];
+    assert_eq!(given.map(|(name, ..)| name), SHIPPED.map(|(name, _)| name));
+    for ((name, text), (_, words, targets, claims)) in SHIPPED.iter().zip(given) {
+        let made = assembled(text, words, targets, &[]);
+        if PENDING.contains(name) {
+            let failure = made.map(|_| ()).unwrap_err();
+            assert!(failure.tried == "understand a setting", "{name}: {failure}");
+            continue;
+        }
+        let plan = made.unwrap().plan;
+        assert_eq!(plan.contrasts.iter().filter(|c| c.claim).count(), claims, "{name}");
+        let family = format!("# The family: {claims} claim");
+        assert!(text.contains(&family), "{name} does not say: {family}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_panics(at in 0..GOOD.len(), byte in "\\PC{0,3}", gone in 0..20_usize) {
+        let mut text = GOOD.to_owned();
+        let end = (at + gone).min(text.len());
+        if text.is_char_boundary(at) && text.is_char_boundary(end) {
+            text.replace_range(at..end, &byte);
+        }
+        let _ = assembled(&text, GIVEN, &["nfs://nas/a"], &[]);
+    }
+}

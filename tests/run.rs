@@ -1,0 +1,298 @@
+//! `plimsoll run`: a plan from a dry run to its report on a real server, killed at any moment and gone on
+//! with, and what it refuses.
+//!
+//! `PLIMSOLL_SEED` sets the seed of the random moments.
+
+mod support;
+
+use plimsoll_model::{Cell, Ended, FactorLevel, Outcome, Study};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig};
+use plimsoll_testkit::{Need, enter_or_skip};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+use support::own::{own_settings, value, values};
+use support::{Plimsoll, ended, run_directories, wait_until};
+
+const SEED: u64 = 16;
+/// Moments at which one study is killed.
+const KILLS: usize = 6;
+
+/// Two targets, three jobs, two settings: 12 cells.
+const PLAN: &str = r#"about = "two shares, three jobs, two settings"
+
+[variable.blocks]
+about = "how often"
+default = "3"
+
+[[target]]
+name = "films"
+about = "an export"
+
+[[target]]
+name = "music"
+about = "another"
+
+[[job]]
+kind = "scan"
+directories = 2
+files = 3
+workers = 1
+
+[[job]]
+kind = "pattern"
+name = "small"
+pattern = ["random-read"]
+size = "1MiB"
+workers = 1
+
+[[job]]
+kind = "copy"
+name = "copies"
+dataset = "pictures"
+scale = 0.001
+only = "up"
+
+[[factor]]
+name = "keepalive"
+setting = "sysctl:net.ipv4.tcp_keepalive_time"
+levels = ["as-found", 300]
+
+[rule]
+repeats = "${blocks}"
+time = "100ms"
+baseline = "0s"
+
+[[claim]]
+compare = "targets"
+jobs = ["scan", "small"]
+at = { keepalive = 300 }
+"#;
+
+/// The program with a plan file of its own.
+fn program(plan: &str) -> (Plimsoll, String) {
+    let program = Plimsoll::new();
+    let path = program.home().join("plan.toml");
+    fs::write(&path, plan).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (program, path)
+}
+
+fn complete(study: &Study) -> Vec<(Option<u32>, Cell)> {
+    let whole = study.trials.iter().filter(|t| t.result.outcome == Outcome::Complete);
+    whole.map(|trial| (trial.block, trial.cell)).collect()
+}
+
+/// Every cell in each of so many blocks, once.
+#[track_caller]
+fn assert_whole(study: &Study, blocks: u32) {
+    assert_eq!(study.ended, Ended::Done);
+    let found = complete(study);
+    let once: BTreeSet<_> = found.iter().copied().collect();
+    let cells = study.plan.cells();
+    let all = (0..blocks).flat_map(|block| cells.iter().map(move |cell| (Some(block), *cell)));
+    assert_eq!(once, all.collect());
+    assert_eq!(found.len(), once.len(), "none twice");
+}
+
+#[test]
+fn a_plan_from_its_dry_run_to_its_report() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let _settings = own_settings(&stage);
+    let found = values();
+    let config = GaneshaConfig::new([Export::directory("films"), Export::directory("music")]);
+    let server = Ganesha::start(&stage, config).unwrap();
+    let (films, music) = (server.url("films"), server.url("music"));
+    let (program, plan) = program(PLAN);
+    let run = ["run", &plan, &films, &music];
+
+    let dry = program.run(&[&run[..], &["--dry-run"]].concat()).expect(0).out;
+    for words in [
+        "12 cells",
+        "36 trials",
+        "2 claims",
+        "films  ",
+        &music,
+        "random read",
+        "pictures up",
+        "as found and 300",
+        "music, tcp_keepalive_time=300 against films, tcp_keepalive_time=300: scan and random read",
+        "is now  4321",
+    ] {
+        assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
+    }
+    assert_eq!(values(), found);
+    assert!(program.exported("latest").is_none(), "nothing was kept");
+    for export in ["films", "music"] {
+        assert_eq!(run_directories(server.directory(export).unwrap()).len(), 0);
+    }
+
+    let mut child = program.start(&run);
+    let mut seen = BTreeSet::new();
+    while child.try_wait().unwrap().is_none() {
+        seen.insert(value("tcp_keepalive_time"));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let ran = ended(child).expect(0);
+    assert!(ran.err.contains("36 trials; 2 claims in the family"), "{}", ran.err);
+    assert_eq!(seen, ["300", "4321"].map(String::from).into(), "both levels were in effect");
+    assert_eq!(values(), found);
+    let study = program.latest();
+    assert_whole(&study, 3);
+    assert_eq!(study.plan.cells().len(), 12);
+    assert_eq!(study.plan.contrasts.iter().filter(|contrast| contrast.claim).count(), 2);
+    assert_eq!(study.plan.factors[0].levels[0], FactorLevel::AsFound);
+    assert!(study.plan.command.starts_with("plimsoll run "), "{}", study.plan.command);
+    let details = program.run(&["show", "--details"]).expect(0).out;
+    assert!(details.contains("tcp_keepalive_time=300"), "{details}");
+    // Verdicts are on the claims alone, and the others are there as estimates.
+    let found = plimsoll_explain::findings(&study);
+    let pairs: Vec<_> = found.workloads.iter().flat_map(|workload| &workload.pairs).collect();
+    assert!(pairs.iter().all(|pair| pair.contrast.claim == pair.claim.is_some()), "{pairs:?}");
+    assert!(pairs.len() > 2 && pairs.iter().all(|pair| !pair.ratios.is_empty()));
+    for export in ["films", "music"] {
+        assert_eq!(run_directories(server.directory(export).unwrap()).len(), 0);
+    }
+    // What was typed goes before the plan.
+    let fewer = [&run[..], &["--var", "blocks=4", "--repeats=1", "--quiet"]].concat();
+    program.run(&fewer).expect(0);
+    assert_whole(&program.latest(), 1);
+}
+
+#[test]
+fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let _settings = own_settings(&stage);
+    let found = values();
+    let config = GaneshaConfig::new([Export::directory("films"), Export::directory("music")]);
+    let server = Ganesha::start(&stage, config).unwrap();
+    let (films, music) = (server.url("films"), server.url("music"));
+    let (program, plan) = program(PLAN);
+    let seed = std::env::var("PLIMSOLL_SEED").ok().and_then(|seed| seed.parse().ok());
+    let mut random = Pcg64::seed_from_u64(seed.unwrap_or(SEED));
+    let journal = program.home().join("plimsoll/settings");
+    let is_changed = || value("tcp_keepalive_time") == "300";
+    let trials = || program.exported("latest").map_or(0, |study| study.trials.len());
+    let (mut changed, mut in_a_block) = (0, 0);
+    for kill in 0..KILLS {
+        let before = trials();
+        let again = ["run", "--continue", "latest", "--quiet"];
+        let first = ["run", &plan, &films, &music, "--var", "blocks=25", "--quiet"];
+        let mut child = program.start(if kill == 0 { &first[..] } else { &again[..] });
+        wait_until("more trials are kept", || trials() > before + 2);
+        // Most while it is changed, some at any moment.
+        if kill % 3 != 2 {
+            wait_until("it is changed", is_changed);
+        }
+        std::thread::sleep(Duration::from_micros(random.random_range(0..50_000)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        changed += usize::from(is_changed());
+        in_a_block += usize::from(complete(&program.latest()).len() % 12 != 0);
+    }
+    assert!(2 * changed >= KILLS, "{changed} of {KILLS} were changed");
+    let left = is_changed();
+    let ran =
+        program.run(&["run", "--continue", "latest", "--quiet", "--max-time=10min"]).expect(0);
+    assert_eq!(ran.err.contains("restored sysctl:net.ipv4.tcp_keepalive_time on local"), left);
+    assert_whole(&program.latest(), 25);
+    assert_eq!(values(), found);
+    assert_eq!(fs::read_dir(&journal).unwrap().count(), 0);
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+    for target in [&films, &music] {
+        program.run(&["clean", target]).expect(0);
+    }
+    eprintln!("{KILLS} kills, {changed} while it was changed, {in_a_block} within a block");
+    // It has all of its trials now.
+    let refused = program.run(&["run", "--continue", "latest"]).expect(2);
+    assert!(refused.err.contains("25, was fixed beforehand"), "{}", refused.err);
+}
+
+#[test]
+fn what_is_wrong_is_found_before_anything_is_done() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let share = tempfile::tempdir().unwrap();
+    let [one, other] = ["a", "b"].map(|name| {
+        let path: PathBuf = share.path().join(name);
+        fs::create_dir(&path).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    for (from, to, words) in [
+        ("directories", "direktories", &["`direktories`", "`directories`"][..]),
+        ("levels = [\"as-found\", 300]", "levels = [300]", &["fewer than two"][..]),
+        ("sysctl:net", "sysctl:no.such.net", &["no.such.net.ipv4.tcp_keepalive_time"][..]),
+        ("compare = \"targets\"", "compare = \"target\"", &["`target`", "`targets`"][..]),
+    ] {
+        let (program, plan) = program(&PLAN.replacen(from, to, 1));
+        let ran = program.run(&["run", &plan, &one, &other, "--quiet"]);
+        assert!([Some(2), Some(5)].contains(&ran.code), "{to}: {:?} {}", ran.code, ran.err);
+        let line = 1 + PLAN[..PLAN.find(from).unwrap()].matches('\n').count();
+        let place = format!("plan.toml:{line}");
+        assert!(ran.code == Some(5) || ran.err.contains(&place), "{place}: {}", ran.err);
+        for word in words {
+            assert!(ran.err.contains(word), "'{word}' is missing in: {}", ran.err);
+        }
+        assert!(program.exported("latest").is_none(), "{to}");
+    }
+    // A setting that cannot be read is found by a dry run, too, unless hosts are not asked.
+    let (program, plan) = program(&PLAN.replacen("sysctl:net", "sysctl:no.such.net", 1));
+    let dry = ["run", &plan, &one, &other, "--dry-run"];
+    let ran = program.run(&dry);
+    assert!(ran.code == Some(5) || ran.code == Some(2), "{:?}", ran.code);
+    assert!(ran.out.contains("cannot be read") && ran.out.contains("36 trials"), "{}", ran.out);
+    let ran = program.run(&[&dry[..], &["--offline"]].concat()).expect(0);
+    assert!(ran.out.contains("not asked"), "{}", ran.out);
+    assert_eq!(values(), found);
+    assert!(run_directories(&share.path().join("a")).is_empty());
+}
+
+/// The kernel takes the first number of it.
+#[test]
+fn a_level_that_does_not_take_stops_it_and_everything_is_put_back() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = values();
+    let share = tempfile::tempdir().unwrap();
+    let target = share.path().to_str().unwrap();
+    let (program, plan) = program(
+        &PLAN
+            .replacen("\"as-found\", 300", "\"as-found\", \"300 400\"", 1)
+            .replace("keepalive = 300", "keepalive = \"300 400\""),
+    );
+    let ran = program.run(&["run", &plan, target, target, "--quiet"]);
+    assert_ne!(ran.code, Some(0), "{}", ran.out);
+    assert!(format!("{}{}", ran.out, ran.err).contains("tcp_keepalive_time"), "{}", ran.err);
+    assert_eq!(values(), found);
+    assert!(run_directories(share.path()).is_empty());
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+}
+
+#[test]
+fn plans_that_come_with_the_program_are_listed_shown_and_run() {
+    let program = Plimsoll::new();
+    let list = program.run(&["run", "--list"]).expect(0).out;
+    let names: Vec<&str> = list.lines().filter_map(|line| line.split(' ').next()).collect();
+    assert_eq!(names.len(), 6, "{list}");
+    let share = tempfile::tempdir().unwrap();
+    let text = program.run(&["run", "--show", "readers"]).expect(0).out;
+    // What is shown is a plan file, and what is named is the same.
+    let file = program.home().join("mine.toml");
+    fs::write(&file, &text).unwrap();
+    let target = share.path().to_str().unwrap();
+    let dry =
+        |plan: &str| program.run(&["run", plan, target, "--dry-run", "--seed=1"]).expect(0).out;
+    assert_eq!(dry("readers"), dry(file.to_str().unwrap()));
+    let short = ["--time=100ms", "--repeats=2", "--baseline=0s", "--quiet"];
+    program.run(&[&["run", "readers", target][..], &short].concat()).expect(0);
+    let study = program.latest();
+    assert_whole(&study, 2);
+    assert_eq!(study.plan.workloads.len(), 6);
+    assert!(run_directories(share.path()).is_empty());
+    let unknown = program.run(&["run", "raeders", target]).expect(2);
+    assert!(unknown.err.contains("`readers`"), "{}", unknown.err);
+}
