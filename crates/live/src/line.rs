@@ -5,7 +5,7 @@
 use crate::describe;
 use crate::text::{duration, rate};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use plimsoll_model::{Count, Event, Plan, Rule, Workload, factor, printable, units};
+use plimsoll_model::{Count, Event, Length, Plan, Rule, Workload, factor, printable, units};
 use plimsoll_study::Progress;
 use std::io::{IsTerminal, Write, stderr};
 use std::time::{Duration, Instant};
@@ -51,34 +51,33 @@ pub(crate) struct Line {
 pub(crate) fn announcement(plan: &Plan) -> String {
     let cells = plan.cells();
     let blocks = plan.first_blocks();
-    let lengths = cells.iter().filter_map(|cell| plan.workload(*cell)).map(Workload::seconds);
-    // The pauses between trials are guessed, the trials are not.
-    let block: f64 = lengths.clone().map(|seconds| seconds + 0.3).sum();
-    let (at_least, seconds) = match plan.design.rule {
-        Rule::Sequential { at_least_seconds, .. } => ("at least ", at_least_seconds),
-        Rule::Stein { .. } => ("at least ", 0.0),
-        Rule::Fixed { .. } => ("", 0.0),
+    let mut lengths = cells.iter().filter_map(|cell| plan.workload(*cell)).map(Workload::seconds);
+    let at_least = match plan.design.rule {
+        Rule::Sequential { .. } | Rule::Stein { .. } => "at least ",
+        Rule::Fixed { .. } => "",
     };
-    let least = (block * f64::from(blocks)).max(seconds) + plan.design.baseline_seconds;
     let longest = plan.longest_trial_seconds();
-    let up_to = match plan.design.calibrate {
+    let until_done = |workload: &Workload| matches!(workload.length, Length::UntilDone { .. });
+    let length = match plan.design.calibrate {
+        _ if plan.workloads.iter().any(until_done) => String::new(),
         // A short run of each workload finds them.
-        true => "at least ",
-        false if lengths.clone().any(|seconds| seconds < longest) => "up to ",
-        false => "",
+        true => format!(" of at least {}", units::seconds(longest)),
+        false if lengths.any(|seconds| seconds < longest) => {
+            format!(" of up to {}", units::seconds(longest))
+        }
+        false => format!(" of {}", units::seconds(longest)),
     };
     let settings = match factor::settings(&plan.factors) {
         1 => String::new(),
         many => format!(" under {many} settings"),
     };
     format!(
-        "{} on {}{settings}, {at_least}{blocks} blocks of {} of {up_to}{}: about {}; no block is \
+        "{} on {}{settings}, {at_least}{blocks} blocks of {}{length}: about {}; no block is \
          begun that would end after {}. Seed {}.",
         counted(plan.workloads.len(), "workload"),
         counted(plan.subjects.len(), "subject"),
         counted(cells.len(), "trial"),
-        units::seconds(longest),
-        duration(least),
+        duration(plimsoll_study::estimate(plan).seconds),
         duration(plan.design.cap_seconds),
         plan.design.seed
     )
@@ -236,7 +235,7 @@ mod tests {
         let mut plan = support::header().plan;
         assert_eq!(
             announcement(&plan),
-            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: about 5 min; no \
+            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: about 6 min; no \
              block is begun that would end after 10 min. Seed 1."
         );
         let factor = Factor {

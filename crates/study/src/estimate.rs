@@ -73,9 +73,9 @@ pub fn estimate(plan: &Plan) -> Estimate {
         trials += each(seconds(workload, &volume) + SECONDS_PER_TRIAL);
         written += each(volume.written);
     }
-    // Laid out once for each subject.
+    // Once for each subject.
     let subjects = plan.subjects.len() as f64;
-    let laid_out: f64 = plan.workloads.iter().map(|workload| volume(workload).laid_out).sum();
+    let laid_out = laid_out(&plan.workloads);
     written += subjects * laid_out;
     if scaled {
         trials = trials.min(plan.design.cap_seconds * SCALED_SHARE);
@@ -108,12 +108,21 @@ pub fn estimate(plan: &Plan) -> Estimate {
     estimate
 }
 
-/// What one trial moves, and what lies there for it, in bytes; and files.
+/// Bytes that are laid out before the first trial: of copies what comes back, of all else what is read and
+/// overwritten.
+fn laid_out(workloads: &[Workload]) -> f64 {
+    let copies = |workload: &&Workload| matches!(workload.length, Length::UntilDone { .. });
+    let parts = workloads.iter().filter(copies).flat_map(|workload| &workload.parts);
+    let back: u64 = parts.map(|part| part.job.footprint().read).sum();
+    let others: Vec<Workload> = workloads.iter().filter(|w| !copies(w)).cloned().collect();
+    (back + size::held(&others, u64::MAX).unwrap_or(0)) as f64
+}
+
+/// What one trial moves and writes in bytes, and the files of it.
 #[derive(Default)]
 struct Volume {
     moved: f64,
     written: f64,
-    laid_out: f64,
     files: f64,
 }
 
@@ -121,7 +130,6 @@ fn volume(workload: &Workload) -> Volume {
     let mut volume = Volume::default();
     for part in &workload.parts {
         let footprint = part.job.footprint();
-        volume.laid_out += footprint.read as f64;
         match workload.length {
             Length::UntilDone { .. } => {
                 volume.moved += (footprint.read + footprint.written) as f64;
@@ -129,7 +137,6 @@ fn volume(workload: &Workload) -> Volume {
                 volume.files += footprint.names as f64;
             }
             Length::For { seconds, .. } if footprint.written > 0 => {
-                volume.laid_out += footprint.written as f64;
                 volume.written += seconds * BYTES_PER_SECOND;
             }
             Length::For { .. } => {}
@@ -154,4 +161,95 @@ fn changes(plan: &Plan) -> f64 {
     let cells = Schedule::new(plan).next_size() as f64;
     let settings = factor::settings(&plan.factors) as f64;
     if settings <= 1.0 { 0.0 } else { cells * (settings - 1.0) / settings }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::{GIB, MIB};
+    use plimsoll_model::{
+        DataClass, Design, DirectoryTarget, Factor, FactorLevel, GeneratedData, HostName, Job,
+        Part, PatternJob, Target, Transfer,
+    };
+    use std::num::NonZeroU16;
+
+    fn plan(jobs: Vec<(Job, Length)>, blocks: u32) -> Plan {
+        let one = NonZeroU16::MIN;
+        let workload = |(job, length)| Workload::of(Part::closed(job, one, one), length);
+        let target = |path: &str| Target::Directory(DirectoryTarget { path: path.into() }).into();
+        let design = Design {
+            rule: Rule::Fixed { blocks },
+            baseline_seconds: 0.0,
+            cap_seconds: 7200.0,
+            ..Design::default()
+        };
+        Plan::new(vec![target("a"), target("b")], jobs.into_iter().map(workload).collect(), design)
+    }
+
+    fn pattern(name: &str) -> (Job, Length) {
+        let job = PatternJob::named(name, Bytes(GIB)).unwrap();
+        (job.into(), Length::For { seconds: 2.0, warm_up_seconds: 0.2 })
+    }
+
+    /// 1.1 MB and ten files.
+    fn copy(transfer: Transfer) -> (Job, Length) {
+        let data = GeneratedData {
+            class: DataClass::Music,
+            count: 10,
+            mean_bytes: 11e6,
+            scale: 1.0,
+            seed: 1,
+        };
+        let job = plimsoll_model::CopyJob {
+            dataset: data.dataset(),
+            transfer,
+            block: Bytes(MIB),
+            verify: false,
+        };
+        (job.into(), Length::UntilDone { at_most_seconds: 7200.0 })
+    }
+
+    fn near(found: f64, expected: f64) {
+        assert!((found / expected - 1.0).abs() < 0.02, "{found}, not {expected}");
+    }
+
+    #[test]
+    fn files_that_jobs_share_are_laid_out_once_for_each_subject() {
+        let patterns = ["sequential-read", "random-read", "random-write"].map(pattern);
+        let found = estimate(&plan(patterns.into(), 5));
+        assert_eq!((found.cells, found.trials, found.whole_plots), (6, 30, 0));
+        assert_eq!(found.held, Bytes(2 * GIB));
+        let laid_out = 4.0 * GIB as f64;
+        near(found.seconds, laid_out / BYTES_PER_SECOND + 30.0 * 2.3);
+        near(found.written.0 as f64, laid_out + 10.0 * 2.0 * BYTES_PER_SECOND);
+    }
+
+    #[test]
+    fn copies_take_what_their_bytes_and_files_do() {
+        let found = estimate(&plan(vec![copy(Transfer::Up), copy(Transfer::Down)], 3));
+        near(found.seconds, 2.0 + 12.0 * (1.0 + 11.0 * SECONDS_PER_FILE + SECONDS_PER_TRIAL));
+        // Up in six trials, and once for each subject to come back.
+        near(found.written.0 as f64, 8.0 * 110e6);
+        let mut scaled = plan(vec![copy(Transfer::Up)], 3000);
+        scaled.storage.adapt_size = true;
+        near(estimate(&scaled).seconds, 3600.0);
+    }
+
+    #[test]
+    fn whole_plots_restart_and_are_counted() {
+        let mut plan = plan(vec![pattern("random-read")], 8);
+        let factor = |levels, switch| Factor {
+            name: "x".into(),
+            host: HostName::Local,
+            levels: vec![FactorLevel::AsFound; levels],
+            switch,
+        };
+        let before = estimate(&plan).seconds;
+        plan.factors = vec![factor(3, Switch::Restart), factor(2, Switch::Live)];
+        let found = estimate(&plan);
+        assert_eq!((found.cells, found.trials, found.whole_plots), (12, 96, 24));
+        // 80 more trials, the restarts, and half of the other trials have another level of what is live.
+        let changes = 96.0 * 5.0 / 6.0 - 24.0;
+        near(found.seconds - before, 80.0 * 2.3 + 240.0 + changes * SECONDS_PER_CHANGE);
+    }
 }
