@@ -367,6 +367,17 @@ fn shipped_plans_make_sense_and_name_their_family() {
     }
 }
 
+#[test]
+fn the_example_on_the_page_is_a_plan() {
+    let page = include_str!("../../../../docs/run.md");
+    let (_, rest) = page.split_once("```toml\n").unwrap();
+    let (text, _) = rest.split_once("```").unwrap();
+    let plan = assembled(text, GIVEN, &["nfs://nas/films"], &[]).unwrap().plan;
+    assert_eq!((plan.workloads.len(), factor::settings(&plan.factors)), (4, 4));
+    // Two uploads on one target; four jobs at four settings.
+    assert_eq!(plan.contrasts.iter().filter(|contrast| contrast.claim).count(), 2 + 16);
+}
+
 proptest! {
     #[test]
     fn nothing_panics(at in 0..GOOD.len(), byte in "\\PC{0,3}", gone in 0..20_usize) {
