@@ -35,7 +35,8 @@ is measured";
 
 pub const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
 beginning of it, or 'latest'. Settings that it left changed are put back first. Everything is as it was \
-but --max-time, which counts anew [default: what was left of it]; its targets must be what they were";
+but --max-time, which counts anew [default: what was left of it, 10min at least]; its targets must be \
+what they were";
 
 const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
 user's data directory]";
