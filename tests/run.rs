@@ -114,14 +114,13 @@ fn a_plan_from_its_dry_run_to_its_report() {
         "12 cells",
         "36 trials",
         "2 claims",
-        "films  ",
         &music,
         "random read",
         "pictures up",
-        "as found and 300",
         "music, tcp_keepalive_time=300 against films, tcp_keepalive_time=300: scan and random read",
-        "is now  4321",
+        "tcp_keepalive_time on this machine: as found and 300; changed from trial to trial; now 4321",
     ] {
+        let dry = dry.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");
     }
     assert_eq!(values(), found);
@@ -180,7 +179,7 @@ fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
     for kill in 0..KILLS {
         let before = trials();
         let again = ["run", "--continue", "latest", "--quiet"];
-        let first = ["run", &plan, &films, &music, "--var", "blocks=25", "--quiet"];
+        let first = ["run", &plan, &films, &music, "--var", "blocks=15", "--quiet"];
         let mut child = program.start(if kill == 0 { &first[..] } else { &again[..] });
         wait_until("more trials are kept", || trials() > before + 2);
         // Most while it is changed, some at any moment.
@@ -191,7 +190,7 @@ fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
         child.kill().unwrap();
         child.wait().unwrap();
         changed += usize::from(is_changed());
-        in_a_block += usize::from(complete(&program.latest()).len() % 12 != 0);
+        in_a_block += usize::from(!complete(&program.latest()).len().is_multiple_of(12));
     }
     assert!(2 * changed >= KILLS, "{changed} of {KILLS} were changed");
     // Once it was changed, what undoes it is kept until the end.
@@ -200,7 +199,7 @@ fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
     let ran =
         program.run(&["run", "--continue", "latest", "--quiet", "--max-time=10min"]).expect(0);
     assert_eq!(ran.err.contains("restored sysctl:net.ipv4.tcp_keepalive_time on local"), left);
-    assert_whole(&program.latest(), 25);
+    assert_whole(&program.latest(), 15);
     assert_eq!(values(), found);
     assert_eq!(fs::read_dir(&journal).unwrap().count(), 0);
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
@@ -210,7 +209,7 @@ fn a_plan_that_is_killed_at_any_moment_ends_with_the_same_trials() {
     eprintln!("{KILLS} kills, {changed} while it was changed, {in_a_block} within a block");
     // It has all of its trials now.
     let refused = program.run(&["run", "--continue", "latest"]).expect(2);
-    assert!(refused.err.contains("25, was fixed beforehand"), "{}", refused.err);
+    assert!(refused.err.contains("15, was fixed beforehand"), "{}", refused.err);
 }
 
 #[test]
@@ -248,7 +247,7 @@ fn what_is_wrong_is_found_before_anything_is_done() {
     assert_eq!(ran.code, Some(5), "{}", ran.err);
     assert!(ran.out.contains("cannot be read") && ran.out.contains("36 trials"), "{}", ran.out);
     let ran = program.run(&[&dry[..], &["--offline"]].concat()).expect(0);
-    assert!(ran.out.contains("not asked"), "{}", ran.out);
+    assert!(!ran.out.contains("now ") && ran.err.is_empty(), "{}", ran.out);
     assert_eq!(values(), found);
     assert!(run_directories(&share.path().join("a")).is_empty());
 }

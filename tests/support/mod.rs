@@ -7,6 +7,7 @@ pub mod browser;
 pub mod first_stage;
 pub mod liar;
 pub mod own;
+pub mod own_place;
 pub mod rows;
 pub mod runner_program;
 pub mod served;

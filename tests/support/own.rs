@@ -1,6 +1,6 @@
 //! A stage whose parameters are a user's own, to be found and put back.
 
-use nix::mount::{MntFlags, MsFlags, mount, umount2};
+use super::own_place::OwnPlace;
 use plimsoll_testkit::Stage;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,26 +25,13 @@ pub fn values() -> BTreeMap<&'static str, String> {
     FOUND.into_iter().map(|(name, _, _)| (name, value(name))).collect()
 }
 
-/// A directory of the disk in the place of this machine's `/var/lib`, on a stage.
-pub struct OwnPlace {
-    _directory: tempfile::TempDir,
-}
-
-impl Drop for OwnPlace {
-    fn drop(&mut self) {
-        let _ = umount2("/var/lib", MntFlags::MNT_DETACH);
-    }
-}
-
 /// On a stage whose parameters are the user's own, and with them.
-pub fn own_settings(_stage: &Stage) -> OwnPlace {
-    let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let none = None::<&str>;
-    mount(Some(directory.path()), "/var/lib", none, MsFlags::MS_BIND, none).unwrap();
+pub fn own_settings(stage: &Stage) -> OwnPlace {
+    let place = OwnPlace::new(stage);
     for (name, found, default) in FOUND {
         assert!(value(name).starts_with(default), "{name}: {}", value(name));
         fs::write(parameter(name), found).unwrap();
         assert_eq!(value(name), found);
     }
-    OwnPlace { _directory: directory }
+    place
 }

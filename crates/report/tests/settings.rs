@@ -131,12 +131,13 @@ fn what_lacks_blocks_can_go_on() {
 fn what_a_plan_is_going_to_do_is_said_before() {
     let plan = study(&["nfs://nas/a", "nfs://nas/b"], 8).plan;
     let takes = vec![("time".to_owned(), "about 3 min".to_owned())];
-    let text = Document::of_plan(&plan, "the plan", takes).text(&SCREEN);
+    let text = Document::of_plan(&plan, "the plan", &["now 1 MiB".to_owned()], takes).text(&SCREEN);
     for said in [
         "the plan",
         "/a nfs://nas/a",
         "- random write: 4 KiB blocks",
-        "16384 and 32768 on this machine; something restarts: whole plots",
+        "nfsd-max-block-size on this machine: 16384 and 32768; something restarts: whole plots; now 1 MiB",
+        "- export-sync:/srv/films on this machine: sync and async; changed from trial to trial",
         "28 claims that hold together at 95%, margin 5%, by Student's t over 8 blocks.",
         "There are no other comparisons.",
         "/b, nfsd-max-block-size=16384, export-sync:/srv/films=sync against /a,",

@@ -279,7 +279,7 @@ fn a_fixed_number_of_blocks_is_made_up_wherever_it_was_broken_off() {
         let mut rounds = 0;
         while study.ended != Ended::Done {
             assert_eq!(study.ended, Ended::Interrupted);
-            broken_in_a_block += usize::from(complete(&study).len() % 4 != 0);
+            broken_in_a_block += usize::from(!complete(&study).len().is_multiple_of(4));
             rounds += 1;
             match run(Some(&study), fixed(), stop(rounds), None).0 {
                 Ok(after) => study = after,

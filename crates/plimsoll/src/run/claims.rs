@@ -1,7 +1,7 @@
 //! The family of claims: what verdicts are about. All that is compared beside it is an estimate.
 
-use super::assemble::JobOf;
 use super::file::{ClaimEntry, Source, word};
+use super::work::JobOf;
 use plimsoll_config::nearest;
 use plimsoll_model::{Cell, Contrast, Factor, Failure, Measurand, Plan, factor};
 

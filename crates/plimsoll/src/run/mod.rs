@@ -6,8 +6,10 @@ mod file;
 mod options;
 mod outlook;
 mod shipped;
+mod targets;
 #[cfg(test)]
 mod tests;
+mod work;
 
 use crate::arguments::{
     AccessArguments, CONTINUE_HELP, HostArguments, OutputArguments, RuleArguments, StoreArguments,

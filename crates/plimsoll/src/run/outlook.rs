@@ -8,24 +8,18 @@ use plimsoll_study::{Estimate, estimate};
 /// Shows all of it, and asks the hosts what the settings are unless this is to be offline. The exit code
 /// is that of the first setting that cannot be read.
 pub fn show(about: &str, plan: &Plan, offline: bool) -> Result<u8, Failure> {
-    let mut takes = takes(plan);
-    let mut code = 0;
-    for factor in &plan.factors {
-        let name = format!("{} is now", factor.name);
-        if offline {
-            takes.push((name, "not asked".to_owned()));
-            continue;
-        }
-        match settings::read(factor) {
-            Ok(level) => takes.push((name, format!("{level} (on {})", factor.host))),
+    let (mut now, mut code) = (Vec::new(), 0);
+    for factor in plan.factors.iter().filter(|_| !offline) {
+        now.push(match settings::read(factor) {
+            Ok(level) => format!("now {level}"),
             Err(failure) => {
-                takes.push((name, format!("cannot be read: {}", failure.happened)));
                 output::complain(&format!("plimsoll: {failure}"));
                 code = if code == 0 { failure.cause.exit_code() } else { code };
+                format!("cannot be read: {}", failure.happened)
             }
-        }
+        });
     }
-    output::print(&Document::of_plan(plan, about, takes).text(&output::style()))?;
+    output::print(&Document::of_plan(plan, about, &now, takes(plan)).text(&output::style()))?;
     Ok(code)
 }
 

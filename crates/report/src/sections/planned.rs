@@ -5,18 +5,23 @@ use crate::names::{self, Names};
 use crate::study::hosts;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Contrast, Plan, Rule, Switch};
+use plimsoll_model::{Contrast, Factor, Plan, Rule, Switch};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
 
 impl Document {
-    /// What a plan is going to do: its subjects, jobs, settings and claims, and what is known of what that
-    /// takes.
-    pub fn of_plan(plan: &Plan, title: &str, takes: Vec<(String, String)>) -> Document {
+    /// What a plan is going to do: its subjects, jobs, settings with what each is `now`, and claims, and what is
+    /// known of what that takes.
+    pub fn of_plan(
+        plan: &Plan,
+        title: &str,
+        now: &[String],
+        takes: Vec<(String, String)>,
+    ) -> Document {
         let names = Names::of_plan(plan);
         let mut sections = vec![targets(plan, &names), jobs(plan, &names)];
-        sections.extend(settings(plan));
+        sections.extend(settings(plan, now));
         sections.push(family(plan, &names));
         let mut outlook = Section::new("takes", "What it takes");
         outlook.facts(takes);
@@ -49,18 +54,19 @@ fn jobs(plan: &Plan, names: &Names) -> Section {
     section
 }
 
-fn settings(plan: &Plan) -> Option<Section> {
+fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
     let mut section = Section::new("settings", "Settings");
-    let of = |factor: &plimsoll_model::Factor| {
+    let of = |(number, factor): (usize, &Factor)| {
         let levels: Vec<String> = factor.levels.iter().map(|l| printable(&l.to_string())).collect();
         let switch = match factor.switch {
             Switch::Live => "changed from trial to trial",
             Switch::Restart => "something restarts: whole plots",
         };
-        let host = hosts::name(&factor.host.to_string());
-        (printable(&factor.name), format!("{} on {host}; {switch}", listed(&levels)))
+        let (name, host) = (printable(&factor.name), hosts::name(&factor.host.to_string()));
+        let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));
+        format!("{name} on {host}: {}; {switch}{now}", listed(&levels))
     };
-    section.facts(plan.factors.iter().map(of).collect());
+    section.list(plan.factors.iter().enumerate().map(of).collect());
     (!plan.factors.is_empty()).then_some(section)
 }
 

@@ -18,19 +18,19 @@ impl Conductor<'_> {
                 (begins, Some(factor::levels(&plan.factors, setting)))
             }
         };
-        let mut changed = false;
-        for (number, level) in factor::levels(&plan.factors, cell.setting).into_iter().enumerate() {
-            let factor = &plan.factors[number];
-            let same = before.as_ref().is_some_and(|before| before[number] == level);
-            if same && !(begins && factor.switch == Switch::Restart) {
-                continue;
-            }
-            (self.observer)(Progress::Setting { factor, level: &factor.levels[level] });
-            self.settings.set(number, level)?;
-            changed = true;
+        let set = |(number, level): &(usize, usize)| {
+            let same = before.as_ref().is_some_and(|before| before[*number] == *level);
+            !same || (begins && plan.factors[*number].switch == Switch::Restart)
+        };
+        let levels = factor::levels(&plan.factors, cell.setting).into_iter().enumerate();
+        let changed: Vec<(usize, usize)> = levels.filter(set).collect();
+        for (number, level) in &changed {
+            let factor = &plan.factors[*number];
+            (self.observer)(Progress::Setting { factor, level: &factor.levels[*level] });
+            self.settings.set(*number, *level)?;
         }
         self.setting = Some((block, cell.setting));
-        if changed {
+        if !changed.is_empty() {
             self.runner.reopen()?;
             self.idle_between();
         }

@@ -101,9 +101,11 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
 
 /// Whether a study stopped before its end. One whose blocks were fixed beforehand goes on after its cap, too.
 fn can_go_on(shown: &Shown<'_>) -> bool {
-    match (&shown.study.ended, shown.study.plan.design.rule) {
-        (Ended::Interrupted | Ended::Open, _) | (Ended::CapReached, Rule::Fixed { .. }) => true,
-        _ => false,
+    let fixed = matches!(shown.study.plan.design.rule, Rule::Fixed { .. });
+    match shown.study.ended {
+        Ended::Interrupted | Ended::Open => true,
+        Ended::CapReached => fixed,
+        Ended::Done | Ended::Failed { .. } => false,
     }
 }
 

@@ -1,0 +1,103 @@
+//! The targets of a plan file, and those that the command line gives for them.
+
+use super::file::{Source, TargetEntry};
+use crate::arguments;
+use plimsoll_config::nearest;
+use plimsoll_model::{Cause, Failure, Target};
+
+/// The targets and their names: those of the file, for which the command line stands in where it has none;
+/// or the command line's alone.
+pub fn targets(
+    source: &Source<'_>,
+    given: &[String],
+) -> Result<(Vec<Target>, Vec<String>), Failure> {
+    let entries = &source.plan.targets;
+    if entries.is_empty() {
+        return match given.is_empty() {
+            true => {
+                Err(usage("plan the targets", "none is named", "Name one or more after the plan."))
+            }
+            false => Ok((arguments::targets(given)?, Vec::new())),
+        };
+    }
+    let mut typed = given.iter();
+    let mut found: Vec<(&TargetEntry, String)> = Vec::new();
+    for (number, entry) in entries.iter().enumerate() {
+        let number = number.to_string();
+        let at = ["target", number.as_str()];
+        let url = match (&entry.url, &entry.same_as) {
+            (Some(_), Some(_)) => {
+                let at = ["target", &number, "same-as"];
+                let happened = "it has a `url` too, and one of them is what it is";
+                return Err(source.problem(&at, happened, "Leave one of them out."));
+            }
+            (Some(url), None) => source.fill_all(&["target", &number, "url"], url)?,
+            (None, Some(name)) => {
+                let same = found.iter().find(|(other, _)| other.name == *name);
+                let Some((_, url)) = same else {
+                    let known: Vec<&str> = found.iter().map(|(e, _)| e.name.as_str()).collect();
+                    let happened = format!("no target above is called `{name}`");
+                    let at = ["target", &number, "same-as"];
+                    return Err(source.problem(&at, &happened, &nearest(name, &known)));
+                };
+                url.clone()
+            }
+            (None, None) => match typed.next() {
+                Some(url) => url.clone(),
+                None => return Err(missing(source, &at)),
+            },
+        };
+        found.push((entry, url));
+    }
+    if let Some(more) = typed.next() {
+        let names: Vec<&str> = asked_for(source).collect();
+        let happened = format!("the plan takes {} targets: {}", names.len(), names.join(", "));
+        return Err(Failure::new(
+            Cause::Usage,
+            "plan the targets",
+            more,
+            happened,
+            "Leave it out.",
+        ));
+    }
+    let mut targets = Vec::new();
+    for (number, (entry, url)) in found.iter().enumerate() {
+        let at = ["target", &number.to_string(), "options"];
+        let target = match &entry.options {
+            None => url.parse(),
+            Some(_) if !url.contains("://") => {
+                let next = "Leave them out, or name nfs:// or smb://.";
+                return Err(source.problem(&at, "a directory has no options", next));
+            }
+            Some(options) => {
+                let options = source.fill_all(&at, options)?;
+                let and = if url.contains('?') { '&' } else { '?' };
+                format!("{url}{and}{options}").parse()
+            }
+        };
+        let at = &at[..2];
+        targets.push(target.map_err(|failure: Failure| source.placed(at, failure))?);
+    }
+    Ok((targets, entries.iter().map(|entry| entry.name.clone()).collect()))
+}
+
+/// The names of the targets that the command line has to give, in their order.
+fn asked_for<'a>(source: &'a Source<'_>) -> impl Iterator<Item = &'a str> {
+    let open = |entry: &&TargetEntry| entry.url.is_none() && entry.same_as.is_none();
+    source.plan.targets.iter().filter(open).map(|entry| entry.name.as_str())
+}
+
+fn missing(source: &Source<'_>, at: &[&str]) -> Failure {
+    let open = source.plan.targets.iter().filter(|e| e.url.is_none() && e.same_as.is_none());
+    let about = open.map(|entry| match &entry.about {
+        Some(about) => format!("{} ({about})", entry.name),
+        None => entry.name.clone(),
+    });
+    let about: Vec<String> = about.collect();
+    let happened = format!("the plan takes as targets: {}", about.join(", "));
+    source.problem(at, &happened, "Name them after the plan, in that order.")
+}
+
+fn usage(tried: &str, happened: &str, next: &str) -> Failure {
+    Failure::new(Cause::Usage, tried, "the command line", happened, next)
+}

@@ -1,0 +1,145 @@
+//! The jobs of a plan file: their keys are options of `plimsoll check --job` and `plimsoll copy`.
+
+use super::file::Source;
+use super::options;
+use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
+use crate::copy::CopyArguments;
+use crate::jobs;
+use crate::plan::Work;
+use clap::{Arg, Args, Command};
+use plimsoll_config::nearest;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Design, Engine, Failure, Length};
+use std::collections::HashSet;
+use std::ops::Range;
+use toml::{Table, Value};
+
+/// The workloads of one `[[job]]`.
+pub struct JobOf {
+    pub name: String,
+    pub workloads: Range<usize>,
+}
+
+/// What all jobs of a file need together.
+#[derive(Default)]
+pub struct Common {
+    /// Whether sizes may be lowered for slow targets, and to the space that there is.
+    pub may_lower: Option<(bool, bool)>,
+    pub server_memory: Option<Bytes>,
+    pub engine: Option<Engine>,
+    /// A file of each target that is read in place.
+    pub file: Option<String>,
+}
+
+/// The kind of job that is done by `plimsoll copy`.
+const COPY: &str = "copy";
+/// What each job may have beside its own options.
+const SHARED: [&str; 3] = ["workers", "depth", "engine"];
+
+/// The work of one `[[job]]`, and what claims call it.
+pub fn job(
+    source: &Source<'_>,
+    number: usize,
+    table: &Table,
+    design: &Design,
+    hosts: &HostArguments,
+    common: &mut Common,
+) -> Result<(String, Vec<Work>), Failure> {
+    let number = number.to_string();
+    let at = ["job", number.as_str()];
+    let mut options = table.clone();
+    let mut take = |key: &str| match options.remove(key) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => {
+            let happened = format!("`{key}` is a word");
+            Err(source.problem(&["job", &number, key], &happened, "Write it in quotes."))
+        }
+    };
+    let (kind, name) = (take("kind")?, take("name")?);
+    let kinds: Vec<&str> = jobs::JOBS.iter().map(|kind| kind.name).chain([COPY]).collect();
+    let Some(kind) = kind else {
+        return Err(source.problem(&at, "missing key `kind`", &nearest("", &kinds)));
+    };
+    let name = name.unwrap_or_else(|| kind.clone());
+    let placed = |failure| source.placed(&at, failure);
+    if kind == COPY {
+        let copy: CopyWork = options::arguments(source, &at, &options, &of_copy, &[])?;
+        let copy = copy.0;
+        copy.expect_here(&hosts.on).map_err(placed)?;
+        let work = copy.work(design).map_err(placed)?;
+        let may = copy.may_scale(&work);
+        common.lower((may, may));
+        return Ok((name, work));
+    }
+    let Some(known) = jobs::JOBS.iter().find(|job| job.name == kind) else {
+        let at = ["job", &number, "kind"];
+        let happened = format!("unknown word `{kind}`");
+        return Err(source.problem(&at, &happened, &nearest(&kind, &kinds)));
+    };
+    let own = (known.options)(Command::new("job"));
+    let ids: HashSet<_> = own.get_arguments().map(Arg::get_id).collect();
+    let allowed = |arg: &Arg| ids.contains(arg.get_id()) || SHARED.contains(&arg.get_id().as_str());
+    let mut what: WorkloadArguments = options::arguments(source, &at, &options, &allowed, &[])?;
+    what.jobs.jobs = vec![kind.clone()];
+    let jobs = jobs::jobs(&what.jobs, what.workers).map_err(placed)?;
+    let pattern = &what.jobs.pattern;
+    if known.name == "pattern" {
+        common.lower(pattern.may_lower());
+    }
+    let agrees = common.engine.is_none_or(|engine| what.engine.is_none_or(|e| engine == e.into()))
+        && common.file.as_ref().is_none_or(|file| pattern.file.as_ref().is_none_or(|f| f == file));
+    if !agrees {
+        let happened = "its `engine` or `file` is not that of a job above, and a study has one";
+        return Err(source.problem(&at, happened, "Give all jobs the same."));
+    }
+    common.engine = common.engine.or(what.engine.map(Into::into));
+    common.file = common.file.take().or(pattern.file.clone());
+    common.server_memory = common.server_memory.max(pattern.server_memory);
+    // The length is fixed when all jobs are known.
+    let length = Length::For { seconds: 0.0, warm_up_seconds: 0.0 };
+    let work = |job| Work { job, workers: what.workers, depth: what.depth, length };
+    Ok((name, jobs.into_iter().map(work).collect()))
+}
+
+impl Common {
+    /// Sizes are lowered where no job has one of its own.
+    fn lower(&mut self, (adapt, fit): (bool, bool)) {
+        let (all_adapt, all_fit) = self.may_lower.unwrap_or((true, true));
+        self.may_lower = Some((all_adapt && adapt, all_fit && fit));
+    }
+}
+
+/// The options of `plimsoll copy` that are about what is copied and how.
+fn of_copy(arg: &Arg) -> bool {
+    let of_plan = [
+        RuleArguments::augment_args(Command::new("rule")),
+        HostArguments::augment_args(Command::new("hosts")),
+        arguments::AccessArguments::augment_args(Command::new("access")),
+        arguments::OutputArguments::augment_args(Command::new("output")),
+    ];
+    !of_plan.iter().any(|command| command.get_arguments().any(|a| a.get_id() == arg.get_id()))
+}
+
+/// The arguments of `plimsoll copy` without targets, which are the plan's.
+struct CopyWork(CopyArguments);
+
+impl clap::FromArgMatches for CopyWork {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        CopyArguments::from_arg_matches(matches).map(CopyWork)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for CopyWork {
+    fn augment_args(command: Command) -> Command {
+        CopyArguments::augment_args(command).mut_arg("targets", |arg| arg.required(false))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
