@@ -8,8 +8,8 @@ use plimsoll_model::{Cell, Contrast, Rule, Study, SubjectKind, Workload, factor}
 use plimsoll_stats::verdict::Verdict;
 
 /// For every workload of the plan, in its order, the blocks that the stop rule asks for in all, as
-/// things stand: the most that any of its claims asks for, or where nothing is compared what its level
-/// asks for. Those it has where they are decided. Under Stein's rule only the pilot decides, so the
+/// things stand: the most that any claim about it asks for, on either side, or where nothing is compared what
+/// its level asks for. Those it has where they are decided. Under Stein's rule only the pilot decides, so the
 /// answer does not change once the pilot is complete. `None` where it is not known, because no
 /// comparison has figures enough: comparisons that lack them (a subject that fails) do not count.
 pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
@@ -36,7 +36,8 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
             return needed(rules.stop(false), &logs);
         }
-        let claims = contrasts.iter().filter(|c| c.claim && c.of.cell.workload == workload);
+        let is_of = |c: &&Contrast| [c.of, c.against].iter().any(|m| m.cell.workload == workload);
+        let claims = contrasts.iter().filter(|contrast| contrast.claim).filter(is_of);
         let of_claim = |Contrast { of, against, .. }: &Contrast| {
             needed(rules.stop(true), &gathered.pairs(*of, *against).log_ratios(of.metric))
         };

@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_explain::{effects, findings};
+use plimsoll_explain::{blocks_needed, effects, findings};
 use plimsoll_model::*;
 use plimsoll_stats::interval::t_interval;
 use support::{add, empty, fail};
@@ -97,4 +97,26 @@ fn fewer_than_four_whole_plots_a_side_have_no_verdict() {
             assert!(claim.ratio.interval.is_some());
         }
     }
+}
+
+/// A job that others are compared with goes on with them.
+#[test]
+fn both_sides_of_a_claim_have_as_many_blocks() {
+    let write = Pattern::SequentialWrite;
+    let mut study = empty(&["nfs://nas/a"], &[PATTERN, write]);
+    study.plan.design.rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 0.0 };
+    let measurand = |workload| Measurand {
+        cell: Cell { workload, ..Cell::default() },
+        part: 0,
+        metric: Metric::all(Measure::THROUGHPUT),
+    };
+    study.plan.contrasts = vec![Contrast { of: measurand(1), against: measurand(0), claim: true }];
+    for block in 0..6 {
+        add(&mut study, block, 0, PATTERN, 1e8);
+        add(&mut study, block, 0, write, [0.8e8, 1.2e8][(block % 2) as usize]);
+    }
+    let needed = blocks_needed(&study);
+    assert!(needed[0] == needed[1] && needed[0] > Some(6), "{needed:?}");
+    study.plan.contrasts[0].claim = false;
+    assert_eq!(blocks_needed(&study), [None, None]);
 }

@@ -103,6 +103,16 @@ impl Names {
         known.unwrap_or_else(|| format!("workload {}", usize::from(workload) + 1))
     }
 
+    /// The same of one subject alone, whose name nobody needs.
+    pub(crate) fn two_works(&self, plan: &Plan, contrast: &Contrast) -> (String, String) {
+        let (a, b) = self.two(plan, contrast);
+        let without = |name: String, cell| {
+            let short = name.strip_prefix(&format!("{}, ", self.setup(cell))).map(str::to_owned);
+            short.unwrap_or(name)
+        };
+        (without(a, contrast.against.cell), without(b, contrast.of.cell))
+    }
+
     /// What a contrast compares: the baseline, and what is held against it.
     pub(crate) fn two(&self, plan: &Plan, contrast: &Contrast) -> (String, String) {
         let Contrast { of, against, .. } = contrast;

@@ -110,6 +110,34 @@ fn two_settings_stand_beside_each_other() {
     assert!(words(&screen).contains(row), "{screen}");
 }
 
+/// Different work on one subject has a row each, below what it is compared with.
+#[test]
+fn jobs_that_are_compared_have_rows() {
+    let mut study = empty(
+        &["nfs://nas/a"],
+        &[Pattern::SequentialRead, Pattern::SequentialWrite, Pattern::RandomRead],
+    );
+    study.plan.design.rule = Rule::Fixed { blocks: 8 };
+    let measurand = |workload| {
+        let cell = Cell { workload, ..Cell::default() };
+        Measurand { cell, part: 0, metric: Metric::all(Measure::THROUGHPUT) }
+    };
+    study.plan.contrasts = vec![Contrast { of: measurand(1), against: measurand(0), claim: true }];
+    for block in 0..8 {
+        let noise = 1.0 + 1e-3 * f64::from(block % 2);
+        add(&mut study, block, 0, Pattern::SequentialRead, 5e7);
+        add(&mut study, block, 0, Pattern::SequentialWrite, 7e7 * noise);
+        add(&mut study, block, 0, Pattern::RandomRead, 1e7);
+    }
+    let screen = words(&Document::of_study(&study).screen(&SCREEN));
+    for said in [
+        "sequential read 50.0 MB/s (baseline) sequential write 70.0 MB/s this at least 40%",
+        "random read 2441 IOPS –",
+    ] {
+        assert!(screen.contains(said), "'{said}' is missing in: {screen}");
+    }
+}
+
 /// A study that was broken off goes on, and one at its cap does where its number of blocks was fixed.
 #[test]
 fn what_lacks_blocks_can_go_on() {

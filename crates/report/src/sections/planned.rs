@@ -100,7 +100,10 @@ fn family(plan: &Plan, names: &Names) -> Section {
     ));
     let mut pairs: Vec<((String, String), Vec<String>)> = Vec::new();
     for claim in claims {
-        let two = names.two(plan, claim);
+        let two = match plan.subjects.len() == 1 && plan.factors.is_empty() {
+            true => names.two_works(plan, claim),
+            false => names.two(plan, claim),
+        };
         // Names of different work say which that is.
         let work = Some(claim.of.cell.workload).filter(|of| *of == claim.against.cell.workload);
         let work = work.map(|work| names.workload(work));

@@ -66,11 +66,13 @@ type Matter<'a> = (String, &'a Claim, Compared);
 /// Two that are compared, by name, and what is claimed.
 type Against<'a> = ((String, String), Vec<Matter<'a>>);
 
-/// What is compared with what, in the order of the contrasts.
+/// What is compared with what at the same work, in the order of the contrasts. Of different work the table
+/// says all.
 fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'a>> {
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     let mut compared: Vec<Against<'a>> = Vec::new();
-    for pair in shown.findings.workloads.iter().flat_map(|w| &w.pairs) {
+    let same = |pair: &&Pair| pair.contrast.of.cell.workload == pair.contrast.against.cell.workload;
+    for pair in shown.findings.workloads.iter().flat_map(|w| &w.pairs).filter(same) {
         let two = two(shown, brief, pair);
         let place = *places.entry(two.clone()).or_insert(compared.len());
         if place == compared.len() {

@@ -17,6 +17,7 @@ pub(super) const NOTHING: &str = "–";
 pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
     vec![match shown.names.setups() {
         _ if shown.study.plan.contrasts.is_empty() => levels(shown, brief),
+        1 => works(shown),
         2 => two(shown, brief),
         _ if !is_long(shown) => each(shown, brief),
         _ if has_columns(shown) => return settings::tables(shown, brief),
@@ -69,6 +70,38 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Table {
                 None => super::work(shown, found),
             };
             table.rows.push(vec![name, left, right, verdict]);
+        }
+    }
+    table
+}
+
+/// Different work on one subject: a row for each that is compared, below what it is compared with.
+fn works(shown: &Shown<'_>) -> Table {
+    let header = ["work", "speed"].map(str::to_owned).into_iter();
+    let mut table = Table::new(header.chain([heading(shown)]).collect());
+    let mut baselines: Vec<Measurand> = Vec::new();
+    for pair in shown.findings.workloads.iter().flat_map(|found| &found.pairs) {
+        let (a, mut b) = shown.names.two_works(&shown.study.plan, &pair.contrast);
+        if let Some(figure) = shown.figure(&pair.contrast) {
+            b = format!("{b}, {figure}");
+        }
+        let against = pair.contrast.against;
+        if !baselines.contains(&against) {
+            baselines.push(against);
+            table.rows.push(vec![a, figure(shown, &against), "(baseline)".to_owned()]);
+        }
+        let names = ["the baseline", "this"].map(str::to_owned);
+        let verdict = verdict_of(shown, pair, names);
+        table.rows.push(vec![b, figure(shown, &pair.contrast.of), verdict]);
+    }
+    let compared = |cell: Cell| {
+        let pairs = shown.study.plan.contrasts.iter();
+        pairs.flat_map(|c| [c.of, c.against]).any(|m| m.cell.workload == cell.workload)
+    };
+    for found in &shown.findings.workloads {
+        for cell in found.cells.iter().filter(|cell| !compared(cell.cell)) {
+            let figure = figure_of(shown, found, cell.cell);
+            table.rows.push(vec![super::work(shown, found), figure, NOTHING.to_owned()]);
         }
     }
     table
@@ -254,6 +287,11 @@ fn verdict(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> String {
     if plain(pair.contrast.of.cell, &b) {
         b = brief.setup(shown, pair.contrast.of.cell);
     }
+    verdict_of(shown, pair, [a, b])
+}
+
+/// The same by these names for the baseline and for what is held against it.
+fn verdict_of(shown: &Shown<'_>, pair: &Pair, [a, b]: [String; 2]) -> String {
     let by = shown.shape(pair.contrast.of.metric.measure).compared;
     let two = Two { a: &a, b: &b, by };
     match &pair.claim {
