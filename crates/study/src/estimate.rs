@@ -203,6 +203,7 @@ mod tests {
         let job = plimsoll_model::CopyJob {
             dataset: data.dataset(),
             transfer,
+            method: plimsoll_model::Method::default(),
             block: Bytes(MIB),
             verify: false,
         };
