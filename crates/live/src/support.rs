@@ -24,6 +24,7 @@ pub(crate) fn header() -> Header {
         labels: Vec::new(),
         factors: Vec::new(),
         contrasts: Vec::new(),
+        amounts: Vec::new(),
         design: Design {
             rule: Rule::Sequential { first: 6, half_width: 0.025, at_least_seconds: 0.0 },
             cap_seconds: 600.0,

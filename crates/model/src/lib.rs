@@ -3,6 +3,7 @@
 //! [`Metric`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
 #![forbid(unsafe_code)]
 
+mod amount;
 mod cell;
 mod clock;
 mod deadline;
@@ -33,6 +34,7 @@ mod trial;
 pub mod units;
 mod workload;
 
+pub use amount::{Amount, AmountOf};
 pub use cell::{Cell, Contrast, Measurand};
 pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};

@@ -1,7 +1,9 @@
 //! What a study is going to do.
 
 use crate::units::Bytes;
-use crate::{Cell, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload, factor};
+use crate::{
+    Amount, Cell, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload, factor,
+};
 use serde::{Deserialize, Serialize};
 
 /// Everything a study needs to be run, and run again.
@@ -21,6 +23,9 @@ pub struct Plan {
     /// What is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
+    /// The user's own amounts of files, whose times are computed from those of copies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub amounts: Vec<Amount>,
     /// Blocks, order, intervals.
     #[serde(flatten)]
     pub design: Design,
@@ -162,6 +167,7 @@ impl Plan {
             workloads,
             factors: Vec::new(),
             contrasts: Vec::new(),
+            amounts: Vec::new(),
             design,
             clients: Vec::new(),
             hosts: Vec::new(),

@@ -107,6 +107,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         labels: Vec::new(),
         factors: storage.factors,
         contrasts: Vec::new(),
+        amounts: Vec::new(),
         design: storage.design,
         storage: StorageOptions {
             operation_timeout_seconds: storage.timeout.as_secs_f64(),

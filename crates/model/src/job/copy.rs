@@ -1,7 +1,7 @@
 //! Files copied whole, one after the other: films, music, pictures, a source tree.
 
 use super::dataset::{DataClass, DataSource, Dataset};
-use super::{Footprint, JobFacts, Stability, SubjectKind};
+use super::{FileWork, Footprint, JobFacts, Stability, SubjectKind};
 use crate::metric::{Aggregation, Direction, Row};
 use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
@@ -248,6 +248,20 @@ impl JobFacts for CopyJob {
 
     fn stability(&self) -> Option<Stability> {
         (self.transfer != Transfer::Down).then_some(Stability::Unstable)
+    }
+
+    fn file_work(&self) -> Option<FileWork> {
+        let Dataset { files, bytes, .. } = self.dataset;
+        Some(FileWork {
+            files_of: self.dataset.title(),
+            class: self.class(),
+            way: self.transfer.title(),
+            method: self.method.title(),
+            all: self.transfer != Transfer::Update,
+            files,
+            bytes,
+            block: self.block,
+        })
     }
 
     /// Files are copied as they are, or not at all; what is generated has a scale.

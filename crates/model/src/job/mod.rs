@@ -18,6 +18,7 @@ pub use scan::ScanJob;
 pub use stream::StreamJob;
 
 use crate::metric::Row;
+use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -130,6 +131,28 @@ impl Footprint {
     }
 }
 
+/// The work of a job that moves files whole, and what else its time depends on: what the cost model
+/// is fitted to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileWork {
+    /// What its files are called in tables: "pictures".
+    pub files_of: &'static str,
+    /// The class that they are like.
+    pub class: Option<DataClass>,
+    /// Which way they go, in a word: "up".
+    pub way: &'static str,
+    /// How they are copied: "pipelined".
+    pub method: &'static str,
+    /// Whether all of them are copied; else most are only looked at.
+    pub all: bool,
+    /// Files.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: Bytes,
+    /// Bytes per operation.
+    pub block: Bytes,
+}
+
 /// What planning, the stop rule and reports need to know of any job.
 pub trait JobFacts {
     /// What it is called in plans and exports. Workloads of the same kind correspond when two studies
@@ -198,6 +221,11 @@ pub trait JobFacts {
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
         let _ = (workers, largest);
         true
+    }
+
+    /// The files that it moves whole; `None` of other jobs.
+    fn file_work(&self) -> Option<FileWork> {
+        None
     }
 
     /// How much of a whole it works on, where that can be chosen: 1 is all of it.

@@ -72,6 +72,7 @@ impl Device {
                 factors: Vec::new(),
                 labels: Vec::new(),
                 contrasts: Vec::new(),
+                amounts: Vec::new(),
                 design: Design {
                     rule: Rule::Fixed { blocks: 1 },
                     cap_seconds: 0.0,

@@ -93,6 +93,7 @@ impl Study {
             factors: Vec::new(),
             labels: Vec::new(),
             contrasts: Vec::new(),
+            amounts: Vec::new(),
             design: Design {
                 rule: plan.rule,
                 cap_seconds: plan.cap_seconds,

@@ -297,6 +297,14 @@ fn contrast() -> impl Strategy<Value = Contrast> {
     })
 }
 
+fn amount() -> impl Strategy<Value = Amount> {
+    let files = prop_oneof![
+        select(DataClass::ALL.to_vec()).prop_map(AmountOf::Class),
+        any::<u64>().prop_map(|mean| AmountOf::MeanBytes(Bytes(mean))),
+    ];
+    (any::<u64>(), files).prop_map(|(bytes, files)| Amount { bytes: Bytes(bytes), files })
+}
+
 pub fn plan() -> impl Strategy<Value = Plan> {
     let rules = prop_oneof![
         any::<(u32, f64, f64)>().prop_map(|(first, half_width, at_least_seconds)| {
@@ -305,7 +313,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         any::<(u32, f64)>().prop_map(|(pilot, half_width)| Rule::Stein { pilot, half_width }),
         any::<u32>().prop_map(|blocks| Rule::Fixed { blocks }),
     ];
-    let compared = (vec(factor(), 0..3), vec(contrast(), 0..3));
+    let compared = (vec(factor(), 0..3), vec(contrast(), 0..3), vec(amount(), 0..3));
     (
         vec(subject(), 0..4),
         vec(workload(), 0..4),
@@ -318,7 +326,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     )
         .prop_map(
             |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
-                let (factors, contrasts) = compared;
+                let (factors, contrasts, amounts) = compared;
                 let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
                     subject: Some(subject),
@@ -330,6 +338,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     workloads,
                     factors,
                     contrasts,
+                    amounts,
                     design: Design {
                         rule,
                         cap_seconds: x[0],

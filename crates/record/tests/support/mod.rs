@@ -437,6 +437,7 @@ pub fn plan() -> Plan {
         workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
         factors: Vec::new(),
         contrasts: vec![contrast(0), contrast(1)],
+        amounts: Vec::new(),
         design: Design {
             rule: Rule::Stein { pilot: 6, half_width: 0.05 },
             cap_seconds: 600.0,
