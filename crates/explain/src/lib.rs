@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod across;
+mod costs;
 mod effects;
 mod findings;
 mod gather;
@@ -18,6 +19,7 @@ mod pair;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
+pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};
 pub use effects::{Effect, effects};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
 pub use hosts::{HostFindings, HostWork, LinkUse};

@@ -102,8 +102,11 @@ fn facts(target: &Target) -> TargetFacts {
 
 /// A number in -1..1 that looks random and depends on its arguments alone.
 fn wobble(block: u32, target: usize, pattern: Pattern) -> f64 {
-    let mut x = u64::from(block) << 32 | (target as u64) << 8 | pattern as u64;
-    // SplitMix64's finaliser.
+    mixed(u64::from(block) << 32 | (target as u64) << 8 | pattern as u64)
+}
+
+/// The same by SplitMix64's finaliser.
+fn mixed(mut x: u64) -> f64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     (x ^ (x >> 31)) as f64 / u64::MAX as f64 * 2.0 - 1.0
@@ -197,4 +200,78 @@ pub fn fail(trial: &mut Trial) {
             "See whether the server still runs, then run the command again.",
         ),
     };
+}
+
+/// So much of one of the classes of a home's files.
+pub fn dataset(class: DataClass, scale: f64) -> Dataset {
+    let (count, mean_bytes) = class.whole();
+    GeneratedData { class, count, mean_bytes, scale, seed: 1 }.dataset()
+}
+
+/// Copies of these datasets, each up and down, in blocks of 1 MiB, by these methods.
+pub fn copies_by(methods: &[Method], datasets: &[Dataset]) -> Vec<Workload> {
+    let ways = [Transfer::Up, Transfer::Down];
+    let all = datasets.iter().flat_map(|data| ways.map(|way| (data.clone(), way)));
+    let all = all.flat_map(|(data, way)| methods.iter().map(move |how| (data.clone(), way, *how)));
+    let jobs = all.map(|(dataset, transfer, method)| CopyJob {
+        dataset,
+        transfer,
+        method,
+        block: Bytes(1 << 20),
+        verify: false,
+    });
+    let one = NonZeroU16::MIN;
+    let length = Length::UntilDone { at_most_seconds: 600.0 };
+    jobs.map(|job| Workload::of(Part::closed(job.into(), one, one), length)).collect()
+}
+
+/// The same as rsync does.
+pub fn copies(datasets: &[Dataset]) -> Vec<Workload> {
+    copies_by(&[Method::Rsync], datasets)
+}
+
+/// A study of workloads that copy, whose trials take what is given, but for this noise.
+pub fn copied(
+    targets: &[&str],
+    workloads: Vec<Workload>,
+    blocks: u32,
+    noise: f64,
+    seconds: impl Fn(u16, &FileWork) -> f64,
+) -> Study {
+    let mut study = empty(targets, &[]);
+    study.plan.workloads = workloads;
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    for block in 0..blocks {
+        for cell in study.plan.cells() {
+            let job = &study.plan.workload(cell).unwrap().parts[0].job;
+            let work = job.file_work().unwrap();
+            let place = u64::from(block) << 32 | u64::from(cell.workload) << 16;
+            let off = noise * mixed(place | u64::from(cell.subject));
+            let seconds = seconds(cell.subject, &work) * (1.0 + off);
+            let quantities = BTreeMap::from([
+                (Metric::all(Measure::ELAPSED), seconds),
+                (Metric::all(Measure::FILES), work.files as f64 / seconds),
+                (Metric::all(Measure::THROUGHPUT), work.bytes.0 as f64 / seconds),
+            ]);
+            let kind = if work.way == "down" { OpKind::READ } else { OpKind::WRITE };
+            let per_file = (work.bytes.0.div_ceil(work.files)).div_ceil(work.block.0);
+            let ops = [(kind, per_file * work.files, work.bytes.0), (OpKind::OPEN, work.files, 0)];
+            let ops = ops
+                .map(|(kind, count, bytes)| (kind, OpStats { count, bytes, ..OpStats::default() }));
+            let part = PartResult { quantities, ops: ops.into(), ..PartResult::default() };
+            let number = study.trials.len() as u32;
+            study.trials.push(Trial {
+                number,
+                block: Some(block),
+                cell,
+                started_seconds: 5.0 + 5.5 * f64::from(number),
+                result: PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
+                points: Vec::new(),
+                loads: Vec::new(),
+                mount: None,
+                imported: None,
+            });
+        }
+    }
+    study
 }
