@@ -1,5 +1,7 @@
 //! Figures that others published, from `references/`: the tables, as they lie there.
 
+use plimsoll_stats::fit::costs::{Cell, Groups, Work};
+
 /// A published table.
 #[derive(Clone, Copy, Debug)]
 pub struct Table {
@@ -73,6 +75,26 @@ impl Row {
     pub fn number(&self, column: &str) -> Option<f64> {
         self.text(column)?.parse().ok()
     }
+}
+
+/// A row of `puskas2017_transfer` for the cost model; `None` of other tables' rows. Up, what a file costs
+/// depends on the export (`sync` is group 0, `async` 1); nothing else does. Down is a group of its own: 2 for
+/// files, 1 for operations and bytes.
+pub fn transfer(row: &Row) -> Option<Cell> {
+    let (files, mean) = (row.number("file_count")?, row.number("mean_file_size_B")?);
+    let blocks = (mean / row.number("block_size_B")?).ceil();
+    let groups = match (row.text("direction")?, row.text("export")?) {
+        ("upload", "sync") => Groups { file: 0, operation: 0, byte: 0 },
+        ("upload", "async") => Groups { file: 1, operation: 0, byte: 0 },
+        ("download", _) => Groups { file: 2, operation: 1, byte: 1 },
+        _ => return None,
+    };
+    Some(Cell {
+        work: Work { files, operations: files * blocks, bytes: files * mean },
+        groups,
+        // Whole seconds and a half: to half a second it is the time.
+        seconds: vec![Some(row.number("elapsed_s")? + 0.5)],
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! One study in words and figures: what the sections of its report are made from.
 
+pub(crate) mod copies;
 pub(crate) mod cpu;
 pub(crate) mod head;
 pub(crate) mod hosts;
@@ -14,7 +15,7 @@ pub(crate) mod writes;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{Findings, Forecast, Writes};
+use plimsoll_explain::{CopyCosts, Findings, Forecast, Writes};
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
@@ -24,6 +25,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) names: Names,
     /// What more it would take.
     pub(crate) forecast: Forecast,
+    /// What files and bytes cost where they were copied.
+    pub(crate) costs: Vec<CopyCosts>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
 }
@@ -37,6 +40,7 @@ impl<'a> Shown<'a> {
             findings,
             names: Names::new(study),
             forecast: Forecast::new(study),
+            costs: plimsoll_explain::copy_costs(study),
             writes: plimsoll_explain::writes(study),
         }
     }

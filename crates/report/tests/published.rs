@@ -24,22 +24,8 @@ fn near(value: f64, published: f64, apart: f64) -> bool {
     (value / published - 1.0).abs() < apart
 }
 
-/// A row of `puskas2017_transfer`. Up, what a file costs depends on the export; nothing else does.
 fn transfer(row: &Row) -> Cell {
-    let (files, mean) = (number(row, "file_count"), number(row, "mean_file_size_B"));
-    let blocks = (mean / number(row, "block_size_B")).ceil();
-    let groups = match (row.text("direction"), row.text("export")) {
-        (Some("upload"), Some("sync")) => Groups { file: 0, operation: 0, byte: 0 },
-        (Some("upload"), Some("async")) => Groups { file: 1, operation: 0, byte: 0 },
-        (Some("download"), _) => Groups { file: 2, operation: 1, byte: 1 },
-        other => panic!("{other:?}"),
-    };
-    Cell {
-        work: Work { files, operations: files * blocks, bytes: files * mean },
-        groups,
-        // Whole seconds and a half: to half a second it is the time.
-        seconds: vec![Some(number(row, "elapsed_s") + 0.5)],
-    }
+    plimsoll_report::published::transfer(row).unwrap_or_else(|| panic!("{row:?}"))
 }
 
 /// Over the rate, the bytes give the whole seconds and a half, to half a second: what rsync sends beside them

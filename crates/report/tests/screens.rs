@@ -3,12 +3,13 @@
 #[path = "../../record/tests/support/mod.rs"]
 mod any_study;
 mod screens_for_a_reader;
+mod screens_of_copies;
 mod support;
 
-use plimsoll_model::units::{Bytes, GIB, MIB};
+use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::*;
 use plimsoll_report::{Document, Style};
-use support::plain::{add, add_blocks, empty, fail, storage};
+use support::plain::{add_blocks, empty, fail, storage};
 use unicode_width::UnicodeWidthStr;
 
 const SCREEN: Style = Style { width: 80, colour: false };
@@ -204,50 +205,6 @@ fn a_device() {
     let screen = screen(&study);
     assert!(screen.lines().count() <= 23, "{screen}");
     assert!(screen.contains("copy, memory") && screen.contains("AES-128-GCM"), "{screen}");
-    insta::assert_snapshot!(screen);
-}
-
-#[test]
-fn a_copy() {
-    let copies = [Transfer::Up, Transfer::Down].map(|transfer| {
-        let job = Job::Copy(CopyJob {
-            dataset: Dataset {
-                source: DataSource::Directory { data: "/home/jane/films".into() },
-                files: 40,
-                directories: 3,
-                bytes: Bytes(700 * MIB),
-            },
-            transfer,
-            method: Method::default(),
-            block: Bytes(MIB),
-            verify: false,
-        });
-        let one = std::num::NonZeroU16::MIN;
-        Workload::of(Part::closed(job, one, one), Length::UntilDone { at_most_seconds: 600.0 })
-    });
-    let mut study = sequential(&["nfs://nas/volume1", "smb://me@nas/volume1"], &[]);
-    study.plan.workloads = copies.into();
-    study.plan.contrasts = Contrast::against_first(&study.plan);
-    for block in 0..12 {
-        for cell in study.plan.cells() {
-            let seconds =
-                [60.0, 45.0][usize::from(cell.subject)] * (1.0 + 0.002 * f64::from(block % 3));
-            let mut donor = sequential(&["/a"], &[Pattern::SequentialRead]);
-            add(&mut donor, block, 0, Pattern::SequentialRead, 1e8);
-            let mut trial = donor.trials.pop().unwrap();
-            trial.number = study.trials.len() as u32;
-            trial.cell = cell;
-            let quantities = &mut trial.result.parts[0].quantities;
-            quantities.clear();
-            quantities.insert(Metric::all(Measure::ELAPSED), seconds);
-            quantities.insert(Metric::all(Measure::FILES), 40.0 / seconds);
-            quantities.insert(Metric::all(Measure::THROUGHPUT), 700.0 * 1048576.0 / seconds);
-            study.trials.push(trial);
-        }
-    }
-    let screen = screen(&study);
-    fits(&screen);
-    assert!(row(&screen, "copy up").contains("smb at least 3"), "{screen}");
     insta::assert_snapshot!(screen);
 }
 

@@ -1,8 +1,10 @@
 //! What a report is made of: a file a section. The answer comes first.
 
 mod answer;
+mod beside;
 mod common;
 mod compare;
+mod costs;
 mod cpu;
 mod hosts;
 mod over_time;

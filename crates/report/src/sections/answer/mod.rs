@@ -1,6 +1,7 @@
 //! The answer, on one screen: what was measured, a table with the verdicts, the sentences that matter,
 //! warnings, and what to type next.
 
+mod copies;
 mod names;
 mod sentences;
 mod settings;
@@ -8,6 +9,7 @@ mod speeds;
 mod table;
 
 use crate::document::{Layout, Section};
+use crate::study::copies::Copies;
 use crate::study::{Shown, head, hosts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
@@ -29,24 +31,37 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     match complete {
         0 => section.text(NOTHING),
         _ => {
-            let layout = match table::has_columns(shown) {
-                true => Layout::Figures,
-                false => Layout::Words,
-            };
-            for table in table::tables(shown, &brief) {
-                section.table(table, layout);
-            }
-            if let Some((text, table)) = settings::bought(shown) {
-                section.text(text);
-                section.table(table, Layout::Figures);
-            }
-            section.texts(sentences::sentences(shown, &brief));
+            let marked = figures(&mut section, shown, &brief);
+            section.texts(sentences::sentences(shown, &brief, marked));
             section.figures(speeds::figure(shown));
         }
     }
     section.warnings(warnings::all(shown));
     next(&mut section, shown);
     section
+}
+
+/// The tables. Whether they say all that is compared.
+fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> bool {
+    let columns = table::has_columns(shown);
+    let copies = Copies::new(shown).filter(|_| !columns);
+    let copied = copies.as_ref().and_then(|copies| copies::table(shown, brief, copies));
+    let (Some(copies), Some(table)) = (copies, copied) else {
+        let layout = if columns { Layout::Figures } else { Layout::Words };
+        for table in table::tables(shown, brief) {
+            section.table(table, layout);
+        }
+        if let Some((text, table)) = settings::bought(shown) {
+            section.text(text);
+            section.table(table, Layout::Figures);
+        }
+        return false;
+    };
+    let legend = copies::legend(shown, brief, &copies, &table);
+    let layout = if legend.is_some() { Layout::Figures } else { Layout::Words };
+    section.table(table, layout);
+    section.texts(legend);
+    true
 }
 
 /// What a kind of work is called in a row: of hosts the figure that verdicts are about.

@@ -3,7 +3,7 @@
 use super::names::Brief;
 use super::table::has_columns;
 use crate::measure::Compared;
-use crate::study::{Shown, hosts, imported};
+use crate::study::{Shown, copies, hosts, imported};
 use crate::text::{counted, duration, listed};
 use crate::verdict::{lead, percent};
 use plimsoll_explain::{Claim, Pair};
@@ -18,9 +18,10 @@ const TOLD_OF_MANY: usize = 5;
 /// Less than this is about a minute of the day, and what is claimed from it too.
 const SHORT_SECONDS: f64 = 120.0;
 
-pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+/// Those on what is compared only where no table `marked` it.
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<String> {
     let mut sentences = Vec::new();
-    let compared = compared(shown, brief);
+    let compared = if marked { Vec::new() } else { compared(shown, brief) };
     if shown.findings.imported {
         if !compared.is_empty() {
             sentences.push(imported::CAUTION.to_owned());
@@ -35,6 +36,10 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
             }
         }
     }
+    let name = |cell| brief.setup(shown, cell);
+    sentences.extend(copies::amounts(shown, &name));
+    sentences.extend(copies::per_file(shown, &name));
+    sentences.extend(copies::without_model(shown, &name));
     sentences.extend(level(shown));
     sentences.extend(short(shown));
     hosts::fullest_links(&mut sentences, shown);

@@ -90,8 +90,7 @@ fn works(shown: &Shown<'_>) -> Table {
             baselines.push(against);
             table.rows.push(vec![a, figure(shown, &against), "(baseline)".to_owned()]);
         }
-        let names = ["the baseline", "this"].map(str::to_owned);
-        let verdict = verdict_of(shown, pair, names);
+        let verdict = between(shown, pair, "the baseline", "this");
         table.rows.push(vec![b, figure(shown, &pair.contrast.of), verdict]);
     }
     let compared = |cell: Cell| {
@@ -210,17 +209,12 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
     header.extend(known.iter().map(|(_, name)| (*name).to_owned()));
     let mut table = Table::new(header);
     for found in &shown.findings.workloads {
-        let measure = speed(&found.workload);
         for cell in &found.cells {
             let mut row = vec![super::work(shown, found)];
             if many {
                 row.push(brief.setup(shown, cell.cell));
             }
-            let speed = cell.levels.get(&Metric::all(measure));
-            row.push(match speed {
-                Some(level) => shown.shape(measure).level(level) + writes::mark(shown, cell.cell),
-                None => missing(cell),
-            });
+            row.push(level_of(shown, found, cell));
             row.extend(known.iter().map(|(measure, _)| {
                 let level = cell.levels.get(&Metric::all(*measure));
                 level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
@@ -229,6 +223,15 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
         }
     }
     table
+}
+
+/// The speed of a cell with its interval.
+pub(super) fn level_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> String {
+    let measure = speed(&found.workload);
+    match cell.levels.get(&Metric::all(measure)) {
+        Some(level) => shown.shape(measure).level(level) + writes::mark(shown, cell.cell),
+        None => missing(cell),
+    }
 }
 
 /// Why a cell has no figure.
@@ -287,13 +290,13 @@ fn verdict(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> String {
     if plain(pair.contrast.of.cell, &b) {
         b = brief.setup(shown, pair.contrast.of.cell);
     }
-    verdict_of(shown, pair, [a, b])
+    between(shown, pair, &a, &b)
 }
 
-/// The same by these names for the baseline and for what is held against it.
-fn verdict_of(shown: &Shown<'_>, pair: &Pair, [a, b]: [String; 2]) -> String {
+/// What is claimed of two of these names.
+pub(super) fn between(shown: &Shown<'_>, pair: &Pair, a: &str, b: &str) -> String {
     let by = shown.shape(pair.contrast.of.metric.measure).compared;
-    let two = Two { a: &a, b: &b, by };
+    let two = Two { a, b, by };
     match &pair.claim {
         Some(claim) if shown.findings.imported => imported::brief(two, &claim.ratio),
         Some(claim) => in_brief(claim, two),

@@ -1,0 +1,139 @@
+//! What a file and a byte cost where files were copied, and how well that describes the times.
+
+use crate::chart::{Heat, HeatRow};
+use crate::columns::Columns;
+use crate::document::{Figure, Layout, Section};
+use crate::figure::{self, BANDWIDTH, SHARE, TIME};
+use crate::measure::Compared;
+use crate::study::copies::{Copied, Copies, Row, TOO_FEW, off_by, row, without_model};
+use crate::study::{Shown, speed};
+use crate::text::counted;
+use crate::verdict::percent;
+use plimsoll_explain::CostModel;
+use plimsoll_model::units::three_digits;
+use plimsoll_model::{Cell, Metric};
+use plimsoll_stats::fit::Estimate;
+use plimsoll_stats::fit::costs::Kind;
+
+const NOTHING: &str = "–";
+
+pub(super) fn section(shown: &Shown<'_>) -> Section {
+    let mut section = Section::details("costs", "What files and bytes cost");
+    if shown.costs.is_empty() {
+        return section;
+    }
+    if shown.costs.iter().all(|costs| costs.model == CostModel::TooFewDatasets) {
+        section.text(TOO_FEW);
+        return section;
+    }
+    section.text(
+        "Model: time = files × cost of a file + bytes × cost of a byte, fitted to the datasets of each \
+         row. What an operation costs is part of both where all blocks are of one size.",
+    );
+    let name = |cell: Cell| shown.names.setup(cell);
+    section.table(costs(shown, &name).table(), Layout::Words);
+    section.texts(without_model(shown, &name));
+    section.table(datasets(shown).table(), Layout::Figures);
+    section.figures(heat(shown, &name));
+    section
+}
+
+fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
+    let mut columns = Columns::of(["a file", "an operation", "bytes", "the model"]);
+    // The interval below the figure.
+    let cell = |kind: figure::Kind, of: Option<Estimate>| match of {
+        Some(Estimate { value, interval: Some(interval) }) => {
+            format!("{}\n{}", kind.value(value), kind.ends(value, interval))
+        }
+        Some(Estimate { value, .. }) => kind.value(value),
+        None => NOTHING.to_owned(),
+    };
+    for costs in &shown.costs {
+        let rate = costs.cost(Kind::Byte).and_then(Estimate::reciprocal);
+        let off = format!("up to {}", percent(off_by(costs).unwrap_or_default()));
+        let model = match &costs.model {
+            CostModel::TooFewDatasets => {
+                format!("{}: too few", counted(costs.datasets.len() as u64, "dataset"))
+            }
+            CostModel::NoBlock => "no block has all datasets".to_owned(),
+            CostModel::Off => format!("does not fit: {off} off"),
+            CostModel::Fits { roughly: true, .. } => format!("fits roughly: {off} off"),
+            CostModel::Fits { costs, .. } => match costs.fit().lack_of_fit() {
+                Some(lack) => format!("fits: {off} off (p = {})", three_digits(lack.p_value)),
+                None => format!("{off} off, nothing repeated"),
+            },
+        };
+        let cells = [
+            cell(TIME, costs.cost(Kind::File)),
+            cell(TIME, costs.cost(Kind::Operation)),
+            cell(BANDWIDTH, rate),
+            model,
+        ];
+        columns.row(row(shown, costs, name), cells);
+    }
+    let known = |(_, cells): &(String, Vec<String>)| cells.iter().any(|cell| cell != NOTHING);
+    columns.columns.retain(known);
+    columns
+}
+
+/// Each time, and what the model makes of it.
+fn datasets(shown: &Shown<'_>) -> Columns {
+    let mut columns = Columns::of(["files", "MB", "time", "by the model"]);
+    for costs in &shown.costs {
+        for dataset in &costs.datasets {
+            let cell = Cell { workload: dataset.workload, ..costs.cell };
+            let work = shown.names.workload(dataset.workload);
+            let name = match shown.names.setups() {
+                0 | 1 => work,
+                _ => format!("{work}, {}", shown.names.setup(cell)),
+            };
+            let seconds = dataset.seconds;
+            let model = dataset.error.map_or(NOTHING.to_owned(), |error| {
+                // Rounded first, so that what is shown as nothing has no sign.
+                let percent = (1000.0 * error).round() / 10.0 + 0.0;
+                let sign = if percent > 0.0 { "+" } else { "" };
+                format!("{} ({sign}{percent:.1}%)", TIME.value(seconds.value * (1.0 + error)))
+            });
+            let cells = [
+                dataset.work.files.to_string(),
+                three_digits(dataset.work.bytes.0 as f64 / 1e6),
+                TIME.with_ends(seconds.value, seconds.interval),
+                model,
+            ];
+            columns.row(name, cells);
+        }
+    }
+    columns
+}
+
+/// Every dataset under every setting: what each brings, seen at once. `None` of two settings or fewer.
+fn heat(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<Figure> {
+    let copies = Copies::new(shown).filter(|copies| copies.columns.len() > 2)?;
+    let row = |row: &Row<'_>| -> HeatRow {
+        // A time is as much faster as it is less.
+        let speed = |copied: &Copied<'_>| {
+            let (found, cell) = (*copied)?;
+            let measure = speed(&found.workload);
+            let level = cell.levels.get(&Metric::all(measure))?.estimate;
+            Some(if shown.shape(measure).compared == Compared::Time { 1.0 / level } else { level })
+        };
+        let speeds: Vec<Option<f64>> = row.cells.iter().map(speed).collect();
+        let fastest = speeds.iter().flatten().copied().fold(0.0, f64::max);
+        (row.name.clone(), speeds.iter().map(|speed| speed.map(|speed| speed / fastest)).collect())
+    };
+    let heading = |column: &(Cell, &'static str)| copies.heading(*column, name).replace('\n', ", ");
+    let caption =
+        "Speed of each dataset as a share of the fastest in its row: the darker, the faster.";
+    let chart = Heat {
+        title: "Datasets and settings".to_owned(),
+        description: caption.to_owned(),
+        x: "setting".to_owned(),
+        columns: copies.columns.iter().map(heading).collect(),
+        y: "work".to_owned(),
+        rows: copies.rows.iter().map(row).collect(),
+        value: "of the fastest".to_owned(),
+        kind: SHARE,
+        darkest: 1.0,
+    };
+    Some(Figure::new("settings-heat".to_owned(), Box::new(chart), caption.to_owned()))
+}

@@ -1,0 +1,258 @@
+//! Copies side by side: datasets and ways down, subjects, settings and methods across; and what their
+//! files cost.
+
+use super::Shown;
+use crate::figure::{self, TIME};
+use crate::text::{capital, listed};
+use crate::verdict::percent;
+use plimsoll_explain::{CellFindings, CopyCosts, CostModel, WorkloadFindings};
+use plimsoll_model::{Amount, Cell};
+use plimsoll_stats::fit::Estimate;
+use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::interval::Interval;
+
+/// What it takes to tell costs apart.
+pub(crate) const TOO_FEW: &str = "What a file costs beside its bytes, and so how long other files take, is \
+                                  known from three datasets on: --dataset home.";
+
+/// Columns up to which there is something to see.
+const MOST_COLUMNS: usize = 40;
+
+/// A study of copies.
+pub(crate) struct Copies<'a> {
+    /// Subject and setting, and by which method.
+    pub(crate) columns: Vec<(Cell, &'static str)>,
+    pub(crate) rows: Vec<Row<'a>>,
+}
+
+/// What is known of a copy; `None` where it was not done.
+pub(crate) type Copied<'a> = Option<(&'a WorkloadFindings, &'a CellFindings)>;
+
+/// A dataset on one way.
+pub(crate) struct Row<'a> {
+    pub(crate) name: String,
+    /// By column.
+    pub(crate) cells: Vec<Copied<'a>>,
+}
+
+impl<'a> Copies<'a> {
+    /// `None` where there is other work in the study, where two workloads would stand in one place, and of
+    /// more than can be seen side by side.
+    pub(crate) fn new(shown: &'a Shown<'_>) -> Option<Copies<'a>> {
+        let (mut rows, mut methods): (Vec<(&str, &str)>, Vec<&str>) = (Vec::new(), Vec::new());
+        let mut places = Vec::new();
+        for found in &shown.findings.workloads {
+            let work = found.workload.main()?.job.file_work()?;
+            places.push((found, (work.way, work.files_of), work.method));
+            rows.extend(Some((work.way, work.files_of)).filter(|row| !rows.contains(row)));
+            methods.extend(Some(work.method).filter(|method| !methods.contains(method)));
+        }
+        // One way after the other, each in the order of the plan.
+        let ways: Vec<&str> = rows.iter().map(|row| row.0).collect();
+        rows.sort_by_key(|row| ways.iter().position(|way| *way == row.0));
+        let setups: Vec<Cell> = shown.names.every_setup().collect();
+        let of = |method| setups.iter().map(move |setup| (*setup, method));
+        let columns: Vec<(Cell, &'static str)> = methods.into_iter().flat_map(of).collect();
+        if columns.len() > MOST_COLUMNS {
+            return None;
+        }
+        let mut cells = vec![vec![None; columns.len()]; rows.len()];
+        for (found, row, method) in places {
+            let row = rows.iter().position(|other| *other == row)?;
+            for cell in &found.cells {
+                let is =
+                    |(setup, of): &(Cell, &str)| same_setup(*setup, cell.cell) && *of == method;
+                let place = &mut cells[row][columns.iter().position(is)?];
+                if place.replace((found, cell)).is_some() {
+                    return None;
+                }
+            }
+        }
+        let row =
+            |((way, of), cells): ((&str, &str), Vec<_>)| Row { name: format!("{of} {way}"), cells };
+        (!cells.is_empty())
+            .then(|| Copies { columns, rows: rows.into_iter().zip(cells).map(row).collect() })
+    }
+
+    /// How many methods there are.
+    pub(crate) fn methods(&self) -> usize {
+        let mut methods: Vec<&str> = self.columns.iter().map(|column| column.1).collect();
+        methods.dedup();
+        methods.len()
+    }
+
+    /// What sets a column apart from the others: by `name` that of its subject and setting, and the method.
+    pub(crate) fn heading(
+        &self,
+        column: (Cell, &'static str),
+        name: &dyn Fn(Cell) -> String,
+    ) -> String {
+        let several = self.columns.len() > self.methods();
+        match (several, self.methods() > 1) {
+            (false, false) => String::new(),
+            (false, true) => column.1.to_owned(),
+            (true, false) => name(column.0),
+            (true, true) => format!("{}\n{}", column.1, name(column.0)),
+        }
+    }
+}
+
+pub(crate) fn same_setup(a: Cell, b: Cell) -> bool {
+    (a.subject, a.setting) == (b.subject, b.setting)
+}
+
+/// What sets the costs of one subject, setting and method apart from those of the others: "nas pipelined".
+pub(crate) fn label(shown: &Shown<'_>, of: &CopyCosts, name: &dyn Fn(Cell) -> String) -> String {
+    let several = |differs: &dyn Fn(&CopyCosts) -> bool| shown.costs.iter().any(differs);
+    let setup = several(&|other| !same_setup(other.cell, of.cell)).then(|| name(of.cell));
+    let method = several(&|other| other.way().1 != of.way().1).then(|| of.way().1.to_owned());
+    setup.into_iter().chain(method).collect::<Vec<_>>().join(" ")
+}
+
+/// What a file costs, and what saves of it, on the way on which files take the most of a dataset's time.
+pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<String> {
+    let by_files = |costs: &CopyCosts| {
+        costs.most_by_file().map_or(0, |(_, share)| (100.0 * share).round() as u8)
+    };
+    // Of equals the first.
+    let way = shown.costs.iter().rev().max_by_key(|costs| by_files(costs))?.way().0;
+    let of_way = shown.costs.iter().filter(|costs| costs.way().0 == way);
+    // What is hardly known says nothing of what saves.
+    let known = |cost: &Estimate| cost.interval.is_some_and(|i| !figure::is_wide(cost.value, i));
+    let cost = |costs| Some((costs, CopyCosts::cost(costs, Kind::File).filter(known)?));
+    let all: Vec<_> = of_way.filter_map(cost).collect();
+    let (first, cost) = all.first()?;
+    let (dataset, share) = first.most_by_file()?;
+    let time = format!("{} of the time of the {}", whole(share), dataset.work.files_of);
+    let way = capital(way);
+    if all.len() == 1 {
+        let which = match label(shown, first, name) {
+            label if label.is_empty() => label,
+            label => format!(" ({label})"),
+        };
+        let cost = shown_cost(*cost);
+        return Some(format!("{way}, a file costs {cost} beside its bytes{which}: {time}."));
+    }
+    let words = |(number, (costs, own)): (usize, &(&CopyCosts, Estimate))| {
+        let figure = format!("{} {}", label(shown, costs, name), shown_cost(*own));
+        match at_least_less(*cost, *own) {
+            _ if number == 0 => format!("{figure}, {time}"),
+            Some(less) => format!("{figure}, at least {} less", whole(less)),
+            None => figure,
+        }
+    };
+    let words: Vec<String> = all.iter().enumerate().map(words).collect();
+    Some(format!("{way}, a file costs beside its bytes: {}.", words.join("; ")))
+}
+
+/// "4.10 ms [3.80–4.40]".
+fn shown_cost(cost: Estimate) -> String {
+    TIME.with_ends(cost.value, cost.interval)
+}
+
+/// By how much the second is less for certain; `None` where that is not resolved.
+fn at_least_less(first: Estimate, other: Estimate) -> Option<f64> {
+    let (first, other) = (first.interval?, other.interval?);
+    (other.high < first.low).then(|| 1.0 - other.high / first.low)
+}
+
+/// What is missing to say what a file costs, and where the model of it does not fit. What is missing only where
+/// times of other files were asked for.
+pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let of = |model: CostModel| shown.costs.iter().filter(move |costs| costs.model == model);
+    let names =
+        |of: Vec<&CopyCosts>| listed(&of.iter().map(|c| row(shown, c, name)).collect::<Vec<_>>());
+    let asked = !shown.study.plan.amounts.is_empty();
+    let mut sentences = Vec::new();
+    if asked && of(CostModel::TooFewDatasets).next().is_some() {
+        sentences.push(TOO_FEW.to_owned());
+    }
+    let none: Vec<_> = of(CostModel::NoBlock).collect();
+    if asked && !none.is_empty() {
+        sentences.push(format!("No block has all datasets: no cost is known of {}.", names(none)));
+    }
+    let off: Vec<_> = of(CostModel::Off).collect();
+    if let Some(by) = off.iter().filter_map(|costs| off_by(costs)).reduce(f64::max) {
+        sentences.push(format!(
+            "No cost of a file is named ({}): times are no sum of what files and bytes cost, up to {} \
+             off.",
+            names(off),
+            whole(by)
+        ));
+    }
+    sentences
+}
+
+/// "up", "up, nas pipelined".
+pub(crate) fn row(shown: &Shown<'_>, costs: &CopyCosts, name: &dyn Fn(Cell) -> String) -> String {
+    match label(shown, costs, name) {
+        label if label.is_empty() => costs.way().0.to_owned(),
+        label => format!("{}, {label}", costs.way().0),
+    }
+}
+
+/// How long each amount takes that the user asked for: "200 GB of pictures: up 34–36 min; down 30 min."
+pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let mut ways: Vec<&str> = Vec::new();
+    for costs in &shown.costs {
+        ways.extend(Some(costs.way().0).filter(|way| !ways.contains(way)));
+    }
+    let of_amount = |amount: &Amount| {
+        let of_way = |way: &&str| {
+            // The same time once, with all that take it.
+            let mut times: Vec<(String, Vec<String>)> = Vec::new();
+            for costs in shown.costs.iter().filter(|costs| costs.way().0 == *way) {
+                let time = costs.seconds(amount).map_or("not known".to_owned(), range);
+                let label = label(shown, costs, name);
+                match times.iter_mut().find(|(known, _)| *known == time) {
+                    Some((_, labels)) => labels.push(label),
+                    None => times.push((time, vec![label])),
+                }
+            }
+            let words = times.into_iter().map(|(time, labels)| match listed(&labels) {
+                label if label.is_empty() => time,
+                labels => format!("{time} ({labels})"),
+            });
+            format!("{way} {}", words.collect::<Vec<_>>().join(", "))
+        };
+        let ways: Vec<String> = ways.iter().map(of_way).collect();
+        (!ways.is_empty())
+            .then(|| format!("{}: {}.", capital(&amount.to_string()), ways.join("; ")))
+    };
+    shown.study.plan.amounts.iter().filter_map(of_amount).collect()
+}
+
+/// A share in whole percent.
+fn whole(share: f64) -> String {
+    percent((100.0 * share).round() / 100.0)
+}
+
+/// How far the model is off of a dataset, at most.
+pub(crate) fn off_by(costs: &CopyCosts) -> Option<f64> {
+    let errors = costs.datasets.iter().filter_map(|dataset| dataset.error);
+    errors.map(f64::abs).reduce(f64::max)
+}
+
+/// A time as the range that it is in: "34–36 min", "about 35 min" where nothing says how far it may be off.
+pub(crate) fn range(time: Estimate) -> String {
+    const UNITS: [(f64, &str); 4] = [(86_400.0, "days"), (3600.0, "h"), (60.0, "min"), (1.0, "s")];
+    if !time.value.is_finite() {
+        return "an unknown time".to_owned();
+    }
+    let most = time.interval.map_or(time.value, |interval| interval.high);
+    // Hours from an hour and a half on.
+    let (size, unit) = UNITS.into_iter().find(|unit| most >= 1.5 * unit.0).unwrap_or((1.0, "s"));
+    let digits = |seconds: f64| match seconds / size {
+        few if most / size < 9.95 => format!("{few:.1}"),
+        many => format!("{many:.0}"),
+    };
+    match time.interval {
+        None => format!("about {} {unit}", digits(time.value)),
+        Some(interval) if figure::is_wide(time.value, interval) => "not known well".to_owned(),
+        Some(Interval { low, high, .. }) => {
+            let (low, high) = (digits(low), digits(high));
+            let both = if low == high { low } else { format!("{low}–{high}") };
+            format!("{both} {unit}")
+        }
+    }
+}
