@@ -2,8 +2,10 @@
 
 mod support;
 
+use plimsoll_explain::copy_costs;
 use plimsoll_model::{
-    CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Scaled, Study, Transfer, Trial,
+    Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Scaled, Study,
+    Transfer, Trial,
 };
 use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{
@@ -41,6 +43,29 @@ fn assert_whole(study: &Study) {
     }
 }
 
+/// How long these amounts take, and no others: what the trials say of them, or that it is not known.
+#[track_caller]
+fn assert_says(shown: &str, study: &Study, amounts: &[Amount]) {
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(shown.matches(" GB of ").count(), amounts.len(), "{shown}");
+    let costs = copy_costs(study);
+    assert_eq!(costs.len(), 8, "two targets, ways and methods: {costs:?}");
+    for amount in amounts {
+        let after = words.split(&format!("{amount}: up ")).nth(1).expect("in words");
+        let sentence = &after[..after.find(". ").unwrap()];
+        let (up, down) = sentence.split_once("; down ").expect("both ways");
+        for costs in &costs {
+            let way = if costs.way().0 == "up" { up } else { down };
+            let name =
+                format!("{} {}", ["nfs", "smb"][usize::from(costs.cell.subject)], costs.way().1);
+            assert_eq!(way.matches(&name).count(), 1, "{sentence}");
+            let before = way.split(&name).next().unwrap();
+            let time = before[..before.rfind('(').unwrap()].rsplit("), ").next().unwrap();
+            assert_eq!(time == "not known ", costs.seconds(amount).is_none(), "{name}: {sentence}");
+        }
+    }
+}
+
 const SHORT: [&str; 4] = ["--repeats=2", "--baseline=0s", "--seed=7", "--quiet"];
 
 #[test]
@@ -53,7 +78,7 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
     let (smb, before) = (smb.unwrap(), listing(folder));
     let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
     let (nfs_url, smb_url) = (nfs.url("films"), smb.url("backups"));
-    let words = ["copy", &nfs_url, &smb_url, "--scale=0.002", "--verify"];
+    let words = ["copy", &nfs_url, &smb_url, "--scale=0.002", "--verify", "--for=200GB:photos"];
     let shown = program.run(&[&words[..], &SHORT].concat()).expect(0).out;
     let study = program.latest();
     assert_eq!(study.trials.len(), 2 * 18 * 2);
@@ -71,9 +96,25 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
     let methods = |way: &&str| [format!("{way}, as rsync"), format!("{way}, pipelined")];
     let rows: Vec<String> = ways.iter().chain(&source).flat_map(methods).collect();
     assert_eq!(titles, rows);
-    for row in rows {
-        assert!(shown.lines().any(|line| line.starts_with(&row)), "{row} in\n{shown}");
+    // A row for each way, a figure in it for each target and method.
+    let figures = |way: &str| {
+        let row = shown.lines().find(|line| line.starts_with(way));
+        let row = row.unwrap_or_else(|| panic!("{way} in\n{shown}"));
+        row.matches("B/s").count() + row.matches(" files/s").count() + row.matches(" ms ").count()
+    };
+    for way in ways.iter().chain(&source) {
+        assert_eq!(figures(&format!("{way}  ")), 4, "{way} in\n{shown}");
     }
+    let asked: Amount = "200GB:photos".parse().unwrap();
+    assert_eq!(study.plan.amounts, [asked]);
+    assert_says(&shown, &study, &[asked]);
+    // Of other files later, in files of another size.
+    let more: Amount = "120GB:2MB".parse().unwrap();
+    let shown = program.run(&["show", "--for=120GB:2MB", "--for=200GB:photos"]).expect(0).out;
+    assert_says(&shown, &study, &[asked, more]);
+    let page = program.run(&["report", "--for=120GB:2MB", "--format=markdown", "--output=-"]);
+    assert_says(&page.expect(0).out, &study, &[asked, more]);
+    assert_eq!(program.latest(), study, "only shown, not kept");
     let home = study.plan.workloads.iter().map(|workload| part(workload).job.footprint());
     let bytes: u64 = home.map(|need| need.passing).sum();
     let (up, update) = (1_857_342 + 872_170 + 303_641 + 1_295_556, 1_295_556 / 112);
@@ -270,6 +311,15 @@ fn what_cannot_be_copied_is_a_mistake_of_usage() {
     for (words, named) in cases {
         let refused = program.run(&[&["copy", target], words].concat()).expect(2).err;
         assert!(refused.contains(named), "{words:?}: {named} in\n{refused}");
+    }
+    assert_eq!(listing(there.path()), vec![], "nothing was begun");
+    for amount in ["200GB", "200GB:", ":photos", "0:photos", "200GB:0", "200GB:letters", "1GB:20TB"]
+    {
+        let asked = format!("--for={amount}");
+        for words in [&["copy", target, &asked][..], &["show", &asked], &["report", &asked]] {
+            let refused = program.run(words).expect(2).err;
+            assert!(refused.contains("200GB:photos"), "{words:?}: {refused}");
+        }
     }
     assert_eq!(listing(there.path()), vec![], "nothing was begun");
     let classes = DataClass::ALL.map(|class| class.title().replace(" tree", ""));

@@ -3,7 +3,7 @@
 use crate::jobs::JobArguments;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Engine, ServerHost, Target};
+use plimsoll_model::{Amount, Engine, ServerHost, Target};
 use std::num::NonZeroU16;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -178,6 +178,10 @@ pub struct ShowArguments {
     /// Everything, after the answer: every figure with its interval, warnings, method
     #[arg(long)]
     pub details: bool,
+    /// Of copies: also how long so much of your own takes, such as 200GB:photos or 120GB:2MB (with the mean
+    /// size of its files); may be given several times
+    #[arg(long = "for", value_name = "AMOUNT")]
+    pub amounts: Vec<Amount>,
     /// As a picture of the terminal, an SVG file, instead of text; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
@@ -248,6 +252,10 @@ pub struct ReportArguments {
     /// Also write every chart as an SVG file into this directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
+    /// Of copies: also how long so much of your own takes, such as 200GB:photos or 120GB:2MB (with the mean
+    /// size of its files); may be given several times
+    #[arg(long = "for", value_name = "AMOUNT")]
+    pub amounts: Vec<Amount>,
     /// Replace addresses, host names, users, shares, paths and serial numbers by made-up names
     #[arg(long)]
     pub redact: bool,

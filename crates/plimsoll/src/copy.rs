@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData, Length, Method, Plan,
-    StorageOptions, Transfer,
+    Amount, Cause, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData, Length, Method,
+    Plan, StorageOptions, Transfer,
 };
 use std::num::{NonZeroU16, NonZeroU64};
 use std::path::{Path, PathBuf};
@@ -54,6 +54,10 @@ pub struct CopyArguments {
     /// Compare everything that is copied from the share with what it should be, byte by byte
     #[arg(long)]
     pub verify: bool,
+    /// Also say how long so much of your own takes: 200GB:photos (or movies, music, source), or with the
+    /// mean size of its files, as 120GB:2MB; may be given several times
+    #[arg(long = "for", value_name = "AMOUNT")]
+    pub amounts: Vec<Amount>,
     #[command(flatten)]
     pub how: RuleArguments,
     #[command(flatten)]
@@ -308,8 +312,8 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         design,
     })?;
     let (adapt_size, fit_size) = (may_scale, may_scale);
-    let mut plan =
-        Plan { storage: StorageOptions { adapt_size, fit_size, ..plan.storage }, ..plan };
+    let storage = StorageOptions { adapt_size, fit_size, ..plan.storage };
+    let mut plan = Plan { storage, amounts: copy.amounts.clone(), ..plan };
     plan.command = plan::repeatable_command(&plan);
     let more = More { quick: copy.how.quick, ..More::default() };
     let study = check::measure(plan, &copy.access, &copy.output, store, more)?;

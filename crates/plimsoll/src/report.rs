@@ -52,7 +52,8 @@ fn studies(report: &ReportArguments, arguments: &StoreArguments) -> Result<Vec<S
     let store = store::open(arguments)?;
     let mut studies: Vec<Study> = Vec::new();
     for id in &report.studies {
-        let study = store.load(id)?;
+        let mut study = store.load(id)?;
+        store::ask_for(&mut study, &report.amounts)?;
         if !studies.iter().any(|s| s.id == study.id) {
             studies.push(study);
         }

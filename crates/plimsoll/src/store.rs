@@ -4,7 +4,7 @@ use crate::arguments::{
     CompareArguments, ComparisonFormat, ExportArguments, ShowArguments, StoreArguments,
 };
 use crate::output;
-use plimsoll_model::Failure;
+use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
 use plimsoll_record::Store;
 use plimsoll_report::{Document, Style};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,8 @@ pub fn list(arguments: &StoreArguments) -> Result<u8, Failure> {
 /// Prints one study as the command that measured it did.
 pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let study = store.load(&show.study)?;
+    let mut study = store.load(&show.study)?;
+    ask_for(&mut study, &show.amounts)?;
     let document = Document::of_study(&study);
     let written = |style: &Style| match show.details {
         true => document.text(style),
@@ -59,6 +60,24 @@ pub fn show(show: &ShowArguments, arguments: &StoreArguments) -> Result<u8, Fail
         None => output::print(&written(&output::style()))?,
     }
     Ok(0)
+}
+
+/// Has the reports of a study say how long these amounts take, beside those that it was measured for.
+pub fn ask_for(study: &mut Study, amounts: &[Amount]) -> Result<(), Failure> {
+    let copies =
+        |workload: &Workload| workload.main().is_some_and(|part| part.job.file_work().is_some());
+    if let (Some(amount), false) = (amounts.first(), study.plan.workloads.iter().all(copies)) {
+        let (happened, on) = ("not all of its work is copies", format!("study {}", study.id));
+        let tried = format!("find how long {amount} take");
+        let next = "Leave out --for, or name a study by plimsoll copy.";
+        return Err(Failure::new(Cause::Usage, tried, on, happened, next));
+    }
+    for amount in amounts {
+        if !study.plan.amounts.contains(amount) {
+            study.plan.amounts.push(*amount);
+        }
+    }
+    Ok(())
 }
 
 /// Prints two studies side by side.
