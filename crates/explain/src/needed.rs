@@ -36,8 +36,9 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();
             return needed(rules.stop(false), &logs);
         }
-        let is_of = |c: &&Contrast| [c.of, c.against].iter().any(|m| m.cell.workload == workload);
-        let claims = contrasts.iter().filter(|contrast| contrast.claim).filter(is_of);
+        // A comparison with other work takes blocks of both.
+        let concerns = |c: &Contrast| [c.of, c.against].iter().any(|m| m.cell.workload == workload);
+        let claims = contrasts.iter().filter(|c| c.claim && concerns(c));
         let of_claim = |Contrast { of, against, .. }: &Contrast| {
             needed(rules.stop(true), &gathered.pairs(*of, *against).log_ratios(of.metric))
         };
