@@ -4,7 +4,7 @@ mod support;
 
 use plimsoll_explain::copy_costs;
 use plimsoll_model::{
-    Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Scaled, Study,
+    Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Rule, Scaled, Study,
     Transfer, Trial,
 };
 use plimsoll_testkit::servers::samba::PASSWORD;
@@ -144,16 +144,23 @@ fn some_datasets_of_other_sizes_beside_the_users_own_files() {
         (all.collect::<Vec<_>>(), study)
     };
     let words = ["--dataset=pictures,music", "--scale=0.001", &data, "--only=up"];
-    let (found, _) = kinds(&words);
+    let (found, study) = kinds(&words);
     let rsync = ["copy-music-up-rsync", "copy-pictures-up-rsync", "copy-up-rsync"];
     let pipelined = ["copy-music-up", "copy-pictures-up", "copy-up"];
     let both = |at: usize| [rsync[at], pipelined[at]];
     assert_eq!(found, [both(0), both(1), both(2)].concat());
+    // With one target, the methods are compared.
+    let compared = study.plan.contrasts.iter().map(|contrast| {
+        assert!(contrast.claim && contrast.of.metric == Metric::all(Measure::THROUGHPUT));
+        (contrast.against.cell.workload, contrast.of.cell.workload)
+    });
+    assert_eq!(compared.collect::<Vec<_>>(), [(0, 1), (2, 3), (4, 5)]);
     let words = ["--dataset=pictures", "--count=30", "--mean=10KiB", "--only=down,update"];
     let words = [&words[..], &["--method=pipelined", "--files=8"]].concat();
     let (found, study) = kinds(&words);
     assert_eq!(found, ["copy-pictures-update", "copy-pictures-down"]);
     assert!(study.plan.workloads.iter().all(|workload| part(workload).depth().get() == 8));
+    assert_eq!(study.plan.contrasts, [], "there is nothing to compare");
     let dataset = &copy(&study, &study.trials[0]).dataset;
     assert_eq!((dataset.files, dataset.bytes.0), (30, 30 * 10_240));
     assert!(study.flags.iter().all(|flag| !matches!(flag, Flag::Scaled { .. })));
@@ -197,6 +204,9 @@ fn what_would_take_too_long_is_scaled() {
     });
     let (wanted, used) = scaled.unwrap_or_else(|| panic!("{:?}", study.flags));
     assert!(wanted == 1.0 && used < 1.0, "{used}");
+    // What is compared ends by the margin, not when a level is roughly known.
+    let Rule::Sequential { half_width, .. } = study.plan.design.rule else { panic!() };
+    assert!(half_width < 0.05, "{half_width}");
     for workload in &study.plan.workloads {
         assert_eq!(part(workload).job.scale(), Some(used));
     }

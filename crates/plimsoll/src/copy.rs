@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Amount, Cause, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData, Length, Method,
-    Plan, StorageOptions, Transfer,
+    Amount, Cause, Cell, Contrast, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData,
+    Length, Measurand, Method, Plan, StorageOptions, Transfer,
 };
 use std::num::{NonZeroU16, NonZeroU64};
 use std::path::{Path, PathBuf};
@@ -295,14 +295,32 @@ impl CopyArguments {
     }
 }
 
+/// What is compared with a single target: each method with the first, of every dataset and way. They follow
+/// each other in the plan.
+fn between_methods(plan: &Plan, methods: usize) -> Vec<Contrast> {
+    let measurand = |number: usize| {
+        let workload = &plan.workloads[number];
+        let part = workload.headline_part();
+        let metric = workload.main()?.job.headline();
+        Some(Measurand { cell: Cell::of(0, number, 0), part, metric })
+    };
+    let others = (0..plan.workloads.len()).filter(|number| number % methods.max(1) > 0);
+    let contrast = |number: usize| {
+        let against = measurand(number - number % methods)?;
+        Some(Contrast { of: measurand(number)?, against, claim: true })
+    };
+    others.filter_map(contrast).collect()
+}
+
 /// Copies, and returns the exit code.
 pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> {
     copy.expect_here(&copy.hosts.on)?;
     let factors = plan::factors(&copy.hosts)?;
     let design = plan::design(&copy.how, &factors)?;
+    let rule = design.rule;
     let work = copy.work(&design)?;
     let may_scale = copy.may_scale(&work);
-    let plan = plan::plan(Storage {
+    let mut plan = plan::plan(Storage {
         targets: arguments::targets(&copy.targets)?,
         hosts: &copy.hosts,
         work,
@@ -311,6 +329,11 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         factors,
         design,
     })?;
+    let methods = between_methods(&plan, copy.methods().len());
+    if plan.contrasts.is_empty() && !methods.is_empty() {
+        plan.contrasts = methods;
+        plan.design.rule = rule;
+    }
     let (adapt_size, fit_size) = (may_scale, may_scale);
     let storage = StorageOptions { adapt_size, fit_size, ..plan.storage };
     let mut plan = Plan { storage, amounts: copy.amounts.clone(), ..plan };
