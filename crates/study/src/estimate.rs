@@ -4,7 +4,7 @@ use crate::conduct::{IDLE_BETWEEN_BLOCKS, IDLE_SHARE};
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Length, Plan, Rule, Switch, Workload, factor};
+use plimsoll_model::{Footprint, Length, Plan, Rule, Switch, Workload, factor};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -113,7 +113,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 fn laid_out(workloads: &[Workload]) -> f64 {
     let copies = |workload: &&Workload| matches!(workload.length, Length::UntilDone { .. });
     let parts = workloads.iter().filter(copies).flat_map(|workload| &workload.parts);
-    let back: u64 = parts.map(|part| part.job.footprint().read).sum();
+    let back = Footprint::own(parts.map(|part| &part.job)).read;
     let others: Vec<Workload> = workloads.iter().filter(|w| !copies(w)).cloned().collect();
     (back + size::held(&others, u64::MAX).unwrap_or(0)) as f64
 }
@@ -132,8 +132,10 @@ fn volume(workload: &Workload) -> Volume {
         let footprint = part.job.footprint();
         match workload.length {
             Length::UntilDone { .. } => {
-                volume.moved += (footprint.read + footprint.written) as f64;
-                volume.written += footprint.written as f64;
+                // What is brought up to date lies there, and is not moved again.
+                let written = (footprint.written + footprint.passing) as f64;
+                volume.moved += if written > 0.0 { written } else { footprint.read as f64 };
+                volume.written += written;
                 volume.files += footprint.names as f64;
             }
             Length::For { seconds, .. } if footprint.written > 0 => {
