@@ -7,6 +7,8 @@ pub mod fuzzing;
 mod nfs;
 mod table;
 
+pub(crate) use table::{Mount, mount_of};
+
 use plimsoll_model::MountAccount;
 
 /// What a kernel says of its mounts; empty where it has no such file.

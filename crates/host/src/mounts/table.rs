@@ -9,6 +9,12 @@ pub struct Mount {
     pub file_system: String,
     /// What is mounted: `nas:/volume1`, `//nas/films`.
     pub source: String,
+    /// Its device's numbers: `8:1`.
+    pub device: String,
+    /// The options of the mount itself: `rw,relatime`.
+    pub options: String,
+    /// Those of its file system: `rw,vers=3,rsize=1048576`.
+    pub file_system_options: String,
 }
 
 /// The mount that a path is on: the longest mount point that it lies below, and of several on the
@@ -16,10 +22,15 @@ pub struct Mount {
 pub fn mount_of(mountinfo: &str, path: &str) -> Option<Mount> {
     let mounts = mountinfo.lines().filter_map(|line| {
         let (place, what) = line.split_once(" - ")?;
-        let point = unescaped(place.split(' ').nth(4)?);
+        let mut place = place.split(' ').skip(2);
+        let device = place.next()?.to_owned();
+        let point = unescaped(place.nth(1)?);
+        let options = unescaped(place.next()?);
         let mut what = what.split(' ');
         let file_system = what.next()?.to_owned();
-        Some(Mount { point, file_system, source: unescaped(what.next()?) })
+        let source = unescaped(what.next()?);
+        let file_system_options = unescaped(what.next().unwrap_or_default());
+        Some(Mount { point, file_system, source, device, options, file_system_options })
     });
     let below = |mount: &Mount| {
         let rest = path.strip_prefix(mount.point.trim_end_matches('/'));

@@ -1,6 +1,6 @@
 //! What `--set` is given: `[HOST/]NAME=LEVEL,…`.
 
-use super::{KINDS, knob};
+use super::{begins_kind, knob};
 use plimsoll_model::{Cause, FactorLevel, Failure, HostName};
 use std::str::FromStr;
 
@@ -71,16 +71,11 @@ impl FromStr for Asked {
         };
         let (name, levels) =
             text.rsplit_once('=').ok_or_else(|| usage("no levels are given".into()))?;
-        let begins = |rest: &str| {
-            KINDS.iter().any(|(kind, _, _)| {
-                rest.strip_prefix(kind).is_some_and(|rest| rest.starts_with(':'))
-            })
-        };
         let slashes = name.match_indices('/').map(|(at, _)| at);
-        let (host, name) = match begins(name) {
+        let (host, name) = match begins_kind(name) {
             true => (None, name),
             false => {
-                let at = slashes.into_iter().find(|at| begins(&name[at + 1..]));
+                let at = slashes.into_iter().find(|at| begins_kind(&name[at + 1..]));
                 match at {
                     Some(at) => (Some(name[..at].parse()?), &name[at + 1..]),
                     None => (None, name),
@@ -122,6 +117,11 @@ mod tests {
             expected(Some("ssh://root@nas:22"), "export-sync:/srv/my films", &["sync", "async"])
         );
         assert_eq!(
+            of("ssh://nas/nfsd-threads=as-found,8"),
+            expected(Some("ssh://nas"), "nfsd-threads", &["as found", "8"])
+        );
+        assert_eq!(of("governor=performance"), expected(None, "governor", &["performance"]));
+        assert_eq!(
             of("lab://cut/server/export-sync:/srv/a=b=async"),
             expected(Some("lab://cut/server"), "export-sync:/srv/a=b", &["async"])
         );
@@ -139,6 +139,10 @@ mod tests {
             "nas/sysctl:vm.x=1",
             "ssh://-oProxyCommand=id/sysctl:vm.x=1",
             "export-sync:/srv=on",
+            "nas/governor=performance",
+            "governor:x=performance",
+            "nfsd-threads=0",
+            "nfsd-versions=3+3",
             "export-sync:srv=sync",
         ] {
             let failure = asked(text).unwrap_err();
@@ -149,7 +153,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text(text in "\\PC{0,60}|(ssh://a/|local/)?(sysctl|export-sync):\\PC{0,20}=\\PC{0,20}") {
+        fn any_text(text in "\\PC{0,60}|(ssh://a/|local/)?(sysctl|export-sync|read-ahead|governor|nfsd-versions):?\\PC{0,20}=\\PC{0,20}") {
             if let Ok(Asked { knob: name, levels, .. }) = text.parse::<Asked>() {
                 let knob = knob(&name).unwrap();
                 prop_assert_eq!(knob.name(), name);

@@ -6,18 +6,23 @@
 //! ([`device`]), so that [`restore`] puts it back after a crash or a power cut. Where a change may
 //! cut the link, a timer on the host ([`guard`]) undoes it unless it is renewed.
 //!
-//! A new kind of setting is a file here and a line in `KINDS`.
+//! A new kind of setting is a file here, a line in `KINDS` and one in docs/settings.md.
 
 mod asked;
+mod config_file;
 pub mod device;
 mod entry;
 pub mod export;
 #[doc(hidden)]
 pub mod fuzzing;
+mod governor;
 pub mod guard;
 mod journal;
+mod kernel_file;
 mod left;
+mod nfsd;
 mod owner;
+mod read_ahead;
 mod restore;
 mod session;
 pub mod sysctl;
@@ -39,6 +44,9 @@ use std::time::Duration;
 
 /// What any one step on a host may take.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Before every command: daemons lie where the search path of ordinary users does not lead.
+const BEGIN: &str = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH";
 
 /// Longest level and longest name of a setting, in bytes.
 const LONGEST: usize = 512;
@@ -71,7 +79,15 @@ pub trait Knob: Send + Sync {
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure>;
 
     /// A line of POSIX shell that undoes it, for settings whose change may cut the link.
-    fn undo_by_shell(&self, original: &Original) -> Option<String>;
+    fn undo_by_shell(&self, _: &Original) -> Option<String> {
+        None
+    }
+
+    /// Whether it is `now` as it was found. What undoing takes may hold more than the setting itself,
+    /// such as other settings of a server that has to be started again.
+    fn is_as_found(&self, original: &Original, now: &Original) -> bool {
+        original == now
+    }
 }
 
 /// What a host had before a setting of it was changed: all that undoing takes, by keys of the
@@ -90,29 +106,49 @@ pub struct Found {
 }
 
 /// The kinds of settings: what stands before the colon of a name, what makes one of the rest, and
-/// an example.
-const KINDS: [(&str, Make, &str); 2] = [
+/// an example. Those of which a host has one alone have no colon, and an empty rest.
+const KINDS: &[(&str, Make, &str)] = &[
     (sysctl::KIND, sysctl::make, "sysctl:net.ipv4.tcp_congestion_control"),
     (export::KIND, export::make, "export-sync:/srv/films"),
+    (read_ahead::KIND, read_ahead::make, "read-ahead:/srv/films"),
+    (governor::KIND, governor::make, "governor"),
+    (nfsd::THREADS, nfsd::threads, "nfsd-threads"),
+    (nfsd::MAX_BLOCK_SIZE, nfsd::max_block_size, "nfsd-max-block-size"),
+    (nfsd::VERSIONS, nfsd::versions, "nfsd-versions"),
 ];
 
 type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
 
-/// The setting of that name: `sysctl:KEY` or `export-sync:PATH`.
+/// For settings of which a host has one alone.
+fn alone(rest: &str, knob: impl Knob + 'static) -> Result<Box<dyn Knob>, String> {
+    match rest {
+        "" => Ok(Box::new(knob)),
+        _ => Err("nothing follows its name".into()),
+    }
+}
+
+/// Whether a text begins with what stands for a kind of settings.
+fn begins_kind(text: &str) -> bool {
+    let named = |kind: &str| {
+        text.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+    };
+    KINDS.iter().any(|(kind, _, _)| named(kind))
+}
+
+/// The setting of that name: `sysctl:KEY`, `export-sync:PATH`, `governor`, …
 ///
 /// # Errors
 /// [`Cause::Usage`] for names that no setting has.
 pub fn knob(name: &str) -> Result<Box<dyn Knob>, Failure> {
     let usage = |happened: String| {
         let examples: Vec<_> = KINDS.iter().map(|(_, _, example)| *example).collect();
-        let next = format!("Name one as {}.", examples.join(" or "));
+        let next = format!("Name one as {}.", examples.join(", "));
         Failure::new(Cause::Usage, "understand a setting", name, happened, next)
     };
     if name.len() > LONGEST {
         return Err(usage(format!("it is longer than {LONGEST} bytes")));
     }
-    let (kind, rest) =
-        name.split_once(':').ok_or_else(|| usage("it does not say of what kind it is".into()))?;
+    let (kind, rest) = name.split_once(':').unwrap_or((name, ""));
     match KINDS.iter().find(|(known, _, _)| *known == kind) {
         Some((_, make, _)) => make(rest).map_err(usage),
         None => Err(usage(format!("settings of kind '{kind}' are not known"))),
@@ -125,7 +161,7 @@ fn command(host: &dyn Reach, tried: &str, text: &str, input: &[u8]) -> Result<St
         let next = "Changing settings takes the rights of root there, and a kernel that has them.";
         Failure::new(Cause::NotPermitted, tried, host.name(), happened, next)
     };
-    let output = host.run(&format!("LC_ALL=C; export LC_ALL; {text}"), input, PATIENCE)?;
+    let output = host.run(&format!("{BEGIN}; {text}"), input, PATIENCE)?;
     if output.status != Some(0) {
         let why = last_line(&output.errors);
         return Err(failed(why.unwrap_or_else(|| "the command failed and gave no reason".into())));
@@ -144,10 +180,12 @@ mod tests {
     fn every_kind_makes_what_its_example_names() {
         for (kind, _, example) in KINDS {
             let knob = knob(example).unwrap();
-            assert!(example.starts_with(&format!("{kind}:")));
-            assert_eq!(knob.name(), example);
+            assert!(begins_kind(example) && example.split(':').next() == Some(*kind));
+            assert_eq!(knob.name(), *example);
         }
-        for name in ["", "sysctl", "sysctl:", "other:thing", ":", &"x".repeat(LONGEST + 1)] {
+        for name in
+            ["", "sysctl", "sysctl:", "governor:x", "other:thing", ":", &"x".repeat(LONGEST + 1)]
+        {
             let failure = knob(name).map(|knob| knob.name()).unwrap_err();
             assert_eq!(failure.cause, Cause::Usage, "{failure}");
         }

@@ -203,7 +203,7 @@ impl State {
 
     fn verify_as_found(&self) -> Result<(), Failure> {
         let Factor { knob, name, host, .. } = &self.factor;
-        if knob.read(&**host)?.original == self.original {
+        if knob.is_as_found(&self.original, &knob.read(&**host)?.original) {
             return Ok(());
         }
         let happened = "it is not as the study found it: somebody else has changed it";

@@ -1,8 +1,9 @@
 //! Parameters of a kernel, through `/proc/sys` (sysctl(8)). They last until the host reboots.
 
-use super::{Found, Knob, LONGEST, Original, command};
+use super::kernel_file::{self, check};
+use super::{Found, Knob, Original};
 use crate::reach::Reach;
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Failure, Switch};
 
 /// What stands before the colon of a name.
 pub const KIND: &str = "sysctl";
@@ -73,33 +74,15 @@ impl Sysctl {
     }
 
     fn get(&self, host: &dyn Reach, path: &str) -> Result<String, Failure> {
-        let tried = format!("read /proc/sys/{path}");
-        let file = format!("/proc/sys/{path}");
-        let text = command(host, &tried, &format!("cat '{file}'"), b"")?;
-        let value = text.strip_suffix('\n').unwrap_or(&text);
-        check(value).map_err(|why| {
-            Failure::new(Cause::NotPermitted, tried, host.name(), why, "Take another parameter.")
-        })?;
-        Ok(value.to_owned())
+        kernel_file::get(host, &file(path))
     }
 
-    /// The value goes by standard input, so no shell reads it; and in one write, as the kernel
-    /// wants it.
     fn put(&self, host: &dyn Reach, path: &str, value: &str) -> Result<(), Failure> {
-        let file = format!("/proc/sys/{path}");
-        let text = format!("[ -f '{file}' ] && v=$(cat) && printf '%s\\n' \"$v\" >'{file}'");
-        let tried = format!("write \"{value}\" to {file}");
-        command(host, &tried, &text, value.as_bytes()).map(drop)
+        kernel_file::put(host, &file(path), value)
     }
 
     fn expect(&self, host: &dyn Reach, path: &str, wanted: &str) -> Result<(), Failure> {
-        let value = self.get(host, path)?;
-        if same(&value, wanted) {
-            return Ok(());
-        }
-        let happened = format!("the kernel has \"{value}\" in effect, not \"{wanted}\"");
-        let next = "Give a value that this kernel takes as it is.";
-        Err(Failure::new(Cause::Trial, format!("set {}", self.name()), host.name(), happened, next))
+        kernel_file::expect(host, &self.name(), &file(path), wanted)
     }
 
     /// Which parameter to write back, and what.
@@ -119,19 +102,8 @@ fn swapped(c: char) -> char {
     }
 }
 
-/// The kernel parts numbers by tabs and takes them parted by spaces.
-fn same(one: &str, other: &str) -> bool {
-    one.split_ascii_whitespace().eq(other.split_ascii_whitespace())
-}
-
-fn check(value: &str) -> Result<(), String> {
-    if value.len() > LONGEST {
-        return Err(format!("its value is longer than {LONGEST} bytes"));
-    }
-    match value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic()) {
-        true => Ok(()),
-        false => Err("its value is not one line of plain letters".into()),
-    }
+fn file(path: &str) -> String {
+    format!("/proc/sys/{path}")
 }
 
 impl Knob for Sysctl {

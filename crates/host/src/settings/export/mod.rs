@@ -8,7 +8,7 @@
 
 pub(crate) mod file;
 
-use super::{Found, Knob, Original, command};
+use super::{Found, Knob, Original, command, config_file};
 use crate::reach::{Reach, quote};
 use file::{Writes, with_sync, with_sync_of};
 use plimsoll_model::{Cause, Failure, Switch};
@@ -25,13 +25,6 @@ const KERNEL: &str = "/proc/net/rpc/nfsd.export/content";
 
 /// Keys of an [`Original`]: the file's path and content, and the lines in force of the export.
 const KEYS: [&str; 3] = ["content", "file", "in-force"];
-
-/// Ending of the file that a new content is written to, beside the file itself; exportfs reads none
-/// of that name.
-const PART: &str = ".plimsoll";
-
-/// Daemons lie where the search path of ordinary users does not lead.
-const PATH: &str = "PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin";
 
 /// The option of one exported path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,7 +53,7 @@ impl ExportSync {
         let names = command(host, tried, &text, b"")?;
         let mut found = Vec::new();
         for name in names.lines().filter(|name| is_file(name)) {
-            let content = self.content(host, name)?;
+            let content = config_file::content(host, name)?;
             if !file::clients(&content, &self.path).is_empty() {
                 found.push((name.to_owned(), content));
             }
@@ -75,28 +68,11 @@ impl ExportSync {
         }
     }
 
-    fn content(&self, host: &dyn Reach, file: &str) -> Result<String, Failure> {
-        command(host, "read the exports", &format!("cat {}", quote(file)), b"")
-    }
-
     /// The lines in force of the export, sorted: exportfs has them in any order.
     fn in_force(&self, host: &dyn Reach) -> Result<String, Failure> {
         let text = format!("[ ! -f {IN_FORCE} ] || cat {IN_FORCE}");
         let text = command(host, "read what is exported", &text, b"")?;
         Ok(sorted(text.lines().filter(|line| file::path_of(line).as_deref() == Some(&*self.path))))
-    }
-
-    /// Replaces the file: whole or not at all, with the owner and rights that it has, and where a
-    /// link leads.
-    fn write(&self, host: &dyn Reach, file: &str, content: &str) -> Result<(), Failure> {
-        let (name, length) = (quote(file), content.len());
-        let text = format!(
-            "f=$(readlink -f {name}) && p=\"$f{PART}\" && rm -f \"$p\" && cp -p \"$f\" \"$p\" || exit 1
-            cat >\"$p\" && [ \"$(wc -c <\"$p\")\" -eq {length} ] && sync && mv -f \"$p\" \"$f\" ||
-                {{ rm -f \"$p\"; exit 1; }}
-            sync"
-        );
-        command(host, &format!("write {file}"), &text, content.as_bytes()).map(drop)
     }
 
     /// Exports each of these lines in force anew, with its options as they stand there.
@@ -105,7 +81,7 @@ impl ExportSync {
             for client in file::clients(line, &self.path) {
                 let options = quote(&client.options);
                 let what = quote(&format!("{}:{}", client.name, self.path));
-                let text = format!("{PATH}; exportfs -i -o {options} {what}");
+                let text = format!("exportfs -i -o {options} {what}");
                 command(host, &format!("export {}", self.path), &text, b"")?;
             }
         }
@@ -189,14 +165,14 @@ impl Knob for ExportSync {
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
         let [content, file, in_force] = self.of(original);
         let wanted = Writes::of(level).unwrap_or(Writes::Sync);
-        let now = self.content(host, file)?;
+        let now = config_file::content(host, file)?;
         if now != content
             && Writes::LEVELS.iter().all(|l| now != with_sync(content, &self.path, *l))
         {
             let happened = format!("somebody else has changed {file}");
             return Err(self.failed(host, &happened, "Begin the study again."));
         }
-        self.write(host, file, &with_sync(content, &self.path, wanted))?;
+        config_file::replace(host, file, &with_sync(content, &self.path, wanted))?;
         self.export(host, &with_sync(in_force, &self.path, wanted))
     }
 
@@ -221,9 +197,8 @@ impl Knob for ExportSync {
 
     fn undo(&self, host: &dyn Reach, original: &Original) -> Result<(), Failure> {
         let [content, file, in_force] = self.of(original);
-        let part = quote(&format!("{file}{PART}"));
-        command(host, "look at the exports", &format!("rm -f {part}"), b"")?;
-        let now = self.content(host, file)?;
+        config_file::remove_part(host, file)?;
+        let now = config_file::content(host, file)?;
         let ours = Writes::LEVELS.iter().any(|level| now == with_sync(content, &self.path, *level));
         // Of a file that somebody else has changed meanwhile, the word alone is put back.
         let back = match ours {
@@ -231,9 +206,9 @@ impl Knob for ExportSync {
             false => with_sync_of(&now, &self.path, content),
         };
         if now != back {
-            self.write(host, file, &back)?;
+            config_file::replace(host, file, &back)?;
         }
-        if self.content(host, file)? != back {
+        if config_file::content(host, file)? != back {
             return Err(self.failed(host, &format!("{file} is not as it was written"), ""));
         }
         // A server that does not run has nothing in force.
@@ -248,10 +223,6 @@ impl Knob for ExportSync {
                 Err(self.failed(host, happened, "Compare exportfs -v with the exports there."))
             }
         }
-    }
-
-    fn undo_by_shell(&self, _: &Original) -> Option<String> {
-        None
     }
 }
 
