@@ -24,6 +24,7 @@ mod nfsd;
 mod owner;
 mod read_ahead;
 mod restore;
+mod samba;
 mod session;
 pub mod sysctl;
 
@@ -115,6 +116,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (nfsd::THREADS, nfsd::threads, "nfsd-threads"),
     (nfsd::MAX_BLOCK_SIZE, nfsd::max_block_size, "nfsd-max-block-size"),
     (nfsd::VERSIONS, nfsd::versions, "nfsd-versions"),
+    (samba::KIND, samba::make, "samba:use sendfile@films"),
 ];
 
 type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
