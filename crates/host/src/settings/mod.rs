@@ -20,6 +20,7 @@ pub mod guard;
 mod journal;
 mod kernel_file;
 mod left;
+mod mount;
 mod nfsd;
 mod owner;
 mod read_ahead;
@@ -117,6 +118,7 @@ const KINDS: &[(&str, Make, &str)] = &[
     (nfsd::MAX_BLOCK_SIZE, nfsd::max_block_size, "nfsd-max-block-size"),
     (nfsd::VERSIONS, nfsd::versions, "nfsd-versions"),
     (samba::KIND, samba::make, "samba:use sendfile@films"),
+    (mount::KIND, mount::make, "mount:/mnt/films:nconnect"),
 ];
 
 type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
