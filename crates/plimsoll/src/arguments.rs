@@ -29,9 +29,9 @@ the store stay here. Given several times, all these hosts do each trial together
 instant, each with files of its own, and the figures are those of each and of all; local is this \
 machine";
 
-const SET_HELP: &str = "A setting that is varied and put back: sysctl:KEY or export-sync:PATH, on \
-this machine or a host; 'as-found' is a value too. May be given several times: then every combination \
-is measured";
+const SET_HELP: &str = "A setting that is varied and put back, as sysctl:KEY, export-sync:PATH or \
+nfsd-threads (docs/settings.md has them all), on this machine or a host; 'as-found' is a value too. May \
+be given several times: then every combination is measured";
 
 pub const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
 beginning of it, or 'latest'. Settings that it left changed are put back first. Everything is as it was \

@@ -1,6 +1,7 @@
 //! What reads journals, for fuzz targets. Not part of the interface.
 
 use super::export::file::{Writes, clients, path_of, with_sync, with_sync_of};
+use super::samba::block::{Place, with, without};
 use super::{Asked, Entry, knob};
 
 /// An entry of an undo journal, as it may lie on a host.
@@ -38,6 +39,21 @@ pub fn exports(bytes: &[u8]) {
         let _ = with_sync_of(&changed, path, text);
     }
     let _ = path_of(text);
+}
+
+/// Files of other servers, and what kernels list: the kernel's NFS server, smb.conf, mounts.
+///
+/// # Panics
+/// If what is put into a file is not taken out without a trace, or what comes of a listing is none.
+pub fn listings(text: &str) {
+    super::nfsd::fuzz(text);
+    let setting = "samba:oplocks@films";
+    let found = without(text, setting);
+    for place in [Place::End, Place::BeforeShares] {
+        let set = with(&found, setting, (place, "films"), "oplocks = no");
+        assert_eq!(without(&set, setting), found);
+    }
+    super::mount::options::fuzz(text);
 }
 
 /// A factor on the command line.

@@ -9,6 +9,7 @@
 //! A new kind of setting is a file here, a line in `KINDS` and one in docs/settings.md.
 
 mod asked;
+mod commands;
 mod config_file;
 pub mod device;
 mod entry;
@@ -22,6 +23,7 @@ mod kernel_file;
 mod left;
 mod mount;
 mod nfsd;
+mod nft;
 mod owner;
 mod read_ahead;
 mod restore;
@@ -30,6 +32,7 @@ mod session;
 pub mod sysctl;
 
 pub use asked::Asked;
+pub use commands::{Commands, by_commands};
 pub use entry::{Entry, MOST_BYTES};
 pub use journal::{Journal, Unreadable};
 pub use left::{expect_none_left, expect_none_left_on};
@@ -119,6 +122,8 @@ const KINDS: &[(&str, Make, &str)] = &[
     (nfsd::VERSIONS, nfsd::versions, "nfsd-versions"),
     (samba::KIND, samba::make, "samba:use sendfile@films"),
     (mount::KIND, mount::make, "mount:/mnt/films:nconnect"),
+    (nft::KIND, nft::make, "nft-ruleset"),
+    (commands::KIND, commands::make, "command:NAME"),
 ];
 
 type Make = fn(&str) -> Result<Box<dyn Knob>, String>;
@@ -182,7 +187,9 @@ mod tests {
 
     #[test]
     fn every_kind_makes_what_its_example_names() {
+        let page = include_str!("../../../../docs/settings.md");
         for (kind, _, example) in KINDS {
+            assert!(page.contains(&format!("\n| `{kind}")), "{kind} is on no line of the table");
             let knob = knob(example).unwrap();
             assert!(begins_kind(example) && example.split(':').next() == Some(*kind));
             assert_eq!(knob.name(), *example);
