@@ -51,6 +51,17 @@ impl<F> OpenFiles<F> {
         self.closed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Takes all files out, with their numbers, under which [`OpenFiles::put_back`] has them again.
+    pub fn take_all(&self) -> Vec<(FileId, Arc<F>)> {
+        let open = std::mem::take(&mut self.table().open);
+        open.into_iter().map(|(id, file)| (FileId(id), file)).collect()
+    }
+
+    /// Adds a file under the number that it had.
+    pub fn put_back(&self, id: FileId, file: F) {
+        self.table().open.insert(id.0, Arc::new(file));
+    }
+
     /// The files open now.
     pub fn known(&self) -> Known<Arc<F>> {
         let table = self.table();

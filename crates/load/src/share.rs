@@ -30,6 +30,15 @@ pub trait Share: Send + Sync {
     /// A lane: a queue pair for one worker, with its own connection. Files that are open when it is
     /// made cost nothing to find; files opened later are looked up in the share's table.
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure>;
+    /// Closes what it has open on this machine, while no lane is at work, so that what it lies on can be
+    /// unmounted. Until [`Share::resume`], nothing can be done on it.
+    fn release(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+    /// Opens again what [`Share::release`] has closed, the same files under the same numbers.
+    fn resume(&self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// The memory that may serve reads of a share in place of a disk.

@@ -444,3 +444,51 @@ fn a_lane_knows_the_files_that_were_open() {
         assert!(matches!(result.ended, Ended::Failed(e) if e.kind == ErrorKind::Gone));
     }
 }
+
+/// What this process has open below a directory.
+fn open_below(directory: &Path) -> usize {
+    let links = fs::read_dir("/proc/self/fd").unwrap().flatten();
+    links.filter(|fd| fs::read_link(fd.path()).is_ok_and(|at| at.starts_with(directory))).count()
+}
+
+/// So that it can be unmounted; and what is opened again is the same, or nothing.
+#[test]
+fn a_directory_is_let_go_of_and_taken_up_again() {
+    for engine in [Engine::Psync, Engine::IoUring] {
+        let there = tempfile::tempdir().unwrap();
+        let path = there.path().canonicalize().unwrap();
+        let share = open(&path, Some(engine)).unwrap();
+        let means = means();
+        share.namespace().unwrap().make_directory("own").unwrap();
+        let mut namespace = share.namespace().unwrap();
+        let file = LaidOut { file: namespace.create("own/data").unwrap(), generation: 1 };
+        lay_out(&share, &means, file, MIB, &mut |_| {}).unwrap();
+        assert!(open_below(&path) > 2);
+        share.release().unwrap();
+        share.release().unwrap();
+        assert_eq!(open_below(&path), 0);
+        assert!(namespace.list("own").unwrap_err().to_string().contains("let go"));
+        share.resume().unwrap();
+        share.resume().unwrap();
+        // The same number, the same content, and still to be written.
+        let read = verify(&share, &means, file, MIB, None, &mut |_| {}).unwrap();
+        assert_eq!((read.bytes, read.stale, read.misplaced, read.corrupt), (MIB, 0, 0, 0));
+        lay_out(&share, &means, LaidOut { generation: 2, ..file }, MIB, &mut |_| {}).unwrap();
+        // Somebody puts another directory in its place meanwhile.
+        share.release().unwrap();
+        fs::rename(path.join("own"), path.join("kept")).unwrap();
+        fs::create_dir(path.join("own")).unwrap();
+        fs::write(path.join("own/data"), "the user's").unwrap();
+        let failure = share.resume().unwrap_err();
+        assert!(failure.happened.contains("put in its place"), "{failure}");
+        assert!(namespace.remove_file("own/data").is_err());
+        assert_eq!(fs::read(path.join("own/data")).unwrap(), b"the user's");
+        // Or another file; and a link leads nowhere.
+        share.release().unwrap();
+        fs::remove_dir_all(path.join("own")).unwrap();
+        fs::rename(path.join("kept"), path.join("own")).unwrap();
+        fs::rename(path.join("own/data"), path.join("own/before")).unwrap();
+        fs::copy(path.join("own/before"), path.join("own/data")).unwrap();
+        assert!(share.resume().is_err());
+    }
+}

@@ -55,6 +55,12 @@ pub trait SubjectRunner {
     /// Measures one point. Whatever goes wrong is in the result.
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult;
 
+    /// Lets go of what is open on the host that drives the load, so that it can be mounted anew: before
+    /// what restarts something. Nothing is done on the subjects until [`SubjectRunner::reopen`].
+    fn release(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// Makes all connections anew, on new ports: before each block, and after what restarts a server.
     fn reopen(&mut self) -> Result<(), Failure> {
         Ok(())

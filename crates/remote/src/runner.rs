@@ -190,6 +190,14 @@ impl RemoteRunner {
         }
     }
 
+    /// Asks for something that is done or fails.
+    fn done(&mut self, request: &Request) -> Result<(), Failure> {
+        match self.ask(request)? {
+            Reply::Done => Ok(()),
+            other => Err(self.link.nonsense(&other)),
+        }
+    }
+
     /// Asks for something that has no events.
     fn ask(&mut self, request: &Request) -> Result<Reply, Failure> {
         self.link.ask(request, &mut Nobody)
@@ -247,11 +255,12 @@ impl SubjectRunner for RemoteRunner {
         self.measure(spec, None, observer).0
     }
 
+    fn release(&mut self) -> Result<(), Failure> {
+        self.done(&Request::Release)
+    }
+
     fn reopen(&mut self) -> Result<(), Failure> {
-        match self.ask(&Request::Reopen)? {
-            Reply::Done => Ok(()),
-            other => Err(self.link.nonsense(&other)),
-        }
+        self.done(&Request::Reopen)
     }
 
     fn close(&mut self) -> Vec<Flag> {

@@ -99,8 +99,13 @@ impl SubjectRunner for Runner {
         self.measure(spec, None, observer).0
     }
 
+    fn release(&mut self) -> Result<(), Failure> {
+        self.sessions.iter_mut().try_for_each(|session| session.release())
+    }
+
     fn reopen(&mut self) -> Result<(), Failure> {
-        self.sessions.iter_mut().try_for_each(Session::reopen)
+        // Each is tried: what is not open again cannot be cleaned up either.
+        self.sessions.iter_mut().map(Session::reopen).fold(Ok(()), Result::and)
     }
 
     fn close(&mut self) -> Vec<Flag> {

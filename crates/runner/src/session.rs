@@ -297,8 +297,13 @@ impl Session {
         })
     }
 
+    pub(crate) fn release(&self) -> Result<(), Failure> {
+        self.share.release()
+    }
+
     /// Makes the connection that names are worked on with anew; every lane has one of its own.
     pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
+        self.share.resume()?;
         if let Some(directory) = &mut self.directory {
             directory.reconnect(self.share.namespace()?);
         }

@@ -453,8 +453,14 @@ impl Conductor<'_> {
 
     /// Cleans up and says why it ended.
     fn finish(mut self, outcome: Result<(), Failure>) -> Result<Study, Failure> {
+        let restarts = self.study.plan.factors.iter().any(|f| f.switch == Switch::Restart);
+        let released = restarts && self.runner.release().is_ok();
         // What restarts a server is put back before the run's directories are removed.
         let mut left = self.settings.restore();
+        if released {
+            // Where that fails, removing them does, and says so.
+            let _ = self.runner.reopen();
+        }
         left.extend(self.runner.close());
         let known = self.before.as_ref().map_or(0, |before| before.trials.len());
         let measured = !self.study.subjects.is_empty() && self.study.trials.len() > known;

@@ -1,10 +1,10 @@
 //! Files as engines see them: one descriptor for each way of writing.
 
-use super::tree::{Trouble, is_regular, same};
+use super::tree::{Trouble, belongs_to, is_regular, same};
 use crate::op::{OpError, Span};
 use nix::errno::Errno;
 use nix::fcntl::{FcntlArg, OFlag, PosixFadviseAdvice, fcntl, openat, posix_fadvise};
-use nix::sys::stat::Mode;
+use nix::sys::stat::{Mode, fstat};
 use plimsoll_model::{ErrorKind, Stability};
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -19,6 +19,8 @@ pub(super) const OWN: OFlag =
 /// An open file: with and without O_DIRECT, with and without O_DSYNC.
 #[derive(Debug)]
 pub(super) struct OpenFile {
+    /// Where it lies, for those that are opened again when they have been let go of.
+    pub(super) path: Option<String>,
     cached: File,
     /// `None`: writes that must be stable are followed by a flush.
     cached_stable: Option<File>,
@@ -40,6 +42,42 @@ impl OpenFile {
         name: &str,
         direct: Option<u32>,
     ) -> Result<OpenFile, Trouble> {
+        Self::of_own(directory, name, direct, OFlag::O_CREAT | OFlag::O_EXCL)
+    }
+
+    /// Opens a file again that was made here and let go of; `number` is its own in the file system.
+    pub(super) fn again(
+        directory: &OwnedFd,
+        name: &str,
+        direct: Option<u32>,
+        number: u64,
+    ) -> Result<OpenFile, Trouble> {
+        let file = Self::of_own(directory, name, direct, OFlag::empty())?;
+        belongs_to(&file.cached, directory)?;
+        if file.number()? == number { Ok(file) } else { Err(Errno::ESTALE.into()) }
+    }
+
+    /// The same, to be opened again there.
+    pub(super) fn at(self, path: &str) -> OpenFile {
+        OpenFile { path: Some(path.to_owned()), ..self }
+    }
+
+    /// Its number in its file system.
+    pub(super) fn number(&self) -> nix::Result<u64> {
+        Ok(fstat(&self.cached)?.st_ino)
+    }
+
+    /// Whether it was made here, and may be written.
+    pub(super) fn is_own(&self) -> bool {
+        self.cached_stable.is_some()
+    }
+
+    fn of_own(
+        directory: &OwnedFd,
+        name: &str,
+        direct: Option<u32>,
+        first: OFlag,
+    ) -> Result<OpenFile, Trouble> {
         let open = |flags| {
             let mode = Mode::S_IRUSR | Mode::S_IWUSR;
             let file = openat(directory, name, OWN | flags, mode)?;
@@ -49,7 +87,7 @@ impl OpenFile {
             fcntl(&file, FcntlArg::F_SETFL(flags & OFlag::O_DIRECT))?;
             nix::Result::Ok(File::from(file))
         };
-        let cached = open(OFlag::O_CREAT | OFlag::O_EXCL)?;
+        let cached = open(first)?;
         let again = |flags| {
             let file = open(flags)?;
             if same(&file, &cached)? { Ok(file) } else { Err(Errno::ESTALE) }
@@ -63,7 +101,7 @@ impl OpenFile {
             None => None,
         };
         let cached_stable = Some(again(OFlag::O_DSYNC)?);
-        Ok(OpenFile { cached, cached_stable, direct })
+        Ok(OpenFile { path: None, cached, cached_stable, direct })
     }
 
     /// Opens a file of somebody's, to be read only.
@@ -83,7 +121,7 @@ impl OpenFile {
             }
             None => None,
         };
-        Ok(OpenFile { cached_stable: None, cached, direct })
+        Ok(OpenFile { path: None, cached_stable: None, cached, direct })
     }
 
     /// Makes a file in a directory of this user with one descriptor.
@@ -91,14 +129,14 @@ impl OpenFile {
         let flags = (OWN | OFlag::O_CREAT | OFlag::O_EXCL) & !OFlag::O_NONBLOCK;
         let mode = Mode::S_IRUSR | Mode::S_IWUSR;
         let cached = File::from(openat(directory, name, flags, mode)?);
-        Ok(OpenFile { cached, cached_stable: None, direct: None })
+        Ok(OpenFile { path: None, cached, cached_stable: None, direct: None })
     }
 
     /// Opens a file to be read with one descriptor, and forgets what the page cache has of it.
     pub(super) fn open_cached(directory: &OwnedFd, name: &str) -> Result<OpenFile, Trouble> {
         let cached = read_only(directory, name, OFlag::empty())?;
         let _ = posix_fadvise(&cached, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED);
-        Ok(OpenFile { cached, cached_stable: None, direct: None })
+        Ok(OpenFile { path: None, cached, cached_stable: None, direct: None })
     }
 
     /// Whether a write that must be stable has to be followed by a flush.

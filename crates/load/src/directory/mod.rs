@@ -11,6 +11,7 @@ mod ring;
 mod tree;
 mod uring;
 
+use crate::op::FileId;
 use crate::open::OpenOptions;
 use crate::open_files::{LaneFiles, OpenFiles};
 use crate::share::{Lane, LaneRequest, Memory, Namespace, Share, Space};
@@ -25,9 +26,10 @@ use plimsoll_model::{
     Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant,
     without_password,
 };
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tree::{Tree, Trouble};
 
 /// A directory target, driven by io_uring or by pread and pwrite.
@@ -37,8 +39,8 @@ use tree::{Tree, Trouble};
 /// it and reads from the page cache all the same, everything does, and clean pages are dropped before a
 /// lane begins.
 pub struct DirectoryShare {
-    given: String,
     path: PathBuf,
+    given: String,
     tree: Arc<Tree>,
     files: Arc<OpenFiles<OpenFile>>,
     engine: Choice,
@@ -49,6 +51,17 @@ pub struct DirectoryShare {
     memory: Memory,
     space: Space,
     in_place: Option<InPlace>,
+    /// What was open when it was let go of.
+    released: Mutex<Vec<Released>>,
+}
+
+/// A file that was let go of.
+struct Released {
+    id: FileId,
+    path: String,
+    number: u64,
+    /// Whether it was made here.
+    own: bool,
 }
 
 /// Which engine drives a lane.
@@ -76,9 +89,7 @@ impl DirectoryShare {
         options: &OpenOptions,
     ) -> Result<DirectoryShare, Failure> {
         let given = &*without_password(given);
-        let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
-        let root = nix::fcntl::open(&target.path, flags, Mode::empty())
-            .map_err(|errno| not_opened(&target.path, given, errno))?;
+        let root = open_root(&target.path, given)?;
         let (tree, found, in_place) = match &options.file {
             None => {
                 let found = file_system::probe(&root, given)?;
@@ -88,7 +99,7 @@ impl DirectoryShare {
                 let tree = Tree::new(root, geteuid().as_raw());
                 let look = || {
                     let (directory, name) = tree.place(file)?;
-                    file_system::look(tree.root(), &directory, name)
+                    file_system::look(&*tree.root()?, &directory, name)
                 };
                 let (found, size) = look().map_err(|trouble| no_file(given, file, &trouble))?;
                 (tree, found, Some(InPlace { file: file.clone(), size: Bytes(size) }))
@@ -100,7 +111,7 @@ impl DirectoryShare {
             }
             name if file_system::is_remote(name) => Memory::Server,
             _ if found.direct.is_none() => Memory::Client(ClientMemory::PageCache),
-            _ if file_system::is_on_cached_loop(tree.root()) => {
+            _ if tree.root().is_ok_and(|root| file_system::is_on_cached_loop(&root)) => {
                 Memory::Client(ClientMemory::LoopDevice)
             }
             _ => Memory::None,
@@ -121,6 +132,7 @@ impl DirectoryShare {
             (None, Err(errno)) => Choice::NoRing(errno),
         };
         Ok(DirectoryShare {
+            released: Mutex::default(),
             given: given.to_owned(),
             path: std::path::absolute(&target.path).unwrap_or_else(|_| target.path.clone()),
             tree: Arc::new(tree),
@@ -182,7 +194,7 @@ impl Share for DirectoryShare {
             memory_below: self.memory != Memory::None,
             space_bytes: (self.space.total, self.space.available),
             in_place: self.in_place.clone(),
-            mount_options: mount::options(self.tree.root()),
+            mount_options: self.tree.root().ok().and_then(|root| mount::options(&root)),
             notes,
             ..TargetFacts::default()
         }
@@ -228,6 +240,49 @@ impl Share for DirectoryShare {
             )
         })
     }
+
+    fn release(&self) -> Result<(), Failure> {
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        let failed = |trouble: Trouble| self.not_taken_up("let go of the directory", &trouble);
+        for (id, file) in self.files.take_all() {
+            // What lanes opened has ended with them.
+            let Some(path) = file.path.clone() else { continue };
+            let number = file.number().map_err(|errno| failed(errno.into()))?;
+            released.push(Released { id, path, number, own: file.is_own() });
+        }
+        self.tree.release().map_err(failed)
+    }
+
+    fn resume(&self) -> Result<(), Failure> {
+        let failed = |trouble: Trouble| self.not_taken_up("open the directory again", &trouble);
+        self.tree.resume(open_root(&self.path, &self.given)?).map_err(failed)?;
+        let mut released = self.released.lock().unwrap_or_else(PoisonError::into_inner);
+        for Released { id, path, number, own } in released.iter() {
+            let open = || {
+                let (directory, name) = self.tree.place(path)?;
+                let file = match own {
+                    true => OpenFile::again(&directory, name, self.direct, *number)?,
+                    false => OpenFile::open(&directory, name, self.direct)?,
+                };
+                Ok(file.at(path))
+            };
+            self.files.put_back(*id, open().map_err(failed)?);
+        }
+        released.clear();
+        Ok(())
+    }
+}
+
+impl DirectoryShare {
+    fn not_taken_up(&self, tried: &str, trouble: &Trouble) -> Failure {
+        let next = "Look at what is mounted there, and run it again.";
+        Failure::new(Cause::NotPermitted, tried, &self.given, trouble, next)
+    }
+}
+
+fn open_root(path: &Path, given: &str) -> Result<OwnedFd, Failure> {
+    let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
+    nix::fcntl::open(path, flags, Mode::empty()).map_err(|errno| not_opened(path, given, errno))
 }
 
 fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {

@@ -66,17 +66,17 @@ impl Namespace for DirectoryNamespace {
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        let create = || {
+        let create = || -> Result<OpenFile, Trouble> {
             let (directory, name) = self.tree.own_place(path)?;
-            OpenFile::create(&directory, name, self.direct)
+            Ok(OpenFile::create(&directory, name, self.direct)?.at(path))
         };
         create().map(|file| self.files.open(file)).map_err(self.failed("create a file", path))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
-        let open = || {
+        let open = || -> Result<OpenFile, Trouble> {
             let (directory, name) = self.tree.place(path)?;
-            OpenFile::open(&directory, name, self.direct)
+            Ok(OpenFile::open(&directory, name, self.direct)?.at(path))
         };
         open().map(|file| self.files.open(file)).map_err(self.failed("open a file", path))
     }
@@ -124,7 +124,8 @@ impl Namespace for DirectoryNamespace {
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
-        file_system::space(self.tree.root()).map_err(self.failed("ask for the space", ""))
+        let space = || Ok(file_system::space(&*self.tree.root()?)?);
+        space().map_err(self.failed::<Trouble>("ask for the space", ""))
     }
 }
 

@@ -64,46 +64,82 @@ impl fmt::Display for Trouble {
 
 /// The target's directory and those below it that were opened, by their paths.
 pub(super) struct Tree {
-    root: Arc<OwnedFd>,
     /// Whom this file system gives to what this process makes.
     owner: u32,
-    held: Mutex<BTreeMap<String, Arc<OwnedFd>>>,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    /// `None` while it is let go of.
+    root: Option<Arc<OwnedFd>>,
+    below: BTreeMap<String, Arc<OwnedFd>>,
+    /// The file numbers of what was let go of; the root's path is empty.
+    known: BTreeMap<String, u64>,
 }
 
 impl Tree {
     pub(super) fn new(root: OwnedFd, owner: u32) -> Tree {
-        Tree { root: Arc::new(root), owner, held: Mutex::default() }
+        let held = Held { root: Some(Arc::new(root)), ..Held::default() };
+        Tree { owner, held: Mutex::new(held) }
     }
 
-    pub(super) fn root(&self) -> &OwnedFd {
-        &self.root
+    /// Closes all directories, so that their file system can be unmounted.
+    pub(super) fn release(&self) -> Result<(), Trouble> {
+        let mut held = self.held();
+        let Held { root, below, known } = &mut *held;
+        for (path, directory) in std::mem::take(below) {
+            known.insert(path, fstat(&directory)?.st_ino);
+        }
+        if let Some(root) = root.take() {
+            known.insert(String::new(), fstat(&root)?.st_ino);
+        }
+        Ok(())
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeMap<String, Arc<OwnedFd>>> {
+    /// Goes on with the target's directory opened anew, which must be the one that was let go of;
+    /// those below it are looked at when they are used.
+    pub(super) fn resume(&self, root: OwnedFd) -> Result<(), Trouble> {
+        let mut held = self.held();
+        if held.root.is_none() {
+            is_known(&held.known, "", &root)?;
+            held.root = Some(Arc::new(root));
+        }
+        Ok(())
+    }
+
+    pub(super) fn root(&self) -> Result<Arc<OwnedFd>, Trouble> {
+        self.held().root.clone().ok_or_else(|| "it is let go of".into())
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The directory of a path; what was opened once is not looked up again.
     pub(super) fn directory(&self, path: &str) -> Result<Arc<OwnedFd>, Trouble> {
         if path.is_empty() {
-            return Ok(self.root.clone());
+            return self.root();
         }
-        if let Some(held) = self.held().get(path) {
+        if let Some(held) = self.held().below.get(path) {
             return Ok(held.clone());
         }
         let (parent, name) = self.place(path)?;
         let opened = Arc::new(open_directory(&parent, name)?);
         let mut held = self.held();
-        if held.len() >= MOST_HELD {
+        is_known(&held.known, path, &opened)?;
+        if held.below.len() >= MOST_HELD {
             // Those below a directory of this user: nobody else can put anything in their place.
-            held.retain(|path, _| !path.contains('/'));
+            held.below.retain(|path, _| !path.contains('/'));
         }
-        Ok(held.entry(path.to_owned()).or_insert(opened).clone())
+        Ok(held.below.entry(path.to_owned()).or_insert(opened).clone())
     }
 
     /// A directory was removed.
     pub(super) fn forget(&self, path: &str) {
-        self.held().remove(path);
+        let mut held = self.held();
+        held.below.remove(path);
+        held.known.remove(path);
     }
 
     /// The directory that a path lies in, and its last name.
@@ -118,7 +154,7 @@ impl Tree {
     /// The same where something is to be changed: below the target only in what is this user's.
     pub(super) fn own_place<'p>(&self, path: &'p str) -> Result<(Arc<OwnedFd>, &'p str), Trouble> {
         let (directory, name) = self.place(path)?;
-        if !Arc::ptr_eq(&directory, &self.root) {
+        if !Arc::ptr_eq(&directory, &self.root()?) {
             self.is_own(&fstat(&directory)?)?;
         }
         Ok((directory, name))
@@ -148,7 +184,9 @@ impl Tree {
         if self.is_own(&fstat(&made)?).is_err() || !empty {
             return Err(SWAPPED.into());
         }
-        self.held().insert(path.to_owned(), Arc::new(made));
+        let mut held = self.held();
+        held.known.remove(path);
+        held.below.insert(path.to_owned(), Arc::new(made));
         Ok(())
     }
 
@@ -169,8 +207,17 @@ impl Tree {
         if fstat(&directory).is_ok_and(|after| after.st_nlink >= 2) {
             return Err(SWAPPED.into());
         }
-        self.held().remove(path);
+        self.forget(path);
         Ok(())
+    }
+}
+
+/// Whether a directory is the one that was let go of, where one was. Mounted anew, a file system has
+/// another device, and its files have the same numbers.
+fn is_known(known: &BTreeMap<String, u64>, path: &str, opened: &OwnedFd) -> Result<(), Trouble> {
+    match known.get(path) {
+        Some(number) if *number != fstat(opened)?.st_ino => Err(SWAPPED.into()),
+        _ => Ok(()),
     }
 }
 

@@ -198,6 +198,10 @@ impl SubjectRunner for Clients {
         result
     }
 
+    fn release(&mut self) -> Result<(), Failure> {
+        self.each(&mut Nobody, |_, runner, _| runner.release()).map(drop)
+    }
+
     fn reopen(&mut self) -> Result<(), Failure> {
         self.each(&mut Nobody, |_, runner, _| runner.reopen()).map(drop)
     }

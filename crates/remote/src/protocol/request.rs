@@ -72,6 +72,8 @@ pub enum Request {
         /// Only leftovers of the study itself: of a runner that died.
         own: bool,
     },
+    /// [`release`](plimsoll_model::SubjectRunner::release).
+    Release,
     /// [`reopen`](plimsoll_model::SubjectRunner::reopen).
     Reopen,
     /// [`close`](plimsoll_model::SubjectRunner::close); the last request.

@@ -136,6 +136,7 @@ impl Served {
             }
             Request::Clock => Ok(gate::clock(&self.connection)),
             Request::Start { .. } => Err(refused("no trial waits for its start")),
+            Request::Release => self.runner()?.release().map(|()| Reply::Done),
             Request::Reopen => self.runner()?.reopen().map(|()| Reply::Done),
             Request::Clean { target, own } => self.clean(target, own),
             Request::Close => Ok(Reply::Closed {

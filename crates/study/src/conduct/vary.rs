@@ -24,6 +24,9 @@ impl Conductor<'_> {
         };
         let levels = factor::levels(&plan.factors, cell.setting).into_iter().enumerate();
         let changed: Vec<(usize, usize)> = levels.filter(set).collect();
+        if changed.iter().any(|(number, _)| plan.factors[*number].switch == Switch::Restart) {
+            self.runner.release()?;
+        }
         for (number, level) in &changed {
             let factor = &plan.factors[*number];
             (self.observer)(Progress::Setting { factor, level: &factor.levels[*level] });
