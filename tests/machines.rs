@@ -6,6 +6,7 @@ mod support;
 mod machines {
     pub mod disks;
     pub mod inside;
+    mod knobs;
     mod power;
     mod saved;
     mod settings;

@@ -273,6 +273,59 @@ fn a_level_that_does_not_take_stops_it_and_everything_is_put_back() {
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
 }
 
+/// A setting that a plan defines by commands: a word in a file.
+#[test]
+fn a_setting_by_commands_is_applied_and_put_back() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let place = tempfile::tempdir().unwrap();
+    let file = place.path().join("word");
+    fs::write(&file, "as it was\n").unwrap();
+    let commands = format!(
+        "[command.word]\nread = 'cat {0}'\napply = 'echo \"${{LEVEL}}\" >{0}'\n\
+         undo = 'printf \"%s\\n\" \"$FOUND\" >{0}'\n[[factor]]\nname = \"keepalive\"\n\
+         setting = \"command:word\"\nlevels = [\"as-found\", 300]\n",
+        file.display()
+    );
+    let (before, rest) = PLAN.split_once("[[factor]]").unwrap();
+    let (_, rest) = rest.split_once("[rule]").unwrap();
+    let text = format!("{before}{commands}[rule]{rest}");
+    let (program, plan) = program(&text);
+    let [one, other] = ["a", "b"].map(|name| {
+        fs::create_dir(place.path().join(name)).unwrap();
+        place.path().join(name).to_str().unwrap().to_owned()
+    });
+    let run = ["run", &plan, &one, &other, "--quiet"];
+    let dry = program.run(&[&run[..], &["--dry-run"]].concat()).expect(0).out;
+    assert!(dry.contains("now as it was"), "{dry}");
+    let mut child = program.start(&run);
+    let word = || fs::read_to_string(&file).unwrap_or_default().trim().to_owned();
+    let mut seen = BTreeSet::new();
+    while child.try_wait().unwrap().is_none() {
+        seen.insert(word());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    ended(child).expect(0);
+    assert!(seen.contains("300") && seen.contains("as it was"), "{seen:?}");
+    assert_eq!(word(), "as it was");
+    assert_whole(&program.latest(), 3);
+    // Killed while it is changed, it goes on with the commands that the study has.
+    let mut child = program.start(&[&run[..], &["--repeats=6"]].concat());
+    wait_until("it is changed", || word() == "300");
+    let trials = || program.latest().trials.len();
+    wait_until("some trials are kept", || program.latest().ended == Ended::Open && trials() > 0);
+    wait_until("it is changed", || word() == "300");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    program.run(&["run", "--continue", "latest", "--quiet"]).expect(0);
+    assert_whole(&program.latest(), 6);
+    assert_eq!(word(), "as it was");
+    let unknown = text.replace("command:word", "command:wrod");
+    fs::write(&plan, unknown).unwrap();
+    let refused = program.run(&run).expect(2);
+    assert!(refused.err.contains("no [command.wrod]") && refused.err.contains("`word`"));
+}
+
 #[test]
 fn plans_that_come_with_the_program_are_listed_shown_and_run() {
     let program = Plimsoll::new();

@@ -28,6 +28,15 @@ pub struct Machines {
 
 impl Machines {
     pub fn new() -> Machines {
+        Machines::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().unwrap()))
+    }
+
+    /// For tests that drive no load there.
+    pub fn without_runner() -> Machines {
+        Machines::of(Plimsoll::new())
+    }
+
+    fn of(program: Plimsoll) -> Machines {
         let cache = tempfile::tempdir().unwrap();
         let images = plimsoll_lab::vm::Images::from_environment();
         let mut made = |_: &str| ();
@@ -43,9 +52,7 @@ impl Machines {
                 fs::copy(from, to).unwrap();
             }
         }
-        let program = Plimsoll::new()
-            .with("PLIMSOLL_LAB_CACHE", cache.path().to_str().unwrap())
-            .with("PLIMSOLL_RUNNER", runner().to_str().unwrap());
+        let program = program.with("PLIMSOLL_LAB_CACHE", cache.path().to_str().unwrap());
         let beds = Beds::of(program);
         Machines { beds, cache }
     }

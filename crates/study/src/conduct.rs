@@ -16,8 +16,8 @@ use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
     Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
-    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Target, Trial, Workload, WriteState,
-    label,
+    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch, Target, Trial, Workload,
+    WriteState, label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
