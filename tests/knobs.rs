@@ -201,7 +201,7 @@ fn a_study_compares_options_of_samba_and_a_killed_one_is_undone() {
     let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
     let url = server.url("films");
     let set = "local/samba:server signing=mandatory,auto";
-    let words = "--job=scan --directories=2 --files=3 --workers=1 --time=100ms --baseline=0s \
+    let words = "--job=scan --directories=2 --files=3 --workers=1 --time=500ms --baseline=0s \
                  --quiet --repeats=3";
     let study = ["check", &url, "--set", set].into_iter().chain(words.split_whitespace());
     let shown = program.run(&study.collect::<Vec<_>>()).expect(0).out;
@@ -224,6 +224,31 @@ fn a_study_compares_options_of_samba_and_a_killed_one_is_undone() {
             "nothing to restore on local\n"
         );
     }
+}
+
+/// That they are dropped is tried on a machine of the test's own: these are the whole machine's.
+#[test]
+fn where_caches_may_not_be_dropped_a_study_says_so() {
+    let stage = enter_or_skip!();
+    let _place = OwnPlace::new(&stage);
+    let share = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    // On this stage the kernel's file is a read-only one.
+    printed(Command::new("mount").args(["--bind", "-o", "ro", "/proc/sys", "/proc/sys"]));
+    let target = share.path().to_str().unwrap();
+    let words = "--job=scan --directories=2 --files=3 --workers=1 --time=100ms --baseline=0s \
+                 --quiet --repeats=2";
+    let study = |more: &[&str]| {
+        let words = ["check", target].into_iter().chain(words.split_whitespace());
+        program.run(&words.chain(more.iter().copied()).collect::<Vec<_>>()).expect(0);
+        program.latest()
+    };
+    let kept = |flag: &&Flag| matches!(flag, Flag::CachesKept { .. });
+    let flags = study(&["--drop-caches"]).flags;
+    let found: Vec<_> = flags.iter().filter(kept).collect();
+    let [Flag::CachesKept { host, reason }] = found[..] else { panic!("once: {flags:?}") };
+    assert!(host == "local" && reason.to_lowercase().contains("read-only"), "{reason}");
+    assert_eq!(study(&[]).flags.iter().filter(kept).count(), 0);
 }
 
 /// A setting of commands: the content of a file.
@@ -338,7 +363,7 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
         let mut job = PatternJob::new(pattern.parse().unwrap(), Bytes(64 << 10), Bytes(1 << 20));
         job.verify = true;
         let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
-        Workload::of(part, Length::For { seconds: 0.1, warm_up_seconds: 0.0 })
+        Workload::of(part, Length::For { seconds: 0.5, warm_up_seconds: 0.0 })
     };
     let rule = Rule::Fixed { blocks: 3 };
     let design = Design { rule, baseline_seconds: 0.0, ..Design::default() };

@@ -100,10 +100,28 @@ fn the_kernels_server_and_mounts_are_set_and_put_back() {
     let machines = Machines::without_runner();
     let beds = &machines.beds;
     beds.lab(&["up", &beds.file("knobs", LAB)]).expect(0);
+    caches_are_dropped(beds);
     a_server_is_set(beds);
     a_killed_run_leaves_the_server_as_it_was(beds);
     a_mount_is_set(beds);
     a_killed_run_leaves_the_mount_as_it_was(beds);
+}
+
+/// What was read once is in memory, and then is not.
+fn caches_are_dropped(beds: &Beds) {
+    beds.on("knobs/server", "head -c 8M /dev/urandom >/var/lib/plimsoll/x; sync");
+    let cached = || -> u64 {
+        let text = "sed -n 's/^Cached: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo";
+        let shmem = "sed -n 's/^Shmem: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo";
+        let of = |line: &str| beds.on("knobs/server", line).trim().parse::<u64>().unwrap();
+        of(text) - of(shmem)
+    };
+    let before = cached();
+    let host = plimsoll_lab::vm::reach(&beds.directory("knobs"), "server");
+    plimsoll_host::drop_caches(&*host).unwrap();
+    let after = cached();
+    assert!(after + (8 << 10) <= before, "{before} kB, then {after} kB");
+    beds.on("knobs/server", "rm /var/lib/plimsoll/x");
 }
 
 fn a_server_is_set(beds: &Beds) {

@@ -4,6 +4,7 @@
 //! /proc, a shell on the host, the probe) is a thin layer on top.
 #![forbid(unsafe_code)]
 
+mod caches;
 pub mod child;
 pub mod clock;
 pub mod deploy;
@@ -18,4 +19,5 @@ pub mod reach;
 pub mod settings;
 pub mod watch;
 
+pub use caches::drop_caches;
 pub use watch::{Ask, Asked, Local, Shell, Watch};

@@ -38,6 +38,7 @@ impl Flag {
             Flag::PageCache { .. }
             | Flag::ClientMemory { .. }
             | Flag::WorkingSet { .. }
+            | Flag::CachesKept { .. }
             | Flag::StabilityDiffers { .. }
             | Flag::SameTarget { .. }
             | Flag::Scaled { .. }
@@ -348,6 +349,13 @@ pub enum Flag {
         /// Why.
         reason: String,
     },
+    /// A host did not let its caches be dropped before trials.
+    CachesKept {
+        /// The host, as the user named it.
+        host: String,
+        /// Why.
+        reason: String,
+    },
     /// The same target was given twice.
     SameTarget {
         /// The target, as the user wrote it.
@@ -452,6 +460,7 @@ impl Flag {
             | Flag::ImpossibleCounters { host }
             | Flag::ProgramLeft { host, .. }
             | Flag::SettingNotRestored { host, .. }
+            | Flag::CachesKept { host, .. }
             | Flag::SameMachine { host } => Some(host),
             _ => None,
         }

@@ -102,6 +102,9 @@ pub struct StorageOptions {
     /// size.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub fit_size: bool,
+    /// Whether the hosts that are watched drop what they have in their caches before each trial.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub drop_caches: bool,
 }
 
 impl Default for StorageOptions {
@@ -112,6 +115,7 @@ impl Default for StorageOptions {
             engine: None,
             adapt_size: false,
             fit_size: false,
+            drop_caches: false,
         }
     }
 }

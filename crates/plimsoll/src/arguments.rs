@@ -74,6 +74,10 @@ pub struct HostArguments {
     pub hosts: Vec<String>,
     #[arg(long = "set", value_name = "[HOST/]NAME=A,B", help = SET_HELP)]
     pub set: Vec<String>,
+    /// Before each trial, write out and drop what is in the caches of the hosts that drive the load and of
+    /// those of --host, as root; a warning names where that is not permitted
+    #[arg(long)]
+    pub drop_caches: bool,
 }
 
 #[derive(Args)]

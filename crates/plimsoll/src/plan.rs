@@ -112,6 +112,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         storage: StorageOptions {
             operation_timeout_seconds: storage.timeout.as_secs_f64(),
             engine: storage.engine,
+            drop_caches: storage.hosts.drop_caches,
             ..StorageOptions::default()
         },
         command: String::new(),

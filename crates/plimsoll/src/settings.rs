@@ -1,4 +1,5 @@
-//! `--set`: settings of hosts become factors of a plan, and are set while it is conducted.
+//! `--set`: settings of hosts become factors of a plan, and are set while it is conducted; and
+//! `--drop-caches`, which is done on hosts between trials.
 
 use crate::hosts;
 use plimsoll_host::reach::{Local, Reach};
@@ -34,9 +35,11 @@ fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
     }
 }
 
-/// Reaches the hosts of a plan's factors and reads what they are set to.
+/// Reaches the hosts of a plan's factors and reads what they are set to; and those whose caches are
+/// dropped.
 pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failure> {
-    if plan.factors.is_empty() {
+    let caches = if plan.storage.drop_caches { cached(plan)? } else { Vec::new() };
+    if plan.factors.is_empty() && caches.is_empty() {
         return Ok(Box::new(NoSettings));
     }
     let factor = |factor: &Factor| {
@@ -47,24 +50,66 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
             levels: factor.levels.clone(),
         })
     };
-    let factors = plan.factors.iter().map(factor).collect::<Result<_, Failure>>()?;
-    let session = Session::begin(Journal::of_this_user()?, &id.0, factors)?;
-    Ok(Box::new(OfStudy { session, factors: plan.factors.clone() }))
+    let factors = plan.factors.iter().map(factor).collect::<Result<Vec<_>, Failure>>()?;
+    let session = match factors.is_empty() {
+        true => None,
+        false => Some(Session::begin(Journal::of_this_user()?, &id.0, factors)?),
+    };
+    Ok(Box::new(OfStudy { session, factors: plan.factors.clone(), caches }))
+}
+
+fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
+    match host {
+        HostName::Local => Ok(Arc::new(Local)),
+        other => hosts::open(other, true),
+    }
+}
+
+/// The hosts that may have something in their caches: those that drive the load, and the servers' own.
+fn cached(plan: &Plan) -> Result<Vec<Arc<dyn Reach>>, Failure> {
+    let mut names = plan.clients.clone();
+    if names.is_empty() {
+        names.push(plan.client().clone());
+    }
+    for server in plan.hosts.iter().filter(|server| !server.guessed) {
+        if !names.contains(&server.host) {
+            names.push(server.host.clone());
+        }
+    }
+    names.iter().map(reach).collect()
 }
 
 /// The settings of a study under way.
 struct OfStudy {
-    session: Session,
+    /// `None` where nothing is varied.
+    session: Option<Session>,
     factors: Vec<Factor>,
+    /// Hosts whose caches are dropped, as far as they let that be done.
+    caches: Vec<Arc<dyn Reach>>,
 }
 
 impl Settings for OfStudy {
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
-        self.session.set(factor, level)
+        self.session.as_mut().map_or(Ok(()), |session| session.set(factor, level))
+    }
+
+    /// One that does not let it be done is not asked again.
+    fn drop_caches(&mut self) -> Vec<Flag> {
+        let mut flags = Vec::new();
+        self.caches.retain(|host| match plimsoll_host::drop_caches(&**host) {
+            Ok(()) => true,
+            Err(failure) => {
+                let (host, reason) = (host.name().to_owned(), failure.happened);
+                flags.push(Flag::CachesKept { host, reason });
+                false
+            }
+        });
+        flags
     }
 
     fn restore(&mut self) -> Vec<Flag> {
-        let Err(failure) = self.session.restore_all() else { return Vec::new() };
+        let restored = self.session.as_mut().map_or(Ok(()), Session::restore_all);
+        let Err(failure) = restored else { return Vec::new() };
         let named = |factor: &&Factor| failure.on.contains(&factor.host.to_string());
         let factor = self.factors.iter().find(named).or(self.factors.first());
         let flag = |factor: &Factor| Flag::SettingNotRestored {

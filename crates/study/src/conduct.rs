@@ -357,6 +357,11 @@ impl Conductor<'_> {
             planned: number + left,
             seconds_left: seconds_left.min(until_cap),
         });
+        if self.study.plan.storage.drop_caches {
+            let kept = self.settings.drop_caches();
+            add_new(&mut self.study.flags, kept);
+            self.hosts.rest(&*self.clock);
+        }
         let started_seconds = self.elapsed();
         let seed = self.study.plan.design.seed;
         let first_file = self.schedule.first_file(block);

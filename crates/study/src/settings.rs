@@ -10,6 +10,12 @@ pub trait Settings {
     /// Where it cannot be set, or does not take effect: then it is as it was before.
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure>;
 
+    /// Writes out what is dirty on the hosts of the study and drops what they have in their caches; a flag
+    /// for each that does not let that be done.
+    fn drop_caches(&mut self) -> Vec<Flag> {
+        Vec::new()
+    }
+
     /// Puts every factor back to what it was before the study; a flag for each that cannot be.
     fn restore(&mut self) -> Vec<Flag>;
 }

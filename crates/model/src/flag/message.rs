@@ -150,6 +150,9 @@ impl Flag {
             Flag::SettingNotRestored { host, setting, reason } => {
                 format!("{setting} of {host} could not be put back: {reason}")
             }
+            Flag::CachesKept { host, reason } => {
+                format!("{host} kept what it had in its caches: {reason}")
+            }
             Flag::SameTarget { target } => {
                 format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
             }
@@ -318,6 +321,11 @@ impl Flag {
             Flag::ProgramLeft { next, .. } => next.clone(),
             Flag::SettingNotRestored { host, .. } => {
                 format!("When it is reachable again: plimsoll restore {host}")
+            }
+            Flag::CachesKept { .. } => {
+                "Reads there may come from memory: log in as root with --host, or read more than its \
+                 memory holds with --size."
+                    .into()
             }
             Flag::SameTarget { .. } => {
                 "Good for judging the noise here; otherwise look for a typing error.".into()

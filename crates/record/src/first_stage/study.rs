@@ -112,6 +112,7 @@ impl Study {
                 engine: plan.engine,
                 adapt_size: plan.adapt_size,
                 fit_size: plan.fit_size,
+                drop_caches: false,
             },
             command: plan.command,
         };

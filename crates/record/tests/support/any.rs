@@ -357,6 +357,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                         server_memory: engine.map(|_| Bytes(seed)),
                         adapt_size: seed.is_multiple_of(2),
                         fit_size: seed.is_multiple_of(3),
+                        drop_caches: seed.is_multiple_of(5),
                     },
                     command,
                 }

@@ -456,6 +456,7 @@ pub fn plan() -> Plan {
             engine: Some(Engine::Psync),
             adapt_size: true,
             fit_size: false,
+            drop_caches: false,
         },
         command: "plimsoll check nfs://nas/volume1 /srv/Übung".into(),
     }
