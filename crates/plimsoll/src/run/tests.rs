@@ -339,9 +339,6 @@ fn what_is_optional_is_left_out_and_what_is_given_stands_in_its_place() {
     assert_eq!(scale(&["scale=0.5"]), Some(0.5));
 }
 
-/// Settings that are not known yet.
-const PENDING: [&str; 2] = ["n750", "nconnect"];
-
 #[test]
 fn shipped_plans_make_sense_and_name_their_family() {
     let given: [(&str, &[&str], &[&str], usize); 6] = [
@@ -355,11 +352,6 @@ fn shipped_plans_make_sense_and_name_their_family() {
     assert_eq!(given.map(|(name, ..)| name), SHIPPED.map(|(name, _)| name));
     for ((name, text), (_, words, targets, claims)) in SHIPPED.iter().zip(given) {
         let made = assembled(text, words, targets, &[]);
-        if PENDING.contains(name) {
-            let failure = made.map(|_| ()).unwrap_err();
-            assert!(failure.tried == "understand a setting", "{name}: {failure}");
-            continue;
-        }
         let plan = made.unwrap().plan;
         assert_eq!(plan.contrasts.iter().filter(|c| c.claim).count(), claims, "{name}");
         let family = format!("# The family: {claims} claim");
