@@ -4,12 +4,12 @@
 mod support;
 
 use plimsoll_host::reach::Local;
-use plimsoll_host::settings::{Commands, Factor, Journal, Session, by_commands};
+use plimsoll_host::settings::{Factor, Journal, Session, by_commands};
 use plimsoll_load::{OpenOptions, Passwords, SystemClock};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, Clock, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length, Outcome,
-    Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
+    Cause, Clock, Commands, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length,
+    Outcome, Part, PatternJob, Plan, Rule, StudyId, Switch, Target, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, InMemory, Progress, conduct};

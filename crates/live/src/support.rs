@@ -23,6 +23,7 @@ pub(crate) fn header() -> Header {
         workloads: PatternJob::all(Bytes(1 << 30)).map(workload).to_vec(),
         labels: Vec::new(),
         factors: Vec::new(),
+        commands: Default::default(),
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: Design {

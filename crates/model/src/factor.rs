@@ -38,6 +38,23 @@ impl std::fmt::Display for FactorLevel {
     }
 }
 
+/// A setting that a plan defines by lines of POSIX shell, which run on the factor's host. `LEVEL` holds the level
+/// there, and `FOUND` what was read before the first change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Commands {
+    /// Prints what it is; it is as it was found when this prints the same again.
+    pub read: String,
+    /// Sets it to `$LEVEL`.
+    pub apply: String,
+    /// Sets it to what `$FOUND` says.
+    pub undo: String,
+    /// Fails unless `$LEVEL` is in effect; without it, what `read` prints must be the level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verify: Option<String>,
+    /// What a change takes.
+    pub switch: Switch,
+}
+
 /// What a change of a factor takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -40,7 +40,7 @@ pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};
 pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
-pub use factor::{Factor, FactorLevel, Switch};
+pub use factor::{Commands, Factor, FactorLevel, Switch};
 pub use failure::{Cause, Failure};
 pub use flag::{Burst, Flag, Scaled, Severity, is_file_server};
 pub use histogram::Histogram;

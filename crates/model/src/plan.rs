@@ -2,9 +2,11 @@
 
 use crate::units::Bytes;
 use crate::{
-    Amount, Cell, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload, factor,
+    Amount, Cell, Commands, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload,
+    factor,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Everything a study needs to be run, and run again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +22,9 @@ pub struct Plan {
     /// Settings that are varied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<Factor>,
+    /// The settings among them that are defined by commands, by what follows `command:` in their names.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commands: BTreeMap<String, Commands>,
     /// What is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
@@ -170,6 +175,7 @@ impl Plan {
             labels: Vec::new(),
             workloads,
             factors: Vec::new(),
+            commands: Default::default(),
             contrasts: Vec::new(),
             amounts: Vec::new(),
             design,

@@ -106,6 +106,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         subjects: storage.targets.into_iter().map(Into::into).collect(),
         labels: Vec::new(),
         factors: storage.factors,
+        commands: Default::default(),
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: storage.design,

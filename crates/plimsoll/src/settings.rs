@@ -3,20 +3,26 @@
 
 use crate::hosts;
 use plimsoll_host::reach::{Local, Reach};
-use plimsoll_host::settings::{self, Asked, Journal, Session, knob};
-use plimsoll_model::{Factor, Failure, Flag, HostName, Plan, StudyId};
+use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, knob};
+use plimsoll_model::{Commands, Factor, Failure, Flag, HostName, Plan, StudyId};
 use plimsoll_study::{NoSettings, Settings};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The factors that are asked for; where no host is named, of the first client.
 pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failure> {
-    given.iter().map(|text| factor(text.parse()?, client)).collect()
+    given.iter().map(|text| factor(text.parse()?, client, &BTreeMap::new())).collect()
 }
 
-/// The factor that is asked for; where no host is named, of the first client.
-pub fn factor(asked: Asked, client: &HostName) -> Result<Factor, Failure> {
+/// The factor that is asked for; where no host is named, of the first client. It may be one of those that a
+/// plan defines by commands.
+pub fn factor(
+    asked: Asked,
+    client: &HostName,
+    commands: &BTreeMap<String, Commands>,
+) -> Result<Factor, Failure> {
     Ok(Factor {
-        switch: knob(&asked.knob)?.switch(),
+        switch: setting(&asked.knob, commands)?.switch(),
         name: asked.knob,
         host: asked.host.unwrap_or_else(|| client.clone()),
         levels: asked.levels,
@@ -24,8 +30,14 @@ pub fn factor(asked: Asked, client: &HostName) -> Result<Factor, Failure> {
 }
 
 /// Reads what a factor's setting is, and changes nothing.
-pub fn read(factor: &Factor) -> Result<String, Failure> {
-    Ok(knob(&factor.name)?.read(&*reach(&factor.host)?)?.level)
+pub fn read(plan: &Plan, factor: &Factor) -> Result<String, Failure> {
+    Ok(setting(&factor.name, &plan.commands)?.read(&*reach(&factor.host)?)?.level)
+}
+
+/// The setting of that name, or the one that these commands define.
+fn setting(name: &str, commands: &BTreeMap<String, Commands>) -> Result<Box<dyn Knob>, Failure> {
+    let own = name.strip_prefix("command:").and_then(|own| Some((own, commands.get(own)?)));
+    own.map_or_else(|| knob(name), |(own, commands)| by_commands(own, commands.clone()))
 }
 
 fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
@@ -44,7 +56,7 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
     }
     let factor = |factor: &Factor| {
         Ok(settings::Factor {
-            knob: knob(&factor.name)?,
+            knob: setting(&factor.name, &plan.commands)?,
             name: factor.host.clone(),
             host: reach(&factor.host)?,
             levels: factor.levels.clone(),

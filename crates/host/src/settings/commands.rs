@@ -7,7 +7,7 @@
 
 use super::{Found, Knob, Original, command};
 use crate::reach::{Reach, quote};
-use plimsoll_model::{Cause, Failure, Switch};
+use plimsoll_model::{Cause, Commands, Failure, Switch};
 
 /// What stands before the colon of a name.
 pub(super) const KIND: &str = "command";
@@ -19,21 +19,6 @@ const LONGEST_LEVEL: usize = 512;
 
 /// Keys of an [`Original`]: what was read, what reads it, what undoes.
 const KEYS: [&str; 3] = ["found", "read", "undo"];
-
-/// The commands of a setting.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commands {
-    /// Prints what it is; it is as it was found when this prints the same again.
-    pub read: String,
-    /// Sets it to `$LEVEL`.
-    pub apply: String,
-    /// Sets it to what `$FOUND` says.
-    pub undo: String,
-    /// Fails unless `$LEVEL` is in effect; without it, what `read` prints must be the level.
-    pub verify: Option<String>,
-    /// What a change takes.
-    pub switch: Switch,
-}
 
 /// A setting by a name of its own and, but where it is only to be undone, its commands.
 #[derive(Debug)]

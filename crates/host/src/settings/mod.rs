@@ -32,7 +32,7 @@ mod session;
 pub mod sysctl;
 
 pub use asked::Asked;
-pub use commands::{Commands, by_commands};
+pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
 pub use journal::{Journal, Unreadable};
 pub use left::{expect_none_left, expect_none_left_on};

@@ -1,15 +1,19 @@
 //! A plan file and the command line become a plan.
 
 use super::claims;
-use super::file::{FactorEntry, Source, word};
+use super::file::{CommandEntry, FactorEntry, Source, word};
 use super::options::{self, Word};
 use super::targets::targets;
 use super::work::{Common, JobOf, job};
 use crate::arguments::{HostArguments, RuleArguments};
 use crate::plan::{self, Storage};
 use crate::settings;
-use plimsoll_host::settings::{Asked, knob};
-use plimsoll_model::{Factor, Failure, HostName, Length, Plan, StorageOptions, factor};
+use plimsoll_config::nearest;
+use plimsoll_host::settings::{Asked, by_commands, knob};
+use plimsoll_model::{
+    Commands, Factor, Failure, HostName, Length, Plan, StorageOptions, Switch, factor,
+};
+use std::collections::BTreeMap;
 
 /// What the command line says beside the file.
 pub struct Given<'a> {
@@ -37,9 +41,10 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         Some(host) => host.parse()?,
         None => HostName::Local,
     };
+    let commands = commands(source)?;
     let mut factors = Vec::new();
     for (number, entry) in file.factors.iter().enumerate() {
-        factors.push(factor_of(source, number, entry, &client)?);
+        factors.push(factor_of(source, number, entry, &client, &commands)?);
     }
     factors.extend(plan::factors(&hosts)?);
     let how: RuleArguments =
@@ -94,7 +99,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         ..made.storage
     };
     let labels = plan::labels(&labels, subjects).map_err(|f| source.placed(&["target"], f))?;
-    let mut plan = Plan { storage, labels, ..made };
+    let mut plan = Plan { storage, labels, commands, ..made };
     claims::mark(source, &named, &mut plan)?;
     plan.command = plan::repeatable_command(&plan);
     Ok(Assembled { plan, file: common.file, quick: how.quick })
@@ -118,11 +123,29 @@ fn hosts(source: &Source<'_>, given: &HostArguments) -> Result<HostArguments, Fa
     Ok(HostArguments { on, hosts: watched, set: given.set.clone() })
 }
 
+/// What stands before the names of settings by commands.
+const COMMAND: &str = "command:";
+
+/// The settings that the file defines by commands.
+fn commands(source: &Source<'_>) -> Result<BTreeMap<String, Commands>, Failure> {
+    let mut commands = BTreeMap::new();
+    for (name, CommandEntry { read, apply, undo, verify, restarts }) in &source.plan.commands {
+        let switch = if *restarts { Switch::Restart } else { Switch::Live };
+        let [read, apply, undo] = [read, apply, undo].map(String::clone);
+        let own = Commands { read, apply, undo, verify: verify.clone(), switch };
+        let made = by_commands(name, own.clone());
+        made.map_err(|failure| source.placed(&["command", name], failure))?;
+        commands.insert(name.clone(), own);
+    }
+    Ok(commands)
+}
+
 fn factor_of(
     source: &Source<'_>,
     number: usize,
     entry: &FactorEntry,
     client: &HostName,
+    commands: &BTreeMap<String, Commands>,
 ) -> Result<Factor, Failure> {
     let number = number.to_string();
     let at = |key| ["factor", number.as_str(), key];
@@ -146,8 +169,13 @@ fn factor_of(
         let happened = "there is nothing to compare with fewer than two levels";
         return Err(source.problem(&at("levels"), happened, "Give two or more."));
     }
+    if let Some(own) = setting.strip_prefix(COMMAND).filter(|own| !commands.contains_key(*own)) {
+        let known: Vec<&String> = commands.keys().collect();
+        let happened = format!("no [command.{own}] defines it");
+        return Err(source.problem(&at("setting"), &happened, &nearest(own, &known)));
+    }
     knob(&setting).map_err(|failure| source.placed(&at("setting"), failure))?;
     let asked = Asked::new(host, &setting, levels.iter().map(String::as_str));
-    let made = asked.and_then(|asked| settings::factor(asked, client));
+    let made = asked.and_then(|asked| settings::factor(asked, client, commands));
     made.map_err(|failure| source.placed(&at("levels"), failure))
 }

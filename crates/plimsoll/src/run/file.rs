@@ -27,6 +27,9 @@ pub struct PlanFile {
     /// What is done: `kind`, perhaps a `name`, and options of the command line.
     #[serde(rename = "job")]
     pub jobs: Vec<Table>,
+    /// Settings by commands, by what follows `command:` in their names.
+    #[serde(default, rename = "command")]
+    pub commands: BTreeMap<String, CommandEntry>,
     /// The settings that are varied.
     #[serde(default, rename = "factor")]
     pub factors: Vec<FactorEntry>,
@@ -64,6 +67,19 @@ pub struct TargetEntry {
     pub same_as: Option<String>,
     /// Options that are added to it: `sign=on&encrypt=off`.
     pub options: Option<String>,
+}
+
+/// What [`plimsoll_model::Commands`] are; `${...}` in them is the shell's.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CommandEntry {
+    pub read: String,
+    pub apply: String,
+    pub undo: String,
+    pub verify: Option<String>,
+    /// Whether something restarts for it.
+    #[serde(default)]
+    pub restarts: bool,
 }
 
 #[derive(Debug, Deserialize)]

@@ -10,7 +10,7 @@ use plimsoll_study::{Estimate, estimate};
 pub fn show(about: &str, plan: &Plan, offline: bool) -> Result<u8, Failure> {
     let (mut now, mut code) = (Vec::new(), 0);
     for factor in plan.factors.iter().filter(|_| !offline) {
-        now.push(match settings::read(factor) {
+        now.push(match settings::read(plan, factor) {
             Ok(level) => format!("now {level}"),
             Err(failure) => {
                 output::complain(&format!("plimsoll: {failure}"));

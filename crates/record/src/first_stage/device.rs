@@ -71,6 +71,7 @@ impl Device {
                 workloads,
                 factors: Vec::new(),
                 labels: Vec::new(),
+                commands: Default::default(),
                 contrasts: Vec::new(),
                 amounts: Vec::new(),
                 design: Design {

@@ -92,6 +92,7 @@ impl Study {
             workloads: workloads.planned(length),
             factors: Vec::new(),
             labels: Vec::new(),
+            commands: Default::default(),
             contrasts: Vec::new(),
             amounts: Vec::new(),
             design: Design {

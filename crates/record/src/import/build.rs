@@ -65,6 +65,7 @@ pub(super) fn study(
         workloads: workloads.planned(Length::For { seconds, warm_up_seconds: 0.0 }),
         factors: Vec::new(),
         labels: Vec::new(),
+        commands: Default::default(),
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: Design {

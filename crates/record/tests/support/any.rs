@@ -284,6 +284,13 @@ fn factor() -> impl Strategy<Value = Factor> {
     })
 }
 
+fn commands() -> impl Strategy<Value = Commands> {
+    let switch = select(vec![Switch::Live, Switch::Restart]);
+    (text(), text(), text(), option::of(text()), switch).prop_map(
+        |(read, apply, undo, verify, switch)| Commands { read, apply, undo, verify, switch },
+    )
+}
+
 fn contrast() -> impl Strategy<Value = Contrast> {
     let measurand = || {
         (any::<[u16; 4]>(), metric()).prop_map(|([subject, workload, setting, part], metric)| {
@@ -313,7 +320,12 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         any::<(u32, f64)>().prop_map(|(pilot, half_width)| Rule::Stein { pilot, half_width }),
         any::<u32>().prop_map(|blocks| Rule::Fixed { blocks }),
     ];
-    let compared = (vec(factor(), 0..3), vec(contrast(), 0..3), vec(amount(), 0..3));
+    let compared = (
+        vec(factor(), 0..3),
+        btree_map(text(), commands(), 0..2),
+        vec(contrast(), 0..3),
+        vec(amount(), 0..3),
+    );
     (
         vec(subject(), 0..4),
         vec(workload(), 0..4),
@@ -326,7 +338,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     )
         .prop_map(
             |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
-                let (factors, contrasts, amounts) = compared;
+                let (factors, commands, contrasts, amounts) = compared;
                 let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
                     subject: Some(subject),
@@ -337,6 +349,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     labels,
                     workloads,
                     factors,
+                    commands,
                     contrasts,
                     amounts,
                     design: Design {

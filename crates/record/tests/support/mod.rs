@@ -436,6 +436,7 @@ pub fn plan() -> Plan {
         labels: Vec::new(),
         workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
         factors: Vec::new(),
+        commands: Default::default(),
         contrasts: vec![contrast(0), contrast(1)],
         amounts: Vec::new(),
         design: Design {

@@ -148,6 +148,8 @@ const OWN_WORDS: [&str; 4] = ["unstable", "file_sync", "io_uring", "psync"];
 fn relabel(study: &mut Value) {
     if let Some(plan) = study["plan"].as_object_mut() {
         plan.remove("labels");
+        // Lines of shell may name anything.
+        plan.remove("commands");
     }
     let kind = |subject: &Value| {
         let kind = subject["target"]["kind"].as_str().or(subject["subject"].as_str());
