@@ -332,6 +332,13 @@ fn what_cannot_be_copied_is_a_mistake_of_usage() {
         }
     }
     assert_eq!(listing(there.path()), vec![], "nothing was begun");
+    let device = "crates/record/tests/golden/device-nas.json";
+    let device = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(device);
+    program.run(&["import", device.to_str().unwrap()]).expect(0);
+    for command in ["show", "report"] {
+        let refused = program.run(&[command, "--for=200GB:photos"]).expect(2).err;
+        assert!(refused.contains("plimsoll copy"), "{refused}");
+    }
     let classes = DataClass::ALL.map(|class| class.title().replace(" tree", ""));
     let help = program.run(&["copy", "--help"]).expect(0).out;
     assert!(classes.iter().all(|class| help.contains(&**class)), "{help}");
