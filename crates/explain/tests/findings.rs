@@ -5,9 +5,9 @@ mod any_study;
 mod support;
 
 use plimsoll_explain::{Forecast, Scale, across, blocks_needed, findings, unresolved};
-use plimsoll_model::{Cell, Contrast, CpuTimes, HostLoad, OpKind, Series, Window};
+use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
 use plimsoll_model::{Histogram, LatencySummary, OpStats};
-use plimsoll_model::{Measurand, Measure, Metric, Outcome, Pattern, Rule, Study};
+use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
 use plimsoll_stats::sequential::{self, Sequential};
 use plimsoll_stats::stein::Stein;
@@ -548,19 +548,4 @@ fn groups_are_of_the_same_blocks_on_both_sides() {
     let found = findings(&study);
     assert_eq!(found.workloads[0].cells[1].levels[&p99].trials, 6);
     assert_eq!(found.workloads[0].pairs[0].ratios[&p99].blocks, 3);
-}
-
-/// What is compared with other work needs blocks of both: without its partner a block says nothing.
-#[test]
-fn a_comparison_of_two_kinds_of_work_takes_blocks_of_both() {
-    let mut study = empty(&TWO[..1], &[READ, WRITE, Pattern::RandomRead]);
-    study.plan.design.rule =
-        Rule::Sequential { first: 6, half_width: 0.0244, at_least_seconds: 0.0 };
-    let measurand =
-        |workload| Measurand { cell: Cell::of(0, workload, 0), part: 0, metric: THROUGHPUT };
-    study.plan.contrasts = vec![Contrast { of: measurand(1), against: measurand(0), claim: true }];
-    add_blocks(&mut study, 8, 0.2, |_, _| 1e8);
-    let needed = blocks_needed(&study);
-    assert!(needed[0] > Some(8) && needed[0] == needed[1], "{needed:?}");
-    assert_eq!(needed[2], None, "nothing is asked of it");
 }
