@@ -8,7 +8,7 @@ use crate::study::Shown;
 use crate::study::copies::{Copied, Copies, Row, same_setup};
 use crate::verdict::{lead, percent};
 use plimsoll_explain::Pair;
-use plimsoll_model::Cell;
+use plimsoll_model::{Cell, Contrast};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 /// Columns of figures that still stand beside each other.
@@ -94,7 +94,7 @@ fn pairs<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a Pair> {
 
 /// How a cell stands against what it is compared with.
 fn mark(shown: &Shown<'_>, cell: Cell) -> Option<&'static str> {
-    let of = |pair: &&Pair| pair.contrast.of.cell == cell;
+    let of = |pair: &&Pair| pair.contrast.claim && pair.contrast.of.cell == cell;
     let pair = pairs(shown).find(of)?;
     let verdict = pair.claim.as_ref()?.verdict?;
     let by = shown.shape(pair.contrast.of.metric.measure).compared;
@@ -119,14 +119,15 @@ pub(super) fn legend(
     let cells = || table.rows.iter().flatten().filter_map(|cell| cell.trim().rsplit(' ').next());
     let used = MARKS.iter().filter(|(mark, _)| cells().any(|cell| cell == *mark));
     let used: Vec<String> = used.map(|(mark, words)| format!("{mark} {words}")).collect();
-    let first = pairs(shown).next()?.contrast;
-    let one = pairs(shown).all(|pair| same_setup(pair.contrast.against.cell, first.against.cell));
-    let baseline = match one {
-        _ if first.against.cell.workload != first.of.cell.workload => {
-            copies.columns[0].1.to_owned()
+    let claims = || pairs(shown).map(|pair| pair.contrast).filter(|contrast| contrast.claim);
+    let first = claims().next()?.against.cell;
+    let same_work = |c: &Contrast| c.against.cell.workload == c.of.cell.workload;
+    let baseline = match claims().filter(same_work).count() {
+        0 => copies.columns[0].1.to_owned(),
+        all if all == claims().count() && claims().all(|c| same_setup(c.against.cell, first)) => {
+            brief.setup(shown, first)
         }
-        true => brief.setup(shown, first.against.cell),
-        false => "its baseline".to_owned(),
+        _ => "its baseline".to_owned(),
     };
     let design = &shown.study.plan.design;
     (!used.is_empty()).then(|| {
