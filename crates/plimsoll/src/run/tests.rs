@@ -95,7 +95,8 @@ fn assembled(
 ) -> Result<Assembled, Failure> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let source = Source::read(text, "plan.toml", &owned(given))?;
-    let hosts = HostArguments { on: Vec::new(), hosts: Vec::new(), set: Vec::new() };
+    let (on, set) = (Vec::new(), Vec::new());
+    let hosts = HostArguments { on, hosts: Vec::new(), set, drop_caches: false };
     let (targets, how) = (owned(targets), words(how));
     assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, how: &how })
 }
