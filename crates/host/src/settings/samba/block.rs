@@ -11,7 +11,7 @@ fn begin(setting: &str) -> String {
 }
 
 fn end(setting: &str) -> String {
-    format!("# plimsoll ends: {setting}\n")
+    format!("# plimsoll ends: {setting}")
 }
 
 /// Where a section of ours goes.
@@ -36,7 +36,7 @@ pub(in crate::settings) fn with(
         Place::End => text.len(),
         Place::BeforeShares => first_share(&text),
     };
-    text.insert_str(at, &format!("{}[{section}]\n{line}\n{}", begin(setting), end(setting)));
+    text.insert_str(at, &format!("{}[{section}]\n{line}\n{}\n", begin(setting), end(setting)));
     text
 }
 
@@ -62,14 +62,28 @@ fn section_of(line: &str) -> Option<&str> {
 /// The text without what is there of the setting.
 pub(in crate::settings) fn without(text: &str, setting: &str) -> String {
     let (begin, end) = (begin(setting), end(setting));
-    let mut text = text.to_owned();
-    while let Some(from) = text.find(&begin) {
-        let Some(length) = text[from..].find(&end) else { break };
-        let to = from + length + end.len();
+    let (mut text, mut searched) = (text.to_owned(), 0);
+    while let Some(at) = text[searched..].find(&end).map(|at| searched + at) {
+        let Some(from) = text[..at].rfind(&begin) else {
+            searched = at + end.len();
+            continue;
+        };
+        // Somebody's editor may have taken the end of the last line.
+        let to = match text[at + end.len()..].chars().next() {
+            None => text.len(),
+            Some('\n') => at + end.len() + 1,
+            Some(_) => {
+                searched = at + end.len();
+                continue;
+            }
+        };
         // A line that goes on goes on into ours, not into what somebody has written behind it since.
-        let goes_on = text[..from].trim_end_matches('\n').ends_with('\\');
+        let before = text[..from].strip_suffix('\n').unwrap_or(&text[..from]);
+        let goes_on = before.ends_with('\\');
         let keeps_apart = goes_on && !text[to..].is_empty() && !text[to..].starts_with('\n');
         text.replace_range(from..to, if keeps_apart { "\n" } else { "" });
+        // What stood around it may be another one now.
+        searched = text.floor_char_boundary(from.saturating_sub(end.len()));
     }
     text
 }
