@@ -105,6 +105,7 @@ fn the_kernels_server_and_mounts_are_set_and_put_back() {
     a_killed_run_leaves_the_server_as_it_was(beds);
     a_mount_is_set(beds);
     a_killed_run_leaves_the_mount_as_it_was(beds);
+    a_host_that_was_started_anew_is_left_as_it_is(beds);
 }
 
 /// What was read once is in memory, and then is not.
@@ -258,4 +259,26 @@ fn a_killed_run_leaves_the_mount_as_it_was(beds: &Beds) {
         assert_eq!(mount(beds), found, "moment {moment}: {}", restored.out);
         nothing_is_left(beds, "client");
     }
+}
+
+/// Its kernel has forgotten what was set; nothing is set there that nobody would undo.
+fn a_host_that_was_started_anew_is_left_as_it_is(beds: &Beds) {
+    beds.on("knobs/client", "umount -l /mnt/films");
+    let found = server(beds);
+    let knobs: [(&str, &[&str]); 2] =
+        [("nfsd-threads", &["5", "1"]), ("nfsd-max-block-size", &["8192", "4096"])];
+    let mut session = session(beds, "server", &knobs).unwrap();
+    for factor in [0, 1] {
+        session.set(factor, 0).unwrap();
+    }
+    super::settings::cut_power(beds, "knobs/server");
+    let started = server(beds);
+    assert!(started.starts_with("3\n") && !started.contains("\n8192\n"), "{started}, {found}");
+    for factor in [0, 1] {
+        let failure = session.set(factor, 1).unwrap_err();
+        assert!(failure.happened.contains("started anew"), "{failure}");
+    }
+    session.restore_all().unwrap();
+    assert_eq!(server(beds), started);
+    nothing_is_left(beds, "server");
 }

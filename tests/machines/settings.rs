@@ -200,8 +200,8 @@ fn start(beds: &Beds) -> Setter {
 }
 
 /// Where machines are emulated beside other work, one may take longer to boot than a lab waits.
-fn cut_power(beds: &Beds) {
-    let boots = || beds.lab(&["reset", "settings/server"]);
+pub(super) fn cut_power(beds: &Beds, host: &str) {
+    let boots = || beds.lab(&["reset", host]);
     let slow = |ran: &Ran| ran.code == Some(3) && ran.err.contains("did not come up within");
     let mut ran = boots();
     for _ in 0..4 {
@@ -223,7 +223,7 @@ fn killed(beds: &Beds, moments: usize, power: bool) {
         std::thread::sleep(Duration::from_micros(random.random_range(0..2_000_000)));
         setter.kill();
         if power {
-            cut_power(beds);
+            cut_power(beds, "settings/server");
         }
         changed += usize::from(state(beds).0 != found.0);
         eprintln!("moment {moment}: {changed} were changed so far");

@@ -1,6 +1,6 @@
 //! Factors on scripted shares: which level is set when, what is compared, and that all is put back.
 
-use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
+use plimsoll_load::{Lane, LaneRequest, MockShare, Namespace, Op, Reply, Share, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::*;
 use plimsoll_runner::{Runner, RunnerOptions};
@@ -16,6 +16,39 @@ use std::time::Duration;
 enum Done {
     Set(usize, usize),
     Restored,
+    Released,
+    Resumed,
+}
+
+/// A scripted share, and what it is asked to let go of.
+struct LetGo {
+    share: MockShare,
+    done: Arc<Mutex<Vec<Done>>>,
+}
+
+impl Share for LetGo {
+    fn facts(&self) -> TargetFacts {
+        self.share.facts()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        self.share.namespace()
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        assert_ne!(self.done.lock().unwrap().last(), Some(&Done::Released), "nothing is open");
+        self.share.lane(request)
+    }
+
+    fn release(&self) -> Result<(), Failure> {
+        self.done.lock().unwrap().push(Done::Released);
+        Ok(())
+    }
+
+    fn resume(&self) -> Result<(), Failure> {
+        self.done.lock().unwrap().push(Done::Resumed);
+        Ok(())
+    }
 }
 
 /// A host whose only setting decides how long an operation takes.
@@ -74,12 +107,13 @@ fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, 
     let takes = microseconds.clone();
     let script =
         move |_: &Op, _: Nanos| Reply::After(Duration::from_micros(takes.load(Ordering::Relaxed)));
-    let share = Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, script));
+    let done = Arc::<Mutex<Vec<Done>>>::default();
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, script);
+    let share = Arc::new(LetGo { share, done: done.clone() });
     let id = StudyId("0123abcd".into());
     let deadline = Deadline::new(clock.clone(), Arc::default());
     let options = RunnerOptions::of_plan(&plan, id.clone(), 0, deadline);
     let options = RunnerOptions { live: false, ..options };
-    let done = Arc::default();
     let study = conduct(Conduct {
         id,
         started_unix_seconds: 0,
@@ -129,6 +163,15 @@ fn what_restarts_something_does_so_once_for_each_whole_plot() {
     let (study, done) = run(plan(factors, 6), None, Vec::new());
     assert_eq!(study.trials.len(), 6 * 8);
     let restarts = done.iter().filter(|done| matches!(done, Done::Set(1, _))).count();
+    // What is open is let go of before each, and before all is put back; for nothing else.
+    let mut released = 0;
+    for (n, _) in done.iter().enumerate().filter(|(_, done)| **done == Done::Released) {
+        let next = done[n + 1..].iter().take_while(|done| **done != Done::Resumed);
+        let next: Vec<&Done> = next.collect();
+        assert!(next.iter().any(|d| matches!(d, Done::Set(1, _) | Done::Restored)), "{next:?}");
+        released += next.iter().filter(|done| matches!(done, Done::Set(1, _))).count();
+    }
+    assert_eq!(released, restarts, "{done:?}");
     assert_eq!(restarts, 12, "in six blocks of two levels");
     // Within a block each level of what restarts stands together; across blocks either is first.
     let mut first = std::collections::BTreeSet::new();

@@ -61,6 +61,16 @@ pub(super) fn boot(host: &dyn Reach) -> Result<String, Failure> {
     get(host, "/proc/sys/kernel/random/boot_id")
 }
 
+/// Fails where the host has been started anew since `found`: what would be set now, nobody would undo.
+pub(super) fn expect_boot(host: &dyn Reach, setting: &str, found: &str) -> Result<(), Failure> {
+    if boot(host)? == found {
+        return Ok(());
+    }
+    let happened = "the host has been started anew since the study found it";
+    let next = "Begin the study again.";
+    Err(Failure::new(Cause::Trial, format!("set {setting}"), host.name(), happened, next))
+}
+
 /// Whether that can be from [`boot`].
 pub(super) fn is_boot(text: &str) -> bool {
     text.len() == 36 && text.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')

@@ -124,6 +124,8 @@ impl Knob for ReadAhead {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        let boot = original.0.get("boot").map_or("", String::as_str);
+        kernel_file::expect_boot(host, &self.name(), boot)?;
         let device = self.device(host)?;
         if original.0.get("device") != Some(&device) {
             let happened = "another file system is mounted there meanwhile";

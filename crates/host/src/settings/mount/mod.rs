@@ -151,6 +151,8 @@ impl Knob for MountOption {
     }
 
     fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        let boot = original.0.get("boot").map_or("", String::as_str);
+        kernel_file::expect_boot(host, &self.name(), boot)?;
         let mount = self.own(host)?;
         if original.0.get("source") != Some(&mount.source) {
             let happened = "something else is mounted there meanwhile";

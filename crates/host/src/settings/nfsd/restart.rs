@@ -5,7 +5,9 @@
 //! mounted from it has to be mounted anew. Plimsoll's own clients ask again with each connection.
 
 use super::super::{Found, Knob, Original, kernel_file};
-use super::server::{BLOCK_SIZES, Server, check_boot, is_same_boot, versions_of, words};
+use super::server::{
+    BLOCK_SIZES, Server, check_boot, expect_same_boot, is_same_boot, versions_of, words,
+};
 use super::{MAX_BLOCK_SIZE, VERSIONS};
 use crate::reach::Reach;
 use plimsoll_model::units::Bytes;
@@ -135,7 +137,8 @@ impl<P: Part> Knob for Restart<P> {
         Ok(Found { level: self.0.of(&server), original })
     }
 
-    fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
+    fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        expect_same_boot(host, P::NAME, original)?;
         let now = Server::running(host)?;
         let wanted = self.with(now.clone(), level);
         self.start(host, &now, &wanted)

@@ -172,6 +172,15 @@ pub(super) fn is_same_boot(host: &dyn Reach, original: &Original) -> Result<bool
     Ok(original.0.get(BOOT) == Some(&kernel_file::boot(host)?))
 }
 
+/// Fails where it is another one: what would be set now, nobody would undo.
+pub(super) fn expect_same_boot(
+    host: &dyn Reach,
+    setting: &str,
+    original: &Original,
+) -> Result<(), Failure> {
+    kernel_file::expect_boot(host, setting, original.0.get(BOOT).map_or("", String::as_str))
+}
+
 pub(super) fn check_boot(original: &Original) -> Result<(), String> {
     match original.0.get(BOOT).is_some_and(|boot| kernel_file::is_boot(boot)) {
         true => Ok(()),

@@ -2,7 +2,7 @@
 
 use super::super::{Found, Knob, Original, kernel_file};
 use super::THREADS;
-use super::server::{MOST_THREADS, Server, check_boot, is_same_boot};
+use super::server::{MOST_THREADS, Server, check_boot, expect_same_boot, is_same_boot};
 use crate::reach::Reach;
 use plimsoll_model::{Failure, Switch};
 
@@ -40,7 +40,8 @@ impl Knob for Threads {
         Ok(Found { level: server.threads.to_string(), original })
     }
 
-    fn apply(&self, host: &dyn Reach, _: &Original, level: &str) -> Result<(), Failure> {
+    fn apply(&self, host: &dyn Reach, original: &Original, level: &str) -> Result<(), Failure> {
+        expect_same_boot(host, THREADS, original)?;
         Server::running(host)?;
         kernel_file::put(host, FILE, level)
     }
