@@ -124,12 +124,20 @@ fn can_go_on(shown: &Shown<'_>) -> bool {
     }
 }
 
+/// Kinds of work that are open and named; of more their number is.
+const NAMED: usize = 3;
+
 /// What would settle what is open, and where the rest is.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
     if let Some((works, seconds)) = sentences::open(shown) {
-        let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
-        let what = format!("Resolve {}", listed(&works));
+        let what = match works.len() {
+            ..=NAMED => {
+                let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
+                format!("Resolve {}", listed(&works))
+            }
+            many => format!("Resolve these {many}"),
+        };
         let time = match seconds {
             None => "not within a day".to_owned(),
             Some(seconds) => format!("about {}", duration(seconds)),
