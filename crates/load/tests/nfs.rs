@@ -7,8 +7,12 @@ use plimsoll_load::{EntryKind, FileId, NfsShare, Op, OpenOptions, Share, Span, T
 use plimsoll_model::{Cause, Clock, ErrorKind, Failure, NfsTarget, Stability, Target};
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 use plimsoll_testkit::{Need, Stage};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use support::{LIMIT, Rig, assert_on_disk, names, reads, spans, whole, writes};
 
@@ -159,6 +163,63 @@ fn operations_longer_than_the_transfer_size_are_split() {
     let beyond = Span { file, offset: (16 << 20) - 100, length: 4096, generation: 0 };
     let done = rig.run(&[Op::Read(beyond)]);
     assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Short);
+}
+
+/// Passes connections on to a server, and keeps the length of the longest call (RFC 5531, section 11).
+fn relay(port: u16, longest: &Arc<AtomicU32>) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let own = listener.local_addr().unwrap().port();
+    let longest = longest.clone();
+    std::thread::spawn(move || {
+        for client in listener.incoming().map_while(Result::ok) {
+            let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
+            let (mut replies, mut back) =
+                (server.try_clone().unwrap(), client.try_clone().unwrap());
+            std::thread::spawn(move || std::io::copy(&mut replies, &mut back));
+            let longest = longest.clone();
+            std::thread::spawn(move || pass_on(client, server, &longest));
+        }
+    });
+    own
+}
+
+fn pass_on(mut from: TcpStream, mut to: TcpStream, longest: &AtomicU32) -> std::io::Result<()> {
+    loop {
+        let mut mark = [0; 4];
+        from.read_exact(&mut mark)?;
+        let length = u32::from_be_bytes(mark) & 0x7fff_ffff;
+        longest.fetch_max(length, Ordering::Relaxed);
+        to.write_all(&mark)?;
+        std::io::copy(&mut Read::by_ref(&mut from).take(length.into()), &mut to)?;
+    }
+}
+
+/// A client's calls are as large as the server takes when they are made, not when it was found.
+#[test]
+fn a_server_that_was_started_with_smaller_transfers_is_asked_again() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let mut server = serve(&stage, Export::directory("data"));
+    let disk = server.directory("data").unwrap().to_owned();
+    let longest = Arc::new(AtomicU32::new(0));
+    let relayed = format!(":{}/", relay(server.nfs_port(), &longest));
+    let url = server.url_with_ports("data").replace(&format!(":{}/", server.nfs_port()), &relayed);
+    let share = open(&url).unwrap();
+    let before = share.facts();
+    let file = share.namespace().unwrap().create("f").unwrap();
+    let pieces = spans(file, 0, 4 << 20, 1 << 20);
+    let write = || {
+        let mut rig = Rig::new(&share, 2, 1 << 20);
+        assert_eq!(rig.run_all(&writes(&pieces, Stability::Unstable)), 4 << 20);
+        rig.run_all(&[Op::Flush(file)]);
+        assert_on_disk(&disk.join("f"), file, 0, 4 << 20);
+        longest.swap(0, Ordering::Relaxed)
+    };
+    assert!(write() > 65536);
+    server.restart_with(16384).unwrap();
+    share.resume().unwrap();
+    let calls = write();
+    assert!((16384..16384 + 512).contains(&calls), "{calls}");
+    assert_eq!(share.facts(), before, "what a study says of the target stays");
 }
 
 #[test]

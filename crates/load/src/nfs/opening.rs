@@ -3,6 +3,7 @@
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
 use crate::open::OpenOptions;
+use crate::wire::TransferSizes;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, Failure, NfsTarget, SourcePort};
 use plimsoll_nfs::mount::{self, Export, MountStatus, Path};
@@ -46,8 +47,7 @@ pub(super) struct Opened {
     /// The directory that the target names.
     pub base: FileHandle,
     pub export: String,
-    pub read_size: u32,
-    pub write_size: u32,
+    pub sizes: TransferSizes,
     pub notes: Vec<String>,
 }
 
@@ -89,20 +89,32 @@ pub(super) fn open(
     client.set_deadline(site.operation());
     let rest = path.below(&export);
     let base = descend(&site, &mut client, root, rest)?;
+    let mut notes = Vec::new();
+    let sizes = ask_sizes(&site, &mut client, base, target, &mut notes)?;
+    Ok(Opened { site, client, base, export, sizes, notes })
+}
+
+/// The sizes of calls that the server takes now, as far as the user names none.
+pub(super) fn ask_sizes(
+    site: &Site,
+    client: &mut Client,
+    base: FileHandle,
+    target: &NfsTarget,
+    notes: &mut Vec<String>,
+) -> Result<TransferSizes, Failure> {
     client.set_deadline(site.operation());
     let server = match client.information(base) {
         Err(e) if !e.is_fatal() => {
             let instead = format!("Reads and writes of {} are used.", Bytes(SMALLEST.into()));
-            site.oddities.failed(given, "ask for the limits (FSINFO)", e, &instead);
+            site.oddities.failed(&site.given, "ask for the limits (FSINFO)", e, &instead);
             UNKNOWN
         }
         asked => asked.map_err(|e| {
             site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e)
         })?,
     };
-    let mut notes = Vec::new();
-    let (read_size, write_size) = sizes(target, &server, &mut notes);
-    Ok(Opened { site, client, base, export, read_size, write_size, notes })
+    let (read, write) = sizes(target, &server, notes);
+    Ok(TransferSizes { read: read.max(1), write: write.max(1) })
 }
 
 fn ask_portmapper(site: &Site, service: Program, name: &str) -> Result<u16, Failure> {

@@ -14,7 +14,7 @@ use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
 use plimsoll_nfs::nfs3::{FileHandle, Nfs3};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The call that tells the space.
 const SPACE: &str = "ask for the space (FSSTAT)";
@@ -27,6 +27,9 @@ pub struct NfsShare {
     held: Arc<Held>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
+    /// What the sizes of calls follow from, and what they are by now.
+    target: NfsTarget,
+    sizes: Mutex<TransferSizes>,
 }
 
 impl NfsShare {
@@ -49,12 +52,18 @@ impl NfsShare {
             held: Arc::default(),
             files: Arc::default(),
             facts,
+            target: target.clone(),
+            sizes: Mutex::new(opened.sizes),
         };
         if let Some(file) = &options.file {
             let size = Bytes(share.names()?.size(file)?);
             share.facts.in_place = Some(InPlace { file: file.clone(), size });
         }
         Ok(share)
+    }
+
+    fn sizes(&self) -> MutexGuard<'_, TransferSizes> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn names(&self) -> Result<NfsNamespace, Failure> {
@@ -79,7 +88,7 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
         site.oddities.surplus(&site.given, call, bytes);
     }
     let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
-    let (read, write) = (opened.read_size, opened.write_size);
+    let TransferSizes { read, write } = opened.sizes;
     let mut notes = vec![
         format!("export {} of {peer}", opened.export),
         format!(
@@ -125,15 +134,21 @@ impl Share for NfsShare {
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         let socket = self.site.connect(Service::Nfs, self.site.port)?;
-        let sizes = TransferSizes {
-            read: self.facts.read_size_bytes.max(1),
-            write: self.facts.write_size_bytes.max(1),
-        };
+        let sizes = *self.sizes();
         let options = pipeline_options(sizes, &request);
         let pipeline = Nfs3::pipeline(socket, &self.site.credential(), options);
         let files = LaneFiles::new(&self.files);
         let names = (&request.paths, request.depth.get());
         let wire = NfsWire::new(&self.site, self.base, &self.held, files, names);
         Ok(Box::new(WireLane::new(pipeline, wire, sizes, request)))
+    }
+
+    /// A server that was started anew may take other sizes.
+    fn resume(&self) -> Result<(), Failure> {
+        let mut client = self.site.client()?;
+        let notes = &mut Vec::new();
+        let asked = opening::ask_sizes(&self.site, &mut client, self.base, &self.target, notes)?;
+        *self.sizes() = asked;
+        Ok(())
     }
 }

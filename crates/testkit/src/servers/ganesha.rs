@@ -86,6 +86,12 @@ impl Ganesha {
         self.launch()
     }
 
+    /// The same with this largest READ and WRITE in bytes.
+    pub fn restart_with(&mut self, largest_transfer: u32) -> Result<(), Error> {
+        self.config.largest_transfer = Some(largest_transfer);
+        self.restart()
+    }
+
     /// Makes it fall silent (SIGSTOP): connections stay, nothing is answered.
     pub fn freeze(&self) -> Result<(), Error> {
         self.running()?.freeze()

@@ -15,12 +15,15 @@ pub struct GaneshaConfig {
     pub nfs_port: u16,
     /// Port of MOUNT.
     pub mount_port: u16,
+    /// Largest READ and WRITE in bytes; the server's own unless changed.
+    pub largest_transfer: Option<u32>,
 }
 
 impl GaneshaConfig {
     /// These exports, on ports 20049 and 20048.
     pub fn new(exports: impl IntoIterator<Item = Export>) -> Self {
-        Self { exports: exports.into_iter().collect(), nfs_port: 20049, mount_port: 20048 }
+        let exports = exports.into_iter().collect();
+        Self { exports, nfs_port: 20049, mount_port: 20048, largest_transfer: None }
     }
 
     /// A single export.
@@ -154,14 +157,14 @@ LOG {{ Default_Log_Level = EVENT; }}
             let _ = writeln!(text, "MEM {{ Inode_Size = {bytes}; }}");
         }
         for (id, export) in (1..).zip(&self.exports) {
-            text.push_str(&export.text(id));
+            text.push_str(&export.text(id, self.largest_transfer));
         }
         text
     }
 }
 
 impl Export {
-    fn text(&self, id: u16) -> String {
+    fn text(&self, id: u16, largest_transfer: Option<u32>) -> String {
         let access = match self.access {
             Access::ReadWrite => "RW",
             Access::ReadOnly => "RO",
@@ -178,10 +181,12 @@ impl Export {
             }
             Backend::Memory { .. } => "FSAL { Name = MEM; }".into(),
         };
+        let sizes = largest_transfer
+            .map_or_else(String::new, |bytes| format!("MaxRead = {bytes}; MaxWrite = {bytes};"));
         let path = self.path();
         format!(
             "EXPORT {{ Export_Id = {id}; Path = \"{0}\"; Pseudo = \"{0}\"; Access_Type = {access};
-  Squash = {squash}; PrivilegedPort = {1}; {backend} }}\n",
+  Squash = {squash}; PrivilegedPort = {1}; {sizes} {backend} }}\n",
             path.display(),
             self.privileged_port
         )
