@@ -5,7 +5,9 @@ mod support;
 
 use plimsoll_host::reach::Local;
 use plimsoll_host::settings::{Factor, Journal, Session, by_commands};
-use plimsoll_load::{OpenOptions, Passwords, SystemClock};
+use plimsoll_load::{
+    Content, LaidOut, Means, OpenOptions, Passwords, SystemClock, lay_out, verify,
+};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Commands, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length,
@@ -189,6 +191,34 @@ fn samba_has_its_options_in_effect_for_new_sessions_and_its_file_back_to_the_byt
         let failure = self::session(Journal::at(home.path()), &[set]).err().expect(set);
         assert_eq!(failure.cause, cause, "{failure}");
     }
+}
+
+/// What a session may ask for at once is what its own negotiation came to, not that of an earlier one.
+#[test]
+fn requests_are_as_large_as_samba_takes_by_then() {
+    let stage = enter_or_skip!(Need::Samba);
+    let _place = OwnPlace::new(&stage);
+    let home = tempfile::tempdir().unwrap();
+    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
+    let target = server.url("films").parse().unwrap();
+    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
+    let options = OpenOptions { passwords, ..OpenOptions::default() };
+    let share = plimsoll_load::open(&target, &options).unwrap();
+    assert_eq!(share.facts().write_size_bytes, 1 << 20);
+    let sets = ["local/samba:smb2 max write=64KiB", "local/samba:smb2 max read=64KiB"];
+    let mut session = session(Journal::at(home.path()), &sets).unwrap();
+    [0, 1].into_iter().for_each(|factor| session.set(factor, 0).unwrap());
+    let means = Means {
+        content: Arc::new(Content::new(7)),
+        paths: Arc::default(),
+        deadline: SystemClock::no_deadline(),
+        operation_timeout: Duration::from_secs(20),
+    };
+    let file = share.namespace().unwrap().create("f").unwrap();
+    let file = LaidOut { file, generation: 1 };
+    lay_out(&*share, &means, file, 4 << 20, &mut |_| {}).unwrap();
+    let read = verify(&*share, &means, file, 4 << 20, None, &mut |_| {}).unwrap();
+    assert_eq!((read.bytes, read.stale, read.misplaced, read.corrupt), (4 << 20, 0, 0, 0));
 }
 
 #[test]

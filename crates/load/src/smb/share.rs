@@ -31,7 +31,7 @@ pub struct SmbShare {
     site: Arc<Site>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
-    sizes: TransferSizes,
+    target: SmbTarget,
 }
 
 impl SmbShare {
@@ -86,7 +86,7 @@ impl SmbShare {
         };
         tree.disconnect();
         let (site, files) = (Arc::new(site), Arc::default());
-        Ok(SmbShare { site, files, facts, sizes })
+        Ok(SmbShare { site, files, facts, target: target.clone() })
     }
 }
 
@@ -181,9 +181,11 @@ impl Share for SmbShare {
                 .map(|(file, _)| file)
                 .map_err(|e| self.site.failure(format!("open the file '{path}'"), using, &e))
         })?;
-        let options = pipeline_options(self.sizes, &request);
+        // A server that was set otherwise meanwhile may take other sizes.
+        let sizes = sizes(&self.target, tree.facts(), &mut Vec::new());
+        let options = pipeline_options(sizes, &request);
         let names = (&request.paths, request.depth.get(), request.block);
-        let wire = SmbWire::new(&self.site, files, &self.files, names, self.sizes);
-        Ok(Box::new(WireLane::new(tree.into_pipeline(options), wire, self.sizes, request)))
+        let wire = SmbWire::new(&self.site, files, &self.files, names, sizes);
+        Ok(Box::new(WireLane::new(tree.into_pipeline(options), wire, sizes, request)))
     }
 }
