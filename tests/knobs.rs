@@ -3,11 +3,14 @@
 
 mod support;
 
+mod knobs {
+    mod rules;
+    mod samba;
+}
+
 use plimsoll_host::reach::Local;
 use plimsoll_host::settings::{Factor, Journal, Session, by_commands};
-use plimsoll_load::{
-    Content, LaidOut, Means, OpenOptions, Passwords, SystemClock, lay_out, verify,
-};
+use plimsoll_load::{OpenOptions, SystemClock};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Cause, Clock, Commands, Deadline, Design, Ended, FactorLevel, Failure, Flag, HostName, Length,
@@ -15,18 +18,16 @@ use plimsoll_model::{
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, InMemory, Progress, conduct};
-use plimsoll_testkit::servers::samba::PASSWORD;
-use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare, Sshd, SshdConfig};
-use plimsoll_testkit::{Need, enter_or_skip};
+use plimsoll_testkit::enter_or_skip;
 use std::fs;
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
+use support::Plimsoll;
 use support::own_place::OwnPlace;
 use support::setter::{STUDY, Setter, session, set_until_killed};
-use support::{Plimsoll, wait_until};
 
 /// Started again by the tests, to be killed.
 #[test]
@@ -114,145 +115,6 @@ fn what_is_read_ahead_is_set_on_the_device_under_a_directory() {
         let set = format!("local/read-ahead:{none}=64");
         let failure = self::session(Journal::at(home.path()), &[&set]).err().expect(none);
         assert_eq!(failure.cause, Cause::NotPermitted, "{failure}");
-    }
-}
-
-/// What comes of a new session with these options of a URL: how it is protected, or why there is none.
-fn session_of(server: &Samba, options: &str) -> String {
-    let target = format!("{}?{options}", server.url("films")).parse().unwrap();
-    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
-    let opened = plimsoll_load::open(&target, &OpenOptions { passwords, ..OpenOptions::default() });
-    match opened {
-        Ok(share) => share.facts().protocol,
-        Err(failure) => failure.happened,
-    }
-}
-
-#[test]
-fn samba_has_its_options_in_effect_for_new_sessions_and_its_file_back_to_the_byte() {
-    let stage = enter_or_skip!(Need::Samba);
-    let _place = OwnPlace::new(&stage);
-    let home = tempfile::tempdir().unwrap();
-    // The share's own word stands before what is set, and its last line goes on.
-    let share = SambaShare::new("films").line("oplocks = no \\");
-    let server = Samba::start(&stage, SambaConfig::one(share)).unwrap();
-    let file = server.configuration();
-    let found = fs::read_to_string(&file).unwrap();
-    let signs = || session_of(&server, "sign=off").contains("insists on signing");
-    let encrypts = || session_of(&server, "sign=off").contains("3.1.1, encrypted");
-    assert_eq!(session_of(&server, "sign=off"), "SMB 3.1.1, not signed");
-    let sets = [
-        "local/samba:server signing=mandatory,as-found",
-        "local/samba:smb encrypt@films=off,required",
-        "local/samba:use sendfile@films=yes,no",
-        "local/samba:aio read size=16KiB",
-        "local/samba:oplocks@films=yes,no",
-    ];
-    let mut session = session(Journal::at(home.path()), &sets).unwrap();
-    let levels: Vec<_> = (0..5).map(|n| session.found(n).unwrap().to_lowercase()).collect();
-    assert_eq!(levels, ["if_required", "if_required", "no", "1", "no"]);
-    session.set(0, 0).unwrap();
-    assert!(signs());
-    session.set(0, 1).unwrap();
-    assert!(!signs());
-    for (level, encrypted) in [(1, true), (0, false), (1, true)] {
-        session.set(1, level).unwrap();
-        assert_eq!(encrypts(), encrypted);
-    }
-    for factor in 2..5 {
-        session.set(factor, 0).unwrap();
-    }
-    session.verify_all().unwrap();
-    let shown = |share: &str, option: &str| {
-        let (section, name) =
-            (format!("--section-name={share}"), format!("--parameter-name={option}"));
-        let words = ["-s", &section, &name, file.to_str().unwrap()];
-        printed(Command::new("testparm").args(words)).trim().to_owned()
-    };
-    assert_eq!(shown("films", "oplocks"), "Yes");
-    assert_eq!(shown("films", "use sendfile"), "Yes");
-    assert_eq!(shown("films", "aio read size"), "16384");
-    // Somebody edits the file meanwhile, and somebody else's word wins.
-    fs::write(&file, fs::read_to_string(&file).unwrap() + "[films]\nuse sendfile = no\n").unwrap();
-    let failure = session.verify_all().unwrap_err();
-    assert!(failure.tried.contains("use sendfile"), "{failure}");
-    session.restore_all().unwrap();
-    let expected = format!("{found}\n[films]\nuse sendfile = no\n");
-    assert_eq!(fs::read_to_string(&file).unwrap(), expected);
-    assert_eq!(session_of(&server, "sign=off"), "SMB 3.1.1, not signed");
-    assert!(is_empty(home.path()));
-    // Who takes no such share, and no such level.
-    for (set, cause) in [
-        ("local/samba:oplocks@music=yes", Cause::NotPermitted),
-        ("local/samba:oplocks@films=maybe", Cause::Usage),
-        ("local/samba:root preexec=id", Cause::Usage),
-        ("local/samba:server signing@films=auto", Cause::Usage),
-    ] {
-        let failure = self::session(Journal::at(home.path()), &[set]).err().expect(set);
-        assert_eq!(failure.cause, cause, "{failure}");
-    }
-}
-
-/// What a session may ask for at once is what its own negotiation came to, not that of an earlier one.
-#[test]
-fn requests_are_as_large_as_samba_takes_by_then() {
-    let stage = enter_or_skip!(Need::Samba);
-    let _place = OwnPlace::new(&stage);
-    let home = tempfile::tempdir().unwrap();
-    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
-    let target = server.url("films").parse().unwrap();
-    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
-    let options = OpenOptions { passwords, ..OpenOptions::default() };
-    let share = plimsoll_load::open(&target, &options).unwrap();
-    assert_eq!(share.facts().write_size_bytes, 1 << 20);
-    let sets = ["local/samba:smb2 max write=64KiB", "local/samba:smb2 max read=64KiB"];
-    let mut session = session(Journal::at(home.path()), &sets).unwrap();
-    [0, 1].into_iter().for_each(|factor| session.set(factor, 0).unwrap());
-    let means = Means {
-        content: Arc::new(Content::new(7)),
-        paths: Arc::default(),
-        deadline: SystemClock::no_deadline(),
-        operation_timeout: Duration::from_secs(20),
-    };
-    let file = share.namespace().unwrap().create("f").unwrap();
-    let file = LaidOut { file, generation: 1 };
-    lay_out(&*share, &means, file, 4 << 20, &mut |_| {}).unwrap();
-    let read = verify(&*share, &means, file, 4 << 20, None, &mut |_| {}).unwrap();
-    assert_eq!((read.bytes, read.stale, read.misplaced, read.corrupt), (4 << 20, 0, 0, 0));
-}
-
-#[test]
-fn a_study_compares_options_of_samba_and_a_killed_one_is_undone() {
-    let stage = enter_or_skip!(Need::Samba);
-    let _place = OwnPlace::new(&stage);
-    let server = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
-    let found = fs::read_to_string(server.configuration()).unwrap();
-    let now = || fs::read_to_string(server.configuration()).unwrap();
-    let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD);
-    let url = server.url("films");
-    let set = "local/samba:server signing=mandatory,auto";
-    let words = "--job=scan --directories=2 --files=3 --workers=1 --time=500ms --baseline=0s \
-                 --quiet --repeats=3";
-    let study = ["check", &url, "--set", set].into_iter().chain(words.split_whitespace());
-    let shown = program.run(&study.collect::<Vec<_>>()).expect(0).out;
-    assert!(shown.contains("mandatory"), "{shown}");
-    assert_eq!((now(), program.latest().trials.len()), (found.clone(), 6));
-    for moment in 0..3_u64 {
-        let sets = [set, "local/samba:strict sync@films=no,as-found,yes"];
-        let mut setter = Setter::start(&program, "sets_until_it_is_killed", None, &sets);
-        setter.wait_for("set");
-        std::thread::sleep(Duration::from_millis(61 * moment));
-        setter.kill();
-        assert_ne!(now(), found, "one of them is always changed");
-        if moment == 1 {
-            fs::remove_dir_all(program.home().join("plimsoll/settings")).unwrap();
-        }
-        program.run(&["restore", "local"]).expect(0);
-        assert_eq!(now(), found);
-        assert_eq!(
-            program.run(&["restore", "local"]).expect(0).out,
-            "nothing to restore on local\n"
-        );
     }
 }
 
@@ -439,93 +301,4 @@ fn a_study_goes_on_in_a_directory_that_is_mounted_anew_for_each_level() {
     assert_eq!(left.collect::<Vec<_>>(), ["lost+found"]);
     assert_eq!(printed(Command::new("sh").args(["-c", has])), "");
     printed(Command::new("umount").arg("/run/films"));
-}
-
-/// Rules as a user has them, with a counter that counts on.
-const FOUND_RULES: &str = "table inet user {\n\tset nets {\n\t\ttype ipv4_addr\n\t\tflags interval\n\
-    \t\telements = { 10.0.0.0/8, 192.0.2.0/24 }\n\t}\n\tchain input {\n\
-    \t\ttype filter hook input priority filter; policy accept;\n\
-    \t\ttcp dport 9 counter packets 7 bytes 420 drop comment \"it's \\\\ 100%\"\n\t}\n}\n";
-
-fn listed() -> String {
-    printed(Command::new("nft").args(["list", "ruleset"]))
-}
-
-/// A stage with the user's rules in force.
-fn with_rules() {
-    let rules = Path::new("/run/found.nft");
-    fs::write(rules, FOUND_RULES).unwrap();
-    printed(Command::new("nft").arg("-f").arg(rules));
-    assert!(listed().contains("packets 7 bytes 420"), "{}", listed());
-}
-
-fn rules_file(text: &str) -> tempfile::NamedTempFile {
-    let file = tempfile::NamedTempFile::new().unwrap();
-    fs::write(file.path(), text).unwrap();
-    file
-}
-
-#[test]
-fn rules_of_the_packet_filter_come_whole_and_go_whole() {
-    let stage = enter_or_skip!(Need::Nftables);
-    let _place = OwnPlace::new(&stage);
-    let home = tempfile::tempdir().unwrap();
-    with_rules();
-    let found = listed();
-    let nat = rules_file(
-        "table ip nat { chain post { type nat hook postrouting priority 100; masquerade; }; }\n",
-    );
-    let wrong = rules_file("table ip half { chain x { } }\nno statement\n");
-    let [nat, wrong] = [&nat, &wrong].map(|file| file.path().to_str().unwrap().to_owned());
-    let set = format!("local/nft-ruleset=none,{nat},as-found,{wrong}");
-    let mut session = session(Journal::at(home.path()), &[&set]).unwrap();
-    assert_eq!(listed(), found, "to begin changes nothing");
-    session.set(0, 0).unwrap();
-    assert_eq!(listed(), "");
-    session.set(0, 1).unwrap();
-    assert!(listed().contains("masquerade") && !listed().contains("user"), "{}", listed());
-    session.verify_all().unwrap();
-    printed(Command::new("nft").args(["add", "table", "ip", "more"]));
-    let failure = session.verify_all().unwrap_err();
-    assert!(failure.happened.contains("changed the rules"), "{failure}");
-    session.set(0, 2).unwrap();
-    assert_eq!(listed(), found);
-    // The kernel takes none of a file that has a mistake.
-    session.set(0, 1).unwrap();
-    let failure = session.set(0, 3).unwrap_err();
-    assert!(failure.tried.contains("packet filter"), "{failure}");
-    assert_eq!(listed(), found, "with the counter");
-    session.set(0, 0).unwrap();
-    drop(session);
-    assert_eq!(listed(), found);
-    assert!(is_empty(home.path()));
-    for bad in ["/no/such/file", "on", "/dev/zero"] {
-        let set = format!("local/nft-ruleset={bad}");
-        let failure = self::session(Journal::at(home.path()), &[&set]).err().expect(bad);
-        assert_eq!(failure.cause, Cause::Usage, "{failure}");
-    }
-}
-
-/// As in the field: the rules let nobody in any more, so nobody can take them back.
-#[test]
-fn rules_that_cut_the_link_are_undone_by_the_host_itself() {
-    let stage = enter_or_skip!(Need::Nftables, Need::Sshd);
-    let _place = OwnPlace::new(&stage);
-    let server = Sshd::start(&stage, SshdConfig::default()).unwrap();
-    let program =
-        Plimsoll::new().with("PLIMSOLL_SSH_CONFIG", server.configuration().to_str().unwrap());
-    with_rules();
-    let found = listed();
-    let cut = rules_file(
-        "table inet cut { chain input { type filter hook input priority 0; policy drop; }; }\n",
-    );
-    let set = format!("{}/nft-ruleset={}", server.url(), cut.path().display());
-    let setter = Setter::start(&program, "sets_until_it_is_killed", Some(8), &[&set]);
-    wait_until("the link is cut", || listed().contains("table inet cut"));
-    wait_until("the host undoes it", || listed() == found);
-    drop(setter);
-    program.run(&["restore"]);
-    let restored = program.run(&["restore", &server.url()]).expect(0);
-    assert_eq!(restored.out, format!("nothing to restore on {}\n", server.url()));
-    assert_eq!(listed(), found);
 }
