@@ -63,13 +63,6 @@ pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failu
     Ok(Box::new(OfStudy { session, factors: plan.factors.clone(), caches }))
 }
 
-fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
-    match host {
-        HostName::Local => Ok(Arc::new(Local)),
-        other => hosts::open(other, true),
-    }
-}
-
 /// The hosts that may have something in their caches: those that drive the load, and the servers' own.
 fn cached(plan: &Plan) -> Result<Vec<Arc<dyn Reach>>, Failure> {
     let mut names = plan.clients.clone();

@@ -120,8 +120,8 @@ fn hosts(source: &Source<'_>, given: &HostArguments) -> Result<HostArguments, Fa
     };
     let mut watched = all("watch", &source.plan.watch)?;
     watched.extend(given.hosts.iter().cloned());
-    let (set, drop_caches) = (given.set.clone(), given.drop_caches);
-    Ok(HostArguments { on, hosts: watched, set, drop_caches })
+    let drop_caches = given.drop_caches || source.plan.drop_caches;
+    Ok(HostArguments { on, hosts: watched, set: given.set.clone(), drop_caches })
 }
 
 /// What stands before the names of settings by commands.

@@ -21,6 +21,9 @@ pub struct PlanFile {
     /// The servers' hosts, watched meanwhile, as `--host` has them.
     #[serde(default)]
     pub watch: Vec<String>,
+    /// Whether caches are dropped before each trial, as with `--drop-caches`.
+    #[serde(default)]
+    pub drop_caches: bool,
     /// What is measured; none: as many as the command line names.
     #[serde(default, rename = "target")]
     pub targets: Vec<TargetEntry>,

@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 const GOOD: &str = r#"about = "two targets, three jobs, two settings"
 watch = ["${server}"]
+drop-caches = true
 
 [variable.server]
 about = "the server's host"
@@ -95,8 +96,8 @@ fn assembled(
 ) -> Result<Assembled, Failure> {
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
     let source = Source::read(text, "plan.toml", &owned(given))?;
-    let (on, set) = (Vec::new(), Vec::new());
-    let hosts = HostArguments { on, hosts: Vec::new(), set, drop_caches: false };
+    let (on, hosts, set, drop_caches) = (Vec::new(), Vec::new(), Vec::new(), false);
+    let hosts = HostArguments { on, hosts, set, drop_caches };
     let (targets, how) = (owned(targets), words(how));
     assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, how: &how })
 }
@@ -112,6 +113,7 @@ fn a_plan_says_all_that_the_command_line_does() {
     assert_eq!(label::labels(&plan), ["old", "new"]);
     let targets: Vec<String> = plan.subjects.iter().map(ToString::to_string).collect();
     assert_eq!(targets, ["nfs://nas/a", "nfs://nas/a?rsize=4096"]);
+    assert!(plan.storage.drop_caches);
     assert_eq!(plan.hosts[0].host.to_string(), "ssh://root@nas");
     let of: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
     let kinds: Vec<_> = of.iter().map(|part| part.job.kind()).collect();
@@ -186,6 +188,7 @@ fn slips_are_reported_with_line_and_nearest_word() {
         // Keys.
         ("about = \"two", "abuot = \"two", "unknown key `abuot`", "`about`"),
         ("watch", "wacth", "unknown key `wacth`", "`watch`"),
+        ("drop-caches", "drop_caches", "unknown key `drop_caches`", "`drop-caches`"),
         ("optional", "optinal", "unknown key `optinal`", "`optional`"),
         ("same-as", "same_as", "unknown key `same_as`", "`same-as`"),
         ("only =", "olny =", "unknown key `olny`", "`only`"),
