@@ -40,6 +40,13 @@ fn setting(name: &str, commands: &BTreeMap<String, Commands>) -> Result<Box<dyn 
     own.map_or_else(|| knob(name), |(own, commands)| by_commands(own, commands.clone()))
 }
 
+fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
+    match host {
+        HostName::Local => Ok(Arc::new(Local)),
+        other => hosts::open(other, true),
+    }
+}
+
 /// Reaches the hosts of a plan's factors and reads what they are set to; and those whose caches are
 /// dropped.
 pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failure> {
