@@ -1,8 +1,8 @@
 //! What a worker of a copy does: so many files at a time.
 
+use super::rounds::{Copies, Round};
 use super::rsync::RsyncSource;
 use super::task::{Next, Offers, Task};
-use super::{Copies, Round};
 use crate::jobs::{OperationSource, Step};
 use crate::op::{Done, Op};
 use crate::share::Lane;

@@ -1,6 +1,6 @@
 //! What is done for one file, or one directory, of a copy: its operations in order.
 
-use super::{Copies, Round};
+use super::rounds::{Copies, Round};
 use crate::op::{FileId, Found, NewAttribute, Node, Op, Span, Whole};
 use plimsoll_model::{Method, Stability, Transfer};
 use std::sync::Arc;
