@@ -16,6 +16,8 @@ pub(crate) struct Oddities(Mutex<Found>);
 struct Found {
     known: Vec<String>,
     new: Vec<Flag>,
+    /// How often the server has asked to be asked again later.
+    waits: u64,
 }
 
 impl Oddities {
@@ -24,6 +26,17 @@ impl Oddities {
         let call = call.to_string();
         let (target, bytes) = (target.to_owned(), bytes as u64);
         self.add(format!("{call} beyond"), Flag::ReplySurplus { target, call, bytes });
+    }
+
+    /// The server has asked so often to be asked again later.
+    pub fn waited(&self, target: &str, times: u64) {
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.waits += times;
+        if times > 0 {
+            found.new.retain(|flag| !matches!(flag, Flag::AskedToWait { .. }));
+            let (target, times) = (target.to_owned(), found.waits);
+            found.new.push(Flag::AskedToWait { target, times });
+        }
     }
 
     /// A call that can be done without failed.
@@ -47,6 +60,8 @@ impl Oddities {
 
     /// What was not handed out yet.
     pub fn take(&self) -> Vec<Flag> {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner).new)
+        let mut found = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        found.waits = 0;
+        std::mem::take(&mut found.new)
     }
 }

@@ -3,16 +3,19 @@
 
 mod support;
 
-use plimsoll_load::{EntryKind, FileId, NfsShare, Op, OpenOptions, Share, Span, Tag, TimeLimits};
-use plimsoll_model::{Cause, Clock, ErrorKind, Failure, NfsTarget, Stability, Target};
+use plimsoll_load::{
+    EntryKind, FileId, Found, NfsShare, Op, OpenOptions, Share, Span, Tag, TimeLimits,
+};
+use plimsoll_model::{Cause, Clock, ErrorKind, Failure, Flag, NfsTarget, Stability, Target};
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 use plimsoll_testkit::{Need, Stage};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::{LIMIT, Rig, assert_on_disk, names, reads, spans, whole, writes};
 
@@ -165,33 +168,100 @@ fn operations_longer_than_the_transfer_size_are_split() {
     assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Short);
 }
 
-/// Passes connections on to a server, and keeps the length of the longest call (RFC 5531, section 11).
-fn relay(port: u16, longest: &Arc<AtomicU32>) -> u16 {
+/// Looks at a call: `Some` reply is sent in place of the server's, which never sees the call.
+type OnCall = dyn Fn(&[u8]) -> Option<Vec<u8>> + Send + Sync;
+
+/// Passes connections on to a server, record by record (RFC 5531, section 11).
+fn relay(port: u16, on_call: Arc<OnCall>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let own = listener.local_addr().unwrap().port();
-    let longest = longest.clone();
     std::thread::spawn(move || {
         for client in listener.incoming().map_while(Result::ok) {
             let server = TcpStream::connect(("127.0.0.1", port)).unwrap();
-            let (mut replies, mut back) =
-                (server.try_clone().unwrap(), client.try_clone().unwrap());
-            std::thread::spawn(move || std::io::copy(&mut replies, &mut back));
-            let longest = longest.clone();
-            std::thread::spawn(move || pass_on(client, server, &longest));
+            let (replies, calls) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let back = Arc::new(Mutex::new(client));
+            let (answers, on_call, mut to) = (back.clone(), on_call.clone(), server);
+            std::thread::spawn(move || records(replies, |record| send(&back, record)));
+            std::thread::spawn(move || {
+                records(calls, |call| match on_call(call) {
+                    Some(reply) => send(&answers, &reply),
+                    None => write(&mut to, call),
+                })
+            });
         }
     });
     own
 }
 
-fn pass_on(mut from: TcpStream, mut to: TcpStream, longest: &AtomicU32) -> std::io::Result<()> {
+/// Calls `each` with every record, without its mark; servers and clients here send them in one fragment.
+fn records(
+    mut from: TcpStream,
+    mut each: impl FnMut(&[u8]) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     loop {
         let mut mark = [0; 4];
         from.read_exact(&mut mark)?;
-        let length = u32::from_be_bytes(mark) & 0x7fff_ffff;
-        longest.fetch_max(length, Ordering::Relaxed);
-        to.write_all(&mark)?;
-        std::io::copy(&mut Read::by_ref(&mut from).take(length.into()), &mut to)?;
+        let mut record = vec![0; (u32::from_be_bytes(mark) & 0x7fff_ffff) as usize];
+        from.read_exact(&mut record)?;
+        each(&record)?;
     }
+}
+
+fn send(to: &Mutex<TcpStream>, record: &[u8]) -> std::io::Result<()> {
+    write(&mut to.lock().unwrap(), record)
+}
+
+fn write(to: &mut TcpStream, record: &[u8]) -> std::io::Result<()> {
+    to.write_all(&[&(record.len() as u32 | 1 << 31).to_be_bytes(), record].concat())
+}
+
+/// A server that is not ready is asked again, and nobody fails for it; how often is reported.
+#[test]
+fn a_server_that_asks_to_come_back_later_is_asked_again() {
+    const JUKEBOX: u32 = 10_008;
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let server = serve(&stage, Export::directory("data"));
+    let disk = server.directory("data").unwrap().to_owned();
+    // The first two calls of each of these are answered so: LOOKUP, READ, WRITE, CREATE, COMMIT.
+    let left = Mutex::new(BTreeMap::from([3, 6, 7, 8, 21].map(|procedure| (procedure, 2))));
+    let refused = Arc::new(AtomicU32::new(0));
+    let count = refused.clone();
+    let armed = Arc::new(AtomicBool::new(false));
+    let is_armed = armed.clone();
+    let on_call = move |call: &[u8]| {
+        let word = |at: usize| u32::from_be_bytes(call[at..at + 4].try_into().unwrap());
+        let (transaction, program, procedure) = (word(0), word(12), word(20));
+        let mut left = left.lock().unwrap();
+        let left = left.get_mut(&procedure).filter(|left| **left > 0)?;
+        if program != 100_003 || !is_armed.load(Ordering::Relaxed) {
+            return None;
+        }
+        *left -= 1;
+        count.fetch_add(1, Ordering::Relaxed);
+        // Accepted, without a verifier, with success as an RPC.
+        let reply = [transaction, 1, 0, 0, 0, 0, JUKEBOX, 0, 0];
+        Some(reply.iter().flat_map(|word| word.to_be_bytes()).collect())
+    };
+    let relayed = format!(":{}/", relay(server.nfs_port(), Arc::new(on_call)));
+    let url = server.url_with_ports("data").replace(&format!(":{}/", server.nfs_port()), &relayed);
+    let share = open(&url).unwrap();
+    share.namespace().unwrap().make_directory("run").unwrap();
+    let mut rig = Rig::new(&share, 4, 4096);
+    armed.store(true, Ordering::Relaxed);
+    let created = rig.run(&[Op::Create(rig.paths.add("run/f"))]).remove(0).result.unwrap();
+    let Some(Found::File(file)) = created.map(|found| *found) else { panic!("it is open") };
+    let pieces = spans(file, 0, 64 << 10, 4096);
+    assert_eq!(rig.run_all(&writes(&pieces, Stability::Unstable)), 64 << 10);
+    rig.run_all(&[Op::Flush(file)]);
+    assert_eq!(rig.run_all(&reads(&pieces)), 64 << 10);
+    let looked = rig.run(&[Op::Lookup(rig.paths.add("run/f"))]).remove(0).result.unwrap();
+    assert!(matches!(looked.as_deref(), Some(Found::Attributes(_))), "{looked:?}");
+    assert_on_disk(&disk.join("run/f"), file, 0, 64 << 10);
+    drop(rig);
+    let times = u64::from(refused.load(Ordering::Relaxed));
+    assert_eq!(times, 10);
+    let waited = Flag::AskedToWait { target: url, times };
+    assert!(share.take_flags().contains(&waited), "{waited:?}");
 }
 
 /// A client's calls are as large as the server takes when they are made, not when it was found.
@@ -201,7 +271,12 @@ fn a_server_that_was_started_with_smaller_transfers_is_asked_again() {
     let mut server = serve(&stage, Export::directory("data"));
     let disk = server.directory("data").unwrap().to_owned();
     let longest = Arc::new(AtomicU32::new(0));
-    let relayed = format!(":{}/", relay(server.nfs_port(), &longest));
+    let kept = longest.clone();
+    let keep = move |call: &[u8]| {
+        kept.fetch_max(call.len() as u32, Ordering::Relaxed);
+        None
+    };
+    let relayed = format!(":{}/", relay(server.nfs_port(), Arc::new(keep)));
     let url = server.url_with_ports("data").replace(&format!(":{}/", server.nfs_port()), &relayed);
     let share = open(&url).unwrap();
     let before = share.facts();

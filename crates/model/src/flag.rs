@@ -64,6 +64,7 @@ impl Flag {
             | Flag::BusyRaid { .. }
             | Flag::OtherRun { .. }
             | Flag::FewOperations { .. }
+            | Flag::AskedToWait { .. }
             | Flag::ImpossibleCounters { .. }
             | Flag::HiddenFromTicks { .. } => Severity::Noise,
             Flag::NotWatched { .. }
@@ -289,6 +290,13 @@ pub enum Flag {
         bytes_per_second: f64,
         /// Bytes per second of the client alone.
         ceiling_bytes_per_second: f64,
+    },
+    /// The server asked to be asked again later (NFS3ERR_JUKEBOX), and was.
+    AskedToWait {
+        /// The target, as the user wrote it.
+        target: String,
+        /// How often.
+        times: u64,
     },
     /// A server's reply went on beyond its end.
     ReplySurplus {

@@ -391,6 +391,7 @@ impl Wire for NfsWire {
             (Next::Name, Op::LookupIfThere(_), Some(Status::NoEntry)) => Ok(Outcome::Found(None)),
             // A name that is gone meanwhile keeps no kind.
             (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
+            (_, _, Some(Status::Jukebox)) => Ok(Outcome::Later),
             _ => Err(op_error(error)),
         }
     }
@@ -399,7 +400,8 @@ impl Wire for NfsWire {
         lane_dead(error)
     }
 
-    fn farewell(&self, protocol: &mut Nfs3) {
+    fn farewell(&self, protocol: &mut Nfs3, waits: u64) {
+        self.site.oddities.waited(&self.site.given, waits);
         if let Some((call, bytes)) = protocol.take_surplus() {
             self.site.oddities.surplus(&self.site.given, call, bytes);
         }

@@ -13,6 +13,7 @@ use crate::share::Full;
 use plimsoll_model::{ErrorKind, Nanos};
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 /// Most calls in flight, however many the operations are split into.
 const MOST_CALLS: u32 = 4096;
@@ -69,6 +70,8 @@ pub(crate) enum Outcome {
     GoOn,
     /// The operation's bytes are transferred next.
     Transfer,
+    /// The server asks to be asked again later.
+    Later,
 }
 
 /// An operation under way.
@@ -80,6 +83,8 @@ struct Active {
     done: Nanos,
     /// Parts waiting or in flight.
     parts: u32,
+    /// How often the server has asked to be asked again later.
+    waits: u32,
     bytes: u32,
     /// What it found, or why it failed.
     result: Result<Option<Box<Found>>, OpError>,
@@ -112,7 +117,16 @@ pub(crate) struct Calls {
     /// What is not yet submitted, in order.
     waiting: VecDeque<Call>,
     finished: Vec<Done>,
+    /// What is to be submitted again, and when.
+    later: Vec<(Nanos, Call)>,
+    /// How often the server has asked for that.
+    waits: u64,
 }
+
+/// How long a server that asks for it is left alone at first, and at most: each time twice as long. (RFC 1813
+/// names no time; Linux waits five seconds.)
+const WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl Calls {
     /// Room for `depth` operations and `calls` calls at a time.
@@ -125,6 +139,8 @@ impl Calls {
             free: (0..calls as u32).rev().collect(),
             waiting: VecDeque::with_capacity(depth + calls),
             finished: Vec::with_capacity(depth),
+            later: Vec::new(),
+            waits: 0,
         }
     }
 
@@ -146,7 +162,7 @@ impl Calls {
             _ => (0, 0),
         };
         let (sent, done, result) = (issued, issued, begun.map(|_| None));
-        let active = Active { op: *op, issued, sent, done, parts: 1, bytes: 0, result };
+        let active = Active { op: *op, issued, sent, done, parts: 1, waits: 0, bytes: 0, result };
         if active.result.is_err() {
             self.finished.push(active.finish(tag));
             return Ok(());
@@ -211,6 +227,7 @@ impl Calls {
         let Some(active) = self.ops[usize::from(call.op)].as_mut() else { return };
         active.sent = active.sent.max(sent);
         active.done = active.done.max(done);
+        let mut again = None;
         let rest = result.and_then(|outcome| match outcome {
             Outcome::Moved { count, ended } => {
                 let count = whole_or_rest(call, count, ended)?;
@@ -224,7 +241,18 @@ impl Calls {
             }
             Outcome::GoOn => Ok(Some((0, 0))),
             Outcome::Transfer => Ok(Some(extent(&active.op))),
+            Outcome::Later => {
+                let wait = WAIT.saturating_mul(1 << active.waits.min(16)).min(LONGEST_WAIT);
+                active.waits += 1;
+                again = Some(done + wait);
+                Ok(None)
+            }
         });
+        if let Some(when) = again {
+            self.waits += 1;
+            self.later.push((when, call));
+            return;
+        }
         match rest {
             Ok(Some((offset, length))) => {
                 self.waiting.push_front(Call { offset, length, ..call });
@@ -247,6 +275,28 @@ impl Calls {
         {
             self.finished.push(active.finish(Tag(op)));
         }
+    }
+
+    /// When the first is to be submitted of what the server has asked to be asked again later.
+    pub fn next_again(&self) -> Option<Nanos> {
+        self.later.iter().map(|(when, _)| *when).min()
+    }
+
+    /// What the server is to be asked again by now waits to be submitted.
+    pub fn ask_again(&mut self, now: Nanos) {
+        let (waiting, later) = (&mut self.waiting, &mut self.later);
+        later.retain(|(when, call)| {
+            let stays = *when > now;
+            if !stays {
+                waiting.push_back(*call);
+            }
+            stays
+        });
+    }
+
+    /// How often the server has asked to be asked again later.
+    pub fn waits(&self) -> u64 {
+        self.waits
     }
 
     /// Whether operations have completed that were not yet taken.
@@ -344,6 +394,28 @@ mod tests {
         let mut out = Vec::new();
         calls.take_finished(&mut out);
         assert_eq!(out[0].result, Err(crate::op::not_open(FileId(0))));
+    }
+
+    /// NFS3ERR_JUKEBOX and the like.
+    #[test]
+    fn a_server_that_is_not_ready_is_asked_again_each_time_later() {
+        let mut calls = calls(1, SIZES, 100);
+        calls.begin(Tag(0), &read(7, 100), Nanos(0), Ok(true)).unwrap();
+        let mut now = Nanos(0);
+        for wait in [100, 200, 400, 800, 1600, 3200, 5000, 5000].map(Duration::from_millis) {
+            let (tag, _, call) = next(&mut calls).unwrap();
+            assert_eq!((call.offset, call.length), (7, 100), "the same call");
+            calls.end(tag, now, now, Ok(Outcome::Later));
+            assert!(next(&mut calls).is_none() && !calls.has_finished());
+            assert_eq!(calls.next_again(), Some(now + wait));
+            calls.ask_again(Nanos((now + wait).0 - 1));
+            assert!(next(&mut calls).is_none(), "not yet");
+            now = now + wait;
+            calls.ask_again(now);
+        }
+        let (tag, ..) = next(&mut calls).unwrap();
+        calls.end(tag, now, now, whole(100));
+        assert_eq!((calls.has_finished(), calls.next_again(), calls.waits()), (true, None, 8));
     }
 
     #[test]

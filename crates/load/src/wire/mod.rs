@@ -44,8 +44,8 @@ pub(crate) trait Wire: Send {
     fn refused(&mut self, of: Of<'_>, error: &ErrorOf<Self>) -> Result<Outcome, OpError>;
     /// The end of the lane.
     fn dead(error: &ErrorOf<Self>) -> LaneDead;
-    /// The lane is dropped.
-    fn farewell(&self, _protocol: &mut Self::Protocol) {}
+    /// The lane is dropped; how often its server has asked to be asked again later.
+    fn farewell(&self, _protocol: &mut Self::Protocol, _waits: u64) {}
 }
 
 /// A call, and the operation that it is part of.
@@ -111,9 +111,17 @@ impl<W: Wire> WireLane<W> {
         WireLane { pipeline, work }
     }
 
+    /// When the server is to be asked again, if that is before `until`: it does not wait for anything else.
+    fn until_asked(&self, until: Nanos) -> Nanos {
+        self.work.calls.next_again().map_or(until, |when| when.min(until))
+    }
+
     /// Makes calls of what waits, as far as there is room.
     fn issue(&mut self) {
         let WireLane { pipeline, work } = self;
+        if work.calls.next_again().is_some() {
+            work.calls.ask_again(work.clock.now());
+        }
         while let Some((tag, of)) = work.calls.next() {
             match work.wire.request(of) {
                 Ok(Some(request)) => {
@@ -136,7 +144,7 @@ impl<W: Wire> WireLane<W> {
 
 impl<W: Wire> Drop for WireLane<W> {
     fn drop(&mut self) {
-        self.work.wire.farewell(self.pipeline.protocol_mut());
+        self.work.wire.farewell(self.pipeline.protocol_mut(), self.work.calls.waits());
     }
 }
 
@@ -158,7 +166,7 @@ where
         let before = out.len();
         loop {
             let result = if !self.work.calls.has_finished() && self.pipeline.in_flight() > 0 {
-                self.pipeline.reap(until.0, &mut self.work).map(drop)
+                self.pipeline.reap(self.until_asked(until).0, &mut self.work).map(drop)
             } else {
                 self.pipeline.flush(&mut self.work)
             };
@@ -169,8 +177,12 @@ where
                 return Ok(());
             }
             if self.pipeline.in_flight() == 0 {
-                self.work.clock.sleep_until(until);
-                return Ok(());
+                let until_asked = self.until_asked(until);
+                self.work.clock.sleep_until(until_asked);
+                if until_asked == until {
+                    return Ok(());
+                }
+                self.issue();
             }
             if self.work.clock.now() >= until {
                 return Ok(());

@@ -131,6 +131,12 @@ impl Flag {
                 units::bytes_per_second(*bytes_per_second),
                 units::bytes_per_second(*ceiling_bytes_per_second)
             ),
+            Flag::AskedToWait { target, times: 1 } => {
+                format!("the server of {target} asked once to be asked again later")
+            }
+            Flag::AskedToWait { target, times } => {
+                format!("the server of {target} asked {times} times to be asked again later")
+            }
             Flag::ReplySurplus { target, call, bytes } => format!(
                 "the server of {target} sent {bytes} bytes beyond the end of its {call} reply"
             ),
@@ -305,6 +311,10 @@ impl Flag {
             }
             Flag::NearClientCeiling { .. } => {
                 "The storage may be faster than that: use a faster client, more --workers, or no --verify."
+                    .into()
+            }
+            Flag::AskedToWait { .. } => {
+                "The waiting is part of the times measured; look at the server's log for what it was busy with."
                     .into()
             }
             Flag::ReplySurplus { target, call, .. } => format!(

@@ -63,6 +63,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
             why: Scaled::Space { target: text(), available: Bytes(n) },
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
+        Flag::AskedToWait { target: text(), times: n },
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
         Flag::Continued { unix_seconds: n, block: 12 },
