@@ -7,12 +7,13 @@ use crate::op::{Done, FileId, Op, OpError, PathId, Tag, Whole};
 use crate::share::{Full, Lane, LaneDead};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use plimsoll_host::child;
 use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind, Stability};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
@@ -103,7 +104,7 @@ impl RsyncLane {
 
     fn start(&mut self) -> Result<Running, String> {
         let Copying { from, to, .. } = &self.copying;
-        let mut child = Command::new("rsync")
+        let mut child = child::command("rsync")
             .args(["--archive", "--stats", "--no-human-readable", "--out-format=%i %l", "--"])
             .args([contents(from), contents(to)])
             .env("LC_ALL", "C")
@@ -166,7 +167,7 @@ impl RsyncLane {
 
 /// Whether there is an rsync to run, and why not.
 pub(super) fn available() -> Result<(), String> {
-    let found = Command::new("rsync")
+    let found = child::command("rsync")
         .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::null())
