@@ -55,6 +55,7 @@ name = "copies"
 dataset = "pictures"
 scale = 0.001
 only = "up"
+method = "rsync"
 
 [[factor]]
 name = "keepalive"

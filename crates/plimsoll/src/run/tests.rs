@@ -34,6 +34,7 @@ kind = "copy"
 name = "up"
 dataset = ["pictures"]
 only = "up"
+method = "rsync"
 scale = "${scale}"
 
 [[job]]
@@ -117,7 +118,7 @@ fn a_plan_says_all_that_the_command_line_does() {
     assert_eq!(plan.hosts[0].host.to_string(), "ssh://root@nas");
     let of: Vec<_> = plan.workloads.iter().map(|w| w.main().unwrap()).collect();
     let kinds: Vec<_> = of.iter().map(|part| part.job.kind()).collect();
-    assert_eq!(kinds, ["copy-pictures-up", "random-read", "random-write", "scan"]);
+    assert_eq!(kinds, ["copy-pictures-up-rsync", "random-read", "random-write", "scan"]);
     // Each with its own options, and the defaults of the command line.
     let workers: Vec<_> = of.iter().map(|part| (part.workers.get(), part.depth().get())).collect();
     assert_eq!(workers, [(1, 4), (2, 1), (2, 1), (4, 1)]);
