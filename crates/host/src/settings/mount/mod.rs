@@ -44,6 +44,11 @@ fn is_source(source: &str) -> bool {
     source.contains(":/") && !source.starts_with('-') && !source.contains(char::is_control)
 }
 
+/// A path as /proc/self/mounts has it.
+fn escaped(path: &str) -> String {
+    path.replace('\\', "\\134").replace(' ', "\\040")
+}
+
 /// All options of a mount: its own, and those of its file system.
 fn all_options(mount: &Mount) -> String {
     format!("{},{}", mount.options, mount.file_system_options.trim_start_matches("rw,"))
@@ -79,8 +84,14 @@ impl MountOption {
         before: Option<&str>,
     ) -> Result<(), Failure> {
         let (point, source) = (quote(&self.point), quote(source));
+        // A killed run's command may still be at it: then one of them mounts, and not both.
+        let listed = quote(&format!(" {} nfs", escaped(&self.point)));
         let mount = |options: &str| {
-            format!("mount -t {kind} -o {} {source} {point} </dev/null", quote(&to_mount(options)))
+            format!(
+                "{{ grep -qF {listed} /proc/self/mounts ||
+                    mount -t {kind} -o {} {source} {point} </dev/null; }}",
+                quote(&to_mount(options))
+            )
         };
         // Who works there still is not thrown out; who has just left may take a moment.
         let text = format!(
@@ -210,6 +221,11 @@ impl Knob for MountOption {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_looked_for_as_the_kernel_lists_them() {
+        assert_eq!(escaped("/mnt/a b\\c"), "/mnt/a\\040b\\134c");
+    }
 
     #[test]
     fn names_and_originals() {
