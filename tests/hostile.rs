@@ -152,7 +152,8 @@ fn children_are_started_in_one_way() {
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]").next().unwrap();
+        // Those of clap start nothing.
+        let code = text.split("#[cfg(test)]").next().unwrap().replace("clap::Command::new(", "");
         seen += usize::from(code.contains("child::command("));
         assert!(!code.contains("Command::new(") || inside == "host/src/child.rs", "{inside}");
     }

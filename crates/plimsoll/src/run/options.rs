@@ -3,7 +3,7 @@
 
 use super::file::{Source, word};
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 use plimsoll_config::nearest;
 use plimsoll_model::Failure;
 use std::ffi::OsString;
@@ -18,7 +18,7 @@ pub fn arguments<T: Args + FromArgMatches>(
     allowed: &dyn Fn(&Arg) -> bool,
     more: &[Word],
 ) -> Result<T, Failure> {
-    let command = T::augment_args(Command::new("plan").no_binary_name(true));
+    let command = T::augment_args(clap::Command::new("plan").no_binary_name(true));
     let options: Vec<&Arg> =
         command.get_arguments().filter(|arg| arg.get_long().is_some() && allowed(arg)).collect();
     let mut words: Vec<OsString> = more.iter().map(Word::written).collect();
@@ -57,7 +57,7 @@ impl Word {
 
 /// What was typed of these arguments, defaults left out.
 pub fn typed<T: Args>(matches: &ArgMatches) -> Vec<Word> {
-    let command = T::augment_args(Command::new("typed"));
+    let command = T::augment_args(clap::Command::new("typed"));
     let mut words = Vec::new();
     for option in command.get_arguments() {
         let (id, Some(long)) = (option.get_id().as_str(), option.get_long()) else { continue };
