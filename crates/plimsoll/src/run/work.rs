@@ -77,7 +77,7 @@ pub fn job(
         let happened = format!("unknown word `{kind}`");
         return Err(source.problem(&at, &happened, &nearest(&kind, &kinds)));
     };
-    let own = (known.options)(Command::new("job"));
+    let own = (known.options)(clap::Command::new("job"));
     let ids: HashSet<_> = own.get_arguments().map(Arg::get_id).collect();
     let allowed = |arg: &Arg| ids.contains(arg.get_id()) || SHARED.contains(&arg.get_id().as_str());
     let mut what: WorkloadArguments = options::arguments(source, &at, &options, &allowed, &[])?;
@@ -113,10 +113,10 @@ impl Common {
 /// The options of `plimsoll copy` that are about what is copied and how.
 fn of_copy(arg: &Arg) -> bool {
     let of_plan = [
-        RuleArguments::augment_args(Command::new("rule")),
-        HostArguments::augment_args(Command::new("hosts")),
-        arguments::AccessArguments::augment_args(Command::new("access")),
-        arguments::OutputArguments::augment_args(Command::new("output")),
+        RuleArguments::augment_args(clap::Command::new("rule")),
+        HostArguments::augment_args(clap::Command::new("hosts")),
+        arguments::AccessArguments::augment_args(clap::Command::new("access")),
+        arguments::OutputArguments::augment_args(clap::Command::new("output")),
     ];
     !of_plan.iter().any(|command| command.get_arguments().any(|a| a.get_id() == arg.get_id()))
 }
