@@ -116,7 +116,7 @@ fn a_home_goes_to_nfs_and_smb_and_comes_back_byte_by_byte() {
     assert_says(&page.expect(0).out, &study, &[asked, more]);
     assert_eq!(program.latest(), study, "only shown, not kept");
     let home = study.plan.workloads.iter().map(|workload| part(workload).job.footprint());
-    let bytes: u64 = home.map(|need| need.passing).sum();
+    let bytes: u64 = home.map(|need| need.transient).sum();
     let (up, update) = (1_857_342 + 872_170 + 303_641 + 1_295_556, 1_295_556 / 112);
     assert_eq!(bytes, 2 * (up + update), "{:?}", study.plan.workloads);
     let details = program.run(&["show", "--details"]).expect(0).out;
@@ -182,6 +182,14 @@ fn by_rsync_itself_where_the_target_is_mounted() {
     let kinds = study.plan.workloads.iter().map(|workload| part(workload).job.kind());
     assert_eq!(kinds.filter(|kind| kind.ends_with("-by-rsync")).count(), 5);
     assert_eq!((listing(there.path()), listing(&local)), (vec![], vec![]));
+    let several = [&["copy", target, "--workers=2"], &words[..], &SHORT].concat();
+    assert!(program.run(&several).expect(2).err.contains("one rsync"));
+    let small = stage.tmpfs("/run/small", 1 << 20).unwrap();
+    let full = Plimsoll::new().with("TMPDIR", small.path().to_str().unwrap());
+    let words_of_more = ["copy", target, "--dataset=pictures", "--scale=0.1", "--via=rsync"];
+    let refused = full.run(&[&words_of_more[..], &SHORT].concat()).expect(6);
+    assert!(refused.err.contains("TMPDIR"), "{}", refused.err);
+    assert_eq!((listing(there.path()), listing(small.path())), (vec![], vec![]));
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
     let url = server.url("films");
     let refused = program.run(&[&["copy", &url], &words[..], &SHORT].concat()).expect(2);

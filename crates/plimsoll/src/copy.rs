@@ -266,6 +266,11 @@ impl CopyArguments {
 
     /// Every copy, in the order of tables.
     pub fn work(&self, design: &Design) -> Result<Vec<Work>, Failure> {
+        if self.via.is_some() && self.workers > NonZeroU16::MIN {
+            let on = format!("--workers {}", self.workers);
+            let (happened, next) = ("one rsync copies all files once", "Leave out --workers.");
+            return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
+        }
         let mut work = Vec::new();
         for dataset in self.what.datasets(design.seed)? {
             let ways = Transfer::ALL.into_iter().filter(|way| self.goes(*way, &dataset));

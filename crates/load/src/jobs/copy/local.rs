@@ -6,6 +6,8 @@ use crate::content::Content;
 use crate::dataset::FileSet;
 use crate::op::{FileId, PathId, Span};
 use crate::paths::Paths;
+use nix::sys::statvfs::statvfs;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, Failure};
 use std::fs::{self, DirBuilder, File, FileTimes, Permissions};
 use std::io::{self, Write};
@@ -13,6 +15,8 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+const MAKE_ROOM: &str =
+    "Name a directory with space for the dataset in TMPDIR, or give a smaller --scale.";
 /// Directories of plimsoll's that are tried before it gives up to find a name for one.
 const TRIED: u32 = 1000;
 /// As the copies' own directories, and most files of users.
@@ -35,6 +39,7 @@ impl LocalTree {
         (names, paths): (&Names, &Paths),
         fill: bool,
     ) -> Result<LocalTree, Failure> {
+        expect_space(files.bytes())?;
         let directory = make()?;
         let mut tree = LocalTree { directory, names: Vec::new() };
         for place in [tree.from(), tree.back()] {
@@ -130,6 +135,21 @@ impl Drop for LocalTree {
     }
 }
 
+/// Fails where there is no room for so many bytes, before anything is written.
+fn expect_space(needed: Bytes) -> Result<(), Failure> {
+    let place = std::env::temp_dir();
+    let Ok(found) = statvfs(&place) else { return Ok(()) };
+    let free = found.blocks_available().saturating_mul(found.fragment_size());
+    match needed.0 <= free {
+        true => Ok(()),
+        false => {
+            let happened = format!("{needed} are needed and {} are free", Bytes(free));
+            let (tried, on) = ("find room for local files", place.display());
+            Err(Failure::new(Cause::NoSpace, tried, on, happened, MAKE_ROOM))
+        }
+    }
+}
+
 fn make() -> Result<PathBuf, Failure> {
     let place = std::env::temp_dir();
     let own = std::process::id();
@@ -153,6 +173,5 @@ fn set_times(file: &File, seconds: u32) -> io::Result<()> {
 fn failure(tried: &str, on: &Path, error: &io::Error) -> Failure {
     let full = error.kind() == io::ErrorKind::StorageFull;
     let cause = if full { Cause::NoSpace } else { Cause::NotPermitted };
-    let next = "Name a directory with space for the dataset in TMPDIR, or give a smaller --scale.";
-    Failure::new(cause, tried, on.display(), error, next)
+    Failure::new(cause, tried, on.display(), error, MAKE_ROOM)
 }

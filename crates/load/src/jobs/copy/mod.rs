@@ -238,14 +238,8 @@ impl CopyRun {
             let on = on(&self.job);
             return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
         }
-        let Some(content) = &self.content else { return Ok(()) };
+        let Some(local) = &self.local else { return Ok(()) };
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
-        let names = (&*round.names, &*at.means.paths);
-        let fill = self.job.transfer != Transfer::Down;
-        let local = match self.local.take() {
-            Some(local) => local,
-            None => LocalTree::new(files, content, names, fill)?,
-        };
         let tree = at.means.paths.get(round.names.tree()).unwrap_or_default();
         let tree = target.join(&*tree);
         let changed = || (0..files.files()).filter(|file| copies.has_changed(*file));
@@ -262,7 +256,6 @@ impl CopyRun {
             }
         };
         self.copying = Some(Copying { from, to, files: count as u64 });
-        self.local = Some(local);
         Ok(())
     }
 }
@@ -282,8 +275,15 @@ impl StorageJob for CopyRun {
     fn prepare(&mut self, at: &mut Workspace<'_>) -> Result<Vec<Flag>, Failure> {
         let first = self.files.is_none();
         let files = self.list()?;
-        if self.job.method == Method::ByRsync && first {
+        if let (Method::ByRsync, None, Some(content)) =
+            (self.job.method, &self.local, &self.content)
+        {
             self.mounted(at.share, &*files)?;
+            let paths = &at.means.paths;
+            // Below any tree they have the same names.
+            let names = Names::new(paths, self.prefix(), &files);
+            let fill = self.job.transfer != Transfer::Down;
+            self.local = Some(LocalTree::new(&*files, content, (&names, paths), fill)?);
         }
         if self.job.transfer != Transfer::Up {
             let there = at.trees.laid_out(&self.job.dataset, self.needs_times());
