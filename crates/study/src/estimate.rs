@@ -133,7 +133,7 @@ fn volume(workload: &Workload) -> Volume {
         match workload.length {
             Length::UntilDone { .. } => {
                 // What is brought up to date lies there, and is not moved again.
-                let written = (footprint.written + footprint.passing) as f64;
+                let written = (footprint.written + footprint.transient) as f64;
                 volume.moved += if written > 0.0 { written } else { footprint.read as f64 };
                 volume.written += written;
                 volume.files += footprint.names as f64;

@@ -86,7 +86,7 @@ mod tests {
     fn the_largest_that_is_good_is_found_and_proportions_stay() {
         let plan = plan(vec![generated(DataClass::Music, 1.0), generated(DataClass::Source, 0.5)]);
         let bytes = |workloads: &[Workload]| -> u64 {
-            workloads.iter().map(|w| w.parts[0].job.footprint().passing).sum()
+            workloads.iter().map(|w| w.parts[0].job.footprint().transient).sum()
         };
         let whole = bytes(&plan.workloads);
         let (scale, scaled) = largest(&plan, |_, w| bytes(w) * 10 <= whole).unwrap();

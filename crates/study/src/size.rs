@@ -42,7 +42,7 @@ pub fn largest(plan: &Plan) -> u64 {
 }
 
 fn largest_of(footprint: Footprint) -> u64 {
-    footprint.read.max(footprint.written).max(footprint.passing)
+    footprint.read.max(footprint.written).max(footprint.transient)
 }
 
 /// Lowers the sizes of the plan's jobs to what a target that is laid out at `bytes_per_second` can

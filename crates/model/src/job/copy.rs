@@ -287,14 +287,14 @@ impl JobFacts for CopyJob {
     fn footprint(&self) -> Footprint {
         let Dataset { files, directories, bytes, .. } = &self.dataset;
         let changed = bytes.0 / (*files / self.changed_files()).max(1);
-        let (read, passing) = match self.transfer {
+        let (read, transient) = match self.transfer {
             Transfer::Up => (0, bytes.0),
             // What is copied again lies beside what is there until it takes its place.
             Transfer::Update => (bytes.0, changed),
             Transfer::Down => (bytes.0, 0),
         };
         let names = files.saturating_add(*directories);
-        Footprint { read, passing, names, ..Footprint::default() }
+        Footprint { read, transient, names, ..Footprint::default() }
     }
 
     fn dataset(&self) -> Option<&Dataset> {
@@ -353,7 +353,7 @@ mod tests {
                 assert_eq!(job.kind().ends_with("rsync"), method != pipelined);
                 assert_eq!(job.kind().ends_with("by-rsync"), method == Method::ByRsync);
                 let (before, needed) = (job.footprint(), job.dataset.bytes.0);
-                assert!(before.read + before.passing >= needed);
+                assert!(before.read + before.transient >= needed);
                 job.set_scale(0.25);
                 assert!(job.dataset.bytes.0 < needed && job.scale() == Some(0.25));
                 assert!(job.settings()[0] == "scale 0.25", "{:?}", job.settings());
@@ -367,8 +367,8 @@ mod tests {
         let source = update(DataClass::Source);
         assert_eq!((source.changed_files(), source.dataset.files), (281, 28_103));
         let footprint = source.footprint();
-        assert_eq!(footprint.passing, source.dataset.bytes.0 / 100);
+        assert_eq!(footprint.transient, source.dataset.bytes.0 / 100);
         let film = update(DataClass::Movies);
-        assert_eq!((film.changed_files(), film.footprint().passing), (1, film.dataset.bytes.0));
+        assert_eq!((film.changed_files(), film.footprint().transient), (1, film.dataset.bytes.0));
     }
 }

@@ -102,7 +102,7 @@ pub struct Footprint {
     /// Bytes that are written, and replaced by later trials.
     pub written: u64,
     /// Bytes that are written in a trial, and gone before the next trial of any job writes its own.
-    pub passing: u64,
+    pub transient: u64,
     /// Names: files and directories.
     pub names: u64,
     /// Whether jobs that say so have their files in common, which are as large as the largest needs.
@@ -111,7 +111,7 @@ pub struct Footprint {
 
 impl Footprint {
     /// What jobs have for themselves, all together: what lies there to be read once for each dataset,
-    /// and of what is passing the largest.
+    /// and of what is transient the largest.
     pub fn own<'j>(jobs: impl Iterator<Item = &'j Job>) -> Footprint {
         let (mut all, mut seen): (Footprint, Vec<&Dataset>) = Default::default();
         for job in jobs {
@@ -123,11 +123,11 @@ impl Footprint {
             seen.extend(job.dataset());
             all.read = all.read.saturating_add(if again { 0 } else { own.read });
             all.written = all.written.saturating_add(own.written);
-            all.passing = all.passing.max(own.passing);
+            all.transient = all.transient.max(own.transient);
             all.names = all.names.saturating_add(own.names);
         }
-        all.written = all.written.saturating_add(all.passing);
-        Footprint { passing: 0, ..all }
+        all.written = all.written.saturating_add(all.transient);
+        Footprint { transient: 0, ..all }
     }
 }
 
