@@ -71,9 +71,8 @@ fn measure_aa() {
         return;
     }
     let rate = std::env::var("PLIMSOLL_RATE").ok();
-    let rated = rate.iter().map(|rate| format!("rate = \"{rate}\"\n"));
-    let (lab, kept) = match rated.last() {
-        Some(rate) => (LAB.to_owned() + &rate, "aa-rate.db"),
+    let (lab, kept) = match &rate {
+        Some(rate) => (format!("{LAB}rate = \"{rate}\"\n"), "aa-rate.db"),
         None => (LAB.to_owned(), "aa.db"),
     };
     let beds = Beds::new();
