@@ -66,6 +66,19 @@ pub enum Switch {
     Restart,
 }
 
+/// A reboot of a host before each whole plot, which every setting is of then.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Reboot {
+    /// The host.
+    pub host: HostName,
+    /// The line of POSIX shell that reboots it; without one the usual way: `reboot`, and the power of a lab's
+    /// machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// Longest time until it works again, in seconds.
+    pub within_seconds: f64,
+}
+
 impl Factor {
     /// Its name for tables: of a kernel's setting the last part, `tcp_congestion_control`.
     pub fn short_name(&self) -> &str {

@@ -6,7 +6,7 @@ pub use message::is_file_server;
 
 use crate::device::DisturbedFigure;
 use crate::units::Bytes;
-use crate::{ClientMemory, StoredOn};
+use crate::{ClientMemory, HostResource, StoredOn};
 use serde::{Deserialize, Serialize};
 
 /// How much a warning matters, most first.
@@ -44,6 +44,8 @@ impl Flag {
             | Flag::Scaled { .. }
             | Flag::Burst { .. }
             | Flag::ServerRestarted
+            | Flag::Reconnected { .. }
+            | Flag::WrittenAgain { .. }
             | Flag::HostRestarted { .. } => Severity::Meaning,
             Flag::ClientSaturated { .. }
             | Flag::NearClientCeiling { .. }
@@ -59,12 +61,14 @@ impl Flag {
             Flag::InFlightMismatch { .. }
             | Flag::LongGap { .. }
             | Flag::BusyBaseline { .. }
+            | Flag::OtherLoad { .. }
             | Flag::OtherTraffic { .. }
             | Flag::BusyProcess { .. }
             | Flag::BusyRaid { .. }
             | Flag::OtherRun { .. }
             | Flag::FewOperations { .. }
             | Flag::AskedToWait { .. }
+            | Flag::Retransmitted { .. }
             | Flag::ImpossibleCounters { .. }
             | Flag::HiddenFromTicks { .. } => Severity::Noise,
             Flag::NotWatched { .. }
@@ -75,6 +79,7 @@ impl Flag {
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }
             | Flag::CallFailed { .. }
+            | Flag::OtherOwner { .. }
             | Flag::Continued { .. } => Severity::Note,
         }
     }
@@ -127,6 +132,15 @@ pub enum Flag {
         process: String,
         /// How much of a core it used, 1 being all of one.
         cores: f64,
+    },
+    /// Others used a host during a trial: far more was used of it than the same work took in other blocks.
+    OtherLoad {
+        /// Which host.
+        host: String,
+        /// What of it.
+        resource: HostResource,
+        /// How much more per second: CPU seconds, or bytes.
+        per_second: f64,
     },
     /// A RAID array was busy with itself in the idle window.
     BusyRaid {
@@ -298,6 +312,17 @@ pub enum Flag {
         /// How often.
         times: u64,
     },
+    /// Calls over UDP that were not answered in time, and were sent again.
+    Retransmitted {
+        /// The target, as the user wrote it.
+        target: String,
+        /// How often a call was sent again.
+        times: u64,
+        /// Replies that came after their call had been given up, and were dropped.
+        late: u64,
+        /// Replies that came twice, of which one was dropped.
+        doubled: u64,
+    },
     /// A server's reply went on beyond its end.
     ReplySurplus {
         /// The target, as the user wrote it.
@@ -318,6 +343,17 @@ pub enum Flag {
         /// What is done without it, as a sentence.
         instead: String,
     },
+    /// What was made on an NFS share belongs to another user than the one who made it.
+    OtherOwner {
+        /// The target, as the user wrote it.
+        target: String,
+        /// Who made it; `None`: redacted.
+        #[serde(default)]
+        uid: Option<u32>,
+        /// Whom it belongs to; `None`: redacted.
+        #[serde(default)]
+        owner: Option<u32>,
+    },
     /// Content differed from what was written.
     BadContent {
         /// Older generations.
@@ -327,8 +363,26 @@ pub enum Flag {
         /// Anything else.
         corrupt: u64,
     },
-    /// The server restarted during the trial (its write verifier changed).
+    /// The server restarted during the trial (its write verifier changed). Of earlier versions.
     ServerRestarted,
+    /// Connections broke or fell silent, and were made anew: the work went on.
+    Reconnected {
+        /// The target, as the user wrote it.
+        target: String,
+        /// How many connections that happened to, each as often as it did.
+        times: u64,
+        /// Seconds from the begin of the work until the last reply before the first of these gaps.
+        at_seconds: f64,
+        /// Seconds from the last reply to the next one, in the longest gap.
+        seconds: f64,
+    },
+    /// The server restarted and lost data that were not stable yet: they were written again.
+    WrittenAgain {
+        /// The target, as the user wrote it.
+        target: String,
+        /// How much.
+        bytes: u64,
+    },
     /// The files made could not be removed.
     NotCleaned {
         /// The target, as the user wrote it.
@@ -457,6 +511,7 @@ impl Flag {
             Flag::BusyBaseline { host, .. }
             | Flag::OtherTraffic { host, .. }
             | Flag::BusyProcess { host, .. }
+            | Flag::OtherLoad { host, .. }
             | Flag::BusyRaid { host, .. }
             | Flag::ServerSaturated { host, .. }
             | Flag::Throttled { host, .. }

@@ -78,8 +78,11 @@ pub struct HostFacts {
 impl HostFacts {
     /// Bits per second that a network interface is connected at; in a lab what its link is set to.
     pub fn link_rate(&self, interface: &str) -> Option<u64> {
-        let lab = || self.lab.as_ref()?.settings.get(&format!("link {interface} rate"));
-        lab().and_then(|rate| bits_per_second(rate)).or(self.link_rates.get(interface).copied())
+        let lab = |what: &str| {
+            let settings = &self.lab.as_ref()?.settings;
+            bits_per_second(settings.get(&format!("link {interface} {what}"))?)
+        };
+        lab("shaped rate").or(lab("rate")).or(self.link_rates.get(interface).copied())
     }
 }
 
@@ -177,5 +180,27 @@ impl Mul<f64> for CpuTimes {
     type Output = CpuTimes;
     fn mul(self, factor: f64) -> CpuTimes {
         self.map(|seconds| seconds * factor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Between machines that are emulated links are a tenth as fast as asked for: a full one once seemed to be
+    /// 9% full.
+    #[test]
+    fn a_labs_link_has_the_rate_that_it_is_shaped_to() {
+        let mut facts = HostFacts::default();
+        facts.link_rates.insert("lan".into(), 10_000_000_000);
+        assert_eq!(facts.link_rate("lan"), Some(10_000_000_000));
+        let set = |what: &str, rate: &str| (format!("link lan {what}"), rate.to_owned());
+        let settings = BTreeMap::from([set("rate", "1Gbit/s")]);
+        facts.lab = Some(LabFacts { name: "bed".into(), settings });
+        assert_eq!(facts.link_rate("lan"), Some(1_000_000_000));
+        let lab = facts.lab.as_mut().unwrap();
+        lab.settings.extend([set("shaped rate", "100Mbit/s")]);
+        assert_eq!(facts.link_rate("lan"), Some(100_000_000));
+        assert_eq!(facts.link_rate("wan"), None);
     }
 }

@@ -30,6 +30,9 @@ pub struct HostLoad {
     /// Memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryLoad>,
+    /// Seconds in which some process stood still for want of memory (pressure stall information).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory_stall_seconds: Option<f64>,
     /// Disks that did something, the busiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<DiskLoad>,
@@ -54,6 +57,9 @@ pub struct HostLoad {
     /// What the kernel's NFS server did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfsd: Option<NfsdLoad>,
+    /// What the control group of the host's processes had of the processors, where there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<ControlGroupLoad>,
     /// CPU seconds that watching cost the host, the link's end included where it could be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watcher_cpu_seconds: Option<f64>,
@@ -78,6 +84,24 @@ impl HostLoad {
         let total = self.cpu.total();
         if total > 0.0 { self.cpu.steal / total } else { 0.0 }
     }
+}
+
+/// What of a host others may use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostResource {
+    /// Its processor, in CPU seconds.
+    Cpu,
+    /// Its busiest disk, in bytes read and written.
+    Disk,
+    /// Its busiest network interface, in bytes of both directions.
+    Network,
+}
+
+impl HostResource {
+    /// All of them.
+    pub const ALL: [HostResource; 3] =
+        [HostResource::Cpu, HostResource::Disk, HostResource::Network];
 }
 
 /// What happened on a host between two looks at it.
@@ -218,6 +242,21 @@ pub struct Frequency {
     pub highest_hertz: f64,
 }
 
+/// What a control group had of the processors (the kernel's Documentation/admin-guide/cgroup-v2.rst, "CPU",
+/// and cgroup-v1/cpuacct.rst): that of the process that watches, so that of a container or of a host of a
+/// lab. Interrupts are charged to no group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ControlGroupLoad {
+    /// CPU seconds that its processes used.
+    pub cpu_seconds: f64,
+    /// How many cores' time it may use; `None`: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quota_cores: Option<f64>,
+    /// Share (0..1) of its periods in which it used all it may and was held back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_share: Option<f64>,
+}
+
 /// What the kernel's NFS server did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsdLoad {
@@ -227,4 +266,7 @@ pub struct NfsdLoad {
     pub read_bytes: u64,
     /// Bytes that its WRITEs took.
     pub written_bytes: u64,
+    /// Threads that it has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threads: Option<u32>,
 }

@@ -40,14 +40,14 @@ pub use clock::{Clock, Nanos};
 pub use deadline::{Deadline, Over};
 pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
-pub use factor::{Commands, Factor, FactorLevel, Switch};
+pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
 pub use flag::{Burst, Flag, Scaled, Severity, is_file_server};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
-    DiskLoad, Frequency, HostLoad, InterfaceLoad, LoadStretch, MemoryLoad, MemoryNow, Moved,
-    NfsdLoad, Softirqs,
+    ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad, LoadStretch,
+    MemoryLoad, MemoryNow, Moved, NfsdLoad, Softirqs,
 };
 pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
@@ -62,8 +62,9 @@ pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
-    DirectoryTarget, Engine, InPlace, NfsTarget, SmbDialect, SmbProtection, SmbTarget, SourcePort,
-    Target, TargetFacts, WriteState, url_meant, without_password,
+    DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion, SmbDialect,
+    SmbProtection, SmbTarget, SourcePort, Target, TargetFacts, WriteState, url_meant,
+    without_password,
 };
 pub use trial::{
     ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,

@@ -2,8 +2,8 @@
 
 use crate::units::Bytes;
 use crate::{
-    Amount, Cell, Commands, Contrast, Factor, HostName, ServerHost, Subject, Target, Workload,
-    factor,
+    Amount, Cell, Commands, Contrast, Factor, HostName, Reboot, ServerHost, Subject, Target,
+    Workload, factor,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -25,6 +25,9 @@ pub struct Plan {
     /// The settings among them that are defined by commands, by what follows `command:` in their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub commands: BTreeMap<String, Commands>,
+    /// The reboot that each whole plot begins with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reboot: Option<Reboot>,
     /// What is compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
@@ -176,6 +179,7 @@ impl Plan {
             workloads,
             factors: Vec::new(),
             commands: Default::default(),
+            reboot: None,
             contrasts: Vec::new(),
             amounts: Vec::new(),
             design,

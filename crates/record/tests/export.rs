@@ -116,6 +116,19 @@ fn an_smb_target_is_documented() {
     }
 }
 
+/// So were the version, the transport and the connections of an NFS target.
+#[test]
+fn an_nfs_target_is_documented() {
+    let url = "nfs://nas/x?vers=4.1&proto=tcp&nconnect=4";
+    let target: plimsoll_model::Target = url.parse().unwrap();
+    let value = serde_json::to_value(target).unwrap();
+    let said = ["version", "transport", "nconnect"].map(|field| value[field].to_string());
+    assert_eq!(said, ["\"4.1\"", "\"tcp\"", "4"]);
+    for field in value.as_object().unwrap().keys() {
+        assert!(SCHEMA_PAGE.contains(&format!("`{field}`")), "{field} is not in docs/schema.md");
+    }
+}
+
 /// So were the runs of other tools.
 #[test]
 fn imported_runs_are_documented() {

@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_model::{Cause, Ended, OpKind, SCHEMA, Study, StudyId, Window};
+use plimsoll_model::{Cause, Ended, Flag, OpKind, SCHEMA, Study, StudyId, SubjectFacts, Window};
 use plimsoll_record::{Store, from_json, to_json};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{full, trial, watched};
+use support::trial;
 
 /// Written by the first stage; never changed.
 const GOLDEN: &str = include_str!("golden/plimsoll-1.json");
@@ -75,6 +75,35 @@ fn insert(store: &Connection, study: &Value) {
             )
             .unwrap();
     }
+}
+
+/// Studies as they are today, without what the first stage did not know of hosts and targets.
+fn full() -> Study {
+    of_the_first_stage(support::full())
+}
+
+fn watched() -> Study {
+    of_the_first_stage(support::watched())
+}
+
+fn of_the_first_stage(mut study: Study) -> Study {
+    for facts in &mut study.subjects {
+        if let SubjectFacts::Storage(facts) = facts {
+            facts.round_trip_seconds = None;
+        }
+    }
+    study.flags.retain(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+    for trial in &mut study.trials {
+        trial.result.flags.retain(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+    }
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        load.control_group = None;
+        load.memory_stall_seconds = None;
+        if let Some(nfsd) = &mut load.nfsd {
+            nfsd.threads = None;
+        }
+    }
+    study
 }
 
 /// The second golden file with an id of its own.

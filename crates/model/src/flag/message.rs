@@ -2,7 +2,10 @@
 
 use super::{Burst, Flag, Scaled};
 use crate::device::disturbance;
-use crate::{ClientMemory, StoredOn, units};
+use crate::{ClientMemory, HostResource, StoredOn, units};
+
+/// The user that stands for nobody: -2 in 16 bits, as in Linux, or in 32.
+const NOBODY: [u32; 2] = [65_534, u32::MAX - 1];
 
 impl Flag {
     /// What is odd, in a sentence.
@@ -34,6 +37,18 @@ impl Flag {
                 place(host),
                 cores * 100.0
             ),
+            Flag::OtherLoad { host, resource, per_second } => {
+                let (what, more) = match resource {
+                    HostResource::Cpu => ("processor", format!("{per_second:.2} cores")),
+                    HostResource::Disk => ("disk", units::bytes_per_second(*per_second)),
+                    HostResource::Network => ("network", units::bytes_per_second(*per_second)),
+                };
+                format!(
+                    "others used the {what} of {} during the trial: {more} more than the same work took \
+                     in other blocks",
+                    place(host)
+                )
+            }
             Flag::BusyRaid { host, work } => {
                 format!("the RAID of {} was busy with itself ({work})", place(host))
             }
@@ -137,16 +152,42 @@ impl Flag {
             Flag::AskedToWait { target, times } => {
                 format!("the server of {target} asked {times} times to be asked again later")
             }
+            Flag::Retransmitted { target, times, late, doubled } => format!(
+                "{target}: calls over UDP sent again: {times}; replies dropped: {late} too late, {doubled} doubled"
+            ),
             Flag::ReplySurplus { target, call, bytes } => format!(
                 "the server of {target} sent {bytes} bytes beyond the end of its {call} reply"
             ),
             Flag::CallFailed { target, call, reason, .. } => {
                 format!("{target}: could not {call}: {reason}")
             }
+            Flag::OtherOwner { target, uid, owner } => {
+                let nobody = owner.is_some_and(|owner| NOBODY.contains(&owner));
+                let who = if nobody { "nobody" } else { "another user" };
+                let why = if *uid == Some(0) { "root_squash or all_squash" } else { "all_squash" };
+                let number = |of: &Option<u32>| of.map_or("N".to_owned(), |of| of.to_string());
+                format!(
+                    "{target}: what uid {} makes belongs to uid {}: the server takes it for {who} \
+                     ({why}, or it maps users)",
+                    number(uid),
+                    number(owner)
+                )
+            }
             Flag::BadContent { stale, misplaced, corrupt } => format!(
                 "wrong content: {stale} stale, {misplaced} misplaced, {corrupt} corrupt blocks of 4 KiB"
             ),
             Flag::ServerRestarted => "the server restarted during the trial".to_owned(),
+            Flag::Reconnected { target, times, at_seconds, seconds } => format!(
+                "{target} lost {times} connection{} and had {} again: the first after {at_seconds:.1} s, \
+                 for {} at most",
+                if *times == 1 { "" } else { "s" },
+                if *times == 1 { "it" } else { "them" },
+                units::seconds(*seconds)
+            ),
+            Flag::WrittenAgain { target, bytes } => format!(
+                "the server of {target} restarted and lost what was not stable yet: {} were written again",
+                units::Bytes(*bytes)
+            ),
             Flag::NotCleaned { target, directory, .. } => {
                 format!("{directory} could not be removed from {target}")
             }
@@ -228,6 +269,10 @@ impl Flag {
                 let place = place(host);
                 format!("Unless it is the server under test, stop it on {place} or wait for its end.")
             }
+            Flag::OtherLoad { host, .. } => format!(
+                "See what else ran on {} then: plimsoll export has the moment of each trial.",
+                place(host)
+            ),
             Flag::BusyRaid { .. } => {
                 "Wait until it is done, or pause it: it takes disk and CPU time.".into()
             }
@@ -317,14 +362,34 @@ impl Flag {
                 "The waiting is part of the times measured; look at the server's log for what it was busy with."
                     .into()
             }
+            Flag::Retransmitted { .. } => {
+                "Datagrams were lost or slow: the times that were waited are part of those measured. Look at \
+                 the network's losses and the server's receive buffer, or compare with proto=tcp."
+                    .into()
+            }
             Flag::ReplySurplus { target, call, .. } => format!(
                 "They were passed over; {call} of {target} is a mistake of the server's software."
             ),
             Flag::CallFailed { instead, .. } => instead.clone(),
+            Flag::OtherOwner { uid, .. } => format!(
+                "Speeds are not affected. For files of your own set {} on the export (exports(5); Squash = \
+                 None in NFS-Ganesha), or call as a user whom the server knows, with ?uid=N&gid=N.",
+                if *uid == Some(0) { "no_root_squash" } else { "no_all_squash" }
+            ),
             Flag::BadContent { .. } => {
                 "Do not trust this storage with data; run again with --verify and check its disks and memory.".into()
             }
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
+            Flag::Reconnected { .. } => {
+                "The gap is part of the figures, as it is of a user's work; look at the server's log, and \
+                 run again for figures without it."
+                    .into()
+            }
+            Flag::WrittenAgain { .. } => {
+                "No data are missing, and writing them twice is part of the times; look at why the server \
+                 restarted, and run again."
+                    .into()
+            }
             Flag::NotCleaned { target, on, .. } => {
                 format!("When it is reachable again: {}", clean(on.as_deref(), target))
             }

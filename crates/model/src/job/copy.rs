@@ -39,7 +39,7 @@ impl Transfer {
 #[serde(rename_all = "snake_case")]
 pub enum Method {
     /// As rsync does: one after the other; each looked up, written under a temporary name, given its
-    /// time and mode, and renamed. What is read is listed first.
+    /// time and mode, and renamed. Each directory is listed before its files are read.
     Rsync,
     /// By rsync itself, between a disk of the client's and a mounted target.
     ByRsync,

@@ -103,6 +103,9 @@ pub enum Stability {
     /// At the final flush (NFS: UNSTABLE and COMMIT; directory: fdatasync), whose time counts.
     #[default]
     Unstable,
+    /// When each write completes, but for what reading it back does not need, its times above all (NFS:
+    /// DATA_SYNC; directory: O_DSYNC).
+    DataSync,
     /// When each write completes (NFS: FILE_SYNC; directory: O_DSYNC).
     FileSync,
 }
@@ -214,8 +217,10 @@ impl JobFacts for PatternJob {
             (_, Layout::Disjoint) => self.size.to_string(),
             (_, Layout::Shared) => format!("{} shared by all", self.size),
         });
-        if self.stability() == Some(Stability::FileSync) {
-            settings.push("every write stable".to_owned());
+        match self.stability() {
+            Some(Stability::FileSync) => settings.push("every write stable".to_owned()),
+            Some(Stability::DataSync) => settings.push("data of every write stable".to_owned()),
+            _ => {}
         }
         if self.verify {
             settings.push("content verified".to_owned());
@@ -230,6 +235,7 @@ impl JobFacts for PatternJob {
         };
         let stability = match self.stability {
             Stability::Unstable => "unstable",
+            Stability::DataSync => "data_sync",
             Stability::FileSync => "file_sync",
         };
         vec![

@@ -43,6 +43,10 @@ pub struct TargetFacts {
     /// The file that is read, where it is the user's; then nothing is written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
+    /// Seconds of the shortest round trip without load: of a call that does nothing (NFS NULL, SMB ECHO).
+    /// `None` where there is no such call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_seconds: Option<f64>,
     /// What is known of the writes of each workload that is a pattern and writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<WriteState>,

@@ -12,7 +12,7 @@ mod tests;
 pub use authority::without_password;
 pub use facts::{InPlace, TargetFacts, WriteState};
 pub use meant::url_meant;
-pub use nfs::{NfsTarget, SourcePort};
+pub use nfs::{NfsTarget, NfsTransport, NfsVersion, SourcePort};
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};
 
 use crate::{Cause, Failure};

@@ -6,6 +6,8 @@ use crate::Failure;
 use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::NonZeroU8;
+use std::str::FromStr;
 
 /// An NFS export and a path below it: `nfs://host[:port]/path?option=value`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -28,6 +30,50 @@ pub struct NfsTarget {
     pub wsize: Option<u32>,
     /// Whether to connect from a privileged port.
     pub source_port: SourcePort,
+    /// The version spoken; `None`: the newest that both sides have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<NfsVersion>,
+    /// What calls are sent over; `None`: TCP.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transport: Option<NfsTransport>,
+    /// Connections of each worker, which its calls are spread over: 1 to [`Self::MOST_CONNECTIONS`];
+    /// `None`: one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nconnect: Option<NonZeroU8>,
+}
+
+/// A version of NFS that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum NfsVersion {
+    /// RFC 1094.
+    #[serde(rename = "2")]
+    V2,
+    /// RFC 1813.
+    #[serde(rename = "3")]
+    V3,
+    /// The newest of 4.0, 4.1 and 4.2 that both sides have. What was found is never this, but one
+    /// of them.
+    #[serde(rename = "4")]
+    V4,
+    /// RFC 7530.
+    #[serde(rename = "4.0")]
+    V4_0,
+    /// RFC 8881.
+    #[serde(rename = "4.1")]
+    V4_1,
+    /// RFC 7862.
+    #[serde(rename = "4.2")]
+    V4_2,
+}
+
+/// What the calls of NFS are sent over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NfsTransport {
+    /// A connection.
+    Tcp,
+    /// Datagrams, sent again until they are answered; versions 2 and 3.
+    Udp,
 }
 
 /// Which source port an NFS connection comes from.
@@ -43,11 +89,78 @@ pub enum SourcePort {
     Any,
 }
 
-const OPTIONS: &str = "vers=3, proto=tcp, uid=, gid=, rsize=, wsize=, mountport=, \
-                       sourceport=auto|privileged|any";
+const OPTIONS: &str = "vers=2|3|4|4.0|4.1|4.2, proto=tcp|udp, nconnect=, uid=, gid=, rsize=, \
+                       wsize=, mountport=, sourceport=auto|privileged|any";
 const FORM: &str = "Write it as nfs://host[:port]/export, an IPv6 address in [brackets].";
 
+impl NfsVersion {
+    /// All of them, oldest first.
+    pub const ALL: [Self; 6] = [Self::V2, Self::V3, Self::V4, Self::V4_0, Self::V4_1, Self::V4_2];
+
+    /// Whether it is one of version 4, which has no MOUNT protocol and no datagrams.
+    pub fn is_4(self) -> bool {
+        self >= Self::V4
+    }
+}
+
+impl fmt::Display for NfsVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NfsVersion::V2 => "2",
+            NfsVersion::V3 => "3",
+            NfsVersion::V4 => "4",
+            NfsVersion::V4_0 => "4.0",
+            NfsVersion::V4_1 => "4.1",
+            NfsVersion::V4_2 => "4.2",
+        })
+    }
+}
+
+impl FromStr for NfsVersion {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let named = |version: &Self| version.to_string() == text;
+        Self::ALL.into_iter().find(named).ok_or("no such version")
+    }
+}
+
+impl NfsTransport {
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            NfsTransport::Tcp => "TCP",
+            NfsTransport::Udp => "UDP",
+        }
+    }
+}
+
+/// As it is written in a target.
+impl fmt::Display for NfsTransport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NfsTransport::Tcp => "tcp",
+            NfsTransport::Udp => "udp",
+        })
+    }
+}
+
+impl FromStr for NfsTransport {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "tcp" => Ok(NfsTransport::Tcp),
+            "udp" => Ok(NfsTransport::Udp),
+            _ => Err("must be tcp or udp"),
+        }
+    }
+}
+
 impl NfsTarget {
+    /// Most connections of one worker, as with the Linux kernel's client.
+    pub const MOST_CONNECTIONS: u8 = 16;
+
     /// Parses what follows `nfs://`. Spaces and non-ASCII letters may stand as they are.
     pub(super) fn parse(given: &str, rest: &str) -> Result<Self, Failure> {
         let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
@@ -60,7 +173,29 @@ impl NfsTarget {
         for (key, value) in options::pairs(query) {
             target.set_option(given, key, value)?;
         }
+        target.check(given)?;
         Ok(target)
+    }
+
+    /// Refuses what cannot be had together.
+    fn check(&self, given: &str) -> Result<(), Failure> {
+        if self.transport != Some(NfsTransport::Udp) {
+            return Ok(());
+        }
+        let refused = |happened: String, next| Err(usage(given, happened, next));
+        match (self.version, self.nconnect) {
+            (Some(version), _) if version.is_4() => refused(
+                format!(
+                    "version {version} over UDP: there is no such thing (RFC 7530, section 3.1)"
+                ),
+                "Leave proto= out, or give vers=3 or vers=2.",
+            ),
+            (_, Some(_)) => refused(
+                "nconnect= over UDP: datagrams have no connections".into(),
+                "Leave nconnect= out, or give proto=tcp.",
+            ),
+            _ => Ok(()),
+        }
     }
 
     fn set_option(&mut self, given: &str, key: &str, value: &str) -> Result<(), Failure> {
@@ -73,10 +208,12 @@ impl NfsTarget {
         };
         let transfer = || options::transfer_size(value).map(Some).map_err(bad);
         match key {
-            "vers" if value == "3" => {}
-            "vers" => return Err(bad("only version 3 is implemented")),
-            "proto" if value == "tcp" => {}
-            "proto" => return Err(bad("only tcp is implemented")),
+            "vers" => self.version = Some(value.parse().map_err(bad)?),
+            "proto" => self.transport = Some(value.parse().map_err(bad)?),
+            "nconnect" => match value.parse::<NonZeroU8>() {
+                Ok(count) if count.get() <= Self::MOST_CONNECTIONS => self.nconnect = Some(count),
+                _ => return Err(bad("must be from 1 to 16")),
+            },
             "uid" => self.uid = Some(number()?),
             "gid" => self.gid = Some(number()?),
             "rsize" => self.rsize = transfer()?,
@@ -103,7 +240,14 @@ impl fmt::Display for NfsTarget {
             write!(f, ":{port}")?;
         }
         write!(f, "{}", utf8_percent_encode(&self.path, PATH_ESCAPES))?;
-        let mut options = Vec::new();
+        let mut options: Vec<String> = [
+            self.version.map(|version| format!("vers={version}")),
+            self.transport.map(|transport| format!("proto={transport}")),
+            self.nconnect.map(|count| format!("nconnect={count}")),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         let numbers = [
             ("mountport", self.mount_port.map(u32::from)),
             ("uid", self.uid),

@@ -90,7 +90,16 @@ fn shares_as_other_programs_write_them() {
 #[test]
 fn bad_targets_say_what_would_be_good() {
     for (text, part) in [
-        ("nfs://nas/x?rsze=1", "The options are: vers=3"),
+        ("nfs://nas/x?rsze=1", "The options are: vers=2|3|4|4.0|4.1|4.2, proto=tcp|udp, nconnect="),
+        ("nfs://nas/x?vers=5", "vers=5: no such version"),
+        ("nfs://nas/x?vers=4.3", "no such version"),
+        ("nfs://nas/x?vers=03", "no such version"),
+        ("nfs://nas/x?proto=rdma", "must be tcp or udp"),
+        ("nfs://nas/x?nconnect=0", "from 1 to 16"),
+        ("nfs://nas/x?nconnect=17", "from 1 to 16"),
+        ("nfs://nas/x?proto=udp&vers=4", "version 4 over UDP"),
+        ("nfs://nas/x?vers=4.2&proto=udp", "version 4.2 over UDP"),
+        ("nfs://nas/x?nconnect=2&proto=udp", "no connections"),
         ("nfs://nas/x?rsize=1", "from 512 bytes"),
         ("nfs://nas:99999/x", "not a port"),
         ("nfs:///x", "not a host"),
@@ -144,6 +153,36 @@ fn a_password_is_refused_and_not_repeated() {
     }
 }
 
+fn nfs_target() -> impl Strategy<Value = NfsTarget> {
+    let path = "/[a-zA-Z0-9 %?#&=äöü/]{0,30}";
+    let numbers = (any::<Option<u32>>(), any::<Option<u32>>(), proptest::option::of(1u16..));
+    let size = || proptest::option::of(512u32..=64 << 20);
+    let ports = select(vec![SourcePort::Auto, SourcePort::Privileged, SourcePort::Any]);
+    let version = proptest::option::of(select(NfsVersion::ALL.to_vec()));
+    let transport = proptest::option::of(select(vec![NfsTransport::Tcp, NfsTransport::Udp]));
+    let nconnect = proptest::option::of(1..=NfsTarget::MOST_CONNECTIONS);
+    let means = (ports, version, transport, nconnect);
+    (path, proptest::option::of(1u16..), numbers, (size(), size()), means).prop_map(
+        |(path, port, (uid, gid, mount_port), (rsize, wsize), means)| {
+            let (source_port, version, transport, nconnect) = means;
+            NfsTarget {
+                host: "nas".into(),
+                port,
+                path,
+                mount_port,
+                uid,
+                gid,
+                rsize,
+                wsize,
+                source_port,
+                version,
+                transport,
+                nconnect: nconnect.and_then(std::num::NonZeroU8::new),
+            }
+        },
+    )
+}
+
 fn smb_target() -> impl Strategy<Value = SmbTarget> {
     let name = "[a-zA-Z0-9%#&=;@'äöü+-]{1,12}";
     let who = proptest::option::of((proptest::option::of(name), name));
@@ -187,12 +226,17 @@ proptest! {
     }
 
     #[test]
-    fn what_is_printed_reads_back(path in "/[a-zA-Z0-9 %?#&=äöü/]{0,30}", port in 1u16.., uid in any::<Option<u32>>()) {
-        let target = Target::Nfs(NfsTarget {
-            host: "nas".into(), port: Some(port), path, uid, ..NfsTarget::default()
-        });
-        prop_assume!(!target.to_string().contains(".."));
-        prop_assert_eq!(target.to_string().parse::<Target>().unwrap(), target);
+    fn what_is_printed_reads_back(target in nfs_target()) {
+        let text = target.to_string();
+        prop_assume!(!text.contains(".."));
+        let udp = target.transport == Some(NfsTransport::Udp);
+        let four = target.version.is_some_and(|version| version.to_string().starts_with('4'));
+        let impossible = udp && (four || target.nconnect.is_some());
+        match text.parse::<Target>() {
+            Ok(_) if impossible => prop_assert!(false, "{} was understood", text),
+            Ok(read) => prop_assert_eq!(read, Target::Nfs(target)),
+            Err(failure) => prop_assert!(impossible, "{}", failure),
+        }
     }
 
     #[test]

@@ -72,6 +72,7 @@ impl Device {
                 factors: Vec::new(),
                 labels: Vec::new(),
                 commands: Default::default(),
+                reboot: None,
                 contrasts: Vec::new(),
                 amounts: Vec::new(),
                 design: Design {

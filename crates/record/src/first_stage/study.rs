@@ -93,6 +93,7 @@ impl Study {
             factors: Vec::new(),
             labels: Vec::new(),
             commands: Default::default(),
+            reboot: None,
             contrasts: Vec::new(),
             amounts: Vec::new(),
             design: Design {

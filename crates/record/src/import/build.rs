@@ -66,6 +66,7 @@ pub(super) fn study(
         factors: Vec::new(),
         labels: Vec::new(),
         commands: Default::default(),
+        reboot: None,
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: Design {

@@ -7,7 +7,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU8, NonZeroU16};
 
 /// Every kind of flag.
 pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
@@ -21,6 +21,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::LongGap { seconds: x },
         Flag::BusyBaseline { host: target(), busy: x },
+        Flag::OtherLoad { host: target(), resource: HostResource::Disk, per_second: x },
         Flag::OtherTraffic { host: target(), bytes_per_second: x },
         Flag::ClientSaturated { host: None, core_busy: x },
         Flag::OtherRun { directory: target() },
@@ -64,6 +65,10 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
         Flag::AskedToWait { target: text(), times: n },
+        Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
+        Flag::WrittenAgain { target: text(), bytes: n },
+        Flag::OtherOwner { target: text(), uid: Some(1), owner: Some(2) },
+        Flag::Retransmitted { target: text(), times: n, late: n / 2, doubled: 1 },
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
         Flag::Continued { unix_seconds: n, block: 12 },
@@ -141,12 +146,26 @@ fn failure() -> impl Strategy<Value = Failure> {
 pub fn target() -> impl Strategy<Value = Target> {
     let ports = select(vec![SourcePort::Auto, SourcePort::Privileged, SourcePort::Any]);
     let numbers = (any::<Option<u32>>(), any::<Option<u32>>(), any::<Option<u32>>());
-    let nfs = (text(), text(), any::<(Option<u16>, Option<u16>)>(), numbers, ports).prop_map(
-        |(host, path, (port, mount_port), (uid, gid, rsize), source_port)| {
-            let wsize = rsize;
-            let nfs =
-                NfsTarget { host, port, path, mount_port, uid, gid, rsize, wsize, source_port };
-            Target::Nfs(nfs)
+    let version = option::of(select(NfsVersion::ALL.to_vec()));
+    let transport = option::of(select(vec![NfsTransport::Tcp, NfsTransport::Udp]));
+    let means = (ports, version, transport, option::of(any::<NonZeroU8>()));
+    let nfs = (text(), text(), any::<(Option<u16>, Option<u16>)>(), numbers, means).prop_map(
+        |(host, path, (port, mount_port), (uid, gid, rsize), means)| {
+            let (source_port, version, transport, nconnect) = means;
+            Target::Nfs(NfsTarget {
+                host,
+                port,
+                path,
+                mount_port,
+                uid,
+                gid,
+                rsize,
+                wsize: rsize,
+                source_port,
+                version,
+                transport,
+                nconnect,
+            })
         },
     );
     let directory = text().prop_map(|t| Target::Directory(DirectoryTarget { path: t.into() }));
@@ -292,6 +311,14 @@ fn commands() -> impl Strategy<Value = Commands> {
     )
 }
 
+fn reboot() -> impl Strategy<Value = Reboot> {
+    (option::of(text()), any::<f64>()).prop_map(|(command, within_seconds)| Reboot {
+        host: "ssh://root@nas".parse().unwrap(),
+        command,
+        within_seconds,
+    })
+}
+
 fn contrast() -> impl Strategy<Value = Contrast> {
     let measurand = || {
         (any::<[u16; 4]>(), metric()).prop_map(|([subject, workload, setting, part], metric)| {
@@ -326,6 +353,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
         btree_map(text(), commands(), 0..2),
         vec(contrast(), 0..3),
         vec(amount(), 0..3),
+        option::of(reboot()),
     );
     (
         vec(subject(), 0..4),
@@ -339,7 +367,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
     )
         .prop_map(
             |(subjects, workloads, compared, rule, x, (seed, server, labels), engine, command)| {
-                let (factors, commands, contrasts, amounts) = compared;
+                let (factors, commands, contrasts, amounts, reboot) = compared;
                 let hosts = server.map(|subject| ServerHost {
                     host: HostName::Local,
                     subject: Some(subject),
@@ -351,6 +379,7 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                     workloads,
                     factors,
                     commands,
+                    reboot,
                     contrasts,
                     amounts,
                     design: Design {

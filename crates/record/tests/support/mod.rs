@@ -157,6 +157,7 @@ pub fn full() -> Study {
                 memory_below: true,
                 commits_each_write: false,
                 reads_from: Some(StoredOn::Unknown),
+                round_trip_seconds: Some(0.000_31),
                 mount_options: Some("rw,relatime".into()),
                 in_place: None,
                 // After the golden files, which have none.
@@ -374,6 +375,7 @@ pub fn load(host: &str) -> HostLoad {
         idle: Some(CpuTimes { system: 0.03125, idle: 0.96875, ..CpuTimes::default() }),
         cores: vec![cpu],
         run_seconds: Some(4.5),
+        memory_stall_seconds: Some(0.25),
         memory: Some(MemoryLoad {
             least_available_bytes: GIB,
             most_dirty_bytes: 4096,
@@ -402,7 +404,17 @@ pub fn load(host: &str) -> HostLoad {
         load_average: Some(2.25),
         frequency: Some(Frequency { lowest_hertz: 6e8, highest_hertz: 1.2e9 }),
         temperature_celsius: Some(61.5),
-        nfsd: Some(NfsdLoad { calls: 300, read_bytes: 0, written_bytes: 1 << 20 }),
+        nfsd: Some(NfsdLoad {
+            calls: 300,
+            read_bytes: 0,
+            written_bytes: 1 << 20,
+            threads: Some(8),
+        }),
+        control_group: Some(ControlGroupLoad {
+            cpu_seconds: 0.125,
+            quota_cores: Some(0.5),
+            throttled_share: Some(0.25),
+        }),
         watcher_cpu_seconds: Some(0.02),
         stretches: vec![stretch, stretch],
     }
@@ -419,6 +431,9 @@ pub fn plan() -> Plan {
         rsize: Some(1 << 20),
         wsize: None,
         source_port: SourcePort::Auto,
+        version: None,
+        transport: None,
+        nconnect: None,
     };
     let contrast = |workload| {
         let measurand = |subject| Measurand {
@@ -437,6 +452,7 @@ pub fn plan() -> Plan {
         workloads: vec![workload(Pattern::RandomMixed), workload(Pattern::SequentialWrite)],
         factors: Vec::new(),
         commands: Default::default(),
+        reboot: None,
         contrasts: vec![contrast(0), contrast(1)],
         amounts: Vec::new(),
         design: Design {
