@@ -63,6 +63,62 @@ static bool open_sensors(const char *name, void *context)
     return inner.count < inner.most;
 }
 
+static void open_of_group(struct opening *opening, enum sample_section id, const char *root,
+                          const char *group, const char *file)
+{
+    char path[OPTION_PATH_BYTES];
+    opening->id = id;
+    if (text_join(path, sizeof path, root, group, "/", file, NULL))
+        open_file(opening, path);
+}
+
+static bool has_controller(char *controllers, const char *name)
+{
+    for (char *next = controllers; next != NULL && *next != '\0';) {
+        char *one = next;
+        next = text_split(one, ',');
+        if (text_equal(one, name))
+            return true;
+    }
+    return false;
+}
+
+/* The files of the control group that the probe is in, of both versions. */
+static void open_group(struct opening *opening)
+{
+    char text[OPTION_PATH_BYTES];
+    if (file_read("/proc/self/cgroup", text, sizeof text) <= 0)
+        return;
+    size_t most = opening->count + 6;
+    char *rest = text;
+    for (char *line; (line = text_next_line(&rest)) != NULL && opening->count + 3 <= most;) {
+        char *controllers = text_split(line, ':');
+        char *group = controllers == NULL ? NULL : text_split(controllers, ':');
+        if (group == NULL)
+            continue;
+        if (text_equal(group, "/"))
+            group = "";
+        if (*controllers == '\0') {
+            open_of_group(opening, SAMPLE_GROUP_QUOTA, "/sys/fs/cgroup", group, "cpu.max");
+            open_of_group(opening, SAMPLE_GROUP_STAT, "/sys/fs/cgroup", group, "cpu.stat");
+            continue;
+        }
+        char copy[256]; /* splitting cuts it up */
+        text_copy(copy, sizeof copy, controllers);
+        if (has_controller(copy, "cpu")) {
+            const char *root = "/sys/fs/cgroup/cpu";
+            open_of_group(opening, SAMPLE_GROUP_QUOTA, root, group, "cpu.cfs_quota_us");
+            open_of_group(opening, SAMPLE_GROUP_PERIOD, root, group, "cpu.cfs_period_us");
+            open_of_group(opening, SAMPLE_GROUP_STAT, root, group, "cpu.stat");
+        }
+        text_copy(copy, sizeof copy, controllers);
+        /* The root's is that of all processes. */
+        if (*group != '\0' && has_controller(copy, "cpuacct"))
+            open_of_group(opening, SAMPLE_GROUP_USAGE, "/sys/fs/cgroup/cpuacct", group,
+                          "cpuacct.usage");
+    }
+}
+
 size_t sample_files_open(struct sample_file files[SAMPLE_FILES])
 {
     static const struct {
@@ -75,12 +131,15 @@ size_t sample_files_open(struct sample_file files[SAMPLE_FILES])
         {SAMPLE_LOADAVG, "/proc/loadavg"},   {SAMPLE_NFSD, "/proc/net/rpc/nfsd"},
         {SAMPLE_SCHEDULER, "/proc/schedstat"}, {SAMPLE_MDSTAT, "/proc/mdstat"},
         {SAMPLE_SCHEDULER, "/sys/fs/cgroup/cpuacct/cpuacct.usage"},
+        {SAMPLE_PRESSURE, "/proc/pressure/memory"},
     };
     struct opening opening = {.files = files, .suffix = ""};
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++) {
         opening.id = fixed[i].id;
         open_file(&opening, fixed[i].path);
     }
+
+    open_group(&opening);
 
     opening.id = SAMPLE_CLOCK;
     opening.most = opening.count + OPTION_SAMPLE_CLOCKS;

@@ -20,10 +20,15 @@ enum sample_section {
     SAMPLE_TEMPERATURE,  /* one sensor, in millidegrees Celsius */
     SAMPLE_SCHEDULER,    /* /proc/schedstat, or the root's cpuacct.usage */
     SAMPLE_MDSTAT,       /* /proc/mdstat */
+    SAMPLE_GROUP_QUOTA,  /* cpu.max or cpu.cfs_quota_us of the probe's own control group */
+    SAMPLE_GROUP_PERIOD, /* its cpu.cfs_period_us */
+    SAMPLE_GROUP_STAT,   /* its cpu.stat */
+    SAMPLE_GROUP_USAGE,  /* its cpuacct.usage */
+    SAMPLE_PRESSURE,     /* /proc/pressure/memory */
 };
 
-/* Those of /proc, then clocks, then temperatures. */
-#define SAMPLE_FILES (11u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
+/* Those of /proc, then those of the control group in both versions, then clocks, then temperatures. */
+#define SAMPLE_FILES (12u + 6u + OPTION_SAMPLE_CLOCKS + OPTION_SAMPLE_TEMPERATURES)
 
 struct sample_file {
     enum sample_section id;

@@ -16,6 +16,7 @@ pub mod probe;
 pub mod proc_files;
 pub mod process;
 pub mod reach;
+pub mod reboot;
 pub mod settings;
 pub mod watch;
 

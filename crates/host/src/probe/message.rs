@@ -116,11 +116,21 @@ pub enum FileKind {
     Scheduler,
     /// /proc/mdstat
     Mdstat,
+    /// cpu.max or cpu.cfs_quota_us of the probe's own control group.
+    GroupQuota,
+    /// Its cpu.cfs_period_us.
+    GroupPeriod,
+    /// Its cpu.stat.
+    GroupStat,
+    /// Its cpuacct.usage.
+    GroupUsage,
+    /// /proc/pressure/memory
+    Pressure,
 }
 
 impl FileKind {
     /// All, in the order of their numbers.
-    pub const ALL: [FileKind; 12] = [
+    pub const ALL: [FileKind; 17] = [
         FileKind::Stat,
         FileKind::Meminfo,
         FileKind::Diskstats,
@@ -133,6 +143,11 @@ impl FileKind {
         FileKind::Temperature,
         FileKind::Scheduler,
         FileKind::Mdstat,
+        FileKind::GroupQuota,
+        FileKind::GroupPeriod,
+        FileKind::GroupStat,
+        FileKind::GroupUsage,
+        FileKind::Pressure,
     ];
 
     /// The kind of that number; `None` for one that this program does not know yet.

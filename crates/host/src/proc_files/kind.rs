@@ -27,6 +27,16 @@ pub enum FileKind {
     Frequency,
     /// A temperature in 1/1000 °C
     Temperature,
+    /// cpu.max or cpu.cfs_quota_us of a control group
+    GroupQuota,
+    /// Its cpu.cfs_period_us
+    GroupPeriod,
+    /// Its cpu.stat
+    GroupStat,
+    /// Its cpuacct.usage
+    GroupUsage,
+    /// /proc/pressure/memory
+    Pressure,
     /// /proc/mdstat
     Raid,
     /// The /proc/PID/stat of a process that does the watching
@@ -56,10 +66,19 @@ impl FileKind {
             "/proc/loadavg" => FileKind::LoadAverage,
             "/proc/net/rpc/nfsd" => FileKind::Nfsd,
             "/proc/mdstat" => FileKind::Raid,
+            "/proc/pressure/memory" => FileKind::Pressure,
             "/proc/self/mountinfo" => FileKind::MountInfo,
             "/proc/self/mountstats" => FileKind::MountStats,
             "/proc/fs/cifs/Stats" => FileKind::CifsStats,
-            _ if path.ends_with("/cpuacct.usage") => FileKind::Scheduler,
+            "/sys/fs/cgroup/cpuacct/cpuacct.usage" | "/sys/fs/cgroup/cpu,cpuacct/cpuacct.usage" => {
+                FileKind::Scheduler
+            }
+            _ if path.ends_with("/cpuacct.usage") => FileKind::GroupUsage,
+            _ if path.ends_with("/cpu.max") || path.ends_with("/cpu.cfs_quota_us") => {
+                FileKind::GroupQuota
+            }
+            _ if path.ends_with("/cpu.cfs_period_us") => FileKind::GroupPeriod,
+            _ if path.ends_with("/cpu.stat") => FileKind::GroupStat,
             _ if path.ends_with("/scaling_cur_freq") => FileKind::Frequency,
             _ if path.ends_with("/temp") => FileKind::Temperature,
             _ if path.starts_with("/proc/") && path.ends_with("/stat") => FileKind::Watcher,
@@ -82,6 +101,11 @@ impl FileKind {
             10 => FileKind::Temperature,
             11 => FileKind::Scheduler,
             12 => FileKind::Raid,
+            13 => FileKind::GroupQuota,
+            14 => FileKind::GroupPeriod,
+            15 => FileKind::GroupStat,
+            16 => FileKind::GroupUsage,
+            17 => FileKind::Pressure,
             _ => return None,
         })
     }

@@ -19,3 +19,10 @@ pub fn parse_memory(text: &str) -> Option<MemoryNow> {
         dirty_bytes: or_none("Dirty").saturating_add(or_none("Writeback")),
     })
 }
+
+/// /proc/pressure/memory: `total` of the line `some`, in microseconds; as seconds.
+pub fn parse_pressure(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = some.split_ascii_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    total.parse::<u64>().ok().map(|microseconds| microseconds as f64 * 1e-6)
+}

@@ -2,6 +2,7 @@
 //! machine's /proc, a shell on the host, the probe. Text from another host is untrusted: what does
 //! not parse is left out, never believed and never a panic; what is counted is bounded.
 
+mod control_group;
 mod cpu;
 mod disks;
 mod facts;
@@ -12,11 +13,12 @@ mod processes;
 mod raid;
 mod sensors;
 
+pub use control_group::{GroupCounters, group_paths};
 pub use cpu::{parse_run_seconds, parse_stat};
 pub use disks::{DiskCounters, parse_disks};
 pub use facts::{Hardware, cpu_accounting, parse_cpu_model, parse_link_rates};
 pub use kind::FileKind;
-pub use memory::parse_memory;
+pub use memory::{parse_memory, parse_pressure};
 pub use network::{InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted};
 pub use processes::{ProcessTime, parse_processes};
 pub use raid::parse_raid;
@@ -43,6 +45,8 @@ pub struct Sample {
     pub run_seconds: Option<f64>,
     /// Memory.
     pub memory: Option<MemoryNow>,
+    /// Seconds in which some process stood still for want of it.
+    pub memory_stall_seconds: Option<f64>,
     /// Every block device.
     pub disks: Vec<DiskCounters>,
     /// Every network interface.
@@ -59,6 +63,8 @@ pub struct Sample {
     pub celsius: Option<f64>,
     /// The kernel's NFS server.
     pub nfsd: Option<NfsdLoad>,
+    /// The control group of the process that watches.
+    pub control_group: Option<GroupCounters>,
     /// What a RAID array is busy with.
     pub raid: Option<String>,
     /// CPU time of every process; only where it was asked for.
@@ -86,6 +92,7 @@ impl Sample {
                     sample.run_seconds = sample.run_seconds.or(parse_run_seconds(text));
                 }
                 FileKind::Memory => sample.memory = parse_memory(text),
+                FileKind::Pressure => sample.memory_stall_seconds = parse_pressure(text),
                 FileKind::Disks => sample.disks = parse_disks(text),
                 FileKind::Interfaces => sample.interfaces = parse_interfaces(text),
                 FileKind::Snmp => sample.tcp_retransmitted = parse_retransmitted(text),
@@ -98,6 +105,10 @@ impl Sample {
                 FileKind::Temperature => {
                     sample.celsius = highest(sample.celsius, parse_celsius(text));
                 }
+                FileKind::GroupQuota => group(&mut sample).quota(text),
+                FileKind::GroupPeriod => group(&mut sample).period(text),
+                FileKind::GroupStat => group(&mut sample).stat(text),
+                FileKind::GroupUsage => group(&mut sample).usage(text),
                 FileKind::Raid => sample.raid = parse_raid(text),
                 FileKind::Watcher => {
                     let own = processes::parse_watcher(text, ticks_per_second);
@@ -125,6 +136,10 @@ impl Sample {
 
 fn mounts(sample: &mut Sample) -> &mut MountTexts {
     sample.mounts.get_or_insert_default()
+}
+
+fn group(sample: &mut Sample) -> &mut GroupCounters {
+    sample.control_group.get_or_insert_default()
 }
 
 fn highest(a: Option<f64>, b: Option<f64>) -> Option<f64> {

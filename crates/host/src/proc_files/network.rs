@@ -54,7 +54,8 @@ pub fn parse_retransmitted(text: &str) -> Option<u64> {
     number(lines.next()?, place)
 }
 
-/// /proc/net/rpc/nfsd: line `rpc` begins with the calls, line `io` has bytes read and written.
+/// /proc/net/rpc/nfsd: line `rpc` begins with the calls, line `io` has bytes read and written,
+/// line `th` begins with the threads.
 pub fn parse_nfsd(text: &str) -> Option<NfsdLoad> {
     let line = |name: &str| text.lines().find_map(|line| line.strip_prefix(name));
     let (io, rpc) = (line("io ")?, line("rpc ")?);
@@ -62,5 +63,6 @@ pub fn parse_nfsd(text: &str) -> Option<NfsdLoad> {
         calls: number(rpc, 0)?,
         read_bytes: number(io, 0)?,
         written_bytes: number(io, 1)?,
+        threads: line("th ").and_then(|line| u32::try_from(number(line, 0)?).ok()),
     })
 }

@@ -84,6 +84,7 @@ fn nfsd_softirqs_raid_and_sensors() {
     let text = "rc 0 10 20\nfh 0 0 0 0 0\nio 4096 8192\nth 8 0\nnet 30 0 30 2\nrpc 30 0 0 0 0\n";
     let nfsd = parse_nfsd(text).unwrap();
     assert_eq!((nfsd.calls, nfsd.read_bytes, nfsd.written_bytes), (30, 4096, 8192));
+    assert_eq!(nfsd.threads, Some(8));
     let text = "      CPU0  CPU1\n  HI:  1 2\n  NET_TX:  3 4\n  NET_RX:  10  20\n";
     let softirqs = cpu::parse_softirqs(text);
     assert_eq!(softirqs, Some(Softirqs { net_rx: 30, net_tx: 7 }));
@@ -172,7 +173,15 @@ fn the_files_of_this_kernel() {
     assert!(!parse_disks(&text("/proc/diskstats")).is_empty());
 }
 
-const KINDS: [FileKind; 15] = [
+#[test]
+fn pressure_of_memory() {
+    let text = "some avg10=0.00 avg60=0.10 avg300=0.00 total=2500000\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=7\n";
+    assert_eq!(parse_pressure(text), Some(2.5));
+    assert_eq!(parse_pressure("full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n"), None);
+    assert_eq!(parse_pressure("some total=x"), None);
+}
+
+const KINDS: [FileKind; 16] = [
     FileKind::Uptime,
     FileKind::Stat,
     FileKind::Scheduler,
@@ -186,6 +195,7 @@ const KINDS: [FileKind; 15] = [
     FileKind::Frequency,
     FileKind::Temperature,
     FileKind::Raid,
+    FileKind::Pressure,
     FileKind::Watcher,
     FileKind::Processes,
 ];

@@ -51,7 +51,8 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Before every command: daemons lie where the search path of ordinary users does not lead.
-const BEGIN: &str = "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH";
+pub(crate) const BEGIN: &str =
+    "LC_ALL=C PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL PATH";
 
 /// Longest level and longest name of a setting, in bytes.
 const LONGEST: usize = 512;

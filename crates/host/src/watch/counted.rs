@@ -1,9 +1,10 @@
 //! What was counted between two samples. The counters are another host's word: what cannot be is
 //! not taken in.
 
-use crate::proc_files::{Hardware, Sample};
+use crate::proc_files::{GroupCounters, Hardware, Sample};
 use plimsoll_model::{
-    CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad, Softirqs,
+    ControlGroupLoad, CpuTimes, DiskLoad, Frequency, HostLoad, InterfaceLoad, Moved, NfsdLoad,
+    Softirqs,
 };
 
 /// What was counted between two samples.
@@ -75,6 +76,10 @@ pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result
         cores_busy: cores.iter().map(busy).collect(),
         cores,
         run_seconds: from.run_seconds.zip(to.run_seconds).map(|(a, b)| (b - a).max(0.0)),
+        memory_stall_seconds: from
+            .memory_stall_seconds
+            .zip(to.memory_stall_seconds)
+            .map(|(a, b)| (b - a).clamp(0.0, longest)),
         disks: disks.into_iter().filter(|d| d.reads > 0 || d.writes > 0).collect(),
         interfaces: interfaces
             .into_iter()
@@ -86,14 +91,38 @@ pub(super) fn between(hardware: &Hardware, from: &Sample, to: &Sample) -> Result
             net_tx: grown(a.net_tx, b.net_tx),
         }),
         frequency: to.frequency,
+        control_group: from.control_group.zip(to.control_group).and_then(group),
         nfsd: from.nfsd.zip(to.nfsd).map(|(a, b)| NfsdLoad {
             calls: grown(a.calls, b.calls),
             read_bytes: grown(a.read_bytes, b.read_bytes),
             written_bytes: grown(a.written_bytes, b.written_bytes),
+            threads: b.threads,
         }),
         ..HostLoad::default()
     };
     Ok(Part { load, moved })
+}
+
+/// What a control group had between two samples.
+fn group((from, to): (GroupCounters, GroupCounters)) -> Option<ControlGroupLoad> {
+    let periods = grown_too(from.periods, to.periods).filter(|periods| *periods > 0);
+    let throttled = grown_too(from.throttled, to.throttled);
+    Some(ControlGroupLoad {
+        cpu_seconds: (to.cpu_seconds? - from.cpu_seconds?).max(0.0),
+        quota_cores: to.quota_cores(),
+        throttled_share: throttled.zip(periods).map(|(t, all)| (t as f64 / all as f64).min(1.0)),
+    })
+}
+
+/// One after the other: the share of periods by how much was used in each.
+fn both_groups(a: ControlGroupLoad, b: ControlGroupLoad, seconds: (f64, f64)) -> ControlGroupLoad {
+    let all = seconds.0 + seconds.1;
+    let mean = |a: f64, b: f64| if all > 0.0 { (a * seconds.0 + b * seconds.1) / all } else { b };
+    ControlGroupLoad {
+        cpu_seconds: a.cpu_seconds + b.cpu_seconds,
+        quota_cores: b.quota_cores,
+        throttled_share: sum(a.throttled_share, b.throttled_share, mean),
+    }
 }
 
 fn busy(spent: &CpuTimes) -> f64 {
@@ -152,6 +181,9 @@ fn moved(hardware: &Hardware, disks: &[DiskLoad], interfaces: &[InterfaceLoad]) 
 
 /// Adds a part to a total.
 pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
+    let seconds = (total.seconds, part.seconds);
+    total.control_group =
+        sum(total.control_group, part.control_group, |a, b| both_groups(a, b, seconds));
     total.seconds += part.seconds;
     total.cpu = total.cpu + part.cpu;
     total.cores.resize(total.cores.len().max(part.cores.len()), CpuTimes::default());
@@ -160,6 +192,8 @@ pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
     }
     total.cores_busy = total.cores.iter().map(busy).collect();
     total.run_seconds = sum(total.run_seconds, part.run_seconds, |a, b| a + b);
+    total.memory_stall_seconds =
+        sum(total.memory_stall_seconds, part.memory_stall_seconds, |a, b| a + b);
     total.tcp_retransmitted =
         sum(total.tcp_retransmitted, part.tcp_retransmitted, u64::saturating_add);
     total.softirqs = sum(total.softirqs, part.softirqs, |a, b| Softirqs {
@@ -170,6 +204,7 @@ pub(super) fn add(total: &mut HostLoad, part: &HostLoad) {
         calls: a.calls.saturating_add(b.calls),
         read_bytes: a.read_bytes.saturating_add(b.read_bytes),
         written_bytes: a.written_bytes.saturating_add(b.written_bytes),
+        threads: b.threads,
     });
     total.frequency = sum(total.frequency, part.frequency, |a, b| Frequency {
         lowest_hertz: a.lowest_hertz.min(b.lowest_hertz),

@@ -3,7 +3,8 @@
 use super::{Ask, Asked, Watch};
 use crate::child;
 use crate::proc_files::{
-    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_link_rates, parse_memory,
+    FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_link_rates,
+    parse_memory,
 };
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
@@ -23,7 +24,7 @@ pub struct Local {
     own_seconds: f64,
 }
 
-const FILES: [&str; 12] = [
+const FILES: [&str; 13] = [
     "/proc/uptime",
     "/proc/stat",
     "/proc/schedstat",
@@ -35,6 +36,7 @@ const FILES: [&str; 12] = [
     "/proc/softirqs",
     "/proc/loadavg",
     "/proc/mdstat",
+    "/proc/pressure/memory",
     "/proc/net/rpc/nfsd",
 ];
 /// What is mounted, and what the kernel's own clients say of it.
@@ -52,7 +54,8 @@ impl Local {
                 format!("/sys/class/thermal/thermal_zone{n}/temp"),
             ]
         });
-        let paths = FILES.map(str::to_owned).into_iter().chain(sensors);
+        let group = group_paths(&read_to_string("/proc/self/cgroup").unwrap_or_default());
+        let paths = FILES.map(str::to_owned).into_iter().chain(sensors).chain(group);
         let readable = paths.filter_map(|path| {
             let kind = FileKind::of_path(&path)?;
             std::fs::File::open(&path).ok().map(|_| (kind, path.into()))

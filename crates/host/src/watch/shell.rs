@@ -31,10 +31,19 @@ f=/dev/null
 for p in /proc/uptime /proc/stat /proc/schedstat \
     /sys/fs/cgroup/cpuacct/cpuacct.usage /sys/fs/cgroup/cpu,cpuacct/cpuacct.usage \
     /proc/meminfo /proc/diskstats /proc/net/dev /proc/net/snmp /proc/softirqs /proc/loadavg \
-    /proc/mdstat /proc/net/rpc/nfsd \
+    /proc/mdstat /proc/net/rpc/nfsd /proc/pressure/memory \
     /sys/devices/system/cpu/cpu[0-9]/cpufreq/scaling_cur_freq \
     /sys/devices/system/cpu/cpu1[0-5]/cpufreq/scaling_cur_freq \
     /sys/class/thermal/thermal_zone[0-9]/temp /sys/class/thermal/thermal_zone1[0-5]/temp \
+    $(while IFS=: read -r i c p; do
+        p=${p%/}
+        case ,$c, in
+            ,,) echo "/sys/fs/cgroup$p/cpu.max /sys/fs/cgroup$p/cpu.stat";;
+            *,cpu,*) for i in cpu.cfs_quota_us cpu.cfs_period_us cpu.stat; do
+                echo "/sys/fs/cgroup/cpu$p/$i"; done;;
+        esac
+        case ,$c, in *,cpuacct,*) [ -z "$p" ] || echo "/sys/fs/cgroup/cpuacct$p/cpuacct.usage";; esac
+    done < /proc/self/cgroup) \
     /proc/$$/stat
 do if [ -r "$p" ]; then f="$f $p"; fi; done
 p=$PPID

@@ -1,0 +1,90 @@
+//! Rebooting a host, and waiting until its kernel is another one: a host answers for a while after it was
+//! asked to reboot.
+
+use crate::printed::last_line;
+use crate::reach::Reach;
+use crate::settings::BEGIN;
+use plimsoll_model::{Cause, Deadline, Failure, Over};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What reboots a host unless the user knows better.
+pub const COMMAND: &str = "reboot";
+
+/// What any one step there may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// How long an answer is waited for, and how often it is looked for.
+const LOOKED_FOR: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_secs(1);
+/// Exit codes above this are signals': what stops everything may stop its own shell first.
+const SIGNALS: i32 = 128;
+
+/// Reboots a host and returns a new way to it, once it answers and has another boot id. What is dirty is
+/// written to its disks before; `reboot` does the rest, and `open` reaches it.
+///
+/// # Errors
+/// [`Cause::Unreachable`] where it does not answer before the deadline, [`Cause::Trial`] where it does and
+/// has not rebooted, [`Cause::Interrupted`]; and what `reboot` fails with.
+pub fn reboot(
+    host: &dyn Reach,
+    reboot: impl FnOnce(&dyn Reach) -> Result<(), Failure>,
+    open: &dyn Fn() -> Result<Arc<dyn Reach>, Failure>,
+    deadline: &Deadline,
+) -> Result<Arc<dyn Reach>, Failure> {
+    let before = boot(host)?;
+    host.run("sync", b"", PATIENCE)?;
+    reboot(host)?;
+    loop {
+        let answer = open().and_then(|host| Ok((boot(&*host)?, host)));
+        let (cause, happened) = match answer {
+            Ok((now, again)) if now != before => return Ok(again),
+            Ok(_) => (Cause::Trial, "it answers, and its boot id is the same as before".to_owned()),
+            Err(failure) => {
+                (Cause::Unreachable, format!("it did not come back: {}", failure.happened))
+            }
+        };
+        let failed =
+            |cause, happened: String, next| Failure::new(cause, TRIED, host.name(), happened, next);
+        deadline.sleep(LOOK).map_err(|over| match over {
+            Over::Stopped => failed(Cause::Interrupted, "it was interrupted".to_owned(), ""),
+            Over::Step(time) => {
+                failed(cause, format!("after {} s {happened}", time.as_secs()), NEXT)
+            }
+            Over::Whole => failed(cause, happened, NEXT),
+        })?;
+    }
+}
+
+const TRIED: &str = "reboot the device";
+const NEXT: &str =
+    "Look at its power and its console; where it only takes longer, give a longer time.";
+
+/// Which start of its kernel this is.
+fn boot(host: &dyn Reach) -> Result<String, Failure> {
+    let failed = |happened: String| {
+        let next = "It must run Linux, with /proc mounted.";
+        Failure::new(Cause::NotPermitted, "read the boot id", host.name(), happened, next)
+    };
+    let read = host.run("cat /proc/sys/kernel/random/boot_id", b"", LOOKED_FOR)?;
+    let id = String::from_utf8(read.output).unwrap_or_default();
+    if read.status != Some(0) || id.trim().is_empty() {
+        return Err(failed(last_line(&read.errors).unwrap_or_else(|| "it says none".into())));
+    }
+    Ok(id)
+}
+
+/// Reboots it by a line of POSIX shell. The connection may be cut before the command ends.
+///
+/// # Errors
+/// [`Cause::NotPermitted`] where the command says that it failed.
+pub fn by_command(host: &dyn Reach, command: &str) -> Result<(), Failure> {
+    let Ok(output) = host.run(&format!("{BEGIN}; {command}"), b"", PATIENCE) else { return Ok(()) };
+    if output.status.is_none_or(|code| code == 0 || code > SIGNALS) {
+        return Ok(());
+    }
+    let why = last_line(&output.errors).unwrap_or_else(|| "it gave no reason".into());
+    let happened = format!("{command} failed: {why}");
+    let next =
+        "Rebooting takes the rights of root there; a plan's [reboot] may have another command.";
+    Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, next))
+}
