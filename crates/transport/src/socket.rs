@@ -92,7 +92,7 @@ fn connect_from(
     Ok(Ok(socket.into()))
 }
 
-fn connect_error(address: SocketAddr, error: &io::Error) -> Error {
+pub(crate) fn connect_error(address: SocketAddr, error: &io::Error) -> Error {
     Error::Connect { address, kind: error.kind() }
 }
 
@@ -100,20 +100,26 @@ fn connect_error(address: SocketAddr, error: &io::Error) -> Error {
 /// each other from waiting for each other's ports.
 static NEXT_PRIVILEGED: AtomicU16 = AtomicU16::new(0);
 
+/// Privileged local addresses to reach a peer from, each of them once.
+pub(crate) fn privileged_addresses(peer: SocketAddr) -> impl Iterator<Item = SockAddr> {
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let count = HIGHEST_PRIVILEGED - LOWEST_PRIVILEGED + 1;
+    (0..count).map(move |_| {
+        let step = NEXT_PRIVILEGED.fetch_add(1, Ordering::Relaxed) % count;
+        SockAddr::from(SocketAddr::new(any, HIGHEST_PRIVILEGED - step))
+    })
+}
+
 /// A connection from a privileged port. The inner error: no such port can be had.
 fn connect_privileged(
     address: SocketAddr,
     end: &Deadline,
 ) -> Result<Result<TcpStream, io::ErrorKind>, Error> {
-    let any: IpAddr = match address {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    let count = HIGHEST_PRIVILEGED - LOWEST_PRIVILEGED + 1;
     let mut why = io::ErrorKind::AddrInUse;
-    for _ in 0..count {
-        let step = NEXT_PRIVILEGED.fetch_add(1, Ordering::Relaxed) % count;
-        let local = SockAddr::from(SocketAddr::new(any, HIGHEST_PRIVILEGED - step));
+    for local in privileged_addresses(address) {
         let socket = new_socket(address)?;
         // Ports of connections that have just ended may be used again.
         socket.set_reuse_address(true)?;
@@ -146,17 +152,44 @@ pub enum Ready {
 
 /// Waits until a socket is ready or the limit is over; whether it is ready. A signal ends the wait
 /// early.
-fn wait(socket: &impl AsFd, until: Ready, limit: Duration) -> Result<bool, Error> {
-    let events = match until {
+pub(crate) fn wait(socket: &impl AsFd, until: Ready, limit: Duration) -> Result<bool, Error> {
+    wait_for(&mut [PollFd::new(socket.as_fd(), events(until))], limit)
+}
+
+/// Most sockets that are waited for at once.
+pub(crate) const MOST_SOCKETS: usize = 16;
+
+/// Waits until one of the sockets, of which there is at least one, is ready or the limit is over. A
+/// signal ends the wait early.
+pub(crate) fn wait_any<'a>(
+    sockets: impl Iterator<Item = (&'a Socket, Ready)>,
+    limit: Duration,
+) -> Result<(), Error> {
+    let mut sockets = sockets.take(MOST_SOCKETS).peekable();
+    let Some(first) = sockets.peek().copied() else { return Ok(()) };
+    let mut count = 0;
+    let mut poll_for = std::array::from_fn::<_, MOST_SOCKETS, _>(|_| {
+        let next = sockets.next();
+        count += usize::from(next.is_some());
+        let (socket, until) = next.unwrap_or(first);
+        PollFd::new(socket.tcp.as_fd(), events(until))
+    });
+    wait_for(&mut poll_for[..count], limit).map(drop)
+}
+
+fn events(until: Ready) -> PollFlags {
+    match until {
         Ready::Receive => PollFlags::POLLIN,
         Ready::Send => PollFlags::POLLOUT,
         Ready::Either => PollFlags::POLLIN | PollFlags::POLLOUT,
-    };
-    let mut poll_for = [PollFd::new(socket.as_fd(), events)];
+    }
+}
+
+fn wait_for(poll_for: &mut [PollFd<'_>], limit: Duration) -> Result<bool, Error> {
     let result = if limit.is_zero() {
-        poll(&mut poll_for, PollTimeout::ZERO)
+        poll(poll_for, PollTimeout::ZERO)
     } else {
-        ppoll(&mut poll_for, Some(TimeSpec::from_duration(limit)), None)
+        ppoll(poll_for, Some(TimeSpec::from_duration(limit)), None)
     };
     match result {
         Ok(ready) => Ok(ready > 0),
@@ -181,6 +214,12 @@ impl Socket {
         tcp.set_read_timeout(Some(BLOCKING_WAIT))?;
         let peer = tcp.peer_addr()?;
         Ok(Socket { tcp, peer, deadline })
+    }
+
+    /// The same connection once more.
+    pub fn try_clone(&self) -> Result<Socket, Error> {
+        let (tcp, deadline) = (self.tcp.try_clone()?, self.deadline.clone());
+        Ok(Socket { tcp, peer: self.peer, deadline })
     }
 
     /// What bounds the waits from now on: an end for several calls together, for one.

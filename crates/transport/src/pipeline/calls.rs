@@ -34,7 +34,7 @@ pub struct InFlight<C> {
 
 impl<C> InFlight<C> {
     /// Slots for these calls, all free: at most 65,535.
-    pub(super) fn new(calls: impl ExactSizeIterator<Item = C>) -> Self {
+    pub(crate) fn new(calls: impl ExactSizeIterator<Item = C>) -> Self {
         let slot = |call| Slot { tag: 0, sent: 0, call, end: NOWHERE };
         let slots: Box<[_]> = calls.take(u16::MAX.into()).map(slot).collect();
         InFlight {
@@ -52,7 +52,7 @@ impl<C> InFlight<C> {
     }
 
     /// Takes a slot for a call that waits, if one is free.
-    pub(super) fn begin(&mut self, tag: u32) -> Option<&mut Slot<C>> {
+    pub(crate) fn begin(&mut self, tag: u32) -> Option<&mut Slot<C>> {
         let index = self.free.pop()?;
         self.waiting.push_back(index);
         let slot = &mut self.slots[usize::from(index)];
@@ -61,25 +61,25 @@ impl<C> InFlight<C> {
     }
 
     /// The first call that waits.
-    pub(super) fn waiting(&mut self) -> Option<(u16, &mut Slot<C>)> {
+    pub(crate) fn waiting(&mut self) -> Option<(u16, &mut Slot<C>)> {
         let index = *self.waiting.front()?;
         Some((index, &mut self.slots[usize::from(index)]))
     }
 
     /// The first call that waited is encoded, up to this position in the stream.
-    pub(super) fn encoded(&mut self, end: u64) {
+    pub(crate) fn encoded(&mut self, end: u64) {
         let Some(index) = self.waiting.pop_front() else { return };
         self.slots[usize::from(index)].end = end;
         self.unsent.push_back(index);
     }
 
     /// The first call that waited has ended.
-    pub(super) fn refused(&mut self) {
+    pub(crate) fn refused(&mut self) {
         self.free.extend(self.waiting.pop_front());
     }
 
     /// The kernel has everything up to this position.
-    pub(super) fn handed(&mut self, handed: u64, now: u64) {
+    pub(crate) fn handed(&mut self, handed: u64, now: u64) {
         self.handed = handed;
         while let Some(&index) = self.unsent.front() {
             let slot = &mut self.slots[usize::from(index)];

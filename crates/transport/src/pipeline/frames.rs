@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 /// Length of the mark in front of each fragment, in bytes.
-const MARK_BYTES: usize = 4;
+pub(super) const MARK_BYTES: usize = 4;
 /// Bytes asked for in one receive unless the frame under way needs more. Small replies arrive many
 /// at a time; and no more than this of a *next* frame comes with the end of a large one, so little
 /// is ever moved to make space.
@@ -163,6 +163,12 @@ impl<M: Mark> FrameBuffer<M> {
         self.bytes.copy_within(self.unread..self.end, kept);
         self.end = kept + (self.end - self.unread);
         (self.start, self.assembled, self.unread) = (0, kept, kept);
+    }
+
+    /// Where a datagram is received to: a whole frame without a mark, whose place begins at 0. All
+    /// frames given before are gone after it.
+    pub fn datagram(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.limit]
     }
 
     /// Notes how many bytes were put there.

@@ -8,15 +8,19 @@
 //!
 //! Nothing is allocated per call.
 
+mod calling;
 mod calls;
 mod exchange;
 mod frames;
 mod outgoing;
+mod spread;
 
+pub use calling::Calling;
 pub use calls::{InFlight, Slot};
 pub use exchange::{Completion, Exchange, Full, PipelineOptions};
 pub use frames::{BadFrame, FrameBuffer, Mark};
 pub use outgoing::{COPY_MOST, Outgoing, payload};
+pub use spread::Spread;
 
 use crate::{Error, Ready, Socket};
 use std::ops::Range;
@@ -145,6 +149,11 @@ impl<P: Protocol> Pipeline<P> {
         self.note(result)
     }
 
+    /// What its socket must be ready for, so that it can go on.
+    fn waits_for(&self) -> Ready {
+        if self.outgoing.is_empty() { Ready::Receive } else { Ready::Either }
+    }
+
     fn alive(&self) -> Result<(), P::Error> {
         self.dead.clone().map_or(Ok(()), Err)
     }
@@ -220,6 +229,31 @@ impl<P: Protocol> Pipeline<P> {
             socket.wait(Ready::Either, limit)?;
             socket.receive(buffer)
         }
+    }
+}
+
+impl<P: Protocol> Calling<P> for Pipeline<P> {
+    fn protocol_mut(&mut self) -> &mut P {
+        self.protocol_mut()
+    }
+
+    fn in_flight(&self) -> usize {
+        self.in_flight()
+    }
+
+    #[inline]
+    fn submit(&mut self, tag: u32, request: P::Request<'_>) -> Result<(), Full> {
+        self.submit(tag, request)
+    }
+
+    #[inline]
+    fn flush(&mut self, with: &mut impl Exchange<P>) -> Result<(), P::Error> {
+        self.flush(with)
+    }
+
+    #[inline]
+    fn reap(&mut self, until: u64, with: &mut impl Exchange<P>) -> Result<usize, P::Error> {
+        self.reap(until, with)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is on its way to the kernel: calls in a buffer, and perhaps one payload that is not in it.
 
+use super::frames::MARK_BYTES;
 use super::{BadFrame, Exchange, Protocol};
 use crate::Socket;
 use std::io::IoSlice;
@@ -34,7 +35,7 @@ pub struct Outgoing {
 
 impl Outgoing {
     /// Space for a full batch and one more frame of `longest` bytes without a further allocation.
-    pub(super) fn new(longest: usize) -> Self {
+    pub(crate) fn new(longest: usize) -> Self {
         let bytes = Vec::with_capacity(SENT_KEPT + BATCH + longest);
         Outgoing { bytes, sent: 0, later: None, queued: 0, handed: 0 }
     }
@@ -64,13 +65,13 @@ impl Outgoing {
 
     /// Position in the stream after everything queued.
     #[inline]
-    pub(super) fn queued(&self) -> u64 {
+    pub(crate) fn queued(&self) -> u64 {
         self.queued
     }
 
     /// Position in the stream after everything handed to the kernel.
     #[inline]
-    pub(super) fn handed(&self) -> u64 {
+    pub(crate) fn handed(&self) -> u64 {
         self.handed
     }
 
@@ -111,6 +112,26 @@ impl Outgoing {
             IoSlice::new(&payload[later.sent..]),
             IoSlice::new(&self.bytes[later.at..]),
         ])?)
+    }
+
+    /// Hands over the one frame that is in it, without its mark, as the parts of a datagram.
+    pub(crate) fn datagram<P: Protocol, T>(
+        &mut self,
+        with: &mut impl Exchange<P>,
+        send: impl FnOnce(&[IoSlice<'_>]) -> T,
+    ) -> Result<T, P::Error> {
+        let frame = self.bytes.get(MARK_BYTES..).unwrap_or(&[]);
+        let result = match &self.later {
+            None => send(&[IoSlice::new(frame)]),
+            Some(later) => {
+                let (before, after) = frame.split_at(later.at - MARK_BYTES);
+                let payload = payload::<P>(with, later.tag, later.length)?;
+                send(&[IoSlice::new(before), IoSlice::new(payload), IoSlice::new(after)])
+            }
+        };
+        self.bytes.clear();
+        (self.later, self.handed) = (None, self.queued);
+        Ok(result)
     }
 
     fn advance(&mut self, mut count: usize) {
