@@ -1,15 +1,13 @@
 //! What the client itself costs: a pipeline against a server without storage, on loopback. Prints
 //! operations per second and this thread's CPU time per operation or gigabyte.
 
-#[path = "../tests/support/mod.rs"]
-mod support;
-
 use nix::time::{ClockId, clock_gettime};
 use plimsoll_nfs::nfs3::{
     Completion, Exchange, FileHandle, Nfs3, PipelineOptions, ReadArguments, Request, Stability,
     WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_testkit::responder::null;
 use plimsoll_transport::SourcePort;
 use std::num::NonZeroU16;
 use std::time::{Duration, Instant};
@@ -41,7 +39,7 @@ fn cpu() -> Duration {
 }
 
 fn run(name: &str, write: bool, block: u32, depth: u16, count: u64) {
-    let address = support::serve_one();
+    let address = null::serve(null::nfs3).expect("a port of this machine");
     let limit = Duration::from_secs(5);
     let socket = plimsoll_transport::connect(
         &[address.ip()],

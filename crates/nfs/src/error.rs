@@ -32,12 +32,14 @@ pub enum Error {
     #[error("{0}")]
     Rejected(#[from] Rejection),
     /// The portmapper knows no such service.
-    #[error("the portmapper has no port for program {program} version {version} over TCP")]
+    #[error("the portmapper has no port for program {program} version {version} over {over}")]
     NotRegistered {
         /// RPC program number.
         program: u32,
         /// Its version.
         version: u32,
+        /// TCP or UDP.
+        over: &'static str,
     },
     /// MOUNT refused.
     #[error("MNT: {0}")]
@@ -49,6 +51,14 @@ pub enum Error {
         procedure: Procedure,
         /// The server's answer.
         status: Status,
+    },
+    /// NFS version 4 refused.
+    #[error("{operation}: {status}")]
+    Nfs4 {
+        /// Which operation of the compound.
+        operation: crate::nfs4::Operation,
+        /// The server's answer.
+        status: crate::nfs4::Status,
     },
     /// More bytes than were asked for or sent.
     #[error("{procedure}: {got} bytes where {asked} were asked for")]
@@ -72,18 +82,38 @@ pub enum Error {
     /// (RFC 1813, section 4.8).
     #[error("the server restarted before written data was stable: it may be lost")]
     DataLost,
+    /// Offsets of NFS version 2 have 32 bits (RFC 1094, section 2.2.7).
+    #[error(
+        "{procedure}: {count} bytes at offset {offset}, but NFS version 2 reaches no further than \
+         4 GiB into a file: give smaller files, or vers=3"
+    )]
+    Beyond32Bits {
+        /// READ or WRITE.
+        procedure: Procedure,
+        /// Where, in bytes.
+        offset: u64,
+        /// How many bytes.
+        count: u32,
+    },
     /// A directory listing longer than was allowed.
     #[error("more than {0} names in one directory")]
     DirectoryTooLong(usize),
 }
 
 impl Error {
-    /// The server's status, where NFS itself refused.
+    /// The server's status, where NFS itself refused; of version 4, where version 3 has it too.
     pub fn status(&self) -> Option<Status> {
         match self {
             Error::Nfs { status, .. } => Some(*status),
+            Error::Nfs4 { status, .. } => status.of_version_3(),
             _ => None,
         }
+    }
+
+    /// Whether the connection has gone and a new one is worth trying.
+    pub fn is_lost(&self) -> bool {
+        use plimsoll_transport::Error::{Closed, Connection};
+        matches!(self, Error::Tcp(Closed | Connection(_)))
     }
 
     /// Whether the connection is of no use after it.
@@ -95,9 +125,11 @@ impl Error {
                 | Error::NotRegistered { .. }
                 | Error::Mount(_)
                 | Error::Nfs { .. }
+                | Error::Nfs4 { .. }
                 | Error::TooMuch { .. }
                 | Error::NotStable { .. }
                 | Error::DataLost
+                | Error::Beyond32Bits { .. }
                 | Error::DirectoryTooLong(_)
         )
     }

@@ -1,16 +1,25 @@
-//! MOUNT, version 3 (RFC 1813, appendix I): the file handle of an export's root, and which
-//! exports there are.
+//! MOUNT, versions 3 (RFC 1813, appendix I) and 1 (RFC 1094, appendix A): the file handle of an
+//! export's root, and which exports there are.
 
-use crate::Error;
+use crate::nfs2;
 use crate::nfs3::FileHandle;
 use crate::rpc::{self, Credential, Program};
 use crate::xdr::{self, Decode, Decoder, Encode, Encoder};
-use plimsoll_transport::Socket;
+use crate::{Error, Version};
+use plimsoll_transport::{Channel, DatagramCounts};
 use std::fmt;
 use std::time::Duration;
 
-/// The RPC program.
+/// The RPC program that goes with version 3 of NFS.
 pub const PROGRAM: Program = Program { number: 100_005, version: 3 };
+
+/// The RPC program that goes with a version of NFS.
+pub fn program(version: Version) -> Program {
+    match version {
+        Version::V2 => Program { version: 1, ..PROGRAM },
+        Version::V3 => PROGRAM,
+    }
+}
 
 /// Longest path in bytes.
 pub const LONGEST_PATH: usize = 1024;
@@ -23,6 +32,7 @@ const MOST_FLAVORS: u32 = 64;
 /// Longest reply taken in bytes: an export list.
 const REPLY_LIMIT: usize = 512 * 1024;
 
+const NULL: u32 = 0;
 const MNT: u32 = 1;
 const UMNT: u32 = 3;
 const EXPORT: u32 = 5;
@@ -144,6 +154,32 @@ impl Decode<'_> for MountReply {
     }
 }
 
+/// What MNT of version 1 answers: a handle of a fixed length, and nothing about security; else an
+/// error of Unix, whose numbers are those of version 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MountReply1(pub Result<FileHandle, MountStatus>);
+
+impl Encode for MountReply1 {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        match self.0 {
+            Ok(root) => {
+                to.u32(0);
+                nfs2::encode_handle(&root, to);
+            }
+            Err(_) => to.value(&MountReply(self.0)),
+        }
+    }
+}
+
+impl Decode<'_> for MountReply1 {
+    fn decode(from: &mut Decoder<'_>) -> Result<Self, xdr::Error> {
+        match from.u32()? {
+            0 => nfs2::decode_handle(from).map(|root| MountReply1(Ok(root))),
+            number => Ok(MountReply1(Err(MountStatus::from_number(number)))),
+        }
+    }
+}
+
 /// One export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Export {
@@ -205,12 +241,34 @@ fn text(from: &mut Decoder<'_>, limit: u32) -> Result<String, xdr::Error> {
 #[derive(Debug)]
 pub struct Client {
     rpc: rpc::Client,
+    version: Version,
 }
 
 impl Client {
-    /// A client over a connection; no call waits longer than `limit`.
-    pub fn new(socket: Socket, credential: &Credential, limit: Duration) -> Self {
-        Client { rpc: rpc::Client::new(socket, PROGRAM, credential, REPLY_LIMIT, limit) }
+    /// A client of version 3; no call waits longer than `limit`.
+    pub fn new(channel: impl Into<Channel>, credential: &Credential, limit: Duration) -> Self {
+        Self::of_version(Version::V3, channel, credential, limit)
+    }
+
+    /// A client of the version that goes with a version of NFS.
+    pub fn of_version(
+        version: Version,
+        channel: impl Into<Channel>,
+        credential: &Credential,
+        limit: Duration,
+    ) -> Self {
+        let program = program(version);
+        Client { rpc: rpc::Client::new(channel, program, credential, REPLY_LIMIT, limit), version }
+    }
+
+    /// NULL: whether the server answers, and has this version.
+    pub fn null(&mut self) -> Result<(), Error> {
+        self.rpc.call(NULL, &())
+    }
+
+    /// What became of datagrams since this was asked last.
+    pub fn take_datagrams(&mut self) -> DatagramCounts {
+        self.rpc.take_datagrams()
     }
 
     /// The first procedure whose reply went on beyond its end, and by how many bytes; once.
@@ -226,7 +284,10 @@ impl Client {
 
     /// The handle of an exported directory (MNT).
     pub fn mount(&mut self, path: Path<'_>) -> Result<FileHandle, Error> {
-        let MountReply(reply) = self.rpc.call(MNT, &path)?;
+        let reply = match self.version {
+            Version::V2 => self.rpc.call::<_, MountReply1>(MNT, &path)?.0,
+            Version::V3 => self.rpc.call::<_, MountReply>(MNT, &path)?.0,
+        };
         reply.map_err(Error::Mount)
     }
 
@@ -282,6 +343,14 @@ mod tests {
                     prop_assert!(decode_all::<MountReply>(&bytes[..cut]).is_err());
                 }
             }
+            let one = FileHandle::new(&[7; nfs2::HANDLE_BYTES]).unwrap();
+            for reply in [MountReply1(Ok(one)), MountReply1(Err(MountStatus::from_number(status)))] {
+                let bytes = encode_all(&reply);
+                prop_assert_eq!(decode_all::<MountReply1>(&bytes), Ok(reply));
+                for cut in 0..bytes.len() {
+                    prop_assert!(decode_all::<MountReply1>(&bytes[..cut]).is_err());
+                }
+            }
             let exports = Exports(exports.into_iter().map(|(path, groups)| Export { path, groups }).collect());
             let bytes = encode_all(&exports);
             prop_assert_eq!(decode_all::<Exports>(&bytes), Ok(exports));
@@ -294,6 +363,7 @@ mod tests {
         fn any_bytes_are_taken_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let _ = decode_all::<Exports>(&bytes);
             let _ = decode_all::<MountReply>(&bytes);
+            let _ = decode_all::<MountReply1>(&bytes);
             let _ = decode_all::<Path>(&bytes);
         }
     }

@@ -1,13 +1,12 @@
 //! The hot path does not allocate.
 #![allow(unsafe_code)] // A counting allocator cannot be written without.
 
-mod support;
-
 use plimsoll_nfs::nfs3::{
     Completion, Exchange, FileHandle, Name, Nfs3, PipelineOptions, Place, ReadArguments, Request,
     Stability, WriteArguments,
 };
 use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_testkit::responder::null;
 use plimsoll_transport::SourcePort;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -63,7 +62,7 @@ impl Exchange<Nfs3> for Ended {
 #[test]
 fn no_operation_allocates() {
     const BLOCK: u32 = 65536;
-    let address = support::serve_one();
+    let address = null::serve(null::nfs3).unwrap();
     let limit = Duration::from_secs(5);
     let socket = plimsoll_transport::connect(
         &[address.ip()],

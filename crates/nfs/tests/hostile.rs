@@ -242,7 +242,7 @@ fn hostile_portmappers_and_mounts_are_refused() {
         stream.write_all(&reply(xid, &words(&[0]))).unwrap();
     });
     let answer = portmap::port_of(socket, mount::PROGRAM, LIMIT);
-    assert_eq!(answer, Err(Error::NotRegistered { program: 100_005, version: 3 }));
+    assert_eq!(answer, Err(Error::NotRegistered { program: 100_005, version: 3, over: "TCP" }));
     thread.join().unwrap();
     // A handle of 65 bytes; then exports without end.
     let (socket, thread) = peer(|mut stream| {

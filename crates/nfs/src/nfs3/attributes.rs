@@ -1,7 +1,7 @@
 //! Attributes of files (RFC 1813, sections 2.5 and 2.6).
 
 use super::types::FileType;
-use super::wire::wire;
+use crate::wire::wire;
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
 
 wire! {

@@ -1,21 +1,19 @@
 //! One call at a time, each with a time limit: names, attributes, small files.
 
-use super::PROGRAM;
 use super::arguments::{
-    AccessArguments, CommitArguments, CreateArguments, CreateHow, MakeDirectoryArguments, Place,
-    ReadArguments, SetAttributesArguments, WholeWrite, WriteArguments,
+    AccessArguments, CreateArguments, CreateHow, MakeDirectoryArguments, Place, ReadArguments,
+    SetAttributesArguments, WriteArguments,
 };
 use super::attributes::{Attributes, SetAttributes};
 use super::listing::PAGE_BYTES;
-use super::results::{
-    AccessOk, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, ReadOk,
-    Reply, WriteOk, check_written, checked_data,
-};
-use super::types::{Data, FileHandle, Name, Procedure, Stability, Verifier};
-use crate::Error;
+use super::pipeline::DATAGRAM_PAGE;
+use super::request::{Done, Request};
+use super::results::{AccessOk, CreateOk, FileSystemInfo, FileSystemSpace, Reply};
+use super::types::{FileHandle, Name, Procedure, Stability, Verifier};
 use crate::rpc::{self, Credential};
-use crate::xdr::{Decode, Decoder, Encode};
-use plimsoll_transport::{Deadline, Socket};
+use crate::xdr::{Decode, Decoder, Encode, Encoder};
+use crate::{Error, Version, nfs2};
+use plimsoll_transport::{Channel, DatagramCounts, Deadline};
 use std::time::Duration;
 
 /// Longest READ and WRITE of this client in bytes: it is for small files.
@@ -27,18 +25,60 @@ const REPLY_OVERHEAD: usize = 4096;
 #[derive(Debug)]
 pub struct Client {
     rpc: rpc::Client,
+    version: Version,
+    /// Longest READ, WRITE and page of names in bytes.
+    most: u32,
+    /// The arguments of the last call.
+    arguments: Vec<u8>,
+    surplus: Option<(Procedure, usize)>,
+}
+
+/// Arguments that are encoded already.
+struct Encoded<'a>(&'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.fixed(self.0);
+    }
+}
+
+/// A reply of another kind than the call's: there is none.
+pub(super) fn unexpected(procedure: Procedure) -> Error {
+    Error::Nfs { procedure, status: super::Status::ServerFault }
 }
 
 impl Client {
-    /// A client over a connection; no call waits longer than `limit`.
-    pub fn new(socket: Socket, credential: &Credential, limit: Duration) -> Self {
-        let reply_limit = TRANSFER_BYTES.max(PAGE_BYTES) as usize + REPLY_OVERHEAD;
-        Client { rpc: rpc::Client::new(socket, PROGRAM, credential, reply_limit, limit) }
+    /// A client of version 3; no call waits longer than `limit`.
+    pub fn new(channel: impl Into<Channel>, credential: &Credential, limit: Duration) -> Self {
+        Self::of_version(Version::V3, channel, credential, limit)
+    }
+
+    /// A client of this version; no call waits longer than `limit`.
+    pub fn of_version(
+        version: Version,
+        channel: impl Into<Channel>,
+        credential: &Credential,
+        limit: Duration,
+    ) -> Self {
+        let channel = channel.into();
+        let most = match channel {
+            Channel::Stream(_) => TRANSFER_BYTES.max(PAGE_BYTES),
+            Channel::Datagrams(_) => DATAGRAM_PAGE,
+        };
+        let most = most.min(version.longest_transfer().unwrap_or(most));
+        let reply_limit = most as usize + REPLY_OVERHEAD;
+        let rpc = rpc::Client::new(channel, version.program(), credential, reply_limit, limit);
+        Client { rpc, version, most, arguments: Vec::new(), surplus: None }
     }
 
     /// The connection.
-    pub fn socket(&self) -> &Socket {
+    pub fn socket(&self) -> &Channel {
         self.rpc.socket()
+    }
+
+    /// What became of datagrams since this was asked last.
+    pub fn take_datagrams(&mut self) -> DatagramCounts {
+        self.rpc.take_datagrams()
     }
 
     /// What bounds the calls from now on, beside the limit of each: an end for several together.
@@ -48,35 +88,62 @@ impl Client {
 
     /// The first procedure whose reply went on beyond its end, and by how many bytes; once.
     pub fn take_surplus(&mut self) -> Option<(Procedure, usize)> {
-        let (number, bytes) = self.rpc.take_surplus()?;
-        let procedure = Decoder::new(&number.to_be_bytes()).value().ok()?;
-        Some((procedure, bytes))
+        self.surplus.take()
     }
 
-    pub(super) fn call<'a, A: Encode + ?Sized, T: Decode<'a>>(
+    /// Calls what a request asks for, with the data of a WRITE.
+    pub(super) fn ask(&mut self, mut request: Request<'_>, data: &[u8]) -> Result<Done<'_>, Error> {
+        request.cut(self.most, self.most, self.most);
+        if let Some(refusal) = self.version.refusal(&request) {
+            return Err(refusal);
+        }
+        let (asked, version) = (request.asked(), self.version);
+        self.arguments.clear();
+        let mut to = Encoder::new(&mut self.arguments);
+        version.encode(&request, &mut to);
+        to.fixed(data);
+        let number = version.number(asked.procedure());
+        let outcome = self.rpc.ask(number, &Encoded(&self.arguments))?;
+        let repeated = outcome.repeated;
+        match asked.results(version, &self.arguments, outcome.results, &mut self.surplus) {
+            Err(error) if repeated => asked.done_before(&error).ok_or(error),
+            result => result,
+        }
+    }
+
+    /// A call that has no [`Request`].
+    fn call<'a, A: Encode + ?Sized, T: Decode<'a>>(
         &'a mut self,
         procedure: Procedure,
         arguments: &A,
     ) -> Result<T, Error> {
-        let Reply(reply) = self.rpc.call::<A, Reply<T>>(procedure as u32, arguments)?;
+        let outcome = self.rpc.ask(self.version.number(procedure), arguments)?;
+        let mut results: Decoder<'a> = outcome.results?;
+        let Reply(reply) = results.value::<Reply<T>>()?;
+        if results.remaining() > 0 {
+            self.surplus.get_or_insert((procedure, results.remaining()));
+        }
         reply.map_err(|status| Error::Nfs { procedure, status })
     }
 
-    /// NULL: whether the server answers.
+    /// NULL: whether the server answers, and has this version.
     pub fn null(&mut self) -> Result<(), Error> {
         self.rpc.call(Procedure::Null as u32, &())
     }
 
     /// GETATTR.
     pub fn attributes(&mut self, file: FileHandle) -> Result<Attributes, Error> {
-        self.call(Procedure::GetAttributes, &file)
+        match self.ask(Request::Attributes(file), &[])? {
+            Done::Attributes(attributes) => Ok(*attributes),
+            _ => Err(unexpected(Procedure::GetAttributes)),
+        }
     }
 
     /// SETATTR: sets the size in bytes.
     pub fn set_size(&mut self, file: FileHandle, size: u64) -> Result<(), Error> {
         let attributes = SetAttributes { size: Some(size), ..SetAttributes::default() };
         let arguments = SetAttributesArguments { file, attributes };
-        self.call::<_, Changed>(Procedure::SetAttributes, &arguments).map(drop)
+        self.ask(Request::SetAttributes(arguments), &[]).map(drop)
     }
 
     /// LOOKUP, with GETATTR where the server does not give attributes. Links are not followed.
@@ -85,7 +152,9 @@ impl Client {
         directory: FileHandle,
         name: Name<'_>,
     ) -> Result<(FileHandle, Attributes), Error> {
-        let found: LookupOk = self.call(Procedure::Lookup, &Place { directory, name })?;
+        let Done::Found(found) = self.ask(Request::Lookup(Place { directory, name }), &[])? else {
+            return Err(unexpected(Procedure::Lookup));
+        };
         let attributes = match found.attributes {
             Some(attributes) => attributes,
             None => self.attributes(found.file)?,
@@ -93,8 +162,13 @@ impl Client {
         Ok((found.file, attributes))
     }
 
-    /// ACCESS: which of the rights (bits of RFC 1813, section 3.3.4) the caller has.
+    /// ACCESS: which of the rights (bits of RFC 1813, section 3.3.4) the caller has. Version 2 has no
+    /// such call.
     pub fn access(&mut self, file: FileHandle, rights: u32) -> Result<u32, Error> {
+        if self.version == Version::V2 {
+            let status = super::Status::NotSupported;
+            return Err(Error::Nfs { procedure: Procedure::Access, status });
+        }
         let ok: AccessOk = self.call(Procedure::Access, &AccessArguments { file, rights })?;
         Ok(ok.rights & rights)
     }
@@ -107,10 +181,10 @@ impl Client {
         offset: u64,
         count: u32,
     ) -> Result<(&[u8], bool), Error> {
-        let asked = count.min(TRANSFER_BYTES);
-        let arguments = ReadArguments { file, offset, count: asked };
-        let ok: ReadOk<'_> = self.call(Procedure::Read, &arguments)?;
-        Ok((checked_data(&ok, asked)?, ok.end_of_file))
+        match self.ask(Request::Read(ReadArguments { file, offset, count }), &[])? {
+            Done::Read { data, end_of_file } => Ok((data, end_of_file)),
+            _ => Err(unexpected(Procedure::Read)),
+        }
     }
 
     /// WRITE of at most 64 KiB of `data`: bytes written, which may be fewer, and the verifier.
@@ -121,21 +195,28 @@ impl Client {
         stability: Stability,
         data: &[u8],
     ) -> Result<(u32, Verifier), Error> {
-        let data = &data[..data.len().min(TRANSFER_BYTES as usize)];
+        let data = &data[..data.len().min(self.most as usize)];
         let count = data.len() as u32;
         let arguments = WriteArguments { file, offset, count, stability };
-        let ok: WriteOk = self.call(Procedure::Write, &WholeWrite(arguments, Data(data)))?;
-        check_written(&ok, count, stability)?;
-        Ok((ok.count, ok.verifier))
+        match self.ask(Request::Write(arguments), data)? {
+            Done::Write { count, verifier, .. } => Ok((count, verifier)),
+            _ => Err(unexpected(Procedure::Write)),
+        }
     }
 
-    /// COMMIT of the whole file.
+    /// COMMIT of the whole file; in version 2 nothing, as every WRITE is stable.
     pub fn commit(&mut self, file: FileHandle) -> Result<Verifier, Error> {
-        let arguments = CommitArguments { file, offset: 0, count: 0 };
-        self.call::<_, CommitOk>(Procedure::Commit, &arguments).map(|ok| ok.verifier)
+        if self.version == Version::V2 {
+            return Ok(Verifier::default());
+        }
+        match self.ask(Request::commit(file), &[])? {
+            Done::Commit { verifier } => Ok(verifier),
+            _ => Err(unexpected(Procedure::Commit)),
+        }
     }
 
-    /// CREATE, with LOOKUP where the server does not give the handle.
+    /// CREATE, with LOOKUP where the server does not give the handle. Version 2 does
+    /// not fail where the file is there (RFC 1094, section 2.2.10): what is guarded is looked up before.
     pub fn create(
         &mut self,
         directory: FileHandle,
@@ -143,8 +224,19 @@ impl Client {
         how: CreateHow,
     ) -> Result<FileHandle, Error> {
         let place = Place { directory, name };
-        let made: CreateOk = self.call(Procedure::Create, &CreateArguments { place, how })?;
-        self.handle_of(made, directory, name)
+        if self.version == Version::V2 && !matches!(how, CreateHow::Unchecked(_)) {
+            let (procedure, missing) = (Procedure::Create, super::Status::NoEntry);
+            match self.ask(Request::Lookup(place), &[]) {
+                Ok(_) => return Err(Error::Nfs { procedure, status: super::Status::Exists }),
+                Err(Error::Nfs { status, .. }) if status == missing => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let Done::Made(made) = self.ask(Request::Create(CreateArguments { place, how }), &[])?
+        else {
+            return Err(unexpected(Procedure::Create));
+        };
+        self.handle_of(*made, directory, name)
     }
 
     /// MKDIR.
@@ -157,8 +249,10 @@ impl Client {
         let place = Place { directory, name };
         let attributes = SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         let arguments = MakeDirectoryArguments { place, attributes };
-        let made: CreateOk = self.call(Procedure::MakeDirectory, &arguments)?;
-        self.handle_of(made, directory, name)
+        let Done::Made(made) = self.ask(Request::MakeDirectory(arguments), &[])? else {
+            return Err(unexpected(Procedure::MakeDirectory));
+        };
+        self.handle_of(*made, directory, name)
     }
 
     fn handle_of(
@@ -175,21 +269,35 @@ impl Client {
 
     /// REMOVE: removes anything but a directory.
     pub fn remove(&mut self, directory: FileHandle, name: Name<'_>) -> Result<(), Error> {
-        self.call::<_, Changed>(Procedure::Remove, &Place { directory, name }).map(drop)
+        self.ask(Request::Remove(Place { directory, name }), &[]).map(drop)
     }
 
     /// RMDIR: removes an empty directory.
     pub fn remove_directory(&mut self, directory: FileHandle, name: Name<'_>) -> Result<(), Error> {
-        self.call::<_, Changed>(Procedure::RemoveDirectory, &Place { directory, name }).map(drop)
+        self.ask(Request::RemoveDirectory(Place { directory, name }), &[]).map(drop)
     }
 
-    /// FSSTAT.
+    /// STATFS of version 2.
+    fn statfs(&mut self, root: FileHandle) -> Result<nfs2::Space, Error> {
+        self.arguments.clear();
+        nfs2::encode_handle(&root, &mut Encoder::new(&mut self.arguments));
+        let arguments = std::mem::take(&mut self.arguments);
+        self.call(Procedure::FileSystemSpace, &Encoded(&arguments))
+    }
+
+    /// FSSTAT; STATFS in version 2.
     pub fn space(&mut self, root: FileHandle) -> Result<FileSystemSpace, Error> {
-        self.call(Procedure::FileSystemSpace, &root)
+        match self.version {
+            Version::V2 => self.statfs(root).map(|space| space.space()),
+            Version::V3 => self.call(Procedure::FileSystemSpace, &root),
+        }
     }
 
-    /// FSINFO.
+    /// FSINFO; STATFS in version 2.
     pub fn information(&mut self, root: FileHandle) -> Result<FileSystemInfo, Error> {
-        self.call(Procedure::FileSystemInfo, &root)
+        match self.version {
+            Version::V2 => self.statfs(root).map(|space| space.information()),
+            Version::V3 => self.call(Procedure::FileSystemInfo, &root),
+        }
     }
 }

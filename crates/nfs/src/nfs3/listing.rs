@@ -1,15 +1,16 @@
 //! A directory's names, page by page.
 
 use super::arguments::{ReadDirectoryArguments, ReadDirectoryPlusArguments};
+use super::client::unexpected;
 use super::results::{Page, PageEntry, PagePlusEntry};
 use super::types::{FileHandle, FileType, Name, Procedure, Verifier};
-use super::{Client, Status};
+use super::{Client, Done, Request, Status};
 use crate::Error;
 
 /// Most names taken from one directory: a server can give names without end.
 pub const MOST_ENTRIES: usize = 200_000;
 /// Longest page asked for, in bytes.
-pub(super) const PAGE_BYTES: u32 = 64 * 1024;
+pub(crate) const PAGE_BYTES: u32 = 64 * 1024;
 /// Most bytes of names in a page with attributes.
 const PAGE_NAME_BYTES: u32 = 8 * 1024;
 
@@ -75,6 +76,11 @@ impl Listing {
         ReadDirectoryArguments { directory, cookie, verifier, count: PAGE_BYTES }
     }
 
+    /// Where the next page begins.
+    pub fn position(&self) -> (u64, Verifier) {
+        (self.cookie, self.verifier)
+    }
+
     /// Adds a page; whether it was the last. `.` and `..` are left out.
     pub fn add<E: Listed>(&mut self, page: &Page<E>) -> Result<bool, Error> {
         let entries = page.entries.iter().map(Listed::entry);
@@ -124,15 +130,17 @@ impl Client {
     }
 
     fn page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
-        let page: Page<PagePlusEntry<'_>> =
-            self.call(Procedure::ReadDirectoryPlus, &listing.next_page(directory))?;
-        listing.add(&page)
+        match self.ask(Request::List(listing.next_page(directory)), &[])? {
+            Done::Page(page) => listing.add(&page),
+            _ => Err(unexpected(Procedure::ReadDirectoryPlus)),
+        }
     }
 
     fn names_page(&mut self, directory: FileHandle, listing: &mut Listing) -> Result<bool, Error> {
-        let page: Page<PageEntry<'_>> =
-            self.call(Procedure::ReadDirectory, &listing.next_names(directory))?;
-        listing.add(&page)
+        match self.ask(Request::ListNames(listing.next_names(directory)), &[])? {
+            Done::NamesPage(page) => listing.add(&page),
+            _ => Err(unexpected(Procedure::ReadDirectory)),
+        }
     }
 
     /// Asks for what the listing left out. A name that is gone meanwhile keeps no kind.

@@ -11,7 +11,6 @@ mod results;
 mod status;
 mod types;
 mod unstable;
-mod wire;
 
 pub use arguments::{
     AccessArguments, CommitArguments, CreateArguments, CreateHow, MakeDirectoryArguments, Place,
@@ -20,17 +19,20 @@ pub use arguments::{
 };
 pub use attributes::{Attributes, SetAttributes, Time};
 pub use client::Client;
+pub(crate) use listing::PAGE_BYTES;
 pub use listing::{DirectoryEntry, Listed, Listing, MOST_ENTRIES};
-pub use pipeline::{Call, Completion, Nfs3, Pipeline};
+pub use pipeline::{Call, Completion, DATAGRAM_TRANSFER, Datagrams, Nfs3, Pipeline};
 pub use plimsoll_transport::{Exchange, Full, PipelineOptions};
+pub(crate) use request::Asked;
 pub use request::{Done, Request};
+pub(crate) use results::checked_data;
 pub use results::{
     AccessOk, Before, Changed, CommitOk, CreateOk, FileSystemInfo, FileSystemSpace, LookupOk, Page,
     PageEntry, PagePlus, PagePlusEntry, ReadOk, Renamed, Reply, Skipped, WriteOk,
 };
 pub use status::Status;
 pub use types::{Data, FileHandle, FileType, Name, Procedure, Stability, Verifier};
-pub use unstable::UnstableData;
+pub use unstable::{CommitBegun, Piece, UnstableData};
 
 use crate::rpc::Program;
 

@@ -10,10 +10,11 @@ use super::results::{
     Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Renamed, Reply,
     WriteOk, check_written, checked_data,
 };
+use super::status::Status;
 use super::types::{FileHandle, Procedure, Stability, Verifier};
-use crate::Error;
 use crate::rpc::Rejection;
 use crate::xdr::{Decode, Decoder, Encode, Encoder};
+use crate::{Error, Version, nfs2};
 
 /// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Request<'_> {
 
     /// What its reply is checked against.
     #[inline]
-    pub(super) fn asked(&self) -> Asked {
+    pub(crate) fn asked(&self) -> Asked {
         match self {
             Request::Read(read) => Asked::Read { count: read.count },
             Request::Write(write) => {
@@ -148,7 +149,7 @@ pub enum Done<'a> {
 
 /// What a call in flight asked for.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     #[default]
     Nothing,
     Read {
@@ -186,40 +187,69 @@ impl Asked {
     }
 
     /// Decodes the results of a call and checks them against what was asked for; `surplus` notes
-    /// bytes beyond their end.
+    /// bytes beyond their end. The call's `arguments` say what its reply leaves out.
+    #[inline]
     pub fn results<'a>(
         self,
+        version: Version,
+        arguments: &[u8],
         outcome: Result<Decoder<'a>, Rejection>,
         surplus: &mut Option<(Procedure, usize)>,
     ) -> Result<Done<'a>, Error> {
-        let (procedure, mut from) = (self.procedure(), outcome?);
-        let done = match self {
+        let mut from = outcome?;
+        let result = match version {
+            Version::V2 => nfs2::results(self, arguments, &mut from),
+            Version::V3 => self.results_3(&mut from),
+        };
+        if from.remaining() > 0 && result.is_ok() {
+            surplus.get_or_insert((self.procedure(), from.remaining()));
+        }
+        result
+    }
+
+    #[inline(always)]
+    fn results_3<'a>(self, from: &mut Decoder<'a>) -> Result<Done<'a>, Error> {
+        let procedure = self.procedure();
+        Ok(match self {
             Asked::Nothing => return Err(Error::UnknownTransaction(0)),
             Asked::Read { count } => {
-                let ok: ReadOk<'_> = take(&mut from, procedure)?;
+                let ok: ReadOk<'_> = take(from, procedure)?;
                 Done::Read { data: checked_data(&ok, count)?, end_of_file: ok.end_of_file }
             }
             Asked::Write { count, stability } => {
-                let ok: WriteOk = take(&mut from, procedure)?;
+                let ok: WriteOk = take(from, procedure)?;
                 check_written(&ok, count, stability)?;
                 let WriteOk { count, committed, verifier, .. } = ok;
                 Done::Write { count, committed, verifier }
             }
-            Asked::Commit => {
-                Done::Commit { verifier: take::<CommitOk>(&mut from, procedure)?.verifier }
+            Asked::Commit => Done::Commit { verifier: take::<CommitOk>(from, procedure)?.verifier },
+            Asked::Attributes => Done::Attributes(Box::new(take(from, procedure)?)),
+            Asked::Lookup => Done::Found(Box::new(take(from, procedure)?)),
+            Asked::Make(_) => Done::Made(Box::new(take(from, procedure)?)),
+            Asked::Change(_) => take::<Changed>(from, procedure).map(|_| Done::Changed)?,
+            Asked::Rename => take::<Renamed>(from, procedure).map(|_| Done::Changed)?,
+            Asked::List => Done::Page(take(from, procedure)?),
+            Asked::ListNames => Done::NamesPage(take(from, procedure)?),
+        })
+    }
+
+    /// What an error means for a call that was sent more than once: a server that forgets what it has
+    /// answered does it twice, and finds the second time that what was to be removed is gone, or that
+    /// what was to be made is there (RFC 1813, section 4.9). That somebody else was faster cannot be
+    /// distinguished from it.
+    pub fn done_before(self, error: &Error) -> Option<Done<'static>> {
+        match (self, error.status()?) {
+            (
+                Asked::Change(Procedure::Remove | Procedure::RemoveDirectory) | Asked::Rename,
+                Status::NoEntry,
+            ) => Some(Done::Changed),
+            (Asked::Make(_), Status::Exists) => {
+                // Its user looks it up.
+                let made = CreateOk { file: None, attributes: None, directory: Changed };
+                Some(Done::Made(Box::new(made)))
             }
-            Asked::Attributes => Done::Attributes(Box::new(take(&mut from, procedure)?)),
-            Asked::Lookup => Done::Found(Box::new(take(&mut from, procedure)?)),
-            Asked::Make(_) => Done::Made(Box::new(take(&mut from, procedure)?)),
-            Asked::Change(_) => take::<Changed>(&mut from, procedure).map(|_| Done::Changed)?,
-            Asked::Rename => take::<Renamed>(&mut from, procedure).map(|_| Done::Changed)?,
-            Asked::List => Done::Page(take(&mut from, procedure)?),
-            Asked::ListNames => Done::NamesPage(take(&mut from, procedure)?),
-        };
-        if from.remaining() > 0 {
-            surplus.get_or_insert((procedure, from.remaining()));
+            _ => None,
         }
-        Ok(done)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::attributes::{Attributes, Time};
 use super::status::Status;
 use super::types::{Data, FileHandle, Procedure, Stability, Verifier};
-use super::wire::wire;
+use crate::wire::wire;
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
 
 /// Results of a call: what it gives, or why it failed. What stands beside a failure (attributes
@@ -282,7 +282,7 @@ impl<'a, E: Decode<'a>> Decode<'a> for Page<E> {
 }
 
 /// The bytes of a READ, checked against what was asked for.
-pub(super) fn checked_data<'a>(ok: &ReadOk<'a>, asked: u32) -> Result<&'a [u8], crate::Error> {
+pub(crate) fn checked_data<'a>(ok: &ReadOk<'a>, asked: u32) -> Result<&'a [u8], crate::Error> {
     if ok.count > asked {
         let procedure = Procedure::Read;
         return Err(crate::Error::TooMuch { procedure, asked, got: ok.count });

@@ -1,48 +1,10 @@
 //! What the server says to a call (nfsstat3; RFC 1813, section 2.6).
 
-use std::fmt;
-
-macro_rules! statuses {
-    ($($number:literal $name:literal $variant:ident $doc:literal,)*) => {
-        /// Why a call failed.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub enum Status {
-            $(#[doc = concat!($name, ": ", $doc, ".")] $variant,)*
-            /// A number that the protocol does not have.
-            Other(u32),
-        }
-
-        impl Status {
-            /// The status with this number; `None` is success.
-            pub fn from_number(number: u32) -> Option<Status> {
-                match number {
-                    0 => None,
-                    $($number => Some(Status::$variant),)*
-                    other => Some(Status::Other(other)),
-                }
-            }
-
-            /// Its number on the wire.
-            pub fn number(self) -> u32 {
-                match self {
-                    $(Status::$variant => $number,)*
-                    Status::Other(other) => other,
-                }
-            }
-        }
-
-        impl fmt::Display for Status {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                match self {
-                    $(Status::$variant => f.write_str(concat!($name, " (", $doc, ")")),)*
-                    Status::Other(other) => write!(f, "nfsstat3 {other}"),
-                }
-            }
-        }
-    };
-}
+use crate::wire::statuses;
 
 statuses! {
+    /// Why a call failed.
+    Status, "nfsstat3":
     1 "NFS3ERR_PERM" NotOwner "not the owner",
     2 "NFS3ERR_NOENT" NoEntry "no such file or directory",
     5 "NFS3ERR_IO" Io "input/output error",

@@ -1,8 +1,8 @@
 //! The words of NFS version 3 (RFC 1813, section 2).
 
-use super::wire::enumeration;
+use crate::Handle;
+use crate::wire::enumeration;
 use crate::xdr::{Decode, Decoder, Encode, Encoder, Error};
-use std::fmt;
 
 enumeration! {
     /// The procedures this client calls, by their numbers.
@@ -76,50 +76,8 @@ enumeration! {
     }
 }
 
-/// The server's own name of a file: at most 64 bytes, meaning nothing to a client.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct FileHandle {
-    length: u8,
-    bytes: [u8; FileHandle::LONGEST],
-}
-
-impl FileHandle {
-    /// Longest handle in bytes (NFS3_FHSIZE).
-    pub const LONGEST: usize = 64;
-
-    /// A handle of these bytes; `None` when there are too many.
-    pub fn new(handle: &[u8]) -> Option<Self> {
-        let mut bytes = [0; FileHandle::LONGEST];
-        bytes.get_mut(..handle.len())?.copy_from_slice(handle);
-        Some(FileHandle { length: handle.len() as u8, bytes })
-    }
-
-    /// Its bytes.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..usize::from(self.length)]
-    }
-}
-
-impl fmt::Debug for FileHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("FileHandle(")?;
-        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
-        f.write_str(")")
-    }
-}
-
-impl Encode for FileHandle {
-    fn encode(&self, to: &mut Encoder<'_>) {
-        to.opaque(self.as_bytes());
-    }
-}
-
-impl Decode<'_> for FileHandle {
-    fn decode(from: &mut Decoder<'_>) -> Result<Self, Error> {
-        let bytes = from.opaque(FileHandle::LONGEST as u32)?;
-        FileHandle::new(bytes).ok_or(Error::Invalid("file handle"))
-    }
-}
+/// The server's own name of a file (NFS3_FHSIZE).
+pub type FileHandle = Handle<64>;
 
 /// A name in a directory that is safe to use: 1 to 255 bytes, without `/` and NUL, and not `.`
 /// or `..`.

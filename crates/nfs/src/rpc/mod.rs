@@ -1,8 +1,9 @@
-//! Remote procedure calls (RFC 5531) over TCP: messages, credentials, record marking, and a
+//! Remote procedure calls (RFC 5531) over TCP and UDP: messages, credentials, record marking, and a
 //! blocking client.
 
 mod auth;
 mod client;
+mod link;
 mod message;
 mod record;
 

@@ -175,8 +175,11 @@ fn transfer(
     let options = PipelineOptions { depth, read_most: most, write_most: most };
     let mut pipeline = Nfs3::pipeline(socket, credential, options);
     let mut user = User { account, begun: Instant::now(), content: content() };
+    const WRITTEN: u32 = BLOCKS + 1;
     const NAMED: u32 = 2 * BLOCKS + 1;
-    for mut tags in [0..NAMED, NAMED..NAMED + 4, NAMED + 4..NAMED + 6, NAMED + 6..NAMED + 8] {
+    // What is read has been written, and what is looked up has been made.
+    let steps = [0, WRITTEN, NAMED, NAMED + 4, NAMED + 6, NAMED + 8];
+    for mut tags in steps.windows(2).map(|ends| ends[0]..ends[1]) {
         while !tags.is_empty() || pipeline.in_flight() > 0 {
             while pipeline.in_flight() < 4
                 && let Some(tag) = tags.next()

@@ -1,5 +1,5 @@
-//! The recipe in two macros: a structure is its fields one after the other, an enumeration its
-//! number.
+//! The recipe in macros, for every version: a structure is its fields one after the other, an
+//! enumeration its number, a status its number in words.
 
 /// Defines a structure whose wire format is its fields, one after the other.
 macro_rules! wire {
@@ -34,7 +34,7 @@ macro_rules! wire {
         }
     };
 }
-pub(super) use wire;
+pub(crate) use wire;
 
 macro_rules! enumeration {
     ($(#[$doc:meta])* pub enum $name:ident, $what:literal {
@@ -63,4 +63,47 @@ macro_rules! enumeration {
         }
     };
 }
-pub(super) use enumeration;
+pub(crate) use enumeration;
+
+/// Defines the statuses of a version, with their names and what they mean.
+macro_rules! statuses {
+    ($(#[$about:meta])* $enum:ident, $what:literal:
+     $($number:literal $name:literal $variant:ident $doc:literal,)*) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $enum {
+            $(#[doc = concat!($name, ": ", $doc, ".")] $variant,)*
+            /// A number that the protocol does not have.
+            Other(u32),
+        }
+
+        impl $enum {
+            /// The status with this number; `None` is success.
+            pub fn from_number(number: u32) -> Option<$enum> {
+                match number {
+                    0 => None,
+                    $($number => Some($enum::$variant),)*
+                    other => Some($enum::Other(other)),
+                }
+            }
+
+            /// Its number on the wire.
+            pub fn number(self) -> u32 {
+                match self {
+                    $($enum::$variant => $number,)*
+                    $enum::Other(other) => other,
+                }
+            }
+        }
+
+        impl std::fmt::Display for $enum {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                match self {
+                    $($enum::$variant => f.write_str(concat!($name, " (", $doc, ")")),)*
+                    $enum::Other(other) => write!(f, concat!($what, " {}"), other),
+                }
+            }
+        }
+    };
+}
+pub(crate) use statuses;

@@ -1,0 +1,475 @@
+//! One compound at a time, each with a time limit: registration, sessions, and what is done when the
+//! server has forgotten them.
+
+use super::compound::{Arguments, Compound, Results};
+use super::identity::{Identity, OpenFile};
+use super::opening::{Claim, MUST_CONFIRM, Open, OpenHow, OpenOk, WANT_NO_DELEGATION};
+use super::operations::{PutHandle, ReturnDelegation};
+use super::sessions::{
+    Channel, CreateSession, CreateSessionOk, DestroySession, ExchangeId, NO_PNFS, ReclaimComplete,
+    Registration, Renew, Sequence, SetClient,
+};
+use super::status::Status;
+use super::types::{FileHandle, Minor, SessionId, Short};
+use super::{COMPOUND, PROGRAM};
+use crate::Error;
+use crate::nfs3::PAGE_BYTES;
+use crate::rpc::{self, Credential, begin_call, encode_identity, finish_call};
+use crate::xdr::{Encode, Encoder, Error as XdrError};
+use plimsoll_transport::{Deadline, Socket};
+use std::io::IoSlice;
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest READ and WRITE of this client in bytes: it is for small files.
+pub(super) const TRANSFER_BYTES: u32 = 64 * 1024;
+/// Space in a call or reply for what stands around data or names, in bytes.
+pub(super) const OVERHEAD: u32 = 4096;
+/// Longest call and reply that a session is asked to take, in bytes, without that space.
+const LARGEST_TRANSFER: u32 = 1 << 20;
+/// Most operations of a compound.
+const OPERATIONS: u32 = 16;
+/// How long a server that asks for it is left alone at first, and at most: each time twice as long.
+const WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// How long it may ask for that: longer than any grace period that is usual.
+const WAITS: Duration = Duration::from_secs(180);
+/// How often a session is made anew for one compound.
+const TRIES: u32 = 3;
+
+/// A session, and how a call begins in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Session {
+    pub id: SessionId,
+    pub fore: Channel,
+    /// Number of the next call in the first slot.
+    pub sequence: u32,
+}
+
+/// What a client leaves to a pipeline.
+pub(super) struct Parts {
+    pub socket: Socket,
+    pub credential: Credential,
+    pub identity: Arc<Identity>,
+    pub client: u64,
+    pub session: Option<Session>,
+}
+
+/// A blocking client on one connection.
+#[derive(Debug)]
+pub struct Client {
+    rpc: rpc::Client,
+    credential: Credential,
+    identity: Arc<Identity>,
+    slots: NonZeroU16,
+    /// The registration that this connection knows of.
+    pub(super) client: u64,
+    session: Option<Session>,
+    compound: Vec<u8>,
+    waits: u64,
+    sessions_lost: u64,
+    used: plimsoll_transport::Nanos,
+}
+
+/// Arguments that are encoded already: a whole compound.
+struct Encoded<'a>(&'a [u8]);
+
+impl Encode for Encoded<'_> {
+    fn encode(&self, to: &mut Encoder<'_>) {
+        to.fixed(self.0);
+    }
+}
+
+impl Client {
+    /// A client over a connection, registered, and from 4.1 on with a session of up to `slots`
+    /// slots; no call waits longer than `limit`.
+    pub fn new(
+        socket: Socket,
+        credential: &Credential,
+        identity: &Arc<Identity>,
+        slots: NonZeroU16,
+        limit: Duration,
+    ) -> Result<Client, Error> {
+        let reply_limit = (TRANSFER_BYTES.max(PAGE_BYTES) + OVERHEAD) as usize;
+        let used = socket.within(limit).now();
+        let mut client = Client {
+            rpc: rpc::Client::new(socket, PROGRAM, credential, reply_limit, limit),
+            credential: credential.clone(),
+            identity: identity.clone(),
+            slots,
+            client: 0,
+            session: None,
+            compound: Vec::new(),
+            waits: 0,
+            sessions_lost: 0,
+            used,
+        };
+        client.begin()?;
+        Ok(client)
+    }
+
+    /// The connection.
+    pub fn socket(&self) -> &plimsoll_transport::Channel {
+        self.rpc.socket()
+    }
+
+    /// What bounds the calls from now on, beside the limit of each: an end for several together.
+    pub fn set_deadline(&mut self, deadline: Deadline) {
+        self.rpc.set_deadline(deadline);
+    }
+
+    /// Who it is to the server.
+    pub fn identity(&self) -> &Arc<Identity> {
+        &self.identity
+    }
+
+    /// The minor version that is spoken.
+    pub fn minor(&self) -> Minor {
+        self.identity.minor()
+    }
+
+    /// Limits of the session: `None` in 4.0.
+    pub fn limits(&self) -> Option<Channel> {
+        self.session.map(|session| session.fore)
+    }
+
+    /// How often the server has asked to be asked again later.
+    pub fn waits(&self) -> u64 {
+        self.waits
+    }
+
+    /// How often the session or the registration was lost and made again.
+    pub fn sessions_lost(&self) -> u64 {
+        self.sessions_lost
+    }
+
+    /// NULL: whether the server answers.
+    pub fn null(&mut self) -> Result<(), Error> {
+        self.rpc.call(0, &())
+    }
+
+    /// Renews the lease, as any other call of a session does.
+    pub fn renew(&mut self) -> Result<(), Error> {
+        match self.minor() {
+            Minor::V0 => {
+                let renew = |client| Renew { client };
+                self.call(
+                    |client, c| {
+                        c.add(&renew(client));
+                    },
+                    |_, r| r.take::<Renew>(),
+                )
+            }
+            _ => self.call(|_, _| {}, |_, _| Ok(())),
+        }
+    }
+
+    /// Renews the lease where nothing was called for half of it.
+    pub fn renew_if_idle(&mut self, lease: Duration) -> Result<(), Error> {
+        let now = self.socket().within(lease).now();
+        if now.since(self.used) > lease / 2 { self.renew() } else { Ok(()) }
+    }
+
+    /// Calls a compound, which is built anew for each try: with the registration it is called under.
+    /// Waits while the server asks for it, and makes a lost session again.
+    pub(super) fn call<R>(
+        &mut self,
+        build: impl Fn(u64, &mut Compound<'_>),
+        read: impl Fn(u64, &mut Results<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (end, mut wait, mut tries) = (self.socket().within(WAITS), WAIT, 0);
+        loop {
+            match self.once(&build, &read) {
+                Err(error @ Error::Nfs4 { status, .. }) if status.is_later() => {
+                    self.waits += 1;
+                    if end.sleep(wait).is_err() {
+                        return Err(error);
+                    }
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+                Err(Error::Nfs4 { status, .. }) if status.is_session_lost() && tries < TRIES => {
+                    tries += 1;
+                    self.sessions_lost += 1;
+                    if matches!(status, Status::StaleClient | Status::Expired) {
+                        self.forget();
+                    }
+                    self.begin()?;
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// One try of a compound.
+    fn once<R>(
+        &mut self,
+        build: impl Fn(u64, &mut Compound<'_>),
+        read: impl Fn(u64, &mut Results<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        self.compound.clear();
+        let mut compound = Compound::new(&mut self.compound, self.identity.minor());
+        if let Some(Session { id, sequence, .. }) = self.session {
+            let (slot, highest_slot) = (0, 0);
+            compound.add(&Sequence { session: id, sequence, slot, highest_slot, keep: false });
+        }
+        build(self.client, &mut compound);
+        let encoded = Encoded(&self.compound);
+        let mut results: Results<'_> = self.rpc.call(COMPOUND, &encoded)?;
+        if let Some(session) = &mut self.session {
+            let ok = results.take::<Sequence>()?;
+            if (ok.session, ok.sequence, ok.slot) != (session.id, session.sequence, 0) {
+                return Err(XdrError::Invalid("SEQUENCE: the reply is another call's").into());
+            }
+            session.sequence = session.sequence.wrapping_add(1);
+        }
+        let value = read(self.client, &mut results)?;
+        results.finish()?;
+        self.used = self.rpc.socket().within(WAITS).now();
+        Ok(value)
+    }
+
+    /// One operation outside of any session.
+    fn alone<A: Arguments, R>(
+        &mut self,
+        arguments: &A,
+        read: impl Fn(&mut Results<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (end, mut wait) = (self.socket().within(WAITS), WAIT);
+        self.session = None;
+        loop {
+            let add = |_, compound: &mut Compound<'_>| {
+                compound.add(arguments);
+            };
+            match self.once(add, |_, results| read(results)) {
+                Err(Error::Nfs4 { status, .. }) if status.is_later() && end.sleep(wait).is_ok() => {
+                    self.waits += 1;
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// The server has forgotten this registration, unless another connection has renewed it already.
+    fn forget(&mut self) {
+        let mut registered = self.identity.registered();
+        if registered.client == Some(self.client) {
+            registered.client = None;
+        }
+    }
+
+    /// Registers, unless another connection has, begins a session, and reclaims what was open where
+    /// the registration is a new one.
+    fn begin(&mut self) -> Result<(), Error> {
+        let identity = self.identity.clone();
+        // Held until all is reclaimed: nobody else shall use what is not.
+        let mut registered = identity.registered();
+        for _ in 0..TRIES {
+            let fresh = registered.client.is_none();
+            let client = match registered.client {
+                Some(client) => client,
+                None => {
+                    let (client, sequence) = self.register()?;
+                    (registered.client, registered.sequence) = (Some(client), sequence);
+                    client
+                }
+            };
+            self.client = client;
+            if self.minor() != Minor::V0 {
+                match self.create_session(client, registered.sequence) {
+                    Ok(()) => registered.sequence = registered.sequence.wrapping_add(1),
+                    Err(Error::Nfs4 {
+                        status: Status::StaleClient | Status::Misordered, ..
+                    }) => {
+                        registered.client = None;
+                        continue;
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+            if fresh {
+                if std::mem::replace(&mut registered.before, true) {
+                    self.reclaim()?;
+                }
+                self.reclaimed()?;
+            }
+            return Ok(());
+        }
+        let (operation, status) = (super::Operation::CreateSession, Status::StaleClient);
+        Err(Error::Nfs4 { operation, status })
+    }
+
+    /// A new registration, and the number of its first CREATE_SESSION.
+    fn register(&mut self) -> Result<(u64, u32), Error> {
+        let identity = self.identity.clone();
+        let (owner, verifier) = (identity.name(), identity.verifier());
+        if self.minor() == Minor::V0 {
+            // Nobody listens there: a server that tries finds that it cannot give delegations.
+            let (network, address) = (Short(b"tcp"), Short(b"0.0.0.0.0.0"));
+            let set = SetClient { verifier, owner, program: 0, network, address, ident: 0 };
+            let registration = self.alone(&set, |results| results.take::<SetClient<'_>>())?;
+            self.alone(&registration, |results| results.take::<Registration>())?;
+            return Ok((registration.client, 0));
+        }
+        let exchange = ExchangeId { verifier, owner, flags: NO_PNFS };
+        let ok = self.alone(&exchange, |results| results.take::<ExchangeId<'_>>())?;
+        Ok((ok.client, ok.sequence))
+    }
+
+    fn create_session(&mut self, client: u64, sequence: u32) -> Result<(), Error> {
+        let most = LARGEST_TRANSFER + OVERHEAD;
+        let fore = Channel {
+            request_most: most,
+            reply_most: most,
+            kept_most: OVERHEAD,
+            operations: OPERATIONS,
+            slots: self.slots.get().into(),
+        };
+        let back = Channel {
+            request_most: OVERHEAD,
+            reply_most: OVERHEAD,
+            kept_most: 0,
+            operations: 2,
+            slots: 1,
+        };
+        let create = CreateSession { client, sequence, fore, back };
+        let ok: CreateSessionOk = self.alone(&create, |results| results.take::<CreateSession>())?;
+        if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
+            return Err(XdrError::Invalid("session: too small for anything").into());
+        }
+        self.session = Some(Session { id: ok.session, fore: ok.fore, sequence: 1 });
+        Ok(())
+    }
+
+    /// Opens again what was open before the server restarted: within its grace period as the same,
+    /// later as a file that may be another's by now. What cannot be had again says so when it is used.
+    fn reclaim(&mut self) -> Result<(), Error> {
+        for file in self.identity.files() {
+            match self.reopen(&file, Claim::Previous) {
+                Err(Error::Nfs4 { .. }) if self.minor() != Minor::V0 => {
+                    match self.reopen(&file, Claim::Handle) {
+                        Err(Error::Nfs4 { .. }) | Ok(()) => {}
+                        Err(error) => return Err(error),
+                    }
+                }
+                Err(Error::Nfs4 { .. }) | Ok(()) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<(), Error> {
+        let access = self.access(file.access);
+        let (handle, owner) = (file.handle, file.owner);
+        let open = move |client, compound: &mut Compound<'_>| {
+            let owner = owner.of(client);
+            let how = OpenHow::Existing;
+            compound.add(&PutHandle { file: handle });
+            compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
+        };
+        let read = |_, results: &mut Results<'_>| {
+            results.take::<PutHandle>()?;
+            results.take::<Open<'_>>()
+        };
+        let ok = self.once(open, read)?;
+        let mut state = file.state();
+        (state.id, state.sequence) = (ok.state, 1);
+        Ok(())
+    }
+
+    fn reclaimed(&mut self) -> Result<(), Error> {
+        if self.minor() == Minor::V0 {
+            return Ok(());
+        }
+        let complete = ReclaimComplete { one_file_system: false };
+        let read = |_, results: &mut Results<'_>| results.take::<ReclaimComplete>();
+        match self.once(
+            |_, compound| {
+                compound.add(&complete);
+            },
+            read,
+        ) {
+            Err(Error::Nfs4 { status: Status::CompleteAlready, .. }) => Ok(()),
+            other => other,
+        }
+    }
+
+    /// How a file is opened: without a delegation, where that can be said.
+    pub(super) fn access(&self, access: u32) -> u32 {
+        if self.minor() == Minor::V0 { access } else { access | WANT_NO_DELEGATION }
+    }
+
+    /// Confirms an open where the server wants it (4.0), gives a delegation back that nobody wanted,
+    /// and notes the file.
+    pub(super) fn opened(
+        &mut self,
+        handle: FileHandle,
+        access: u32,
+        owner: super::identity::OwnerName,
+        ok: &OpenOk,
+    ) -> Result<Arc<OpenFile>, Error> {
+        let put = PutHandle { file: handle };
+        let (mut state, mut sequence) = (ok.state, 1);
+        if self.minor() == Minor::V0 && ok.flags & MUST_CONFIRM != 0 {
+            let confirm = super::opening::ConfirmOpen { state, sequence };
+            state = self.call(
+                |_, compound| {
+                    compound.add(&put).add(&confirm);
+                },
+                |_, results| {
+                    results.take::<PutHandle>()?;
+                    results.take::<super::opening::ConfirmOpen>()
+                },
+            )?;
+            sequence += 1;
+        }
+        if let Some(state) = ok.delegation.0 {
+            self.call(
+                |_, compound| {
+                    compound.add(&put).add(&ReturnDelegation { state });
+                },
+                |_, results| {
+                    results.take::<PutHandle>()?;
+                    results.take::<ReturnDelegation>()
+                },
+            )?;
+        }
+        Ok(self.identity.add(OpenFile::new(handle, access, owner, state, sequence)))
+    }
+
+    /// The connection and the session of a client that makes way for a pipeline.
+    pub(super) fn into_parts(mut self) -> Result<Parts, Error> {
+        let socket = self.rpc.socket().stream().ok_or(plimsoll_transport::Error::Closed)?;
+        let socket = socket.try_clone()?;
+        let (credential, identity) = (self.credential.clone(), self.identity.clone());
+        Ok(Parts {
+            socket,
+            credential,
+            identity,
+            client: self.client,
+            session: self.session.take(),
+        })
+    }
+}
+
+/// Ends a session without waiting for the answer: a server keeps those that nobody ends as long as
+/// another connection renews the lease.
+pub(super) fn end_session(socket: &Socket, credential: &Credential, minor: Minor, id: SessionId) {
+    let mut call = Vec::new();
+    let xid = rpc::random_xid();
+    let at = begin_call(&mut call, xid, PROGRAM, COMPOUND, &encode_identity(credential));
+    Compound::new(&mut call, minor).add(&DestroySession { session: id });
+    if finish_call(&mut call, at, 0) {
+        let _ = socket.send(&[IoSlice::new(&call)]);
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        if let (Some(session), Some(socket)) = (self.session, self.rpc.socket().stream()) {
+            end_session(socket, &self.credential, self.minor(), session.id);
+        }
+    }
+}

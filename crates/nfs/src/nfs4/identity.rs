@@ -1,0 +1,154 @@
+//! Who a client is to its server, for all of its connections, and what it has open there.
+
+use super::opening::{Close, StateOwner};
+use super::types::{FileHandle, Minor, Short, StateId};
+use crate::nfs3::Verifier;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+/// A client of one server: one name and one registration for all of its connections, so that a file
+/// that is opened on one of them is open on all. Its name is random: two of them share nothing.
+#[derive(Debug)]
+pub struct Identity {
+    minor: Minor,
+    name: String,
+    verifier: Verifier,
+    registered: Mutex<Registered>,
+    files: Mutex<Vec<Weak<OpenFile>>>,
+    next_owner: AtomicU64,
+}
+
+/// How the server has registered it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Registered {
+    pub client: Option<u64>,
+    /// Number of the next CREATE_SESSION.
+    pub sequence: u32,
+    /// Whether it has been registered before: then there may be something to reclaim.
+    pub before: bool,
+}
+
+impl Identity {
+    /// One that no server knows yet.
+    pub fn new(minor: Minor) -> Arc<Identity> {
+        let random = || RandomState::new().hash_one(0u8);
+        Arc::new(Identity {
+            minor,
+            name: format!("plimsoll {:016x}{:016x}", random(), random()),
+            verifier: Verifier(random()),
+            registered: Mutex::default(),
+            files: Mutex::default(),
+            next_owner: AtomicU64::new(1),
+        })
+    }
+
+    /// The minor version that it speaks.
+    pub fn minor(&self) -> Minor {
+        self.minor
+    }
+
+    pub(super) fn name(&self) -> Short<'_> {
+        Short(self.name.as_bytes())
+    }
+
+    pub(super) fn verifier(&self) -> Verifier {
+        self.verifier
+    }
+
+    pub(super) fn registered(&self) -> MutexGuard<'_, Registered> {
+        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An owner for one open file, never used before. With one for each, closing a file closes no
+    /// other, and no two calls of an owner have to wait for each other.
+    pub(super) fn next_owner(&self) -> OwnerName {
+        OwnerName(self.next_owner.fetch_add(1, Ordering::Relaxed).to_be_bytes())
+    }
+
+    /// Adds a file that has been opened, to be reclaimed after a restart of the server.
+    pub(super) fn add(&self, file: OpenFile) -> Arc<OpenFile> {
+        let file = Arc::new(file);
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if files.len() == files.capacity() {
+            files.retain(|file| file.strong_count() > 0);
+        }
+        files.push(Arc::downgrade(&file));
+        file
+    }
+
+    /// The files that are open.
+    pub(super) fn files(&self) -> Vec<Arc<OpenFile>> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|file| file.strong_count() > 0);
+        files.iter().filter_map(Weak::upgrade).filter(|file| !file.state().closed).collect()
+    }
+}
+
+/// The name of who has one file open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct OwnerName(pub [u8; 8]);
+
+impl OwnerName {
+    /// As OPEN says it.
+    pub fn of(&self, client: u64) -> StateOwner<'_> {
+        StateOwner { client, owner: Short(&self.0) }
+    }
+}
+
+/// A file that is open at the server, for all connections of an [`Identity`].
+#[derive(Debug)]
+pub struct OpenFile {
+    /// Its handle.
+    pub handle: FileHandle,
+    pub(super) access: u32,
+    pub(super) owner: OwnerName,
+    state: Mutex<State>,
+}
+
+/// What changes of an open file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct State {
+    pub id: StateId,
+    /// Number of the owner's next call (4.0).
+    pub sequence: u32,
+    pub closed: bool,
+}
+
+impl OpenFile {
+    pub(super) fn new(
+        handle: FileHandle,
+        access: u32,
+        owner: OwnerName,
+        id: StateId,
+        sequence: u32,
+    ) -> Self {
+        OpenFile { handle, access, owner, state: Mutex::new(State { id, sequence, closed: false }) }
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What READ and WRITE name it by.
+    #[inline]
+    pub fn state_id(&self) -> StateId {
+        self.state().id
+    }
+
+    /// The number of the owner's next call (4.0).
+    pub(super) fn next_sequence(&self) -> u32 {
+        let mut state = self.state();
+        state.sequence = state.sequence.wrapping_add(1);
+        state.sequence.wrapping_sub(1)
+    }
+
+    /// What closes it: once, as each try is numbered in 4.0 and it is not reclaimed any more.
+    pub(super) fn close(&self, minor: Minor) -> Close {
+        let mut state = self.state();
+        state.closed = true;
+        let sequence = if minor == Minor::V0 { state.sequence } else { 0 };
+        state.sequence = state.sequence.wrapping_add(1);
+        Close { sequence, state: state.id }
+    }
+}

@@ -1,0 +1,467 @@
+//! Calls of a pipeline: the compounds that they are, and what their replies mean.
+
+use super::attributes::{Attributes, SetAttributes};
+use super::compound::{Compound, Results};
+use super::identity::{Identity, OpenFile, OwnerName};
+use super::listing::{PageEntry, ReadDirectory};
+use super::names::{OF_FILES, next_page};
+use super::opening::{
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, MUST_CONFIRM, Open, OpenHow, OpenOk, READ_ACCESS,
+    WANT_NO_DELEGATION,
+};
+use super::operations::{
+    Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove, Rename,
+    SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
+};
+use super::types::{FileHandle, Minor, StateId};
+use super::{checked_data, checked_written};
+use crate::Error;
+use crate::nfs3::{FileType, Listing, Name, Page, Stability, Verifier};
+use std::sync::Arc;
+
+/// A name in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The directory.
+    pub directory: FileHandle,
+    /// The name in it.
+    pub name: Name<'a>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Request<'a> {
+    /// READ of an open file, or of any by [`StateId::ANONYMOUS`].
+    Read {
+        /// The file.
+        file: FileHandle,
+        /// As what it is open.
+        state: StateId,
+        /// Offset in bytes.
+        offset: u64,
+        /// Bytes wanted.
+        count: u32,
+    },
+    /// WRITE of as many bytes as [`Exchange::payload`](plimsoll_transport::Exchange::payload) gives.
+    Write {
+        /// The file.
+        file: FileHandle,
+        /// As what it is open.
+        state: StateId,
+        /// Offset in bytes.
+        offset: u64,
+        /// Bytes to write.
+        count: u32,
+        /// How safe they must be.
+        stability: Stability,
+    },
+    /// COMMIT of the whole file.
+    Commit(FileHandle),
+    /// GETATTR.
+    Attributes(FileHandle),
+    /// SETATTR of what needs no open file.
+    SetAttributes(FileHandle, SetAttributes),
+    /// LOOKUP.
+    Lookup(Place<'a>),
+    /// OPEN for reading.
+    Open(Place<'a>),
+    /// OPEN of a file that must not exist, for reading and writing.
+    Create(Place<'a>, SetAttributes),
+    /// CLOSE.
+    Close(&'a OpenFile),
+    /// CREATE of a directory.
+    MakeDirectory(Place<'a>, SetAttributes),
+    /// REMOVE of a file or of an empty directory.
+    Remove(Place<'a>),
+    /// REMOVE of what is an empty directory, and of nothing else.
+    RemoveDirectory(Place<'a>),
+    /// RENAME, over what has the new name.
+    Rename(Place<'a>, Place<'a>),
+    /// READDIR: one page.
+    List(FileHandle, &'a Listing),
+    /// A small file that must not exist, whole: OPEN, WRITE and CLOSE.
+    Put {
+        /// Where.
+        place: Place<'a>,
+        /// Attributes of the new file.
+        attributes: SetAttributes,
+        /// Its bytes, given as those of a WRITE.
+        count: u32,
+        /// How safe they must be.
+        stability: Stability,
+    },
+    /// A small file whole: OPEN, READ and CLOSE.
+    Get {
+        /// Where.
+        place: Place<'a>,
+        /// Most bytes wanted.
+        count: u32,
+    },
+}
+
+/// What a call did.
+#[derive(Debug)]
+pub enum Done<'a> {
+    /// READ, and a small file: never more than asked for, perhaps less.
+    Read {
+        /// The bytes, in the receive buffer.
+        data: &'a [u8],
+        /// Whether the file ends after them.
+        end_of_file: bool,
+    },
+    /// WRITE, and a small file: never more than sent, perhaps less; never less safe than asked for.
+    Write {
+        /// Bytes written.
+        count: u32,
+        /// How safe they are.
+        committed: Stability,
+        /// Changes when the server restarts.
+        verifier: Verifier,
+    },
+    /// COMMIT.
+    Commit {
+        /// Changes when the server restarts.
+        verifier: Verifier,
+    },
+    /// GETATTR.
+    Attributes(Box<Attributes>),
+    /// LOOKUP, and a new directory.
+    Found(Box<(FileHandle, Attributes)>),
+    /// OPEN and a new file.
+    Opened(Arc<OpenFile>, Box<Attributes>),
+    /// CLOSE, REMOVE, SETATTR, RENAME, and a small file without bytes.
+    Changed,
+    /// READDIR.
+    Page(Page<PageEntry<'a>>),
+}
+
+/// What a call in flight asked for.
+#[derive(Debug, Default)]
+pub(super) enum Asked {
+    #[default]
+    Nothing,
+    Read(u32),
+    Write(u32, Stability),
+    Commit,
+    Attributes,
+    SetAttributes,
+    Lookup,
+    Open(u32, OwnerName),
+    /// The open is confirmed before it counts (4.0).
+    Confirm(Box<(FileHandle, Attributes, u32, OwnerName)>),
+    Close,
+    MakeDirectory,
+    Remove,
+    RemoveDirectory,
+    Rename,
+    List,
+    /// A small file: in 4.0 this opens it alone.
+    Whole(Transfer),
+    /// The rest of it in 4.0: whether the open is confirmed first.
+    Rest(Transfer, bool),
+    /// Something went wrong after the file was opened: it is closed, and then that is reported.
+    Abandon(Box<Error>),
+}
+
+/// The bytes of a small file.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Transfer {
+    Put(u32, Stability),
+    Get(u32),
+}
+
+/// What a reply leads to.
+pub(super) enum Step<'a> {
+    Done(Done<'a>),
+    /// Another compound, which has been built.
+    Next(Asked),
+}
+
+/// Where a compound is built, and as whom.
+pub(super) struct Building<'c, 'b> {
+    pub identity: &'c Identity,
+    pub client: u64,
+    pub compound: Compound<'b>,
+    /// Where the data of a WRITE belong.
+    pub data_at: Option<usize>,
+}
+
+impl Building<'_, '_> {
+    fn put(&mut self, file: FileHandle) {
+        self.compound.add(&PutHandle { file });
+    }
+
+    fn open(&mut self, place: &Place<'_>, access: u32, how: OpenHow) -> OwnerName {
+        self.put(place.directory);
+        let name = self.identity.next_owner();
+        let none = if self.identity.minor() == Minor::V0 { 0 } else { WANT_NO_DELEGATION };
+        let (access, owner) = (access | none, name.of(self.client));
+        let claim = Claim::Name(place.name);
+        self.compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
+        self.compound.add(&GetHandle);
+        name
+    }
+
+    fn write(&mut self, state: StateId, offset: u64, count: u32, stability: Stability) {
+        self.compound.add(&WriteHead { state, offset, stability, count });
+        self.data_at = Some(self.compound.length());
+    }
+
+    /// The bytes of a small file that is open, and its end.
+    fn transfer(&mut self, transfer: Transfer, state: StateId, close: Close) {
+        match transfer {
+            Transfer::Put(0, _) => {}
+            Transfer::Put(count, stability) => self.write(state, 0, count, stability),
+            Transfer::Get(count) => {
+                self.compound.add(&Read { state, offset: 0, count });
+            }
+        }
+        self.compound.add(&close);
+    }
+
+    fn whole(&mut self, place: &Place<'_>, transfer: Transfer, how: OpenHow) -> Asked {
+        let access = if matches!(transfer, Transfer::Put(..)) { BOTH_ACCESS } else { READ_ACCESS };
+        self.open(place, access, how);
+        if self.identity.minor() != Minor::V0 {
+            let state = StateId::CURRENT;
+            self.transfer(transfer, state, Close { sequence: 0, state });
+        }
+        Asked::Whole(transfer)
+    }
+
+    /// Builds the (first) compound of a request.
+    #[inline]
+    pub fn request(&mut self, request: &Request<'_>) -> Asked {
+        match *request {
+            Request::Read { file, state, offset, count } => {
+                self.put(file);
+                self.compound.add(&Read { state, offset, count });
+                Asked::Read(count)
+            }
+            Request::Write { file, state, offset, count, stability } => {
+                self.put(file);
+                self.write(state, offset, count, stability);
+                Asked::Write(count, stability)
+            }
+            Request::Commit(file) => {
+                self.put(file);
+                self.compound.add(&Commit { offset: 0, count: 0 });
+                Asked::Commit
+            }
+            ref other => self.name_request(other),
+        }
+    }
+
+    fn name_request(&mut self, request: &Request<'_>) -> Asked {
+        match request {
+            Request::Attributes(file) => {
+                self.put(*file);
+                self.compound.add(&OF_FILES);
+                Asked::Attributes
+            }
+            Request::SetAttributes(file, attributes) => {
+                self.put(*file);
+                let (state, attributes) = (StateId::ANONYMOUS, *attributes);
+                self.compound.add(&SetAttributesOf { state, attributes });
+                Asked::SetAttributes
+            }
+            Request::Lookup(Place { directory, name }) => {
+                self.put(*directory);
+                self.compound.add(&Lookup { name: *name }).add(&GetHandle).add(&OF_FILES);
+                Asked::Lookup
+            }
+            Request::Open(place) => {
+                let owner = self.open(place, READ_ACCESS, OpenHow::Existing);
+                self.compound.add(&OF_FILES);
+                Asked::Open(READ_ACCESS, owner)
+            }
+            Request::Create(place, attributes) => {
+                let owner = self.open(place, BOTH_ACCESS, OpenHow::Guarded(*attributes));
+                self.compound.add(&OF_FILES);
+                Asked::Open(BOTH_ACCESS, owner)
+            }
+            Request::Close(file) => {
+                self.put(file.handle);
+                self.compound.add(&file.close(self.identity.minor()));
+                Asked::Close
+            }
+            Request::MakeDirectory(Place { directory, name }, attributes) => {
+                self.put(*directory);
+                let create = CreateDirectory { name: *name, attributes: *attributes };
+                self.compound.add(&create).add(&GetHandle).add(&OF_FILES);
+                Asked::MakeDirectory
+            }
+            Request::Remove(Place { directory, name }) => {
+                self.put(*directory);
+                self.compound.add(&Remove { name: *name });
+                Asked::Remove
+            }
+            Request::RemoveDirectory(Place { directory, name }) => {
+                self.put(*directory);
+                let kind = Some(FileType::Directory);
+                let attributes = Attributes { kind, ..Attributes::default() };
+                self.compound.add(&Lookup { name: *name }).add(&Verify { attributes });
+                self.put(*directory);
+                self.compound.add(&Remove { name: *name });
+                Asked::RemoveDirectory
+            }
+            Request::Rename(from, to) => {
+                self.put(from.directory);
+                self.compound.add(&SaveHandle);
+                self.put(to.directory);
+                self.compound.add(&Rename { from: from.name, to: to.name });
+                Asked::Rename
+            }
+            Request::List(directory, listing) => {
+                self.put(*directory);
+                self.compound.add(&next_page(listing));
+                Asked::List
+            }
+            Request::Put { place, attributes, count, stability } => {
+                let how = OpenHow::Guarded(*attributes);
+                self.whole(place, Transfer::Put(*count, *stability), how)
+            }
+            Request::Get { place, count } => {
+                self.whole(place, Transfer::Get(*count), OpenHow::Existing)
+            }
+            Request::Read { .. } | Request::Write { .. } | Request::Commit(_) => Asked::Nothing,
+        }
+    }
+
+    /// What a reply means for what was asked for; another compound may be built for it.
+    pub fn reply<'a>(
+        &mut self,
+        asked: Asked,
+        results: &mut Results<'a>,
+    ) -> Result<Step<'a>, Error> {
+        if let Asked::Rename = asked {
+            results.take::<PutHandle>()?;
+            results.take::<SaveHandle>()?;
+        }
+        results.take::<PutHandle>()?;
+        Ok(Step::Done(match asked {
+            Asked::Read(count) => read(results, count)?,
+            Asked::Write(count, stability) => write(results, count, stability)?,
+            Asked::Commit => Done::Commit { verifier: results.take::<Commit>()? },
+            Asked::Attributes => Done::Attributes(Box::new(results.take::<GetAttributes>()?)),
+            Asked::SetAttributes => results.take::<SetAttributesOf>().map(|_| Done::Changed)?,
+            Asked::Lookup => {
+                results.take::<Lookup<'_>>()?;
+                found(results)?
+            }
+            Asked::MakeDirectory => {
+                results.take::<CreateDirectory<'_>>()?;
+                found(results)?
+            }
+            Asked::Close => results.take::<Close>().map(|_| Done::Changed)?,
+            Asked::RemoveDirectory => {
+                results.take::<Lookup<'_>>()?;
+                results.take::<Verify>()?;
+                results.take::<PutHandle>()?;
+                results.take::<Remove<'_>>().map(|_| Done::Changed)?
+            }
+            Asked::Remove => results.take::<Remove<'_>>().map(|_| Done::Changed)?,
+            Asked::Rename => results.take::<Rename<'_>>().map(|_| Done::Changed)?,
+            Asked::List => Done::Page(results.take::<ReadDirectory>()?.0),
+            Asked::Open(access, owner) => return self.opened(results, access, owner),
+            Asked::Confirm(opened) => {
+                let state = results.take::<ConfirmOpen>()?;
+                let (handle, attributes, access, owner) = *opened;
+                let file = OpenFile::new(handle, access, owner, state, 2);
+                Done::Opened(self.identity.add(file), Box::new(attributes))
+            }
+            Asked::Whole(transfer) => return self.whole_reply(results, transfer),
+            Asked::Rest(transfer, confirm) => {
+                if confirm {
+                    results.take::<ConfirmOpen>()?;
+                }
+                transferred(results, transfer)?
+            }
+            // Whatever came of the close.
+            Asked::Abandon(error) => return Err(*error),
+            Asked::Nothing => return Err(Error::UnknownTransaction(0)),
+        }))
+    }
+
+    fn opened<'a>(
+        &mut self,
+        results: &mut Results<'a>,
+        access: u32,
+        owner: OwnerName,
+    ) -> Result<Step<'a>, Error> {
+        let ok = results.take::<Open<'_>>()?;
+        let (handle, attributes) = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
+        if must_confirm(&ok) {
+            self.put(handle);
+            self.compound.add(&ConfirmOpen { state: ok.state, sequence: 1 });
+            return Ok(Step::Next(Asked::Confirm(Box::new((handle, attributes, access, owner)))));
+        }
+        let file = self.identity.add(OpenFile::new(handle, access, owner, ok.state, 1));
+        Ok(Step::Done(Done::Opened(file, Box::new(attributes))))
+    }
+
+    fn whole_reply<'a>(
+        &mut self,
+        results: &mut Results<'a>,
+        transfer: Transfer,
+    ) -> Result<Step<'a>, Error> {
+        let ok = results.take::<Open<'_>>()?;
+        let file = results.take::<GetHandle>()?;
+        if self.identity.minor() != Minor::V0 {
+            return match transferred(results, transfer) {
+                Ok(done) => Ok(Step::Done(done)),
+                Err(error) => {
+                    // The compound ended before its CLOSE.
+                    self.put(file);
+                    self.compound.add(&Close { sequence: 0, state: ok.state });
+                    Ok(Step::Next(Asked::Abandon(Box::new(error))))
+                }
+            };
+        }
+        self.put(file);
+        let (mut state, mut sequence, confirm) = (ok.state, 1, must_confirm(&ok));
+        if confirm {
+            self.compound.add(&ConfirmOpen { state, sequence });
+            // A state counts its changes, and confirming is one (RFC 7530, section 9.1.4.2).
+            state.sequence = state.sequence.wrapping_add(1);
+            sequence += 1;
+        }
+        self.transfer(transfer, state, Close { sequence, state });
+        Ok(Step::Next(Asked::Rest(transfer, confirm)))
+    }
+}
+
+fn must_confirm(ok: &OpenOk) -> bool {
+    ok.flags & MUST_CONFIRM != 0
+}
+
+fn found<'a>(results: &mut Results<'_>) -> Result<Done<'a>, Error> {
+    let found = (results.take::<GetHandle>()?, results.take::<GetAttributes>()?);
+    Ok(Done::Found(Box::new(found)))
+}
+
+fn read<'a>(results: &mut Results<'a>, count: u32) -> Result<Done<'a>, Error> {
+    let ok = results.take::<Read>()?;
+    Ok(Done::Read { data: checked_data(&ok, count)?, end_of_file: ok.end_of_file })
+}
+
+fn write<'a>(
+    results: &mut Results<'_>,
+    count: u32,
+    stability: Stability,
+) -> Result<Done<'a>, Error> {
+    let ok: WriteOk = results.take::<WriteHead>()?;
+    checked_written(&ok, count, stability)?;
+    let WriteOk { count, committed, verifier } = ok;
+    Ok(Done::Write { count, committed, verifier })
+}
+
+fn transferred<'a>(results: &mut Results<'a>, transfer: Transfer) -> Result<Done<'a>, Error> {
+    let done = match transfer {
+        Transfer::Put(0, _) => Done::Changed,
+        Transfer::Put(count, stability) => write(results, count, stability)?,
+        Transfer::Get(count) => read(results, count)?,
+    };
+    results.take::<Close>()?;
+    Ok(done)
+}
