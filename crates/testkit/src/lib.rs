@@ -16,7 +16,9 @@ pub mod clients;
 mod error;
 pub mod path;
 mod program;
+pub mod proxy;
 pub mod require;
+pub mod responder;
 pub mod servers;
 pub mod stage;
 

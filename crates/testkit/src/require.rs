@@ -57,6 +57,8 @@ pub enum Need {
     Mips,
     /// `rsync`.
     Rsync,
+    /// `rclone`, with its own SMB client.
+    Rclone,
     /// `python3`, for programs that tests run on hosts of labs.
     Python,
     /// `ping`.
@@ -67,7 +69,7 @@ pub enum Need {
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Namespaces,
         Self::Ganesha,
         Self::Nftables,
@@ -88,6 +90,7 @@ impl Need {
         Self::Machines,
         Self::Mips,
         Self::Rsync,
+        Self::Rclone,
         Self::Python,
         Self::Ping,
         Self::Dpkg,
@@ -116,6 +119,7 @@ impl Need {
             Self::Machines => "machines",
             Self::Mips => "mips",
             Self::Rsync => "rsync",
+            Self::Rclone => "rclone",
             Self::Python => "python",
             Self::Ping => "ping",
             Self::Dpkg => "dpkg",
@@ -145,6 +149,7 @@ impl Need {
             Self::Machines => "qemu-system-x86 dpkg apt tar gcc libc6-dev util-linux",
             Self::Mips => "qemu-system-mips gcc-mipsel-linux-gnu libc6-dev-mipsel-cross",
             Self::Rsync => "rsync",
+            Self::Rclone => "rclone",
             Self::Python => "python3",
             Self::Ping => "iputils-ping",
             Self::Dpkg => "dpkg",
@@ -175,6 +180,7 @@ impl Need {
             Self::Machines => &["qemu-system-x86_64", "apt-get", "dpkg-deb", "tar", "cc", "setsid"],
             Self::Mips => &["qemu-system-mipsel", "mipsel-linux-gnu-gcc"],
             Self::Rsync => &["rsync"],
+            Self::Rclone => &["rclone"],
             Self::Python => &["python3"],
             Self::Ping => &["ping"],
             Self::Dpkg => &["dpkg-deb", "tar", "gzip"],

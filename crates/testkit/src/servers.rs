@@ -5,12 +5,15 @@ mod files;
 pub mod ganesha;
 pub mod impacket;
 pub mod liar;
+pub mod nfs2;
 mod process;
 pub mod samba;
 pub mod sshd;
+mod xdr;
 
 pub use dropbear::Dropbear;
 pub use ganesha::{Export, Ganesha, GaneshaConfig, Squash};
 pub use impacket::ImpacketServer;
+pub use nfs2::Nfs2Server;
 pub use samba::{Samba, SambaConfig, SambaShare};
 pub use sshd::{Sshd, SshdConfig};

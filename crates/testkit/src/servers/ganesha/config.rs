@@ -17,13 +17,30 @@ pub struct GaneshaConfig {
     pub mount_port: u16,
     /// Largest READ and WRITE in bytes; the server's own unless changed.
     pub largest_transfer: Option<u32>,
+    /// Minor versions of version 4, as the configuration names them: all unless changed.
+    pub minor_versions: &'static str,
+    /// Whether it serves NFS 3 and MOUNT over UDP as well; not unless changed.
+    pub udp: bool,
 }
 
 impl GaneshaConfig {
     /// These exports, on ports 20049 and 20048.
     pub fn new(exports: impl IntoIterator<Item = Export>) -> Self {
         let exports = exports.into_iter().collect();
-        Self { exports, nfs_port: 20049, mount_port: 20048, largest_transfer: None }
+        Self {
+            exports,
+            nfs_port: 20049,
+            mount_port: 20048,
+            largest_transfer: None,
+            minor_versions: "0, 1, 2",
+            udp: false,
+        }
+    }
+
+    /// Over UDP as well.
+    pub fn udp(mut self) -> Self {
+        self.udp = true;
+        self
     }
 
     /// A single export.
@@ -139,15 +156,18 @@ impl GaneshaConfig {
     pub(super) fn text(&self, directory: &Path) -> String {
         let mut text = format!(
             "NFS_CORE_PARAM {{ NFS_Protocols = 3, 4; NFS_Port = {}; MNT_Port = {};
-  Bind_addr = 127.0.0.1; Enable_UDP = false; Enable_NLM = false; Enable_RQUOTA = false; }}
-NFSV4 {{ Graceless = true; Minor_Versions = 0, 1, 2; RecoveryBackend = fs;
+  Bind_addr = 127.0.0.1; Enable_UDP = {}; Enable_NLM = false; Enable_RQUOTA = false; }}
+NFSV4 {{ Graceless = true; Minor_Versions = {}; RecoveryBackend = fs;
   RecoveryRoot = \"{}\"; }}
-EXPORT_DEFAULTS {{ SecType = sys; Protocols = 3, 4; Transports = TCP; }}
+EXPORT_DEFAULTS {{ SecType = sys; Protocols = 3, 4; Transports = {}; }}
 LOG {{ Default_Log_Level = EVENT; }}
 ",
             self.nfs_port,
             self.mount_port,
-            directory.join("recovery").display()
+            self.udp,
+            self.minor_versions,
+            directory.join("recovery").display(),
+            if self.udp { "TCP, UDP" } else { "TCP" }
         );
         let memory = self.exports.iter().filter_map(|export| match export.backend {
             Backend::Memory { inode_bytes } => Some(inode_bytes),
