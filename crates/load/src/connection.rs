@@ -1,7 +1,7 @@
 //! Connections, whatever is spoken over them: how long they may take, and what a broken or
 //! impossible one means for the user.
 
-use plimsoll_model::{Cause, ErrorKind};
+use plimsoll_model::{Cause, Deadline, ErrorKind, Failure};
 use plimsoll_transport::Error;
 use std::io;
 use std::time::Duration;
@@ -61,6 +61,29 @@ pub(crate) fn advice(error: &Error, closed: &str, silent: &str) -> (Cause, Strin
         Error::OutOfTime => (Cause::Trial, LONGER.into()),
         Error::Closed | Error::Connection(_) => {
             (Cause::Unreachable, "Look whether the server is running, and at its log.".into())
+        }
+    }
+}
+
+/// How long is waited between two tries to reach a server, at first and at most: each time twice as long.
+pub(crate) const WAIT: Duration = Duration::from_millis(50);
+pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Connects to a server that was there before, and may be restarting: tries again for so long.
+pub(crate) fn patiently<T>(
+    deadline: &Deadline,
+    limit: Duration,
+    mut connect: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let end = deadline.within(limit);
+    let mut wait = WAIT;
+    loop {
+        match connect() {
+            Err(failure) if failure.cause == Cause::Unreachable && end.left().is_ok() => {
+                end.clock().sleep_until(end.now() + wait.min(end.left().unwrap_or_default()));
+                wait = (2 * wait).min(LONGEST_WAIT);
+            }
+            other => return other,
         }
     }
 }

@@ -87,7 +87,9 @@ impl Memory {
             Op::MakeDirectory(id) => names.make_directory(&path(*id)?).map(|()| None),
             Op::RemoveDirectory(id) => names.remove_directory(&path(*id)?).map(|()| None),
             Op::Rename(from, to) => names.rename(&path(*from)?, &path(*to)?).map(|()| None),
-            Op::SetAttribute(On::Directory(id), _) => names.look_up(&path(*id)?).map(|_| None),
+            Op::SetAttribute(On::Directory(id) | On::Closed(id), _) => {
+                names.look_up(&path(*id)?).map(|_| None)
+            }
             Op::SetAttribute(On::File(file), _) if self.lock().open.contains(&file.0) => {
                 return Ok(None);
             }

@@ -50,6 +50,8 @@ pub enum Node {
     File(FileId),
     /// A directory.
     Directory(PathId),
+    /// A file that is not open.
+    Closed(PathId),
 }
 
 /// An attribute to set.

@@ -4,9 +4,10 @@ use crate::connection::TimeLimits;
 use crate::directory::DirectoryShare;
 use crate::names::Names;
 use crate::nfs::NfsShare;
+use crate::nfs4::Nfs4Share;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use plimsoll_model::{Deadline, Engine, Failure, Target};
+use plimsoll_model::{Deadline, Engine, Failure, NfsVersion, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
@@ -22,6 +23,9 @@ pub struct OpenOptions {
     pub names: Names,
     /// A file below each target that is only read, where it is; nothing else is done there then.
     pub file: Option<String>,
+    /// Whether data that a server loses in a restart, before they were stable, are written again; else
+    /// they are an error of their flush.
+    pub write_again: bool,
     /// Until when everything that waits for the target may go on, now and later.
     pub deadline: Deadline,
 }
@@ -34,6 +38,7 @@ impl Default for OpenOptions {
             passwords: Passwords::default(),
             names: Names::default(),
             file: None,
+            write_again: true,
             deadline: plimsoll_transport::SystemClock::no_deadline(),
         }
     }
@@ -45,6 +50,9 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
     let given = target.to_string();
     Ok(match target {
         Target::Directory(directory) => Arc::new(DirectoryShare::open(directory, &given, options)?),
+        Target::Nfs(export) if export.version.is_some_and(NfsVersion::is_4) => {
+            Arc::new(Nfs4Share::open(export, &given, options)?)
+        }
         Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options)?),
         Target::Smb(share) => Arc::new(SmbShare::open(share, &given, options)?),
     })

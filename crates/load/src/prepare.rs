@@ -43,6 +43,7 @@ impl Means {
             content: self.content.clone(),
             paths: self.paths.clone(),
             verify,
+            concurrent_names: false,
             clock: self.deadline.clock().clone(),
         }
     }

@@ -65,6 +65,9 @@ pub struct LaneRequest {
     pub paths: Arc<Paths>,
     /// Whether to check the content of every read.
     pub verify: bool,
+    /// Whether operations on names are to be in flight beside others. A local directory does them in threads
+    /// then, where its lanes would do one after the other.
+    pub concurrent_names: bool,
     /// The clock that stamps [`Done`].
     pub clock: Arc<dyn Clock>,
 }

@@ -72,6 +72,7 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
         // No multiple of any logical block: never O_DIRECT.
         (Pattern::RandomMixed, 1000, 2, Stability::FileSync),
         (Pattern::RandomWrite, KIB, 4, Stability::FileSync),
+        (Pattern::RandomWrite, 4 * KIB, 4, Stability::DataSync),
         (Pattern::SequentialWrite, 64 * KIB, 8, Stability::Unstable),
     ] {
         let job = PatternJob {

@@ -3,8 +3,8 @@
 mod support;
 
 use plimsoll_load::{
-    DirectoryShare, Ended, FileSet, LocalFiles, MockShare, NullShare, Op, OpenOptions, Passwords,
-    Reply, Share, SystemClock, VirtualClock,
+    DirectoryShare, Ended, FileSet, LocalFiles, MockShare, Node, NullShare, Op, OpenOptions,
+    Passwords, Reply, Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -18,8 +18,8 @@ use std::fs;
 use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use support::jobs::{Run, copy, done, once, part, user_directory};
 
@@ -69,6 +69,62 @@ fn a_copy_pays_for_each_operation_that_it_is_made_of() {
     assert_eq!(took(1, 1, down(), false), (3 + 74 + 2 + 1 + 1) + 6 * 2);
     // Blocks of one file are in flight together, everything else is one by one.
     assert_eq!(took(100, 100, up(), true), 4 + 3 + 3 + 3 * 2);
+}
+
+/// rsync's generator looks for files and makes directories while its receiver writes: each does one thing after
+/// the other, and directories get their times when all is there.
+#[test]
+fn as_rsync_names_are_looked_up_while_files_are_written() {
+    let data = user_directory();
+    let job = || {
+        let copy = copy(data.path(), Transfer::Up, MIB);
+        Job::Copy(CopyJob { method: Method::Rsync, ..copy })
+    };
+    let clock = Arc::new(VirtualClock::new());
+    let done: Arc<Mutex<Vec<(u64, Op)>>> = Arc::default();
+    let log = done.clone();
+    let script = move |op: &Op, now: plimsoll_model::Nanos| {
+        log.lock().unwrap().push((now.0 / 1_000_000, *op));
+        Reply::After(MS)
+    };
+    let share = MockShare::new(clock.clone(), NonZeroU16::new(100).unwrap(), script);
+    let mut run = Run::new(Arc::new(share), clock);
+    let workload = once(part(job(), 1, 4));
+    run.prepare(&workload).unwrap();
+    let together = run.good(&workload)[0].team.measured.as_millis();
+    run.close();
+    let done = done.lock().unwrap();
+    let of_generator = |op: &Op| matches!(op, Op::LookupIfThere(_) | Op::MakeDirectory(_));
+    let mut last = [None; 2];
+    let (mut receiving, mut ahead) = (None, 0);
+    let mut renamed = 0;
+    for (now, op) in done.iter() {
+        match op {
+            Op::SetAttribute(Node::Directory(_), _) => {}
+            _ => {
+                let before = last[usize::from(of_generator(op))].replace(*now);
+                assert!(before < Some(*now), "{op:?}: one after the other");
+            }
+        }
+        match op {
+            Op::LookupIfThere(_) if receiving.is_some() => ahead += 1,
+            Op::Create(path) => assert_eq!(receiving.replace(*path), None, "one file at a time"),
+            Op::Rename(from, _) => {
+                assert_eq!(receiving.take(), Some(*from));
+                renamed += 1;
+            }
+            _ => {}
+        }
+    }
+    // The tree and three directories in it, six files; the times of directories last.
+    assert_eq!((renamed, ahead > 0), (6, true));
+    let is_time = |(_, op): &(u64, Op)| matches!(op, Op::SetAttribute(Node::Directory(_), _));
+    assert!(done[done.len() - 4..].iter().all(is_time), "{done:?}");
+    // All but the first names are looked up meanwhile, and nothing else is saved.
+    let sequential = took(1, 1, job(), true);
+    assert_eq!(sequential, done.len() as u128);
+    let names = done.iter().filter(|(_, op)| of_generator(op)).count() as u128;
+    assert!(together < sequential && together + names > sequential, "{together}, {sequential}");
 }
 
 #[test]

@@ -171,6 +171,13 @@ fn renamed_and_touched(lanes: &mut Lanes, file: &str, other: &str, keeps: Option
     assert_eq!(found(&mut lanes.one, Op::Close(id)), None);
     let closed = Op::SetAttribute(Node::File(id), modified);
     assert_eq!(fails(&mut lanes.one, closed), ErrorKind::Gone, "it is closed");
+    let (earlier, only_read) = (NewAttribute::Modified(1_300_000_000), NewAttribute::Mode(0o440));
+    for (lane, set) in [(0, earlier), (1, only_read), (1, mode), (0, modified)] {
+        let lane = if lane == 0 { &mut lanes.one } else { &mut lanes.other };
+        assert_eq!(found(lane, Op::SetAttribute(Node::Closed(new), set)), None);
+    }
+    let nobody = Op::SetAttribute(Node::Closed(missing), modified);
+    assert_eq!(fails(&mut lanes.one, nobody), ErrorKind::Gone, "it is not there");
     assert_eq!(found(&mut lanes.other, Op::Rename(new, taken)), None);
     assert!(one(&mut lanes.one, Op::Rename(new, taken)).result.is_err(), "it is gone");
     let elsewhere = lanes.paths.add("run/f1");

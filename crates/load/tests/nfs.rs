@@ -57,6 +57,7 @@ fn what_is_written_is_on_the_servers_disk() {
             (4096, 1, Stability::FileSync),
             (1 << 20, 4, Stability::Unstable),
             (65536, 32, Stability::FileSync),
+            (4096, 8, Stability::DataSync),
         ];
         for (i, (block, depth, stability)) in cases.into_iter().enumerate() {
             let path = format!("run/file {i}");
@@ -446,6 +447,41 @@ fn refusals_say_why_and_what_to_do() {
     assert!(failure.next.contains("mountport"), "{failure}");
 }
 
+/// By a server that takes root for nobody, where nobody may write.
+#[test]
+fn a_user_who_is_taken_for_another_is_told_so() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let exports = [Export::directory("plain"), Export::directory("squashed").squash(Squash::Root)];
+    let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
+    for (export, uid, squashed) in [
+        ("plain", 0, false),
+        ("plain", 1234, false),
+        ("squashed", 0, true),
+        ("squashed", 1234, false),
+    ] {
+        let url = format!("{}?uid={uid}&gid=0", server.url(export));
+        let share = open(&url).unwrap();
+        let mut namespace = share.namespace().unwrap();
+        for directory in ["one", "two"] {
+            namespace.make_directory(directory).unwrap();
+        }
+        let flags = share.take_flags();
+        let disk = server.directory(export).unwrap().join("one");
+        let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(disk).unwrap());
+        assert_eq!(owner != uid, squashed, "{export} as {uid}");
+        let told = Flag::OtherOwner { target: url, uid: Some(uid), owner: Some(owner) };
+        let expected = if squashed { vec![told] } else { Vec::new() };
+        assert_eq!(flags, expected);
+        for flag in flags {
+            assert!(flag.message().contains("nobody") && flag.message().contains("root_squash"));
+            assert!(flag.advice().contains("no_root_squash"), "{}", flag.advice());
+        }
+        for directory in ["one", "two"] {
+            namespace.remove_directory(directory).unwrap();
+        }
+    }
+}
+
 #[test]
 fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
@@ -480,10 +516,13 @@ fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
     std::thread::sleep(Duration::from_millis(1100));
     server.restart().unwrap();
     assert_eq!(names(&mut *namespace, ""), ["f"], "the namespace connects again");
-    // Written before the restart and never committed: the next flush says that it may be lost.
+    // Written before the restart and never committed: the next flush finds that it may be lost.
     let mut rig = Rig::new(&share, 8, 4096);
-    let done = rig.run(&[Op::Flush(file)]);
-    assert_eq!(done[0].result.as_ref().unwrap_err().kind, ErrorKind::Lost);
+    rig.run_all(&[Op::Flush(file)]);
+    drop(rig);
+    let again = |flag: &Flag| matches!(flag, Flag::WrittenAgain { bytes: 262_144, .. });
+    assert!(share.take_flags().iter().any(again));
+    let mut rig = Rig::new(&share, 8, 4096);
     rig.run_all(&writes(&pieces, Stability::Unstable));
     rig.run_all(&[Op::Flush(file)]);
     namespace.remove_file("f").unwrap();

@@ -73,6 +73,7 @@ fn what_is_written_is_on_the_servers_disk() {
             (4096, 1, Stability::FileSync),
             (1 << 20, 4, Stability::Unstable),
             (65536, 32, Stability::FileSync),
+            (4096, 8, Stability::DataSync),
         ];
         for (i, (block, depth, stability)) in cases.into_iter().enumerate() {
             let path = format!("run/file {i}");

@@ -14,7 +14,8 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{DataSource, Dataset, Failure};
 use std::sync::Arc;
 
-/// Files by numbers, from 0, in directories by numbers. A directory comes after the one that it is in.
+/// Files by numbers, from 0, in directories by numbers. A directory comes after the one that it is in, and so
+/// do the files of a directory after those of the one before.
 pub trait FileSet: Send + Sync {
     /// How many files there are.
     fn files(&self) -> usize;

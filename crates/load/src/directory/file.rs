@@ -142,7 +142,7 @@ impl OpenFile {
     /// Whether a write that must be stable has to be followed by a flush.
     #[inline]
     pub(super) fn needs_flush(&self, stability: Stability) -> bool {
-        stability == Stability::FileSync && self.cached_stable.is_none()
+        stability != Stability::Unstable && self.cached_stable.is_none()
     }
 
     /// The descriptor for a span: direct where its place and length allow it.
@@ -151,7 +151,7 @@ impl OpenFile {
         match (&self.direct, stability) {
             (Some(d), _) if !aligned(span, d.alignment) => self.cached_for(stability),
             (Some(d), Stability::Unstable) => &d.plain,
-            (Some(d), Stability::FileSync) => &d.stable,
+            (Some(d), Stability::DataSync | Stability::FileSync) => &d.stable,
             (None, stability) => self.cached_for(stability),
         }
     }
@@ -159,7 +159,9 @@ impl OpenFile {
     fn cached_for(&self, stability: Stability) -> &File {
         match stability {
             Stability::Unstable => &self.cached,
-            Stability::FileSync => self.cached_stable.as_ref().unwrap_or(&self.cached),
+            Stability::DataSync | Stability::FileSync => {
+                self.cached_stable.as_ref().unwrap_or(&self.cached)
+            }
         }
     }
 

@@ -220,7 +220,7 @@ impl Share for DirectoryShare {
         }
         let ring = match self.engine {
             Choice::Forced(engine) => engine == Engine::IoUring,
-            Choice::ByDepth => request.depth.get() > 1,
+            Choice::ByDepth => request.depth.get() > 1 && !request.concurrent_names,
             Choice::NoRing(_) => false,
         };
         let lane: std::io::Result<Box<dyn Lane>> = if ring {

@@ -16,11 +16,8 @@ use crate::paths::Paths;
 use crate::share::{EntryKind, LaneRequest};
 use crate::wire::new_path_of;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, renameat};
-use nix::sys::stat::{
-    FchmodatFlags, Mode, SFlag, UtimensatFlags, fchmod, fchmodat, fstatat, futimens, mkdirat,
-    utimensat,
-};
+use nix::fcntl::{AtFlags, OFlag, openat, renameat};
+use nix::sys::stat::{Mode, SFlag, UtimensatFlags, fchmod, fstatat, futimens, mkdirat, utimensat};
 use nix::sys::time::TimeSpec;
 use nix::unistd::{UnlinkatFlags, unlinkat};
 use plimsoll_model::{ErrorKind, Stability};
@@ -72,7 +69,8 @@ impl Names {
             | Op::MakeDirectory(path)
             | Op::RemoveDirectory(path) => path,
             Op::Put(whole, _) | Op::Get(whole) => &whole.path,
-            Op::Rename(path, _) | Op::SetAttribute(Node::Directory(path), _) => path,
+            Op::Rename(path, _) => path,
+            Op::SetAttribute(Node::Directory(path) | Node::Closed(path), _) => path,
             Op::SetAttribute(Node::File(file), new) => {
                 return self.set_of_file(*file, *new, files).map(|()| (0, None));
             }
@@ -99,7 +97,7 @@ impl Names {
                 let to = new_path_of(&self.paths, op, &path)?;
                 self.rename(&path, &to).map(|()| None)
             }
-            Op::SetAttribute(_, new) => self.set_of_directory(&path, *new).map(|()| None),
+            Op::SetAttribute(_, new) => self.set_of_name(&path, *new).map(|()| None),
             Op::RemoveDirectory(_) => self.remove_directory(&path).map(|()| None),
             _ => self.remove(&path).map(|()| None),
         };
@@ -159,11 +157,13 @@ impl Names {
         Ok(renameat(&*directory, name, &*directory, to)?)
     }
 
-    fn set_of_directory(&self, path: &str, new: NewAttribute) -> Result<(), Trouble> {
+    fn set_of_name(&self, path: &str, new: NewAttribute) -> Result<(), Trouble> {
         let (directory, name) = self.own_place(path)?;
         match new {
+            // Opened for it, as programs do that must not follow a link.
             NewAttribute::Mode(mode) => {
-                fchmodat(&*directory, name, bits(mode), FchmodatFlags::FollowSymlink)?;
+                let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC;
+                fchmod(openat(&*directory, name, flags, Mode::empty())?, bits(mode))?;
             }
             NewAttribute::Modified(seconds) => {
                 let (kept, time) = times(seconds);
@@ -215,7 +215,7 @@ impl Names {
         let mut out: &File = file.for_flush();
         let stable = |()| match stability {
             Stability::Unstable => Ok(()),
-            Stability::FileSync => out.sync_data(),
+            Stability::DataSync | Stability::FileSync => out.sync_data(),
         };
         let written = out.write_all(data).and_then(stable);
         written.map_err(|error| op_error("write a file whole", &error))?;

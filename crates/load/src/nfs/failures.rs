@@ -7,12 +7,13 @@ use plimsoll_model::{Cause, ErrorKind, Failure};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::mount::MountStatus;
 use plimsoll_nfs::nfs3::Status;
+use plimsoll_nfs::nfs4;
 use plimsoll_nfs::rpc::{AcceptError, Rejection};
 use std::fmt;
 
 /// Whom we were talking to, which decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Service {
+pub(crate) enum Service {
     Portmapper,
     Mount,
     Nfs,
@@ -30,7 +31,7 @@ impl fmt::Display for Service {
 
 /// Who calls, and from where: what a refusal depends on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Caller {
+pub(crate) struct Caller {
     pub uid: u32,
     pub gid: u32,
     /// Whether the connection comes from a port below 1024.
@@ -41,8 +42,11 @@ const PRIVILEGED_PORT: &str = "Servers often refuse callers from ports above 102
     plimsoll with the right to bind a port below 1024 (as root, or with CAP_NET_BIND_SERVICE; \
     sourceport=privileged insists on it), or add 'insecure' to the export on the server";
 
+const STALE: &str = "Somebody removed it on the server; or the server restarted, or the export changed, \
+    and the handles that it gave before are not known any more: a fixed fsid= on the export keeps them";
+
 /// What to do when the server refuses the caller as such.
-pub(super) fn refused_advice(caller: Caller) -> String {
+pub(crate) fn refused_advice(caller: Caller) -> String {
     if caller.privileged {
         "The connection came from a privileged port, so that is not it: allow the client's \
          address in the export's list of clients on the server."
@@ -53,7 +57,7 @@ pub(super) fn refused_advice(caller: Caller) -> String {
 }
 
 /// A failure of one service, for what was tried on something.
-pub(super) fn failure(
+pub(crate) fn failure(
     tried: impl Into<String>,
     on: impl fmt::Display,
     service: Service,
@@ -69,13 +73,18 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
         Error::Tcp(error) => connection::advice(error, &closed_port(service), &silent_port(service)),
         Error::NotRegistered { .. } => (
             Cause::Unreachable,
-            "See with 'rpcinfo -p HOST' what the server offers, and enable NFS version 3 over TCP \
-             on it; a server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
+            "See with 'rpcinfo -p HOST' what the server offers: name a version and a protocol of those \
+             (vers=, proto=), or enable one on it; a server without a portmapper needs its ports: nfs://HOST:2049/PATH?mountport=PORT."
                 .into(),
         ),
         Error::Rejected(rejection) => rejected(service, caller, rejection),
         Error::Mount(status) => mount_refused(caller, *status),
         Error::Nfs { status, .. } => refused(caller, *status),
+        Error::Nfs4 { status: nfs4::Status::MinorVersion, .. } => (
+            Cause::Unreachable,
+            "Name a version that the server has with vers=, or enable this one on it.".into(),
+        ),
+        Error::Nfs4 { .. } if let Some(status) = error.status() => refused(caller, status),
         error if error.is_fatal() => (
             Cause::Unreachable,
             format!("Look whether the server's {service} is running, and at its log."),
@@ -104,9 +113,7 @@ fn silent_port(service: Service) -> String {
         Service::Mount => "the MOUNT service's port (or name another with mountport=PORT)",
         Service::Nfs => "port 2049",
     };
-    format!(
-        "A firewall may drop packets, or the server hangs: see that it lets TCP {ports} through."
-    )
+    format!("A firewall may drop packets, or the server hangs: see that it lets {ports} through.")
 }
 
 fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, String) {
@@ -117,7 +124,10 @@ fn rejected(service: Service, caller: Caller, rejection: &Rejection) -> (Cause, 
         }
         Rejection::Accepted(
             AcceptError::ProgramUnavailable | AcceptError::ProgramMismatch { .. },
-        ) => (Cause::Unreachable, "Enable NFS version 3 over TCP on the server.".into()),
+        ) => (
+            Cause::Unreachable,
+            "Name a version that the server has with vers=, or enable this one on it.".into(),
+        ),
         _ => (Cause::Unreachable, format!("Look at the log of the server's {service}.")),
     }
 }
@@ -154,7 +164,7 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
         }
         Status::Stale | Status::BadHandle => (
             Cause::Trial,
-            "Somebody removed it on the server, or the export changed; run again.".into(),
+            format!("{STALE}; run again."),
         ),
         Status::Jukebox => {
             (Cause::Trial, "The server asks to come back later: run again in a while.".into())
@@ -164,7 +174,7 @@ fn refused(caller: Caller, status: Status) -> (Cause, String) {
 }
 
 /// What to do when the caller may not change a directory that belongs to `owner` (uid, gid).
-pub(super) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> String {
+pub(crate) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> String {
     let belongs = owner.map_or(String::new(), |(uid, gid)| {
         format!(" The directory belongs to uid {uid}, gid {gid}.")
     });
@@ -188,7 +198,7 @@ pub(super) fn not_writable_advice(caller: Caller, owner: Option<(u32, u32)>) -> 
 }
 
 /// The kind under which an error is counted.
-pub(super) fn kind(error: &Error) -> ErrorKind {
+pub(crate) fn kind(error: &Error) -> ErrorKind {
     match error {
         Error::Tcp(error) => connection::kind(error),
         Error::RecordTooLong { .. }
@@ -197,26 +207,31 @@ pub(super) fn kind(error: &Error) -> ErrorKind {
         | Error::Malformed(_)
         | Error::TooMuch { .. }
         | Error::NotStable { .. }
+        | Error::Beyond32Bits { .. }
         | Error::DirectoryTooLong(_) => ErrorKind::Protocol,
         Error::Rejected(Rejection::Auth(_)) | Error::Mount(_) => ErrorKind::NotPermitted,
         Error::Rejected(_) | Error::NotRegistered { .. } => ErrorKind::Protocol,
         Error::DataLost => ErrorKind::Lost,
-        Error::Nfs { status, .. } => match status {
-            Status::NoSpace | Status::Quota => ErrorKind::NoSpace,
-            Status::Access | Status::NotOwner | Status::ReadOnly => ErrorKind::NotPermitted,
-            Status::Stale | Status::BadHandle | Status::NoEntry => ErrorKind::Gone,
+        Error::Nfs { .. } | Error::Nfs4 { .. } => match error.status() {
+            Some(Status::NoSpace | Status::Quota) => ErrorKind::NoSpace,
+            Some(Status::Access | Status::NotOwner | Status::ReadOnly) => ErrorKind::NotPermitted,
+            Some(Status::Stale | Status::BadHandle | Status::NoEntry) => ErrorKind::Gone,
             _ => ErrorKind::Io,
         },
     }
 }
 
 /// The error of one operation.
-pub(super) fn op_error(error: &Error) -> OpError {
-    OpError { kind: kind(error), detail: error.to_string().into() }
+pub(crate) fn op_error(error: &Error) -> OpError {
+    let detail = match error.status() {
+        Some(Status::Stale) => format!("{error}. {STALE}"),
+        _ => error.to_string(),
+    };
+    OpError { kind: kind(error), detail: detail.into() }
 }
 
 /// The end of a lane.
-pub(super) fn lane_dead(error: &Error) -> LaneDead {
+pub(crate) fn lane_dead(error: &Error) -> LaneDead {
     LaneDead { kind: kind(error), detail: error.to_string() }
 }
 

@@ -3,21 +3,23 @@
 use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
 use super::namespace::{DIRECTORY_MODE, FILE_MODE, Held, entry, kind};
+use super::parts::{directory_of, last, name, next_part, parent};
 use super::site::Site;
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
 use crate::wire::{
-    Call, Of, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of, wrong_size,
+    Call, Mended, Of, Outcome, Reply, Wire, failed, new_path_of, not_open, path_of, wrong_size,
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
-use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
-    self, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
-    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, RenameArguments, Request,
+    self, CommitBegun, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
+    MakeDirectoryArguments, Name, Nfs3, Piece, Place, ReadArguments, RenameArguments, Request,
     SetAttributes, SetAttributesArguments, Status, Time, WriteArguments,
 };
+use plimsoll_nfs::{Error, Version};
+use plimsoll_transport::DatagramCounts;
 use std::sync::{Arc, PoisonError};
 
 /// What turns operations into calls, for one lane.
@@ -27,6 +29,8 @@ pub(super) struct NfsWire {
     pub held: Arc<Held>,
     pub files: LaneFiles<NfsFile>,
     pub paths: Arc<Paths>,
+    /// Whether what a server lost in a restart is written again.
+    write_again: bool,
     /// By the operation's tag.
     steps: Box<[Steps]>,
 }
@@ -44,7 +48,14 @@ struct Steps {
     listing: Listing,
     /// What was listed.
     entries: Vec<DirectoryEntry>,
+    /// The COMMIT under way, and how many before it have found data lost.
+    commit: CommitBegun,
+    losses: u32,
 }
+
+/// How often a flush writes again what was lost, at most: a server that gives another verifier each time
+/// makes nothing stable, ever.
+pub(crate) const MOST_LOSSES: u32 = 5;
 
 /// What its next call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +83,7 @@ impl NfsWire {
         held: &Arc<Held>,
         files: LaneFiles<NfsFile>,
         (paths, depth): (&Arc<Paths>, u16),
+        write_again: bool,
     ) -> Self {
         let steps = || Steps {
             next: Next::Name,
@@ -81,6 +93,8 @@ impl NfsWire {
             resolved: 0,
             listing: Listing::default(),
             entries: Vec::new(),
+            commit: CommitBegun::default(),
+            losses: 0,
         };
         NfsWire {
             site: site.clone(),
@@ -88,6 +102,7 @@ impl NfsWire {
             held: held.clone(),
             files,
             paths: paths.clone(),
+            write_again,
             steps: (0..depth).map(|_| steps()).collect(),
         }
     }
@@ -162,6 +177,10 @@ impl NfsWire {
                 return Ok(Outcome::Found(Some(Found::File(file))));
             }
             (Op::Put(..), _) => {}
+            (Op::SetAttribute(..), _) => {
+                steps.next = Next::Transfer(Some(file));
+                return Ok(Outcome::GoOn);
+            }
             (_, None) => {
                 steps.next = Next::Attributes(file);
                 return Ok(Outcome::GoOn);
@@ -216,23 +235,39 @@ impl NfsWire {
     }
 
     /// What a reply means for an operation on an open file.
-    fn transferred(&mut self, op: &Op, done: Done<'_>) -> Result<Outcome, OpError> {
+    fn transferred(&mut self, of: Of<'_>, done: Done<'_>) -> Result<Outcome, OpError> {
+        let Of { op, call } = of;
         let file = op.file().and_then(|file| self.files.get(file));
         let unstable = file.map(|file| &file.unstable);
-        match done {
-            Done::Write { count, committed, verifier } => {
+        match (done, unstable) {
+            (Done::Write { count, committed, verifier }, unstable) => {
                 if committed == nfs3::Stability::Unstable
                     && let Some(unstable) = unstable
                 {
-                    unstable.written(verifier).map_err(|e| op_error(&e))?;
+                    let generation = match op {
+                        Op::Write(span, _) => span.generation,
+                        _ => call.generation,
+                    };
+                    let piece = Piece { offset: call.offset, length: count, generation };
+                    unstable.written(piece, verifier);
                 }
                 Ok(Outcome::Moved { count, ended: false })
             }
-            Done::Commit { verifier } => {
-                if let Some(unstable) = unstable {
-                    unstable.committed(verifier).map_err(|e| op_error(&e))?;
+            (Done::Commit { verifier }, Some(unstable)) => {
+                let steps = &mut self.steps[usize::from(call.op)];
+                let lost = unstable.committed(steps.commit, verifier);
+                if lost.is_empty() {
+                    return Ok(Outcome::Found(None));
                 }
-                Ok(Outcome::Found(None))
+                steps.losses += 1;
+                if !self.write_again || steps.losses > MOST_LOSSES {
+                    return Err(op_error(&Error::DataLost));
+                }
+                let again = |piece: &Piece| {
+                    let Piece { offset, length, generation } = *piece;
+                    Call { offset, length, generation, ..*call }
+                };
+                Ok(Outcome::WriteAgain(lost.iter().map(again).collect()))
             }
             _ => Ok(Outcome::Found(None)),
         }
@@ -255,7 +290,8 @@ impl Wire for NfsWire {
             self.begin_at(tag, op, path);
             return Ok(false);
         }
-        self.steps[usize::from(tag)].next = Next::Transfer(None);
+        let steps = &mut self.steps[usize::from(tag)];
+        (steps.next, steps.losses) = (Next::Transfer(None), 0);
         match (op, op.file()) {
             (Op::Close(file), _) if self.files.close(*file) => Ok(false),
             (Op::Close(file), _) => Err(not_open(*file)),
@@ -267,7 +303,7 @@ impl Wire for NfsWire {
     #[inline]
     fn request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
         let Of { op, call } = of;
-        let steps = &self.steps[usize::from(call.op)];
+        let steps = &mut self.steps[usize::from(call.op)];
         let Call { offset, length: count, .. } = *call;
         let directory = steps.directory;
         if let Next::Transfer(file) = steps.next {
@@ -286,14 +322,19 @@ impl Wire for NfsWire {
                 Op::Read(_) | Op::Get(_) => {
                     return Ok(Some(Request::Read(ReadArguments { file, offset, count })));
                 }
+                // Every WRITE of version 2 is stable.
+                Op::Flush(_) if self.site.version == Version::V2 => return Ok(None),
+                // What was lost in a restart.
+                Op::Flush(_) if count > 0 => nfs3::Stability::Unstable,
                 Op::Flush(_) => {
                     if let Some(opened) = opened {
-                        opened.unstable.commit_begins();
+                        steps.commit = opened.unstable.commit_begins();
                     }
                     return Ok(Some(Request::commit(file)));
                 }
                 Op::SetAttribute(_, new) => return Ok(Some(set_attribute(file, *new))),
                 Op::Write(_, Stability::Unstable) => nfs3::Stability::Unstable,
+                Op::Write(_, Stability::DataSync) => nfs3::Stability::DataSync,
                 // One WRITE that is stable is what a client's close comes to, too.
                 Op::Write(_, Stability::FileSync) | Op::Put(..) => nfs3::Stability::FileSync,
                 _ => return Ok(None),
@@ -322,7 +363,7 @@ impl Wire for NfsWire {
                 let (place, attributes) = (place(last(&steps.path)?), made(DIRECTORY_MODE));
                 Request::MakeDirectory(MakeDirectoryArguments { place, attributes })
             }
-            (_, Op::SetAttribute(_, new)) => set_attribute(directory, *new),
+            (_, Op::SetAttribute(Node::Directory(_), new)) => set_attribute(directory, *new),
             (_, Op::Rename(..)) => {
                 let (from, to) = (place(last(&steps.path)?), place(last(&steps.to)?));
                 Request::Rename(RenameArguments { from, to })
@@ -343,7 +384,7 @@ impl Wire for NfsWire {
         }
         let next = self.steps[usize::from(tag)].next;
         let outcome = match (next, done) {
-            (Next::Transfer(_), done) => self.transferred(op, done),
+            (Next::Transfer(_), done) => self.transferred(of, done),
             (Next::Resolve, Done::Found(found)) => self.resolved(op, tag, &found),
             (Next::Kind(at), Done::Found(found)) => {
                 if let Some(entry) = self.steps[usize::from(tag)].entries.get_mut(at) {
@@ -392,6 +433,20 @@ impl Wire for NfsWire {
             // A name that is gone meanwhile keeps no kind.
             (Next::Kind(at), _, Some(_)) => Ok(self.find_kinds(tag, at + 1)),
             (_, _, Some(Status::Jukebox)) => Ok(Outcome::Later),
+            // The call was done before the connection broke, and its reply was lost. The names are in a
+            // directory that the run made for itself, so nobody else has made or removed them.
+            (Next::Name, Op::Create(_) | Op::Put(..), Some(Status::Exists)) if of.call.resent => {
+                steps.next = Next::Made;
+                Ok(Outcome::GoOn)
+            }
+            (Next::Name, Op::MakeDirectory(_), Some(Status::Exists)) if of.call.resent => {
+                Ok(Outcome::Found(None))
+            }
+            (
+                Next::Name,
+                Op::Remove(_) | Op::RemoveDirectory(_) | Op::Rename(..),
+                Some(Status::NoEntry),
+            ) if of.call.resent => Ok(Outcome::Found(None)),
             _ => Err(op_error(error)),
         }
     }
@@ -400,18 +455,24 @@ impl Wire for NfsWire {
         lane_dead(error)
     }
 
+    fn datagrams(&self, counts: DatagramCounts) {
+        self.site.oddities.datagrams(&self.site.given, counts);
+    }
+
+    fn is_lost(error: &Error) -> bool {
+        error.is_lost()
+    }
+
+    fn mended(&self, mended: &Mended<'_>) {
+        self.site.oddities.mended(&self.site.given, mended);
+    }
+
     fn farewell(&self, protocol: &mut Nfs3, waits: u64) {
         self.site.oddities.waited(&self.site.given, waits);
         if let Some((call, bytes)) = protocol.take_surplus() {
             self.site.oddities.surplus(&self.site.given, call, bytes);
         }
     }
-}
-
-/// The directory that must be found before an operation's own call.
-fn directory_of<'p>(op: &Op, path: &'p str) -> &'p str {
-    let itself = matches!(op, Op::ReadDirectory(_) | Op::SetAttribute(..));
-    if itself { path } else { parent(path) }
 }
 
 fn set_attribute(file: FileHandle, new: NewAttribute) -> Request<'static> {
@@ -423,27 +484,6 @@ fn set_attribute(file: FileHandle, new: NewAttribute) -> Request<'static> {
         }
     };
     Request::SetAttributes(SetAttributesArguments { file, attributes })
-}
-
-fn parent(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(parent, _)| parent)
-}
-
-/// The part of a path that follows its first bytes.
-fn next_part(path: &str, resolved: usize) -> &str {
-    let rest = path.get(resolved..).unwrap_or("");
-    let rest = if resolved > 0 { rest.strip_prefix('/').unwrap_or(rest) } else { rest };
-    rest.split('/').next().unwrap_or("")
-}
-
-/// The last name of a path.
-fn last(path: &str) -> Result<Name<'_>, OpError> {
-    name(path.rsplit('/').next().unwrap_or(path))
-}
-
-fn name(part: &str) -> Result<Name<'_>, OpError> {
-    let why = || failed(ErrorKind::NotPermitted, format!("'{part}' cannot be a name"));
-    Name::new(part).ok_or_else(why)
 }
 
 /// A listed name that can be looked up.

@@ -1,11 +1,12 @@
 //! NFS targets as a [`Share`](crate::Share): the client in `crates/nfs`, driven through lanes.
 
-mod failures;
+pub(crate) mod failures;
 mod files;
-mod lane;
-mod namespace;
-mod opening;
+pub(crate) mod lane;
+pub(crate) mod namespace;
+pub(crate) mod opening;
+pub(crate) mod parts;
 mod share;
-mod site;
+pub(crate) mod site;
 
 pub use share::NfsShare;

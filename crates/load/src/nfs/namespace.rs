@@ -3,6 +3,7 @@
 use super::failures::{Service, not_writable_advice};
 use super::files::{NfsFile, OpenFiles};
 use super::site::Site;
+use crate::connection::patiently;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Cause, Failure, Nanos};
@@ -16,8 +17,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Only the user who measures has a right to the test files.
-pub(super) const FILE_MODE: u32 = 0o600;
-pub(super) const DIRECTORY_MODE: u32 = 0o700;
+pub(crate) const FILE_MODE: u32 = 0o600;
+pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// Servers close connections that nobody uses; after this time one is tried before it is relied
 /// on.
 const IDLE: Duration = Duration::from_secs(20);
@@ -31,6 +32,8 @@ pub(super) struct NfsNamespace {
     files: Arc<OpenFiles>,
     client: Option<Client>,
     used: Nanos,
+    /// Whether the server stayed away for as long as it is waited for: then it is not waited for any more.
+    away: bool,
 }
 
 /// Handles of the directories below a target that were made or looked up, by their paths: one stays
@@ -67,7 +70,7 @@ impl NfsNamespace {
         let client = Some(site.client()?);
         let (site, held, files) = (site.clone(), held.clone(), files.clone());
         let used = site.deadline.now();
-        Ok(NfsNamespace { site, base, held, files, client, used })
+        Ok(NfsNamespace { site, base, held, files, client, used, away: false })
     }
 
     /// The size of a file that is to be read where it is, in bytes.
@@ -91,12 +94,13 @@ impl NfsNamespace {
         })
     }
 
-    /// Does something on a connection that is alive, and tells what went wrong.
+    /// Does something on a connection that is alive, once more on another one where it breaks meanwhile,
+    /// and tells what went wrong.
     fn run<T>(
         &mut self,
         tried: &str,
         path: &str,
-        work: impl FnOnce(&mut Names<'_>) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Names<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
         let operation = self.site.operation();
         if operation.now().since(self.used) > IDLE
@@ -107,18 +111,54 @@ impl NfsNamespace {
                 self.client = None;
             }
         }
+        let mut result = self.attempt(&mut work, false);
+        if matches!(&result, Err(Trouble::Nfs(error)) if error.is_lost()) && self.connect_again() {
+            result = self.attempt(&mut work, true);
+        }
+        self.used = self.site.deadline.now();
+        if let Some(client) = &mut self.client {
+            self.site.oddities.datagrams(&self.site.given, client.take_datagrams());
+        }
+        let surplus = self.client.as_mut().and_then(Client::take_surplus);
+        if let Some((call, bytes)) = surplus {
+            self.site.oddities.surplus(&self.site.given, call, bytes);
+        }
+        result.map_err(|trouble| self.tell(tried, path, trouble))
+    }
+
+    /// Does it on the connection that there is, or a new one; `again`: once more.
+    fn attempt<T>(
+        &mut self,
+        work: &mut impl FnMut(&mut Names<'_>) -> Result<T, Trouble>,
+        again: bool,
+    ) -> Result<T, Trouble> {
         let client = match self.client.as_mut() {
             Some(client) => client,
             None => self.client.insert(self.site.client()?),
         };
-        client.set_deadline(operation);
-        let mut names = Names { client, base: self.base, held: &self.held };
-        let result = work(&mut names);
-        self.used = self.site.deadline.now();
-        if let Some((call, bytes)) = client.take_surplus() {
-            self.site.oddities.surplus(&self.site.given, call, bytes);
+        client.set_deadline(self.site.operation());
+        work(&mut Names { client, base: self.base, held: &self.held, again })
+    }
+
+    /// Makes another connection to a server that may be restarting; whether there is one.
+    fn connect_again(&mut self) -> bool {
+        let limit = if self.away { Duration::ZERO } else { self.site.limits.call / 2 };
+        let connected = patiently(&self.site.deadline, limit, || self.site.client());
+        self.away = connected.is_err();
+        self.client = connected.ok().or(self.client.take());
+        !self.away
+    }
+
+    /// Whether what this user makes belongs to them.
+    fn look_for_squash(&mut self, made: FileHandle) {
+        let (uid, site) = (self.site.user.uid(), self.site.clone());
+        // A server that does not say, or has gone, shows soon enough in the work itself.
+        if let Some(client) = &mut self.client
+            && let Ok(of) = client.attributes(made)
+            && of.uid != uid
+        {
+            site.oddities.other_owner(&site.given, uid, of.uid);
         }
-        result.map_err(|trouble| self.tell(tried, path, trouble))
     }
 
     fn tell(&mut self, tried: &str, path: &str, trouble: Trouble) -> Failure {
@@ -145,12 +185,12 @@ impl NfsNamespace {
         &mut self,
         tried: &str,
         path: &str,
-        work: impl FnOnce(&mut Client, FileHandle, Name<'_>) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Names<'_>, FileHandle, Name<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
         let site = self.site.clone();
         self.run(tried, path, |names| {
             let (directory, name) = names.place(path)?;
-            work(names.client, directory, name).map_err(|trouble| match trouble {
+            work(names, directory, name).map_err(|trouble| match trouble {
                 Trouble::Nfs(error)
                     if matches!(error.status(), Some(Status::Access | Status::NotOwner)) =>
                 {
@@ -172,6 +212,9 @@ struct Names<'a> {
     client: &'a mut Client,
     base: FileHandle,
     held: &'a Held,
+    /// Whether it is done once more, as the connection broke: it may have been done already, so that what
+    /// it makes is there and what it removes is gone. The names are the run's own.
+    again: bool,
 }
 
 impl Names<'_> {
@@ -211,6 +254,11 @@ impl Names<'_> {
             return Ok(());
         }
         Err(Trouble::Wrong("something else was put in its place".into()))
+    }
+
+    /// Whether a refusal says that a change was done before the connection broke.
+    fn done_before(&self, error: &Error, status: Status) -> bool {
+        self.again && error.status() == Some(status)
     }
 
     /// A regular file that exists.
@@ -262,10 +310,20 @@ fn write_all(client: &mut Client, file: FileHandle, bytes: &[u8]) -> Result<(), 
 
 impl Namespace for NfsNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        let made = self.change("make the directory", path, |client, directory, name| {
-            Ok(client.make_directory(directory, name, DIRECTORY_MODE)?)
+        let made = self.change("make the directory", path, |names, directory, name| match names
+            .client
+            .make_directory(directory, name, DIRECTORY_MODE)
+        {
+            Err(error) if names.done_before(&error, Status::Exists) => {
+                Ok(names.client.lookup(directory, name)?.0)
+            }
+            made => Ok(made?),
         })?;
+        let is_first = lock(&self.held).is_empty();
         lock(&self.held).insert(path.to_owned(), made);
+        if is_first {
+            self.look_for_squash(made);
+        }
         Ok(())
     }
 
@@ -278,9 +336,15 @@ impl Namespace for NfsNamespace {
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        let handle = self.change("create the file", path, |client, directory, name| {
-            Ok(new_file(client, directory, name)?)
-        })?;
+        let handle =
+            self.change("create the file", path, |names, directory, name| {
+                match new_file(names.client, directory, name) {
+                    Err(error) if names.done_before(&error, Status::Exists) => {
+                        Ok(names.client.lookup(directory, name)?.0)
+                    }
+                    made => Ok(made?),
+                }
+            })?;
         Ok(self.files.open(NfsFile::new(handle)))
     }
 
@@ -294,7 +358,8 @@ impl Namespace for NfsNamespace {
     }
 
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
-        self.change("write the file", path, |client, directory, name| {
+        self.change("write the file", path, |names, directory, name| {
+            let client = &mut *names.client;
             // Overwritten first and cut after: whoever reads meanwhile finds no empty file.
             let (file, before) = match client.lookup(directory, name) {
                 Ok((file, attributes)) => {
@@ -335,16 +400,22 @@ impl Namespace for NfsNamespace {
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
-        self.change("remove the file", path, |client, directory, name| {
-            Ok(client.remove(directory, name)?)
+        self.change("remove the file", path, |names, directory, name| {
+            match names.client.remove(directory, name) {
+                Err(error) if names.done_before(&error, Status::NoEntry) => Ok(()),
+                removed => Ok(removed?),
+            }
         })
     }
 
     fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
         let tried = "remove the directory";
         self.run(tried, path, |names| names.still(path))?;
-        self.change(tried, path, |client, directory, name| {
-            Ok(client.remove_directory(directory, name)?)
+        self.change(tried, path, |names, directory, name| {
+            match names.client.remove_directory(directory, name) {
+                Err(error) if names.done_before(&error, Status::NoEntry) => Ok(()),
+                removed => Ok(removed?),
+            }
         })?;
         lock(&self.held).remove(path);
         Ok(())
@@ -360,7 +431,7 @@ impl Namespace for NfsNamespace {
 
 /// A name as it is shown. Names that could not be used in a path, which only a strange server
 /// gives, are made harmless and are nobody's file or directory.
-pub(super) fn entry(listed: &DirectoryEntry) -> Entry {
+pub(crate) fn entry(listed: &DirectoryEntry) -> Entry {
     let text = std::str::from_utf8(&listed.name).ok().filter(|text| Name::new(text).is_some());
     match text {
         Some(text) => Entry { name: text.to_owned(), kind: kind(listed.kind) },
@@ -371,7 +442,7 @@ pub(super) fn entry(listed: &DirectoryEntry) -> Entry {
     }
 }
 
-pub(super) fn kind(kind: Option<FileType>) -> EntryKind {
+pub(crate) fn kind(kind: Option<FileType>) -> EntryKind {
     match kind {
         Some(FileType::Regular) => EntryKind::File,
         Some(FileType::Directory) => EntryKind::Directory,

@@ -5,22 +5,23 @@ use super::site::Site;
 use crate::open::OpenOptions;
 use crate::wire::TransferSizes;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, NfsTarget, SourcePort};
+use plimsoll_model::{Cause, Failure, NfsTarget, NfsTransport, NfsVersion, SourcePort};
 use plimsoll_nfs::mount::{self, Export, MountStatus, Path};
 use plimsoll_nfs::nfs3::{
-    self, Client, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status, Time,
+    self, Client, DATAGRAM_TRANSFER, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status,
+    Time,
 };
-use plimsoll_nfs::rpc::{AuthSys, Program};
-use plimsoll_nfs::{Error, portmap};
+use plimsoll_nfs::rpc::{AcceptError, AuthSys, Program, Rejection};
+use plimsoll_nfs::{Error, Version, portmap};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
 /// clients use, whatever larger sizes a server prefers.
-const USUAL_MOST: u32 = 1 << 20;
+pub(crate) const USUAL_MOST: u32 = 1 << 20;
 /// Largest READ and WRITE that memory is set aside for, in bytes.
 const MOST: u32 = 64 << 20;
 /// A size that every server takes, for those that name none (NFS version 2's largest).
-const SMALLEST: u32 = 8192;
+pub(crate) const SMALLEST: u32 = 8192;
 
 /// A largest size below this is not believed, as with the Linux kernel's client: transfers of a few
 /// bytes would take for ever.
@@ -57,6 +58,28 @@ pub(super) fn open(
     given: &str,
     options: &OpenOptions,
 ) -> Result<Opened, Failure> {
+    let mut site = find_site(target, given, options)?;
+    let mut notes = choose_version(&mut site, target)?;
+    let mount_port = match (target.mount_port, target.port) {
+        (Some(port), _) | (None, Some(port)) => port,
+        (None, None) => ask_portmapper(&site, mount::program(site.version), "MOUNT")?,
+    };
+    let path = WantedPath::new(&target.path);
+    let (export, root) = Mounting { site: &site, port: mount_port }.mount(&path)?;
+    let mut client = site.client()?;
+    client.set_deadline(site.operation());
+    let rest = path.below(&export);
+    let base = descend(&site, &mut client, root, rest)?;
+    let sizes = ask_sizes(&site, &mut client, base, target, &mut notes)?;
+    Ok(Opened { site, client, base, export, sizes, notes })
+}
+
+/// The server and who calls it, with its addresses; the port is the usual one where none is named.
+pub(crate) fn find_site(
+    target: &NfsTarget,
+    given: &str,
+    options: &OpenOptions,
+) -> Result<Site, Failure> {
     let limits = options.limits;
     let mut site = Site {
         given: given.to_owned(),
@@ -68,6 +91,8 @@ pub(super) fn open(
             SourcePort::Privileged => plimsoll_transport::SourcePort::Privileged,
             SourcePort::Any => plimsoll_transport::SourcePort::Any,
         },
+        version: Version::V3,
+        transport: target.transport.unwrap_or(NfsTransport::Tcp),
         limits,
         deadline: options.deadline.clone(),
         oddities: Arc::default(),
@@ -76,22 +101,55 @@ pub(super) fn open(
         .names
         .find(&target.host, limits.connect, &site.deadline)
         .map_err(|e| site.failure("find the host", Service::Nfs, None, &e.into()))?;
-    if target.port.is_none() {
-        site.port = ask_portmapper(&site, nfs3::PROGRAM, "NFS version 3")?;
-    }
-    let mount_port = match (target.mount_port, target.port) {
-        (Some(port), _) | (None, Some(port)) => port,
-        (None, None) => ask_portmapper(&site, mount::PROGRAM, "MOUNT version 3")?,
+    Ok(site)
+}
+
+/// Finds the version to speak and its port: the one that is asked for, else the newest that the server
+/// has too. Whether it has one, the portmapper knows, and NULL. What is worth knowing of it comes back.
+fn choose_version(site: &mut Site, target: &NfsTarget) -> Result<Vec<String>, Failure> {
+    let asked = match target.version {
+        Some(NfsVersion::V2) => Some(Version::V2),
+        Some(NfsVersion::V3) => Some(Version::V3),
+        _ => None,
     };
-    let path = WantedPath::new(&target.path);
-    let (export, root) = Mounting { site: &site, port: mount_port }.mount(&path)?;
+    site.version = asked.unwrap_or(Version::V3);
+    let Err(missing) = try_version(site, target)? else { return Ok(Vec::new()) };
+    if asked.is_some() {
+        return Err(missing);
+    }
+    site.version = Version::V2;
+    try_version(site, target)?.map_err(|_| missing)?;
+    Ok(vec!["the server has no version 3 of NFS".to_owned()])
+}
+
+/// Whether the server has the site's version, and where. The inner error: it does not have it.
+fn try_version(site: &mut Site, target: &NfsTarget) -> Result<Result<(), Failure>, Failure> {
+    let name = format!("NFS version {}", site.version);
+    if target.port.is_none() {
+        match port_of(site, site.version.program())? {
+            Ok(port) => site.port = port,
+            Err(error @ Error::NotRegistered { .. }) => {
+                return Ok(Err(not_found(site, &name, &error)));
+            }
+            Err(error) => return Err(not_found(site, &name, &error)),
+        }
+    }
     let mut client = site.client()?;
     client.set_deadline(site.operation());
-    let rest = path.below(&export);
-    let base = descend(&site, &mut client, root, rest)?;
-    let mut notes = Vec::new();
-    let sizes = ask_sizes(&site, &mut client, base, target, &mut notes)?;
-    Ok(Opened { site, client, base, export, sizes, notes })
+    match client.null() {
+        Ok(()) => Ok(Ok(())),
+        Err(error) => {
+            let failure =
+                site.failure(format!("call {name}"), Service::Nfs, Some(client.socket()), &error);
+            let missing = matches!(
+                error,
+                Error::Rejected(Rejection::Accepted(
+                    AcceptError::ProgramMismatch { .. } | AcceptError::ProgramUnavailable
+                ))
+            );
+            if missing { Ok(Err(failure)) } else { Err(failure) }
+        }
+    }
 }
 
 /// The sizes of calls that the server takes now, as far as the user names none.
@@ -113,16 +171,24 @@ pub(super) fn ask_sizes(
             site.failure("ask for the limits", Service::Nfs, Some(client.socket()), &e)
         })?,
     };
-    let (read, write) = sizes(target, &server, notes);
+    let (read, write) = sizes(target, &server, own_limits(site), notes);
     Ok(TransferSizes { read: read.max(1), write: write.max(1) })
 }
 
 fn ask_portmapper(site: &Site, service: Program, name: &str) -> Result<u16, Failure> {
-    let socket = site.connect(Service::Portmapper, portmap::PORT)?;
-    portmap::port_of(socket, service, site.limits.connect).map_err(|e| {
-        let tried = format!("ask the portmapper for the port of {name}");
-        site.failure(tried, Service::Portmapper, None, &e)
-    })
+    let name = format!("{name} version {}", service.version);
+    port_of(site, service)?.map_err(|error| not_found(site, &name, &error))
+}
+
+/// What the portmapper answers. The outer error: there is none.
+fn port_of(site: &Site, service: Program) -> Result<Result<u16, Error>, Failure> {
+    let channel = site.connect(Service::Portmapper, portmap::PORT)?;
+    Ok(portmap::port_of(channel, service, site.limits.connect))
+}
+
+fn not_found(site: &Site, name: &str, error: &Error) -> Failure {
+    let tried = format!("ask the portmapper for the port of {name}");
+    site.failure(tried, Service::Portmapper, None, error)
 }
 
 /// The path a target names, as its parts.
@@ -165,7 +231,7 @@ impl<'a> WantedPath<'a> {
     }
 }
 
-fn split(path: &str) -> Vec<&str> {
+pub(crate) fn split(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty() && *part != ".").collect()
 }
 
@@ -181,7 +247,8 @@ impl Mounting<'_> {
         socket.set_deadline(self.site.operation());
         let privileged = socket.is_privileged();
         let limit = self.site.limits.call;
-        Ok((mount::Client::new(socket, &self.site.credential(), limit), privileged))
+        let (version, credential) = (self.site.version, self.site.credential());
+        Ok((mount::Client::of_version(version, socket, &credential, limit), privileged))
     }
 
     /// The export a path is in, and its root.
@@ -204,6 +271,7 @@ impl Mounting<'_> {
         for candidate in &candidates {
             let Some(wanted) = Path::new(candidate) else { continue };
             let mounted = client.mount(wanted);
+            self.site.oddities.datagrams(&self.site.given, client.take_datagrams());
             if let Some((call, bytes)) = client.take_surplus() {
                 self.site.oddities.surplus(&self.site.given, call, bytes);
             }
@@ -284,13 +352,44 @@ fn descend(
     Ok(directory)
 }
 
+/// Largest READ and WRITE in bytes: used unless others are named, taken at all, and who sets that.
+#[derive(Clone, Copy)]
+struct OwnLimits {
+    usual: u32,
+    most: u32,
+    who: &'static str,
+}
+
+/// The limits of this client over connections.
+const OVER_TCP: OwnLimits = OwnLimits { usual: USUAL_MOST, most: MOST, who: "this client" };
+/// Over datagrams: what the usual clients used, and what just fits.
+const OVER_UDP: OwnLimits =
+    OwnLimits { usual: 32 << 10, most: DATAGRAM_TRANSFER, who: "a datagram" };
+
+fn own_limits(site: &Site) -> OwnLimits {
+    let limits = match site.transport {
+        NfsTransport::Tcp => OVER_TCP,
+        NfsTransport::Udp => OVER_UDP,
+    };
+    match site.version.longest_transfer() {
+        Some(most) => OwnLimits { usual: most, most, who: "NFS version 2" },
+        None => limits,
+    }
+}
+
 /// READ and WRITE sizes: those given, as far as the server takes them, else its preference.
-fn sizes(target: &NfsTarget, limits: &FileSystemInfo, notes: &mut Vec<String>) -> (u32, u32) {
+fn sizes(
+    target: &NfsTarget,
+    limits: &FileSystemInfo,
+    own: OwnLimits,
+    notes: &mut Vec<String>,
+) -> (u32, u32) {
     let mut size = |name: &str, given: Option<u32>, most: u32, preferred: u32| {
-        let most = if most < BELIEVED { SMALLEST } else { most.min(MOST) };
-        let size = given.unwrap_or(preferred.clamp(1, USUAL_MOST).max(SMALLEST)).min(most);
+        let most = if most < BELIEVED { SMALLEST } else { most };
+        let (most, who) = if own.most <= most { (own.most, own.who) } else { (most, "the server") };
+        let size = given.unwrap_or(preferred.clamp(1, own.usual).max(SMALLEST)).min(most);
         if let Some(given) = given.filter(|given| *given > size) {
-            notes.push(format!("{name}={given} is more than the server takes: {size} is used"));
+            notes.push(format!("{name}={given} is more than {who} takes: {size} is used"));
         }
         size
     };
@@ -333,20 +432,27 @@ mod tests {
         };
         let mut notes = Vec::new();
         let mut target = NfsTarget::default();
-        assert_eq!(sizes(&target, &limits, &mut notes), (32768, SMALLEST));
+        assert_eq!(sizes(&target, &limits, OVER_TCP, &mut notes), (32768, SMALLEST));
         assert!(notes.is_empty());
         target.rsize = Some(1 << 20);
         target.wsize = Some(512);
-        assert_eq!(sizes(&target, &limits, &mut notes), (65536, 512));
+        assert_eq!(sizes(&target, &limits, OVER_TCP, &mut notes), (65536, 512));
         assert_eq!(notes, ["rsize=1048576 is more than the server takes: 65536 is used"]);
         let huge = FileSystemInfo { read_most: u32::MAX, read_preferred: u32::MAX, ..limits };
-        assert_eq!(sizes(&NfsTarget::default(), &huge, &mut notes).0, USUAL_MOST);
+        assert_eq!(sizes(&NfsTarget::default(), &huge, OVER_TCP, &mut notes).0, USUAL_MOST);
         // A server that takes single bytes at most is not believed; a user may try them.
         let lie = FileSystemInfo { read_most: 1, read_preferred: 1, write_most: 511, ..UNKNOWN };
-        assert_eq!(sizes(&NfsTarget::default(), &lie, &mut notes), (SMALLEST, SMALLEST));
+        assert_eq!(sizes(&NfsTarget::default(), &lie, OVER_TCP, &mut notes), (SMALLEST, SMALLEST));
         let one = NfsTarget { rsize: Some(1), ..NfsTarget::default() };
-        assert_eq!(sizes(&one, &lie, &mut notes), (1, SMALLEST));
+        assert_eq!(sizes(&one, &lie, OVER_TCP, &mut notes), (1, SMALLEST));
+        notes.clear();
+        assert_eq!(sizes(&NfsTarget::default(), &huge, OVER_UDP, &mut notes).0, 32768);
+        target.rsize = Some(49152);
+        assert_eq!(sizes(&target, &huge, OVER_UDP, &mut notes).0, 49152);
+        target.rsize = Some(1 << 20);
+        assert_eq!(sizes(&target, &huge, OVER_UDP, &mut notes).0, DATAGRAM_TRANSFER);
+        assert_eq!(notes, ["rsize=1048576 is more than a datagram takes: 57344 is used"]);
         target.rsize = Some(u32::MAX);
-        assert_eq!(sizes(&target, &huge, &mut notes).0, MOST);
+        assert_eq!(sizes(&target, &huge, OVER_TCP, &mut notes).0, MOST);
     }
 }

@@ -6,14 +6,19 @@ use super::lane::NfsWire;
 use super::namespace::{Held, NfsNamespace};
 use super::opening::{self, Opened};
 use super::site::Site;
+use crate::connection::patiently;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::open_files::LaneFiles;
+use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, TargetFacts};
+use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, NfsTransport, TargetFacts};
+use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::{FileHandle, Nfs3};
+use plimsoll_transport::{Calling, Spread};
+use std::num::NonZeroU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The call that tells the space.
@@ -30,6 +35,8 @@ pub struct NfsShare {
     /// What the sizes of calls follow from, and what they are by now.
     target: NfsTarget,
     sizes: Mutex<TransferSizes>,
+    /// Whether what the server loses in a restart is written again.
+    write_again: bool,
 }
 
 impl NfsShare {
@@ -45,7 +52,10 @@ impl NfsShare {
         options: &OpenOptions,
     ) -> Result<NfsShare, Failure> {
         let mut opened = opening::open(target, given, options)?;
-        let facts = facts(&mut opened)?;
+        let mut facts = facts(&mut opened)?;
+        if let Some(count) = target.nconnect.filter(|count| count.get() > 1) {
+            facts.notes.push(format!("each worker's calls go over {count} connections in turn"));
+        }
         let mut share = NfsShare {
             site: Arc::new(opened.site),
             base: opened.base,
@@ -54,6 +64,7 @@ impl NfsShare {
             facts,
             target: target.clone(),
             sizes: Mutex::new(opened.sizes),
+            write_again: options.write_again,
         };
         if let Some(file) = &options.file {
             let size = Bytes(share.names()?.size(file)?);
@@ -64,6 +75,11 @@ impl NfsShare {
 
     fn sizes(&self) -> MutexGuard<'_, TransferSizes> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Connections of a lane.
+    fn connections(&self) -> u8 {
+        self.target.nconnect.map_or(1, NonZeroU8::get)
     }
 
     fn names(&self) -> Result<NfsNamespace, Failure> {
@@ -84,11 +100,14 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
             return Err(site.failure("ask for the space", Service::Nfs, Some(client.socket()), &e));
         }
     };
+    site.oddities.datagrams(&site.given, client.take_datagrams());
     if let Some((call, bytes)) = client.take_surplus() {
         site.oddities.surplus(&site.given, call, bytes);
     }
     let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
     let TransferSizes { read, write } = opened.sizes;
+    client.set_deadline(site.operation());
+    let round_trip_seconds = round_trip::shortest(&site.deadline, || client.null());
     let mut notes = vec![
         format!("export {} of {peer}", opened.export),
         format!(
@@ -106,17 +125,39 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
     notes.append(&mut opened.notes);
     Ok(TargetFacts {
         given: site.given.clone(),
-        protocol: "NFSv3 over TCP".into(),
+        protocol: format!("NFSv{} over {}", site.version, site.transport.name()),
         engine: "plimsoll's NFS client".into(),
         read_size_bytes: read,
         write_size_bytes: write,
         client_cache: "none".into(),
-        stability: "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
+        stability: match site.version {
+            Version::V2 => "stable with each WRITE".into(),
+            Version::V3 => "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
+        },
+        commits_each_write: site.version == Version::V2,
         space_bytes: space,
+        round_trip_seconds,
         notes,
         memory_below: true,
         ..TargetFacts::default()
     })
+}
+
+impl NfsShare {
+    /// A lane whose connections are made again when they break.
+    fn reconnecting<C: Calling<Nfs3> + Send + 'static>(
+        &self,
+        connect: impl Fn() -> Result<C, Failure> + Send + 'static,
+        wire: NfsWire,
+        sizes: TransferSizes,
+        request: LaneRequest,
+    ) -> Result<Box<dyn Lane>, Failure> {
+        // Half of what an operation may take: the rest is for doing it once it was sent again.
+        let limit = self.site.limits.call / 2;
+        let lane =
+            WireLane::new(patiently(&self.site.deadline, limit, &connect)?, wire, sizes, request);
+        Ok(Box::new(lane.reconnecting(Box::new(move |_| connect()), limit)))
+    }
 }
 
 impl Share for NfsShare {
@@ -133,14 +174,38 @@ impl Share for NfsShare {
     }
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
-        let socket = self.site.connect(Service::Nfs, self.site.port)?;
         let sizes = *self.sizes();
         let options = pipeline_options(sizes, &request);
-        let pipeline = Nfs3::pipeline(socket, &self.site.credential(), options);
+        let (site, port) = (self.site.clone(), self.site.port);
+        let (version, credential) = (site.version, site.credential());
         let files = LaneFiles::new(&self.files);
         let names = (&request.paths, request.depth.get());
-        let wire = NfsWire::new(&self.site, self.base, &self.held, files, names);
-        Ok(Box::new(WireLane::new(pipeline, wire, sizes, request)))
+        let wire = NfsWire::new(&self.site, self.base, &self.held, files, names, self.write_again);
+        match site.transport {
+            NfsTransport::Tcp => {
+                let connect = move || {
+                    let socket = site.stream(Service::Nfs, port)?;
+                    Ok::<_, Failure>(Nfs3::pipeline_of(version, socket, &credential, options))
+                };
+                match self.connections() {
+                    1 => self.reconnecting(connect, wire, sizes, request),
+                    several => {
+                        let connect = move || {
+                            let mut spread = Spread::new(connect()?);
+                            (1..several).try_for_each(|_| connect().map(|one| spread.add(one)))?;
+                            Ok(spread)
+                        };
+                        self.reconnecting(connect, wire, sizes, request)
+                    }
+                }
+            }
+            // What is not answered is sent again in any case.
+            NfsTransport::Udp => {
+                let socket = site.datagrams(Service::Nfs, port)?;
+                let datagrams = Nfs3::datagrams(version, socket, &credential, options);
+                Ok(Box::new(WireLane::new(datagrams, wire, sizes, request)))
+            }
+        }
     }
 
     /// A server that was started anew may take other sizes.

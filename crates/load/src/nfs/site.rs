@@ -3,16 +3,17 @@
 use super::failures::{Caller, Service, failure};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
-use plimsoll_model::{Deadline, Failure};
+use plimsoll_model::{Deadline, Failure, NfsTransport};
+use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::Client;
 use plimsoll_nfs::rpc::{AuthSys, Credential};
-use plimsoll_transport::{Socket, SourcePort};
+use plimsoll_transport::{Channel, DatagramSocket, Socket, SourcePort};
 use std::net::IpAddr;
 use std::sync::Arc;
 
 /// The server, and who calls it.
 #[derive(Clone, Debug)]
-pub(super) struct Site {
+pub(crate) struct Site {
     /// The target as the user wrote it.
     pub given: String,
     pub addresses: Vec<IpAddr>,
@@ -20,6 +21,10 @@ pub(super) struct Site {
     pub port: u16,
     pub user: AuthSys,
     pub source_port: SourcePort,
+    /// The version that is spoken.
+    pub version: Version,
+    /// What it is spoken over.
+    pub transport: NfsTransport,
     pub limits: TimeLimits,
     /// Until when everything may go on.
     pub deadline: Deadline,
@@ -28,8 +33,8 @@ pub(super) struct Site {
 
 impl Site {
     /// Who calls over a connection, or would over one that could not be made.
-    pub fn caller(&self, socket: Option<&Socket>) -> Caller {
-        let privileged = socket.is_some_and(Socket::is_privileged);
+    pub fn caller(&self, socket: Option<&Channel>) -> Caller {
+        let privileged = socket.is_some_and(Channel::is_privileged);
         Caller { uid: self.user.uid(), gid: self.user.gid(), privileged }
     }
 
@@ -38,7 +43,7 @@ impl Site {
         &self,
         tried: impl Into<String>,
         service: Service,
-        socket: Option<&Socket>,
+        socket: Option<&Channel>,
         error: &plimsoll_nfs::Error,
     ) -> Failure {
         failure(tried, &self.given, service, self.caller(socket), error)
@@ -49,20 +54,43 @@ impl Site {
         self.deadline.within(self.limits.call)
     }
 
-    /// A new connection to one of the server's services.
-    pub fn connect(&self, service: Service, port: u16) -> Result<Socket, Failure> {
-        // The portmapper serves every caller: no scarce port for it.
-        let from = match service {
+    /// A new connection to one of the server's services, or a socket for datagrams to it.
+    pub fn connect(&self, service: Service, port: u16) -> Result<Channel, Failure> {
+        match self.transport {
+            NfsTransport::Tcp => self.stream(service, port).map(Channel::from),
+            NfsTransport::Udp => self.datagrams(service, port).map(Channel::from),
+        }
+    }
+
+    /// The same over TCP, whatever the target's transport.
+    pub fn stream(&self, service: Service, port: u16) -> Result<Socket, Failure> {
+        let (from, limit) = (self.from(service), self.limits.connect);
+        plimsoll_transport::connect(&self.addresses, port, from, limit, &self.deadline)
+            .map_err(|error| self.not_connected(service, port, error))
+    }
+
+    /// The same over UDP.
+    pub fn datagrams(&self, service: Service, port: u16) -> Result<DatagramSocket, Failure> {
+        DatagramSocket::connect(&self.addresses, port, self.from(service), &self.deadline)
+            .map_err(|error| self.not_connected(service, port, error))
+    }
+
+    /// The portmapper serves every caller: no scarce port for it.
+    fn from(&self, service: Service) -> SourcePort {
+        match service {
             Service::Portmapper => SourcePort::Any,
             _ => self.source_port,
-        };
-        let limit = self.limits.connect;
-        plimsoll_transport::connect(&self.addresses, port, from, limit, &self.deadline).map_err(
-            |e| {
-                let tried = format!("connect to the {service} (port {port})");
-                self.failure(tried, service, None, &e.into())
-            },
-        )
+        }
+    }
+
+    fn not_connected(
+        &self,
+        service: Service,
+        port: u16,
+        error: plimsoll_transport::Error,
+    ) -> Failure {
+        let tried = format!("connect to the {service} (port {port})");
+        self.failure(tried, service, None, &error.into())
     }
 
     /// Who calls, as sent with every call.
@@ -73,6 +101,6 @@ impl Site {
     /// A new connection for the cold path.
     pub fn client(&self) -> Result<Client, Failure> {
         let socket = self.connect(Service::Nfs, self.port)?;
-        Ok(Client::new(socket, &self.credential(), self.limits.call))
+        Ok(Client::of_version(self.version, socket, &self.credential(), self.limits.call))
     }
 }

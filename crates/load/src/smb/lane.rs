@@ -4,7 +4,7 @@ use super::failures::{lane_dead, op_error};
 use super::namespace::{MOST_ENTRIES, entry, kind};
 use super::share::OpenFiles;
 use super::site::Site;
-use crate::op::{Attributes, FileId, Found, NewAttribute, Node, Op, OpError};
+use crate::op::{Attributes, FileId, Found, NewAttribute, Op, OpError};
 use crate::open_files::{Known, LaneFiles};
 use crate::paths::Paths;
 use crate::share::LaneDead;
@@ -231,7 +231,7 @@ impl Wire for SmbWire {
             return Ok(match op {
                 Op::Read(_) => Some(Request::Read { file, offset, count }),
                 Op::Write(_, stability) => {
-                    let through = *stability == Stability::FileSync;
+                    let through = *stability != Stability::Unstable;
                     Some(Request::Write { file, offset, count, through })
                 }
                 Op::Flush(_) => Some(Request::Flush { file }),
@@ -250,12 +250,12 @@ impl Wire for SmbWire {
             Op::MakeDirectory(_) => Request::MakeDirectory { path },
             Op::RemoveDirectory(_) => Request::RemoveDirectory { path },
             Op::Rename(..) => Request::Rename { path, to: &steps.to },
-            Op::SetAttribute(Node::Directory(_), NewAttribute::Modified(seconds)) => {
-                Request::SetDirectoryTimes { path, written: time(*seconds) }
+            Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
+                Request::SetTimesOf { path, written: time(*seconds) }
             }
             Op::SetAttribute(..) => return Ok(None),
             Op::Put(_, stability) => {
-                let through = *stability == Stability::FileSync;
+                let through = *stability != Stability::Unstable;
                 Request::Put { path, how: CreateHow::New, count, through }
             }
             Op::Get(_) => Request::Get { path, most: count },

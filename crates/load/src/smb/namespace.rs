@@ -6,7 +6,7 @@ use super::site::Site;
 use crate::op::FileId;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Failure, Nanos};
-use plimsoll_smb::{Access, CreateHow, Error, NtStatus, Tree};
+use plimsoll_smb::{Access, Command, CreateHow, Error, NtStatus, Tree};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,16 +44,16 @@ impl SmbNamespace {
         path: &str,
         work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
     ) -> Result<T, Failure> {
-        self.run_until_settled(tried, path, &[], work)
+        self.run_until_settled(tried, path, |_| false, work)
     }
 
-    /// The same, and again for a while where the status is one of those that a file leaves behind
+    /// The same, and again for a while where the error is one of those that a file leaves behind
     /// which was removed and is still open on another session.
     fn run_until_settled<T>(
         &mut self,
         tried: &str,
         path: &str,
-        unsettled: &[NtStatus],
+        is_unsettled: impl Fn(&Error) -> bool,
         mut work: impl FnMut(&mut Tree, &str) -> Result<T, Error>,
     ) -> Result<T, Failure> {
         let operation = self.site.operation();
@@ -74,8 +74,7 @@ impl SmbNamespace {
         tree.set_deadline(operation);
         let result = loop {
             let result = work(tree, &full);
-            let status = result.as_ref().err().and_then(Error::status);
-            let again = status.is_some_and(|status| unsettled.contains(&status));
+            let again = result.as_ref().is_err_and(&is_unsettled);
             if !again || settled.sleep(PAUSE).is_err() {
                 break result;
             }
@@ -148,8 +147,7 @@ fn read_whole(tree: &mut Tree, file: plimsoll_smb::FileId, limit: usize) -> Resu
 
 impl Namespace for SmbNamespace {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
-        let pending = [NtStatus::DELETE_PENDING];
-        self.run_until_settled("make the directory", path, &pending, Tree::make_directory)
+        self.run_until_settled("make the directory", path, is_pending, Tree::make_directory)
     }
 
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
@@ -159,8 +157,7 @@ impl Namespace for SmbNamespace {
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        let pending = [NtStatus::DELETE_PENDING];
-        self.run_until_settled("create the file", path, &pending, |tree, path| {
+        self.run_until_settled("create the file", path, is_pending, |tree, path| {
             let (file, _) = tree.create(path, CreateHow::New, Access::ReadWrite)?;
             tree.close(file)
         })?;
@@ -206,16 +203,30 @@ impl Namespace for SmbNamespace {
     }
 
     fn remove_directory(&mut self, path: &str) -> Result<(), Failure> {
-        // Empty for its user, but not yet for the server: see `SETTLE`.
-        let unsettled = [NtStatus::DIRECTORY_NOT_EMPTY, NtStatus::DELETE_PENDING];
+        // Empty for its user, but not yet for the server: see `SETTLE`. Samba looks through the directory that
+        // is open then, and a name in it that goes meanwhile is not found.
+        let is_unsettled = |error: &Error| match error {
+            Error::Status {
+                command: Command::SetInfo,
+                status: NtStatus::OBJECT_NAME_NOT_FOUND,
+            } => true,
+            _ => matches!(
+                error.status(),
+                Some(NtStatus::DIRECTORY_NOT_EMPTY | NtStatus::DELETE_PENDING)
+            ),
+        };
         let tried = "remove the directory";
-        self.run_until_settled(tried, path, &unsettled, Tree::remove_directory)
+        self.run_until_settled(tried, path, is_unsettled, Tree::remove_directory)
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
         let space = self.run("ask for the space", "", |tree, _| tree.space())?;
         Ok(Space { total: space.total, available: space.available })
     }
+}
+
+fn is_pending(error: &Error) -> bool {
+    error.status() == Some(NtStatus::DELETE_PENDING)
 }
 
 /// A name as it is shown. Names that could not be used in a path, which only a strange server

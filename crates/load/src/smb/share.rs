@@ -6,6 +6,7 @@ use super::namespace::SmbNamespace;
 use super::site::Site;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
+use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
@@ -59,6 +60,8 @@ impl SmbShare {
             }
             Err(e) => return Err(site.failure("ask for the space", using, &e)),
         };
+        tree.set_deadline(site.operation());
+        let round_trip_seconds = round_trip::shortest(&site.deadline, || tree.echo());
         let mut notes = notes(&site, &tree);
         let sizes = sizes(target, tree.facts(), &mut notes);
         notes.push(format!(
@@ -79,6 +82,7 @@ impl SmbShare {
                 _ => "WRITE, then FLUSH; or write-through".into(),
             },
             space_bytes: space,
+            round_trip_seconds,
             in_place,
             notes,
             memory_below: true,

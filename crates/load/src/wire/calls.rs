@@ -45,6 +45,10 @@ pub(crate) struct Call {
     pub offset: u64,
     /// In bytes; 0 for what transfers none.
     pub length: u32,
+    /// Generation of the content that a flush writes again; 0 else.
+    pub generation: u32,
+    /// Whether it may have been done already: the connection broke before its reply came.
+    pub resent: bool,
 }
 
 impl Call {
@@ -70,6 +74,8 @@ pub(crate) enum Outcome {
     GoOn,
     /// The operation's bytes are transferred next.
     Transfer,
+    /// What it was to make stable was lost: these are written again, and then it begins anew.
+    WriteAgain(Vec<Call>),
     /// The server asks to be asked again later.
     Later,
 }
@@ -85,6 +91,8 @@ struct Active {
     parts: u32,
     /// How often the server has asked to be asked again later.
     waits: u32,
+    /// Whether its call is made again when its parts have ended.
+    again: bool,
     bytes: u32,
     /// What it found, or why it failed.
     result: Result<Option<Box<Found>>, OpError>,
@@ -121,6 +129,8 @@ pub(crate) struct Calls {
     later: Vec<(Nanos, Call)>,
     /// How often the server has asked for that.
     waits: u64,
+    /// Bytes that flushes have written again.
+    written_again: u64,
 }
 
 /// How long a server that asks for it is left alone at first, and at most: each time twice as long. (RFC 1813
@@ -141,6 +151,7 @@ impl Calls {
             finished: Vec::with_capacity(depth),
             later: Vec::new(),
             waits: 0,
+            written_again: 0,
         }
     }
 
@@ -162,13 +173,14 @@ impl Calls {
             _ => (0, 0),
         };
         let (sent, done, result) = (issued, issued, begun.map(|_| None));
-        let active = Active { op: *op, issued, sent, done, parts: 1, waits: 0, bytes: 0, result };
+        let (op, parts, waits, again, bytes) = (*op, 1, 0, false, 0);
+        let active = Active { op, issued, sent, done, parts, waits, again, bytes, result };
         if active.result.is_err() {
             self.finished.push(active.finish(tag));
             return Ok(());
         }
         *slot = Some(active);
-        self.waiting.push_back(Call { op: tag.0, offset, length });
+        self.waiting.push_back(Call { op: tag.0, offset, length, ..Call::default() });
         Ok(())
     }
 
@@ -190,7 +202,7 @@ impl Calls {
             }
             let most = match active.op {
                 Op::Read(_) | Op::Get(_) => self.sizes.read,
-                Op::Write(..) | Op::Put(..) => self.sizes.write,
+                Op::Write(..) | Op::Put(..) | Op::Flush(_) => self.sizes.write,
                 _ => u32::MAX,
             };
             if call.length > most {
@@ -231,7 +243,10 @@ impl Calls {
         let rest = result.and_then(|outcome| match outcome {
             Outcome::Moved { count, ended } => {
                 let count = whole_or_rest(call, count, ended)?;
-                active.bytes += count;
+                match active.op {
+                    Op::Flush(_) => self.written_again += u64::from(count),
+                    _ => active.bytes += count,
+                }
                 let (offset, length) = (call.offset + u64::from(count), call.length - count);
                 Ok((length > 0 && active.result.is_ok()).then_some((offset, length)))
             }
@@ -241,6 +256,12 @@ impl Calls {
             }
             Outcome::GoOn => Ok(Some((0, 0))),
             Outcome::Transfer => Ok(Some(extent(&active.op))),
+            Outcome::WriteAgain(calls) => {
+                active.again = true;
+                active.parts += calls.len() as u32;
+                self.waiting.extend(calls);
+                Ok(None)
+            }
             Outcome::Later => {
                 let wait = WAIT.saturating_mul(1 << active.waits.min(16)).min(LONGEST_WAIT);
                 active.waits += 1;
@@ -255,7 +276,7 @@ impl Calls {
         }
         match rest {
             Ok(Some((offset, length))) => {
-                self.waiting.push_front(Call { offset, length, ..call });
+                self.waiting.push_front(Call { offset, length, resent: false, ..call });
                 return;
             }
             Ok(None) => {}
@@ -270,10 +291,23 @@ impl Calls {
         let slot = &mut self.ops[usize::from(op)];
         let Some(active) = slot else { return };
         active.parts -= 1;
-        if active.parts == 0
+        if active.parts == 0 && active.again && active.result.is_ok() {
+            (active.again, active.parts) = (false, 1);
+            self.waiting.push_back(Call { op, ..Call::default() });
+        } else if active.parts == 0
             && let Some(active) = slot.take()
         {
             self.finished.push(active.finish(Tag(op)));
+        }
+    }
+
+    /// The connection broke: every call in flight waits to be sent again, before what waited already.
+    pub fn send_again(&mut self) {
+        let mut in_flight = vec![true; self.calls.len()];
+        self.free.iter().for_each(|tag| in_flight[*tag as usize] = false);
+        for tag in (0..self.calls.len()).rev().filter(|tag| in_flight[*tag]) {
+            self.free.push(tag as u32);
+            self.waiting.push_front(Call { resent: true, ..self.calls[tag] });
         }
     }
 
@@ -297,6 +331,11 @@ impl Calls {
     /// How often the server has asked to be asked again later.
     pub fn waits(&self) -> u64 {
         self.waits
+    }
+
+    /// Bytes that flushes have written again, as a server had lost them.
+    pub fn written_again(&self) -> u64 {
+        self.written_again
     }
 
     /// Whether operations have completed that were not yet taken.

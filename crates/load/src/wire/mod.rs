@@ -1,8 +1,10 @@
-//! A lane over one connection, whatever is spoken on it.
+//! A lane over one connection or in datagrams, whatever is spoken on it.
 
 mod calls;
+mod reconnect;
 
 pub(crate) use calls::{Call, Outcome, TransferSizes};
+pub(crate) use reconnect::{Connect, Gap};
 
 use crate::content::{Content, ContentWriter};
 pub(crate) use crate::op::not_open;
@@ -11,8 +13,12 @@ use crate::paths::Paths;
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use calls::Calls;
 use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind};
-use plimsoll_transport::{Completion, Exchange, Pipeline, PipelineOptions, Protocol};
+use plimsoll_transport::{
+    Calling, Completion, DatagramCounts, Exchange, Pipeline, PipelineOptions, Protocol,
+};
+use reconnect::{Link, Reconnect};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The error of a call, in a protocol.
 type ErrorOf<W> = <<W as Wire>::Protocol as Protocol>::Error;
@@ -44,8 +50,16 @@ pub(crate) trait Wire: Send {
     fn refused(&mut self, of: Of<'_>, error: &ErrorOf<Self>) -> Result<Outcome, OpError>;
     /// The end of the lane.
     fn dead(error: &ErrorOf<Self>) -> LaneDead;
+    /// Whether only the connection has gone, so that a new one is worth trying.
+    fn is_lost(_error: &ErrorOf<Self>) -> bool {
+        false
+    }
+    /// The lane is dropped; what went wrong on it and was mended.
+    fn mended(&self, _mended: &Mended<'_>) {}
     /// The lane is dropped; how often its server has asked to be asked again later.
     fn farewell(&self, _protocol: &mut Self::Protocol, _waits: u64) {}
+    /// The lane is dropped; what became of its datagrams.
+    fn datagrams(&self, _counts: DatagramCounts) {}
 }
 
 /// A call, and the operation that it is part of.
@@ -68,10 +82,20 @@ impl From<Outcome> for Reply<'_> {
     }
 }
 
-/// A lane over one connection.
-pub(crate) struct WireLane<W: Wire> {
-    pipeline: Pipeline<W::Protocol>,
+/// What went wrong on a lane and was mended.
+pub(crate) struct Mended<'m> {
+    /// Times without a connection.
+    pub gaps: &'m [Gap],
+    /// Bytes that were written again, as the server had lost them.
+    pub written_again: u64,
+}
+
+/// A lane over one connection, or what stands for one.
+pub(crate) struct WireLane<W: Wire, C: Calling<W::Protocol> = Pipeline<<W as Wire>::Protocol>> {
+    pipeline: C,
     work: Work<W>,
+    /// `None`: a lane whose connection breaks has ended.
+    reconnect: Option<Reconnect<W, C>>,
 }
 
 /// Everything of a lane but its connection.
@@ -82,6 +106,8 @@ struct Work<W> {
     writer: ContentWriter,
     verify: bool,
     clock: Arc<dyn Clock>,
+    /// When the last reply came, or the first call after a time without any was made.
+    heard: Nanos,
 }
 
 /// The size of a lane's pipeline.
@@ -91,24 +117,29 @@ pub(crate) fn pipeline_options(sizes: TransferSizes, request: &LaneRequest) -> P
     PipelineOptions { depth, read_most, write_most: sizes.write }
 }
 
-impl<W: Wire> WireLane<W> {
+impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
     /// A lane over a pipeline that has the size of [`pipeline_options`].
-    pub fn new(
-        pipeline: Pipeline<W::Protocol>,
-        wire: W,
-        sizes: TransferSizes,
-        request: LaneRequest,
-    ) -> Self {
+    pub fn new(pipeline: C, wire: W, sizes: TransferSizes, request: LaneRequest) -> Self {
         let calls = sizes.calls(request.block, request.depth);
+        // What is written again may have been written in longer pieces, by another lane.
+        let sizes = TransferSizes { write: sizes.write.min(request.block.max(1)), ..sizes };
         let work = Work {
             wire,
             calls: Calls::new(request.depth, calls, sizes),
             writer: request.content.writer(request.block),
             content: request.content,
             verify: request.verify,
+            heard: request.clock.now(),
             clock: request.clock,
         };
-        WireLane { pipeline, work }
+        WireLane { pipeline, work, reconnect: None }
+    }
+
+    /// A lane that connects again when its connection breaks, or is silent for so long; a server may be
+    /// away for as long.
+    pub fn reconnecting(mut self, connect: Connect<W, C>, limit: Duration) -> Self {
+        self.reconnect = Some(Reconnect::new(connect, limit));
+        self
     }
 
     /// When the server is to be asked again, if that is before `until`: it does not wait for anything else.
@@ -116,11 +147,30 @@ impl<W: Wire> WireLane<W> {
         self.work.calls.next_again().map_or(until, |when| when.min(until))
     }
 
+    /// When to stop waiting for replies, if that is before `until`.
+    fn until_due(&self, until: Nanos) -> Nanos {
+        let silent = self.reconnect.as_ref().and_then(|r| r.silent_at(self.work.heard));
+        self.until_asked(until).min(silent.unwrap_or(until))
+    }
+
+    /// Whether there is no connection now.
+    #[inline]
+    fn is_broken(&self) -> bool {
+        self.reconnect.as_ref().is_some_and(Reconnect::is_broken)
+    }
+
     /// Makes calls of what waits, as far as there is room.
     fn issue(&mut self) {
-        let WireLane { pipeline, work } = self;
+        if self.is_broken() {
+            return;
+        }
+        let WireLane { pipeline, work, .. } = self;
         if work.calls.next_again().is_some() {
-            work.calls.ask_again(work.clock.now());
+            let now = work.clock.now();
+            if pipeline.in_flight() == 0 {
+                work.heard = now;
+            }
+            work.calls.ask_again(now);
         }
         while let Some((tag, of)) = work.calls.next() {
             match work.wire.request(of) {
@@ -142,19 +192,78 @@ impl<W: Wire> WireLane<W> {
     }
 }
 
-impl<W: Wire> Drop for WireLane<W> {
+impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
+    /// The connection is of no use any more: the lane ends, or what was in flight waits for another one.
+    #[cold]
+    fn broke(&mut self, error: &ErrorOf<W>) -> Result<(), LaneDead> {
+        let WireLane { work, reconnect, .. } = self;
+        let dead = W::dead(error);
+        match reconnect {
+            Some(reconnect) if W::is_lost(error) => {
+                reconnect.broke(work.heard, work.clock.now(), dead, false);
+                work.calls.send_again();
+                Ok(())
+            }
+            _ => Err(dead),
+        }
+    }
+
+    /// Nothing has been heard for too long: perhaps the other end has forgotten the connection.
+    fn look_for_silence(&mut self, now: Nanos) {
+        let WireLane { pipeline, work, reconnect } = self;
+        let Some(reconnect) = reconnect else { return };
+        if pipeline.in_flight() > 0
+            && !reconnect.is_broken()
+            && reconnect.silent_at(work.heard).is_some_and(|at| now >= at)
+        {
+            let detail = "the connection was silent".to_owned();
+            let dead = LaneDead { kind: ErrorKind::TimedOut, detail };
+            reconnect.broke(work.heard, now, dead, true);
+            work.calls.send_again();
+        }
+    }
+
+    /// Connects again where the connection broke; whether there is one before `until`.
+    fn link(&mut self, until: Nanos) -> Result<bool, LaneDead> {
+        let WireLane { pipeline, work, reconnect } = self;
+        let Some(reconnect) = reconnect else { return Ok(true) };
+        loop {
+            match reconnect.link(&mut work.wire, work.clock.now())? {
+                Link::Same => return Ok(true),
+                Link::New(new) => {
+                    *pipeline = new;
+                    self.issue();
+                    return Ok(true);
+                }
+                Link::None(next) => work.clock.sleep_until(next.min(until)),
+            }
+            if work.clock.now() >= until {
+                return Ok(false);
+            }
+        }
+    }
+}
+
+impl<W: Wire, C: Calling<W::Protocol>> Drop for WireLane<W, C> {
     fn drop(&mut self) {
+        self.work.wire.datagrams(self.pipeline.datagrams());
+        let gaps = self.reconnect.as_ref().map_or(&[][..], Reconnect::gaps);
+        let written_again = self.work.calls.written_again();
+        self.work.wire.mended(&Mended { gaps, written_again });
         self.work.wire.farewell(self.pipeline.protocol_mut(), self.work.calls.waits());
     }
 }
 
-impl<W: Wire> Lane for WireLane<W>
-where
-    Pipeline<W::Protocol>: Send,
-{
+impl<W: Wire, C: Calling<W::Protocol> + Send> Lane for WireLane<W, C> {
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         if !self.work.calls.is_free(tag) {
             return Err(Full);
+        }
+        if self.pipeline.in_flight() == 0 {
+            self.work.heard = issued;
+        }
+        if let Some(reconnect) = &mut self.reconnect {
+            reconnect.submitted(issued);
         }
         let begun = self.work.wire.begin(tag.0, op);
         self.work.calls.begin(tag, op, issued, begun)?;
@@ -165,16 +274,30 @@ where
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
         let before = out.len();
         loop {
+            if self.is_broken() && !self.link(until)? {
+                self.work.calls.take_finished(out);
+                return Ok(());
+            }
+            let heard = self.work.heard;
             let result = if !self.work.calls.has_finished() && self.pipeline.in_flight() > 0 {
-                self.pipeline.reap(self.until_asked(until).0, &mut self.work).map(drop)
+                self.pipeline.reap(self.until_due(until).0, &mut self.work).map(drop)
             } else {
                 self.pipeline.flush(&mut self.work)
             };
             self.issue();
             self.work.calls.take_finished(out);
-            result.map_err(|error| W::dead(&error))?;
+            if self.work.heard != heard
+                && let Some(reconnect) = &mut self.reconnect
+            {
+                reconnect.heard(self.work.heard);
+            }
+            let broken = result.is_err();
+            result.or_else(|error| self.broke(&error))?;
             if out.len() > before {
                 return Ok(());
+            }
+            if broken {
+                continue;
             }
             if self.pipeline.in_flight() == 0 {
                 let until_asked = self.until_asked(until);
@@ -184,7 +307,9 @@ where
                 }
                 self.issue();
             }
-            if self.work.clock.now() >= until {
+            let now = self.work.clock.now();
+            self.look_for_silence(now);
+            if now >= until {
                 return Ok(());
             }
         }
@@ -208,6 +333,10 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
         match self.calls.get(tag) {
             Some(Of { op: Op::Write(span, _), call }) => self.writer.fill(&call.of(span)),
             Some(Of { op: Op::Put(whole, _), call }) => self.writer.fill(&call.of(&span_of(whole))),
+            Some(Of { op: Op::Flush(file), call }) => {
+                let Call { offset, length, generation, .. } = *call;
+                self.writer.fill(&Span { file: *file, offset, length, generation })
+            }
             _ => &[],
         }
     }
@@ -217,6 +346,7 @@ impl<W: Wire> Exchange<W::Protocol> for Work<W> {
         completion: Completion<<W::Protocol as Protocol>::Done<'_>, ErrorOf<W>>,
     ) {
         let Completion { tag, sent, done, result } = completion;
+        self.heard = Nanos(done);
         let Some(of) = self.calls.get(tag) else { return };
         let reply = match result {
             Ok(done) => self.wire.outcome(of, done),
@@ -259,7 +389,8 @@ pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpErro
     let (path, changes): (PathId, bool) = match op {
         Op::Create(path) | Op::Remove(path) => (*path, true),
         Op::MakeDirectory(path) | Op::RemoveDirectory(path) => (*path, true),
-        Op::Rename(path, _) | Op::SetAttribute(Node::Directory(path), _) => (*path, true),
+        Op::Rename(path, _) => (*path, true),
+        Op::SetAttribute(Node::Directory(path) | Node::Closed(path), _) => (*path, true),
         Op::Put(whole, _) => (whole.path, true),
         Op::Open(path) | Op::Lookup(path) | Op::LookupIfThere(path) => (*path, false),
         Op::ReadDirectory(path) => (*path, false),

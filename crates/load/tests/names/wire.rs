@@ -23,6 +23,11 @@ fn smb(server: &Samba, options: &str) -> SmbShare {
     SmbShare::open(&target, &url, &options).unwrap()
 }
 
+fn nfs4(server: &Ganesha, version: &str) -> Arc<dyn Share> {
+    let url = format!("{}&vers={version}", server.url_with_ports("data"));
+    plimsoll_load::open(&url.parse().unwrap(), &OpenOptions::default()).unwrap()
+}
+
 /// Signed requests go one by one, others as compounds.
 const WAYS: [&str; 4] = ["", "?sign=off", "?encrypt=on", "?vers=2.0.2&sign=off"];
 
@@ -37,6 +42,22 @@ fn over_nfs() {
     }
     refusals(&nfs(&server), &disk);
     long_listing(&nfs(&server), &disk);
+}
+
+#[test]
+fn over_nfs_4() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let disk = server.directory("data").unwrap().to_owned();
+    for version in ["4.0", "4.1", "4.2"] {
+        let share = nfs4(&server, version);
+        for depth in [1, 8] {
+            do_everything(&*share, depth, Some(&disk));
+            many_names(&*share, depth, &disk);
+        }
+        refusals(&*share, &disk);
+        long_listing(&*share, &disk);
+    }
 }
 
 #[test]
@@ -167,6 +188,8 @@ fn refusals(share: &dyn Share, disk: &Path) {
         (Op::Rename(id("run/full/file"), id("run/full/")), None),
         (Op::SetAttribute(Node::Directory(id("outside")), NewAttribute::Mode(0)), forbidden),
         (Op::SetAttribute(Node::Directory(id("run/none")), NewAttribute::Modified(0)), gone),
+        (Op::SetAttribute(Node::Closed(id("outside")), NewAttribute::Modified(0)), forbidden),
+        (Op::SetAttribute(Node::Closed(id("run/none")), NewAttribute::Modified(0)), gone),
         (Op::SetAttribute(Node::File(FileId(u32::MAX)), NewAttribute::Mode(0)), gone),
         (Op::Remove(id("run/../outside")), None),
         (Op::Remove(id("run/")), None),

@@ -337,7 +337,7 @@ fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Me
             }
             if rsync {
                 let set = count(OpKind::SET_ATTRIBUTES);
-                let touched = set - 2 * renamed;
+                let touched = set - 3 * renamed;
                 let expected = match transfer {
                     // Each directory when it is made, and again when it is full.
                     Transfer::Up => 2 * (directories + 1)..=2 * (directories + 1),

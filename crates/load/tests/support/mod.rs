@@ -43,6 +43,7 @@ impl Rig {
             content: Arc::new(Content::new(STUDY)),
             paths: paths.clone(),
             verify: true,
+            concurrent_names: false,
             clock: clock.clone(),
         };
         Rig { lane: share.lane(request).unwrap(), clock, paths, depth }

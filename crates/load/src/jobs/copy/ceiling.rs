@@ -9,6 +9,8 @@ use std::time::Duration;
 
 /// How long it is tried.
 const TRIED: Duration = Duration::from_millis(50);
+/// How long at most, where others have the processor meanwhile.
+const LONGEST: Duration = Duration::from_secs(2);
 /// What takes less tells nothing.
 const SHORTEST: Duration = Duration::from_millis(5);
 
@@ -61,7 +63,8 @@ impl Trial<'_> {
     fn work(self, first: usize, step: usize) -> Done {
         let mut done = Done::default();
         let mut writer = self.content.writer(self.block);
-        let end = self.clock.now() + TRIED;
+        let begun = self.clock.now();
+        let (end, last) = (begun + TRIED, begun + LONGEST);
         loop {
             for file in (first..self.files.files()).step_by(step) {
                 let size = self.files.size(file);
@@ -81,7 +84,7 @@ impl Trial<'_> {
                     done.busy += ended.since(begun);
                     done.bytes += u64::from(length);
                     offset += u64::from(length);
-                    if ended >= end {
+                    if ended >= last || ended >= end && done.busy >= SHORTEST {
                         return done;
                     }
                 }

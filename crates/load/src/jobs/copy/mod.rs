@@ -26,7 +26,7 @@ use names::Names;
 use plimsoll_model::{
     Cause, CopyJob, DataSource, Event, Failure, Flag, Measure, Method, OpKind, Phase, Transfer,
 };
-use rounds::{Copies, Round, touched};
+use rounds::{Copies, Round, starts, touched};
 use rsync::{Copying, RsyncLane, RsyncSource};
 use source::{CopySource, OwnSource, Uploading};
 use std::num::NonZeroU16;
@@ -130,6 +130,7 @@ impl CopyRun {
             prefix,
             transfer,
             method,
+            starts: starts(&**files),
             touched: touched(&**files, transfer, method),
             once,
             failed: AtomicBool::new(false),
@@ -332,7 +333,12 @@ impl StorageJob for CopyRun {
 
     fn lane(&self, share: &dyn Share, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
         match &self.copying {
-            None => share.lane(request),
+            None => {
+                // rsync's generator looks for names while its receiver writes.
+                let concurrent_names =
+                    self.job.method == Method::Rsync && self.job.transfer != Transfer::Down;
+                share.lane(LaneRequest { concurrent_names, ..request })
+            }
             Some(copying) => {
                 let (copying, depth) = (copying.clone(), request.depth.get());
                 Ok(Box::new(RsyncLane::new(copying, depth, request.clock)))

@@ -18,6 +18,8 @@ pub(super) struct Copies {
     pub prefix: String,
     pub transfer: Transfer,
     pub method: Method,
+    /// As rsync goes through them: how many items there are before each directory's own.
+    pub starts: Vec<usize>,
     /// Directories that get another time when files in them have changed; in order.
     pub touched: Vec<usize>,
     pub once: bool,
@@ -48,12 +50,12 @@ impl Round {
 }
 
 impl Copies {
-    /// What is done at this place of a round: first something to each directory, then each file, then
-    /// what directories need afterwards.
+    /// What is done at this place of a round: something to each directory and each file, then what directories
+    /// need afterwards. rsync goes from one directory with its files to the next; else the directories are
+    /// first.
     pub fn item(&self, at: usize) -> Option<Item> {
         let directories = match (self.transfer, self.method) {
-            (Transfer::Up, _) | (Transfer::Update, Method::Rsync) => self.files.directories() + 1,
-            (Transfer::Down, Method::Rsync) => self.files.directories() + 1,
+            (Transfer::Up, _) | (_, Method::Rsync) => self.files.directories() + 1,
             _ => 0,
         };
         let before = |place| match self.transfer {
@@ -61,6 +63,13 @@ impl Copies {
             _ => Item::Make(place),
         };
         let files = self.files.files();
+        if self.method == Method::Rsync && at < directories + files {
+            let place = self.starts.partition_point(|start| *start <= at);
+            return Some(match self.starts.get(place.wrapping_sub(1)) {
+                Some(start) if *start < at => Item::File(at - place - 1),
+                _ => before(place),
+            });
+        }
         match at.checked_sub(directories) {
             None => Some(before(at)),
             Some(file) if file < files => Some(Item::File(file)),
@@ -109,6 +118,21 @@ fn has_changed(file: usize, files: usize) -> bool {
     file % one_in == one_in / 2 && file / one_in < (files / one_in)
 }
 
+/// How many items there are before that of each directory but the tree itself, which is the first, where
+/// the files of each follow it.
+pub(super) fn starts(files: &dyn FileSet) -> Vec<usize> {
+    let mut starts = vec![0; files.directories()];
+    for file in 0..files.files() {
+        starts[files.directory_of(file)] += 1;
+    }
+    let mut before = 0;
+    for (start, number) in starts.iter_mut().zip(1..) {
+        let own = std::mem::replace(start, number + before);
+        before += own;
+    }
+    starts
+}
+
 /// The places of the directories that rsync gives their times afterwards: of all that it made, or has
 /// changed something in.
 pub(super) fn touched(files: &dyn FileSet, transfer: Transfer, method: Method) -> Vec<usize> {
@@ -120,5 +144,57 @@ pub(super) fn touched(files: &dyn FileSet, transfer: Transfer, method: Method) -
             places.into_iter().collect()
         }
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::Manifest;
+    use plimsoll_model::{DataClass, GeneratedData};
+
+    /// Every directory and every file once, a directory after the one that it is in, its files right after it.
+    #[test]
+    fn rsync_goes_from_one_directory_with_its_files_to_the_next() {
+        let class = DataClass::Source;
+        let (count, mean_bytes) = (300, 500.0);
+        let data = GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 3 };
+        let files: Arc<dyn FileSet> = Arc::new(Manifest::new(&data.dataset(), &data).unwrap());
+        let (paths, transfer, method) = (Arc::new(Paths::default()), Transfer::Up, Method::Rsync);
+        let names = Arc::new(Names::new(&paths, "run/copy".to_owned(), &files));
+        let copies = Copies {
+            round: Mutex::new((0, Round::new(names, &*files, transfer))),
+            starts: starts(&*files),
+            touched: touched(&*files, transfer, method),
+            files: files.clone(),
+            paths,
+            prefix: "run/copy".to_owned(),
+            transfer,
+            method,
+            once: true,
+            failed: AtomicBool::new(false),
+        };
+        let directories = files.directories();
+        assert!(directories > 5);
+        let all: Vec<Item> = (0..).map_while(|at| copies.item(at)).collect();
+        assert_eq!(all.len(), 2 * (directories + 1) + 300);
+        let (mut place, mut file) = (0, 0);
+        assert_eq!(all[0], Item::Make(0));
+        for item in &all[1..=directories + 300] {
+            match *item {
+                Item::Make(next) => {
+                    assert_eq!(next, place + 1);
+                    assert!(copies.above(next).unwrap() < next);
+                    place = next;
+                }
+                Item::File(next) => {
+                    assert_eq!((next, copies.place_of(next)), (file, place));
+                    file += 1;
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        assert_eq!((place, file), (directories, 300));
+        assert!(all[1 + directories + 300..].iter().all(|item| matches!(item, Item::Touch(_))));
     }
 }

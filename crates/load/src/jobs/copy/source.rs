@@ -2,7 +2,7 @@
 
 use super::rounds::{Copies, Round};
 use super::rsync::RsyncSource;
-use super::task::{Next, Offers, Task};
+use super::task::{Next, Offers, Process, Task};
 use crate::jobs::{OperationSource, Step};
 use crate::op::{Done, Op};
 use crate::share::Lane;
@@ -11,6 +11,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+/// How far rsync's generator is ahead of its receiver at most, in files and directories.
+const AHEAD: usize = 64;
 /// How long a worker waits before it looks again whether another has made a directory.
 const PAUSE: Duration = Duration::from_micros(100);
 
@@ -58,6 +60,7 @@ impl OwnSource {
         let round = copies.round.lock().unwrap_or_else(PoisonError::into_inner).1.clone();
         let (whole, commits_at_close) = (lane.does(kind), lane.commits_at_close());
         let most = match copies.method {
+            Method::Rsync if copies.transfer != Transfer::Down => AHEAD,
             Method::Rsync | Method::ByRsync => 1,
             Method::Pipelined { files } => files.get().into(),
         };
@@ -93,8 +96,14 @@ impl OperationSource for OwnSource {
         }
         let mut blocked = false;
         let mut at = 0;
+        let mut busy = [false; 2];
+        let is_rsync = self.copies.method == Method::Rsync;
         loop {
-            match self.tasks.get_mut(at).map(Task::next) {
+            let next = self.tasks.get_mut(at).map(|task| match is_rsync {
+                true => in_turn(task, &mut busy),
+                false => task.next(),
+            });
+            match next {
                 Some(Next::Issue(op)) => {
                     self.in_flight += 1;
                     return Step::Issue(op);
@@ -122,6 +131,22 @@ impl OperationSource for OwnSource {
             _ => self.copies.failed.store(true, Ordering::Relaxed),
         }
     }
+}
+
+/// What comes next of a task, unless its process is busy with one before it. The receiver takes files and
+/// directories in their order, looked up or not.
+fn in_turn(task: &mut Task, [generator, receiver]: &mut [bool; 2]) -> Next {
+    let next = match task.process() {
+        Process::Generator if !*generator => task.next(),
+        Process::Receiver if !*receiver => task.next(),
+        Process::None => task.next(),
+        _ => Next::Waits,
+    };
+    if !matches!(next, Next::End) {
+        *generator |= task.process() == Process::Generator;
+        *receiver |= task.is_received();
+    }
+    next
 }
 
 /// A copy that is not measured, with its progress.

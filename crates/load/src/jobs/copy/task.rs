@@ -9,8 +9,10 @@ use std::sync::atomic::Ordering;
 /// The time that files are given: any that is not now.
 pub(super) const MODIFIED_SECONDS: u32 = 1_500_000_000;
 const MODIFIED: NewAttribute = NewAttribute::Modified(MODIFIED_SECONDS);
-/// The mode that files are given: other than that of what is made, as with most files of users.
+/// The mode that files are given: other than that of what is made, as with most files of users. Until
+/// then rsync gives them one that keeps others out.
 const MODE: NewAttribute = NewAttribute::Mode(0o644);
+const OWN_MODE: NewAttribute = NewAttribute::Mode(0o600);
 
 /// What a task is about. Places of directories: the tree is 0, its directory `n` is `n + 1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,11 +33,12 @@ enum Stage {
     Lookup,
     /// Whatever makes, opens or lists; of small files all of it.
     Open,
+    OwnMode,
     Blocks,
     Flush,
+    Close,
     Modified,
     Mode,
-    Close,
     Rename,
     End,
 }
@@ -44,15 +47,26 @@ impl Stage {
     fn next(self) -> Stage {
         match self {
             Stage::Lookup => Stage::Open,
-            Stage::Open => Stage::Blocks,
+            Stage::Open => Stage::OwnMode,
+            Stage::OwnMode => Stage::Blocks,
             Stage::Blocks => Stage::Flush,
-            Stage::Flush => Stage::Modified,
+            Stage::Flush => Stage::Close,
+            Stage::Close => Stage::Modified,
             Stage::Modified => Stage::Mode,
-            Stage::Mode => Stage::Close,
-            Stage::Close => Stage::Rename,
+            Stage::Mode => Stage::Rename,
             Stage::Rename | Stage::End => Stage::End,
         }
     }
+}
+
+/// Two of rsync's processes work on what is written to at the same time: one looks for what is there and makes
+/// directories, ahead of the other, which writes one file after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Process {
+    Generator,
+    Receiver,
+    /// It is done.
+    None,
 }
 
 /// What a lane offers a task.
@@ -155,7 +169,7 @@ impl Task {
                 let unstable = self.stability() == Stability::Unstable && self.size() > 0;
                 !(opened && written && unstable && self.offers.commits_at_close)
             }
-            (Stage::Modified | Stage::Mode, _) => !(opened && rsync && written),
+            (Stage::OwnMode | Stage::Modified | Stage::Mode, _) => !(opened && rsync && written),
             (Stage::Close, _) => !opened,
             (Stage::Rename, Item::File(_)) => !self.is_renamed(),
             (Stage::Rename, _) => true,
@@ -204,9 +218,10 @@ impl Task {
                 }
             }
             (Stage::Flush, _) => Op::Flush(file),
-            (Stage::Modified, Item::File(_)) => Op::SetAttribute(Node::File(file), MODIFIED),
+            (Stage::OwnMode, _) => Op::SetAttribute(Node::File(file), OWN_MODE),
+            (Stage::Modified, Item::File(_)) => Op::SetAttribute(Node::Closed(path), MODIFIED),
             (Stage::Modified, _) => Op::SetAttribute(Node::Directory(path), MODIFIED),
-            (Stage::Mode, _) => Op::SetAttribute(Node::File(file), MODE),
+            (Stage::Mode, _) => Op::SetAttribute(Node::Closed(path), MODE),
             (Stage::Close, _) => Op::Close(file),
             (Stage::Rename, Item::File(number)) => Op::Rename(path, names.file(number)),
             // Nothing else is left of these, see `skips`.
@@ -226,6 +241,22 @@ impl Task {
             generation: number as u32,
         };
         Some(if self.is_written() { Op::Write(span, self.stability()) } else { Op::Read(span) })
+    }
+
+    /// Whose turn it is, of rsync's processes.
+    pub fn process(&self) -> Process {
+        let looked_up = self.stage > Stage::Lookup || self.issued && self.in_flight == 0;
+        match self.item {
+            _ if self.stage == Stage::End => Process::None,
+            Item::Make(_) => Process::Generator,
+            Item::File(_) if !looked_up => Process::Generator,
+            _ => Process::Receiver,
+        }
+    }
+
+    /// Whether the receiver has something to do with it, now or later.
+    pub fn is_received(&self) -> bool {
+        !matches!(self.item, Item::Make(_))
     }
 
     /// What comes next.
@@ -263,15 +294,15 @@ impl Task {
 
     fn advance(&mut self) {
         (self.stage, self.issued) = (self.stage.next(), false);
-        // What was looked up and has not changed stays as it is.
-        let unchanged = match self.item {
+    }
+
+    /// Whether it is a file that has not changed since it was copied: it stays as it is.
+    fn is_unchanged(&self) -> bool {
+        match self.item {
             Item::File(file) => {
                 self.copies.transfer == Transfer::Update && !self.copies.has_changed(file)
             }
             _ => false,
-        };
-        if unchanged && self.stage == Stage::Open {
-            self.stage = Stage::End;
         }
     }
 
@@ -297,6 +328,7 @@ impl Task {
                 self.round.made[place].store(true, Ordering::Release);
             }
             (Op::Create(_) | Op::Open(_), Some(Found::File(file)), _) => self.file = Some(*file),
+            (Op::LookupIfThere(_), ..) if self.is_unchanged() => self.stage = Stage::End,
             _ => {}
         }
     }

@@ -1,0 +1,276 @@
+//! An opened directory of an NFS server of version 4.
+
+use super::keeper::Keeper;
+use super::lane::Nfs4Wire;
+use super::namespace::Nfs4Namespace;
+use super::{Held, OpenFiles};
+use crate::connection::patiently;
+use crate::nfs::failures::Service;
+use crate::nfs::opening::{SMALLEST, USUAL_MOST, find_site, split};
+use crate::nfs::site::Site;
+use crate::oddities::UNKNOWN_SPACE;
+use crate::open::OpenOptions;
+use crate::open_files::LaneFiles;
+use crate::round_trip;
+use crate::share::{Lane, LaneRequest, Namespace, Share};
+use crate::wire::{TransferSizes, WireLane, pipeline_options};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cause, Failure, Flag, InPlace, NfsTarget, NfsVersion, TargetFacts};
+use plimsoll_nfs::Error;
+use plimsoll_nfs::nfs3::{FileType, Name, Status};
+use plimsoll_nfs::nfs4::{self, Attributes, Client, FileHandle, Identity, Minor, Nfs4};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The server, and who this share is to it.
+pub(super) struct Server {
+    pub site: Site,
+    pub identity: Arc<Identity>,
+}
+
+impl Server {
+    /// A new connection for the cold path.
+    pub fn client(&self) -> Result<Client, Failure> {
+        self.client_of(NonZeroU16::MIN)
+    }
+
+    /// A new connection with so many slots, if the server gives as many.
+    pub fn client_of(&self, slots: NonZeroU16) -> Result<Client, Failure> {
+        self.try_client(slots)?.map_err(|error| self.not_registered(&error))
+    }
+
+    /// The same. The inner error: there is a connection, and the server refuses.
+    fn try_client(&self, slots: NonZeroU16) -> Result<Result<Client, Error>, Failure> {
+        let Server { site, identity } = self;
+        let socket = site.stream(Service::Nfs, site.port)?;
+        Ok(Client::new(socket, &site.credential(), identity, slots, site.limits.call))
+    }
+
+    fn not_registered(&self, error: &Error) -> Failure {
+        let tried = format!("register as a client of NFS version {}", self.identity.minor());
+        self.site.failure(tried, Service::Nfs, None, error)
+    }
+}
+
+/// The version that is asked for, or the newest that the server has too, and a first connection.
+fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, Client), Failure> {
+    let (first, older): (Minor, &[Minor]) = match asked {
+        Some(NfsVersion::V4_0) => (Minor::V0, &[]),
+        Some(NfsVersion::V4_1) => (Minor::V1, &[]),
+        Some(NfsVersion::V4_2) => (Minor::V2, &[]),
+        _ => (Minor::V2, &[Minor::V1, Minor::V0]),
+    };
+    let mut older = older.iter();
+    let mut minor = first;
+    loop {
+        let server = Arc::new(Server { site: site.clone(), identity: Identity::new(minor) });
+        match (server.try_client(NonZeroU16::MIN)?, older.as_slice()) {
+            (Ok(client), _) => return Ok((server, client)),
+            (Err(Error::Nfs4 { status: nfs4::Status::MinorVersion, .. }), [next, ..]) => {
+                minor = *next;
+                older.next();
+            }
+            (Err(error), _) => return Err(server.not_registered(&error)),
+        }
+    }
+}
+
+/// An opened directory of a server of version 4.0, 4.1 or 4.2. Each namespace and each lane has a
+/// connection of its own, with its own session; all are one client, so that what one opens is open on
+/// all.
+pub struct Nfs4Share {
+    server: Arc<Server>,
+    base: FileHandle,
+    held: Arc<Held>,
+    files: Arc<OpenFiles>,
+    facts: TargetFacts,
+    sizes: TransferSizes,
+    write_again: bool,
+    _keeper: Keeper,
+}
+
+impl Nfs4Share {
+    /// Finds the host and the directory, from the root of all that the server exports; no portmapper
+    /// and no MOUNT service is asked.
+    pub fn open(
+        target: &NfsTarget,
+        given: &str,
+        options: &OpenOptions,
+    ) -> Result<Nfs4Share, Failure> {
+        refuse_several_connections(target, given)?;
+        let site = find_site(target, given, options)?;
+        let (server, mut client) = find_version(&site, target.version)?;
+        let site = &server.site;
+        client.set_deadline(site.operation());
+        let base = descend(site, &mut client, &split(&target.path))?;
+        let about = client.file_system(base).map_err(|e| {
+            let tried = "ask for the space and the limits";
+            site.failure(tried, Service::Nfs, Some(client.socket()), &e)
+        })?;
+        let (sizes, notes) = sizes(target, &client, &about);
+        let facts = facts(site, &mut client, &about, sizes, notes);
+        let lease = Duration::from_secs(about.lease_seconds.unwrap_or(90).into());
+        let mut share = Nfs4Share {
+            _keeper: Keeper::start(&server, lease),
+            base,
+            held: Arc::default(),
+            files: Arc::default(),
+            facts,
+            sizes,
+            write_again: options.write_again,
+            server,
+        };
+        if let Some(file) = &options.file {
+            let size = Bytes(share.names()?.size(file)?);
+            share.facts.in_place = Some(InPlace { file: file.clone(), size });
+        }
+        Ok(share)
+    }
+
+    fn names(&self) -> Result<Nfs4Namespace, Failure> {
+        Nfs4Namespace::connect(&self.server, self.base, &self.held, &self.files)
+    }
+}
+
+/// Each has a session of its own, which calls would have to be spread over.
+fn refuse_several_connections(target: &NfsTarget, given: &str) -> Result<(), Failure> {
+    if target.nconnect.is_none() {
+        return Ok(());
+    }
+    let happened = "several connections of one worker are not implemented in version 4";
+    let next = "Leave out nconnect=, or give vers=3.";
+    Err(Failure::new(Cause::Usage, "open the export", given, happened, next))
+}
+
+/// From the root down to the directory wanted; links are not followed.
+fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandle, Failure> {
+    let tried = "find the directory on the server";
+    let bad = |happened: String, next: &str| {
+        Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
+    };
+    let (mut directory, _) =
+        client.root().map_err(|e| site.failure(tried, Service::Nfs, Some(client.socket()), &e))?;
+    for part in parts {
+        let name = Name::new(part).ok_or_else(|| {
+            bad(format!("'{part}' cannot be a name"), "Names have at most 255 bytes and no '..'.")
+        })?;
+        let (found, attributes) = match client.lookup(directory, name) {
+            Ok(found) => found,
+            Err(e) if e.status() == Some(Status::NoEntry) => {
+                let next = "Version 4 counts paths from the server's root (fsid=0 of Linux, Pseudo of \
+                    NFS-Ganesha): name a directory below that, or make it on the server.";
+                return Err(bad(format!("there is no '{part}' (NFS4ERR_NOENT)"), next));
+            }
+            Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
+        };
+        match attributes.kind {
+            Some(FileType::Directory) => directory = found,
+            Some(FileType::Link) => {
+                let next = "Name the directory that it points to.";
+                return Err(bad(format!("'{part}' is a symbolic link"), next));
+            }
+            _ => return Err(bad(format!("'{part}' is no directory"), "Name a directory.")),
+        }
+    }
+    Ok(directory)
+}
+
+/// READ and WRITE sizes: those given, as far as the server and the session take them.
+fn sizes(target: &NfsTarget, client: &Client, about: &Attributes) -> (TransferSizes, Vec<String>) {
+    let mut notes = Vec::new();
+    let session = client.limits();
+    let mut size = |name: &str, given: Option<u32>, most: Option<u64>, session: Option<u32>| {
+        let most = most.map_or(SMALLEST, |most| u32::try_from(most).unwrap_or(u32::MAX));
+        let most = most.max(1).min(session.unwrap_or(u32::MAX)).min(USUAL_MOST);
+        let size = given.unwrap_or(most).clamp(1, most);
+        if let Some(given) = given.filter(|given| *given > size) {
+            notes.push(format!("{name}={given} is more than the server takes: {size} is used"));
+        }
+        size
+    };
+    let largest = session.map(|limits| (limits.largest_read(), limits.largest_write()));
+    let read = size("rsize", target.rsize, about.read_most, largest.map(|of| of.0));
+    let write = size("wsize", target.wsize, about.write_most, largest.map(|of| of.1));
+    (TransferSizes { read, write }, notes)
+}
+
+fn facts(
+    site: &Site,
+    client: &mut Client,
+    about: &Attributes,
+    sizes: TransferSizes,
+    mut more: Vec<String>,
+) -> TargetFacts {
+    let space = about.space_total.zip(about.space_available);
+    if space.is_none() {
+        let reason = "the server does not give it";
+        site.oddities.failed(&site.given, "ask for the space", reason, UNKNOWN_SPACE);
+    }
+    let (peer, privileged) = (client.socket().peer(), client.socket().is_privileged());
+    client.set_deadline(site.operation());
+    let round_trip_seconds = round_trip::shortest(&site.deadline, || client.null());
+    let mut notes = vec![
+        format!("server {peer}"),
+        format!(
+            "uid {}, gid {}, from a port {} 1024",
+            site.user.uid(),
+            site.user.gid(),
+            if privileged { "below" } else { "not below" }
+        ),
+        format!(
+            "reads above {} and writes above {} are split into several calls",
+            Bytes(u64::from(sizes.read)),
+            Bytes(u64::from(sizes.write))
+        ),
+    ];
+    notes.append(&mut more);
+    TargetFacts {
+        given: site.given.clone(),
+        protocol: format!("NFSv{} over TCP", client.minor()),
+        engine: "plimsoll's NFS client".into(),
+        read_size_bytes: sizes.read,
+        write_size_bytes: sizes.write,
+        client_cache: "none".into(),
+        stability: "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
+        space_bytes: space.unwrap_or_default(),
+        round_trip_seconds,
+        notes,
+        memory_below: true,
+        ..TargetFacts::default()
+    }
+}
+
+impl Share for Nfs4Share {
+    fn facts(&self) -> TargetFacts {
+        self.facts.clone()
+    }
+
+    fn take_flags(&self) -> Vec<Flag> {
+        self.server.site.oddities.take()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        Ok(Box::new(self.names()?))
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        let options = pipeline_options(self.sizes, &request);
+        let server = self.server.clone();
+        let connect = move || {
+            let client = server.client_of(options.depth)?;
+            let tried = "begin to measure over a connection";
+            Nfs4::pipeline(client, options)
+                .map_err(|e| server.site.failure(tried, Service::Nfs, None, &e))
+        };
+        // Half of what an operation may take: the rest is for doing it once it was sent again.
+        let (site, limit) = (&self.server.site, self.server.site.limits.call / 2);
+        let pipeline = patiently(&site.deadline, limit, &connect)?;
+        let files = LaneFiles::new(&self.files);
+        let names = (&request.paths, request.depth.get());
+        let (server, held, again) = (&self.server, &self.held, self.write_again);
+        let wire = Nfs4Wire::new(server, self.base, held, files, names, self.sizes, again);
+        let lane = WireLane::new(pipeline, wire, self.sizes, request);
+        Ok(Box::new(lane.reconnecting(Box::new(move |_| connect()), limit)))
+    }
+}
