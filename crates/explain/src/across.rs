@@ -116,7 +116,7 @@ fn costs(a: &Results<'_>, b: &Results<'_>, metric: Metric, confidence: f64) -> O
 }
 
 /// Indices of the subjects that correspond to each other.
-fn subject_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
+pub(crate) fn subject_pairs(a: &Study, b: &Study) -> Vec<(u16, u16)> {
     let given = |study: &Study, i: usize| match study.subjects.get(i) {
         Some(facts) => Some(facts.given().to_owned()),
         None => study.plan.subjects.get(i).map(ToString::to_string),

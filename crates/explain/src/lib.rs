@@ -7,23 +7,30 @@
 #![forbid(unsafe_code)]
 
 mod across;
+mod changes;
 mod costs;
 mod effects;
 mod findings;
 mod gather;
 mod hosts;
 mod level;
+mod limits;
 mod merge;
 mod needed;
 mod pair;
+pub mod published;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
+pub use changes::{Change, changes};
 pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};
 pub use effects::{Effect, effects};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
 pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use level::{Level, Scale};
+pub use limits::{
+    Condition, Ladder, Limit, Limits, Resource, Role, Rung, Unseen, Use, is_ladder, limits,
+};
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
 pub use writes::{Writes, writes};

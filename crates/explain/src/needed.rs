@@ -3,6 +3,7 @@
 
 use crate::findings;
 use crate::gather::{self, Gathered};
+use crate::limits::is_ladder;
 use crate::pair::{Rules, Stop};
 use plimsoll_model::{Cell, Contrast, Rule, Study, SubjectKind, Workload, factor};
 use plimsoll_stats::verdict::Verdict;
@@ -28,6 +29,10 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
         Stop::Sequential(rule) => Some(done.saturating_add(rules.more_blocks(&rule, values)?)),
     };
     let of_workload = |workload: u16| {
+        // What shows something of other work needs no certainty of its own.
+        if is_ladder(&study.plan, workload) {
+            return Some(u64::from(study.plan.first_blocks()));
+        }
         if contrasts.is_empty() {
             let what = study.plan.workloads.get(usize::from(workload))?;
             let metric = what.main()?.job.headline();
@@ -106,6 +111,11 @@ impl Forecast {
     /// Blocks more of the workload that takes most.
     pub fn blocks(&self) -> u64 {
         self.workloads.iter().map(|left| left.blocks).max().unwrap_or(0)
+    }
+
+    /// Blocks more of one workload.
+    pub fn blocks_of(&self, workload: u16) -> u64 {
+        self.workloads.get(usize::from(workload)).map_or(0, |left| left.blocks)
     }
 
     /// Seconds that all of them take.

@@ -1,6 +1,8 @@
 //! Synthetic studies: plausible figures from a rate per target and pattern, with repeatable noise.
 #![allow(dead_code)] // each test program uses its part
 
+pub mod servers;
+
 use plimsoll_model::units::{Bytes, GIB};
 use plimsoll_model::*;
 use std::collections::BTreeMap;
@@ -95,6 +97,7 @@ fn facts(target: &Target) -> TargetFacts {
         reads_from: nfs.then_some(StoredOn::ServerMemory),
         mount_options: None,
         in_place: None,
+        round_trip_seconds: None,
         writes: Vec::new(),
         notes: Vec::new(),
     }

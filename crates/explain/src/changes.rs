@@ -1,0 +1,114 @@
+//! What was not the same when two studies were measured, as far as that was recorded. With more than one
+//! such thing, none of them can be named as what makes a difference: they are confounded.
+
+use crate::across::subject_pairs;
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{HostFacts, LabFacts, Origin, Study, TargetFacts};
+use std::collections::BTreeSet;
+
+/// One thing that was another in the second study.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// What: "kernel of ssh://root@nas", "link lan rate of the lab router".
+    pub what: String,
+    /// In the first study.
+    pub before: String,
+    /// In the second.
+    pub after: String,
+}
+
+/// Every recorded change from `a` to `b`: of the program, of hosts that both had, of labs, and of what their
+/// subjects turned out to be. What is empty or zero in one of them was not recorded there, and is no change.
+pub fn changes(a: &Study, b: &Study) -> Vec<Change> {
+    let mut found = Found(Vec::new());
+    found.add("the program", &program(&a.origin), &program(&b.origin));
+    for host in &a.hosts {
+        if let Some(after) = b.hosts.iter().find(|other| other.name == host.name) {
+            found.host(host, after);
+        }
+    }
+    for (before, after) in labs(a).zip(labs(b)) {
+        found.lab(before, after);
+    }
+    for (in_a, in_b) in subject_pairs(a, b) {
+        let storage = |study: &'_ Study, number: u16| {
+            study.subjects.get(usize::from(number)).and_then(|facts| facts.storage().cloned())
+        };
+        if let (Some(before), Some(after)) = (storage(a, in_a), storage(b, in_b)) {
+            found.target(&before, &after);
+        }
+    }
+    found.0
+}
+
+struct Found(Vec<Change>);
+
+impl Found {
+    fn add(&mut self, what: &str, before: &str, after: &str) {
+        let new = Change { what: what.into(), before: before.into(), after: after.into() };
+        if before != after && !before.is_empty() && !after.is_empty() && !self.0.contains(&new) {
+            self.0.push(new);
+        }
+    }
+
+    fn host(&mut self, before: &HostFacts, after: &HostFacts) {
+        let name = &before.name;
+        let number = |value: u32| if value == 0 { String::new() } else { value.to_string() };
+        self.add(&format!("kernel of {name}"), &before.kernel, &after.kernel);
+        self.add(&format!("CPU of {name}"), &before.cpu_model, &after.cpu_model);
+        self.add(&format!("cores of {name}"), &number(before.cpus), &number(after.cpus));
+        let memory = [before, after].map(|host| bytes(host.memory_bytes));
+        self.add(&format!("memory of {name}"), &memory[0], &memory[1]);
+        for (interface, rate) in &before.link_rates {
+            let rates = [Some(rate), after.link_rates.get(interface)];
+            let rates = rates
+                .map(|rate| rate.map_or(String::new(), |r| format!("{} Mbit/s", r / 1_000_000)));
+            self.add(&format!("link {interface} of {name}"), &rates[0], &rates[1]);
+        }
+    }
+
+    fn lab(&mut self, before: &LabFacts, after: &LabFacts) {
+        self.add("the lab", &before.name, &after.name);
+        let keys: BTreeSet<&String> = before.settings.keys().chain(after.settings.keys()).collect();
+        for key in keys {
+            let value = |lab: &LabFacts| lab.settings.get(key).map_or("none".into(), String::clone);
+            self.add(&format!("{key} of the lab"), &value(before), &value(after));
+        }
+    }
+
+    fn target(&mut self, before: &TargetFacts, after: &TargetFacts) {
+        let of = if before.label.is_empty() { &before.given } else { &before.label };
+        let sizes = |facts: &TargetFacts| {
+            [facts.read_size_bytes, facts.write_size_bytes].map(|b| bytes(b.into()))
+        };
+        let ([read_a, write_a], [read_b, write_b]) = (sizes(before), sizes(after));
+        for (what, before, after) in [
+            ("protocol", &before.protocol, &after.protocol),
+            ("engine", &before.engine, &after.engine),
+            ("read size", &read_a, &read_b),
+            ("write size", &write_a, &write_b),
+            ("client's cache", &before.client_cache, &after.client_cache),
+        ] {
+            self.add(&format!("{what} of {of}"), before, after);
+        }
+    }
+}
+
+fn program(origin: &Origin) -> String {
+    match origin {
+        Origin::Measured { version } => format!("plimsoll {version}"),
+        Origin::Imported { tool } => tool.clone(),
+    }
+}
+
+/// Empty where it is not known.
+fn bytes(count: u64) -> String {
+    if count == 0 { String::new() } else { Bytes(count).to_string() }
+}
+
+/// The labs of a study, in the order of its hosts.
+fn labs(study: &Study) -> impl Iterator<Item = &LabFacts> {
+    let mut seen = BTreeSet::new();
+    let labs = study.hosts.iter().filter_map(|host| host.lab.as_ref());
+    labs.filter(move |lab| seen.insert(&lab.name))
+}

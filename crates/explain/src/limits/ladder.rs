@@ -1,0 +1,113 @@
+//! The same workload with other numbers in flight: whether more help, and whether each resource's
+//! utilisation is U = U₀ + X·D, as every prediction assumes.
+
+use super::Use;
+use super::network::Network;
+use super::seen::Seen;
+use crate::gather::Gathered;
+use plimsoll_model::{Cell, Parameter, Plan, Steps, Study, Workload};
+use std::collections::BTreeMap;
+
+/// Twice as many in flight that bring less than this more: it is saturated.
+const FLAT: f64 = 0.10;
+/// Demands further apart than this, as a share of the smallest, depend on load.
+const CONSTANT: f64 = 0.15;
+
+/// One workload at several depths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ladder {
+    /// By operations in flight, the fewest first; two at least.
+    pub rungs: Vec<Rung>,
+}
+
+/// What was measured with one number in flight.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rung {
+    /// Operations in flight on average.
+    pub in_flight: f64,
+    /// Operations per second.
+    pub per_second: f64,
+    /// What of each resource they took.
+    pub uses: Vec<Use>,
+    /// Seconds of an operation that nothing accounts for.
+    pub waiting_seconds: f64,
+    /// Share of the operations that were in flight when counting began or ended: what hosts counted of them
+    /// may be of others.
+    pub edge: f64,
+}
+
+impl Ladder {
+    /// Whether the last step up brought next to nothing.
+    pub fn is_saturated(&self) -> bool {
+        let [.., before, last] = self.rungs.as_slice() else { return false };
+        let more = last.per_second / before.per_second;
+        let doublings = (last.in_flight / before.in_flight).log2();
+        doublings > 0.0 && more.powf(1.0 / doublings) < 1.0 + FLAT
+    }
+
+    /// The least and the most that one operation takes of a resource, over the depths at which it was
+    /// used. `None` where that is at fewer than two.
+    pub fn demands(&self, of: &Use) -> Option<(f64, f64)> {
+        let same = |one: &&Use| one.resource == of.resource && one.host == of.host;
+        let found = self.rungs.iter().filter_map(|rung| rung.uses.iter().find(same));
+        let demands: Vec<f64> = found.map(|one| one.demand_seconds).filter(|d| *d > 0.0).collect();
+        let least = demands.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = demands.iter().copied().fold(0.0, f64::max);
+        (demands.len() > 1).then_some((least, most))
+    }
+
+    /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.
+    pub fn is_constant(&self, of: &Use) -> Option<bool> {
+        let edge = self.rungs.iter().map(|rung| rung.edge).fold(0.0, f64::max);
+        self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT + edge))
+    }
+}
+
+/// The sweep over numbers in flight of the same work on the same subject under the same setting.
+pub(super) fn of(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Ladder> {
+    let own = study.plan.workload(cell).filter(|own| own.steps.is_none())?;
+    let is_sweep = |workload: &Workload| is_sweep(workload) && same_work(workload, own);
+    let number = study.plan.workloads.iter().position(is_sweep)?;
+    let sweep = Cell { workload: u16::try_from(number).ok()?, ..cell };
+    let trials = gathered.complete(sweep);
+    let mut depths: BTreeMap<u64, Vec<_>> = BTreeMap::new();
+    for point in trials.iter().flat_map(|trial| &trial.points) {
+        if point.at.is_finite() && point.at >= 1.0 {
+            depths.entry(point.at.round() as u64).or_default().push(point);
+        }
+    }
+    let rung = |points: Vec<_>| {
+        let seen = Seen::of_points(study, sweep, &points)?;
+        let network = Network::fit(&seen.uses, seen.per_second, seen.in_flight)?;
+        Some(Rung {
+            in_flight: seen.in_flight,
+            per_second: seen.per_second,
+            uses: seen.uses,
+            waiting_seconds: network.waiting,
+            edge: seen.edge,
+        })
+    };
+    let rungs: Vec<Rung> = depths.into_values().filter_map(rung).collect();
+    (rungs.len() > 1).then_some(Ladder { rungs })
+}
+
+/// Whether a workload of a plan is there for what it shows of another one: the same with several
+/// numbers in flight.
+pub fn is_ladder(plan: &Plan, workload: u16) -> bool {
+    plan.workloads.get(usize::from(workload)).filter(|own| is_sweep(own)).is_some_and(|own| {
+        plan.workloads.iter().any(|other| other.steps.is_none() && same_work(own, other))
+    })
+}
+
+fn is_sweep(workload: &Workload) -> bool {
+    let over = workload.steps.as_ref().map(Steps::over);
+    matches!(over, Some(Parameter::Depth | Parameter::Workers))
+}
+
+/// Whether two workloads do the same but for how many are in flight.
+fn same_work(a: &Workload, b: &Workload) -> bool {
+    let jobs = |workload: &Workload| -> Vec<_> {
+        workload.parts.iter().map(|part| (part.job.clone(), part.client)).collect()
+    };
+    jobs(a) == jobs(b)
+}

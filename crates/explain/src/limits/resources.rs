@@ -1,0 +1,123 @@
+//! Resources, and how much of each an operation takes.
+
+use plimsoll_model::CpuTimes;
+
+/// Whose it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// The machine that drives the trials.
+    Client,
+    /// A server's host.
+    Server,
+    /// One machine is both.
+    Both,
+}
+
+/// What an operation takes time of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Resource {
+    /// The network, in its fuller direction.
+    Link {
+        /// The interface whose counters these are.
+        interface: String,
+        /// What it is connected at.
+        bits_per_second: u64,
+    },
+    /// plimsoll's own driving threads, one for each worker.
+    Driver,
+    /// All cores of a host.
+    Processor,
+    /// One core of a host that is much busier than the others: a receive queue, or one thread.
+    Core {
+        /// Its number.
+        number: usize,
+    },
+    /// What a control group lets a host or its server have of the processors.
+    Quota {
+        /// In cores.
+        cores: f64,
+        /// Share of the time that its processes were held back.
+        throttled: f64,
+    },
+    /// The threads of the kernel's NFS server, where all of them are busy or wait for its disk.
+    Threads {
+        /// How many.
+        count: u32,
+    },
+    /// A disk that had something to do.
+    Disk {
+        /// As in /dev.
+        name: String,
+    },
+    /// The network's round trip, without load: a delay, of which nothing is used up.
+    RoundTrip,
+}
+
+/// How much of a resource a workload took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Use {
+    /// Which.
+    pub resource: Resource,
+    /// On which host of the study; empty for a round trip.
+    pub host: String,
+    /// Whose that is.
+    pub role: Role,
+    /// Share of the time that it was busy, with what it does anyway: U = U₀ + X·D. 0 of a delay.
+    pub utilisation: f64,
+    /// The same without the workload: U₀.
+    pub background: f64,
+    /// Seconds of it that one operation took beyond that: D, of all its servers together.
+    pub demand_seconds: f64,
+    /// How many can work at a time: cores, threads; 1 for others.
+    pub servers: f64,
+    /// Operations per second that it would allow alone: (1 − U₀)·servers/D. `None` of a delay, and where
+    /// an operation takes nothing of it.
+    pub alone_per_second: Option<f64>,
+    /// How much more would be done if an operation took half as much of it, as a share.
+    pub gain: f64,
+    /// Of processors: shares of their time by class.
+    pub classes: Option<CpuTimes>,
+}
+
+impl Use {
+    pub(super) fn new(resource: Resource, host: &str, role: Role) -> Use {
+        Use {
+            resource,
+            host: host.to_owned(),
+            role,
+            utilisation: 0.0,
+            background: 0.0,
+            demand_seconds: 0.0,
+            servers: 1.0,
+            alone_per_second: None,
+            gain: 0.0,
+            classes: None,
+        }
+    }
+
+    /// Busy by so many operations a second of so many seconds each, and by what it does anyway. What was
+    /// counted at the ends of a run, and saved up before it, may make that a little more than all of it.
+    pub(super) fn at(self, per_second: f64, demand_seconds: f64, background: f64) -> Use {
+        let demand_seconds = demand_seconds.max(0.0);
+        let background = background.clamp(0.0, 1.0);
+        let alone = (1.0 - background) * self.servers / demand_seconds;
+        Use {
+            utilisation: (background + per_second * demand_seconds / self.servers).min(1.0),
+            background,
+            demand_seconds,
+            alone_per_second: Some(alone).filter(|alone| alone.is_finite()),
+            ..self
+        }
+    }
+
+    /// Seconds that it takes over one operation when nothing else is there: its demand on one server, which a
+    /// quota below a core makes slower.
+    pub fn service_seconds(&self) -> f64 {
+        self.demand_seconds / self.servers.min(1.0)
+    }
+
+    /// Whether it only delays.
+    pub fn is_delay(&self) -> bool {
+        self.resource == Resource::RoundTrip
+    }
+}

@@ -1,0 +1,390 @@
+//! What limits a workload, where the truth is known: throughputs and loads come from a closed network of
+//! given demands, as the hosts' counters would show them.
+
+mod support;
+
+use plimsoll_explain::{Condition, Limit, Limits, Resource, Unseen, limits};
+use plimsoll_model::*;
+use support::servers::{SERVER, Truth, study, with_ladder};
+
+fn one(study: &Study) -> Limits {
+    limits(study).into_iter().next().unwrap()
+}
+
+/// The resource that is named, or what else is said.
+fn named(found: &Limits) -> String {
+    let name = |place: usize| match &found.uses[place].resource {
+        Resource::Link { .. } => "link",
+        Resource::Driver => "driver",
+        Resource::Processor => "processor",
+        Resource::Core { .. } => "core",
+        Resource::Quota { .. } => "quota",
+        Resource::Threads { .. } => "threads",
+        Resource::Disk { .. } => "disk",
+        Resource::RoundTrip => "round trip",
+    };
+    match &found.verdict {
+        Limit::Resource { binding, .. } => name(*binding).into(),
+        Limit::Several { uses, waiting } => {
+            let mut all: Vec<&str> = uses.iter().map(|place| name(*place)).collect();
+            all.extend(waiting.then_some("waiting"));
+            all.sort_unstable();
+            all.join(" or ")
+        }
+        Limit::Waiting => "waiting".into(),
+        Limit::Hidden => "hidden".into(),
+        Limit::Contradiction(place) => format!("not {}", name(*place)),
+    }
+}
+
+fn base(depth: u16) -> Truth {
+    let small = 20e-6;
+    Truth {
+        depth,
+        driver: small,
+        server: small,
+        disk: small,
+        link: small,
+        round_trip: 100e-6,
+        ..Truth::default()
+    }
+}
+
+#[test]
+fn the_resource_whose_doubling_helps_most_is_named() {
+    let cases = [
+        (Truth { driver: 400e-6, ..base(16) }, "driver"),
+        (Truth { server: 800e-6, ..base(16) }, "processor"),
+        (Truth { server: 400e-6, one_core: true, ..base(16) }, "core"),
+        (Truth { disk: 400e-6, ..base(16) }, "disk"),
+        (Truth { link: 400e-6, ..base(16) }, "link"),
+        (Truth { round_trip: 2e-3, ..base(1) }, "round trip"),
+        (Truth { disk: 2e-3, ..base(1) }, "disk"),
+        (Truth { server: 2e-3, ..base(1) }, "processor"),
+    ];
+    for (truth, expected) in cases {
+        let found = one(&study(truth, true));
+        assert_eq!(named(&found), expected, "{truth:?}: {found:#?}");
+        // What it says of doubling is what doubling does.
+        let half = |of: f64| if of >= 400e-6 { of / 2.0 } else { of };
+        let doubled = Truth {
+            driver: half(truth.driver),
+            server: half(truth.server),
+            disk: half(truth.disk),
+            link: half(truth.link),
+            round_trip: half(truth.round_trip),
+            ..truth
+        };
+        let more = doubled.carries(truth.depth) / truth.carries(truth.depth) - 1.0;
+        let gain = found.binding().unwrap().gain;
+        assert!((gain / more - 1.0).abs() < 0.02, "{truth:?}: {gain}, truly {more}");
+    }
+}
+
+#[test]
+fn demands_utilisation_and_bounds_are_those_of_the_truth() {
+    let truth = Truth { server: 300e-6, disk: 150e-6, idle: 0.4, ..base(8) };
+    let found = one(&study(truth, true));
+    let of = |name: &str| {
+        let is = |u: &&plimsoll_explain::Use| match name {
+            "processor" => u.resource == Resource::Processor,
+            "disk" => matches!(u.resource, Resource::Disk { .. }),
+            "link" => matches!(u.resource, Resource::Link { .. }),
+            _ => u.resource == Resource::Driver,
+        };
+        found.uses.iter().find(is).unwrap()
+    };
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 2e-3;
+    for (name, demand) in [("disk", 150e-6), ("link", 20e-6), ("driver", 20e-6)] {
+        assert!(close(of(name).demand_seconds, demand), "{name}: {:?}", of(name));
+        assert!(close(of(name).utilisation, demand * found.per_second), "{name}");
+        assert!(close(of(name).alone_per_second.unwrap(), 1.0 / demand), "{name}");
+    }
+    let processor = of("processor");
+    assert!(close(processor.demand_seconds, 300e-6) && close(processor.background, 0.2));
+    assert!(close(processor.utilisation, 0.2 + found.per_second * 300e-6 / 2.0));
+    assert!(close(processor.alone_per_second.unwrap(), 0.8 * 2.0 / 300e-6));
+    let response = found.response_seconds();
+    assert!(close(response, 8.0 / truth.carries(8)), "{response}");
+    // Nothing waits that is not accounted for.
+    assert!(found.waiting_seconds < 0.03 * response, "{found:#?}");
+}
+
+/// A server that was not watched: whatever it is, it is not named.
+#[test]
+fn nothing_is_named_that_no_figure_supports() {
+    for truth in [
+        Truth { server: 800e-6, round_trip: 0.0, ..base(16) },
+        Truth { disk: 400e-6, round_trip: 0.0, ..base(16) },
+        Truth { hidden: 400e-6, round_trip: 0.0, ..base(16) },
+        Truth { disk: 2e-3, round_trip: 0.0, ..base(1) },
+    ] {
+        let found = one(&study(truth, false));
+        assert_eq!(named(&found), "waiting", "{truth:?}: {found:#?}");
+        assert_eq!(found.unseen, [Unseen::Server, Unseen::RoundTrip]);
+        assert!(found.uses.iter().all(|u| u.utilisation < 0.2), "{found:#?}");
+    }
+}
+
+#[test]
+fn what_helps_alike_cannot_be_told_apart() {
+    let found =
+        one(&study(Truth { server: 400e-6, one_core: true, disk: 390e-6, ..base(4) }, true));
+    assert_eq!(named(&found), "core or disk", "{found:#?}");
+    let found = one(&study(Truth { disk: 500e-6, hidden: 480e-6, ..base(1) }, true));
+    assert_eq!(named(&found), "disk or waiting", "{found:#?}");
+}
+
+/// A disk that serves many at a time is busy all the time with one: it takes either more of them or a
+/// faster one.
+#[test]
+fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
+    let with_threads = |count: u32, depth: u16| {
+        let mut study = study(Truth { disk: 5e-3, ..base(depth) }, true);
+        let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
+        for load in servers.filter(|load| load.host == SERVER) {
+            let nfsd = NfsdLoad { threads: Some(count), ..NfsdLoad::default() };
+            load.nfsd = Some(nfsd);
+            load.disks[0].in_flight_seconds = load.disks[0].busy_seconds;
+        }
+        one(&study)
+    };
+    let few = with_threads(1, 4);
+    assert_eq!(named(&few), "disk or threads", "{few:#?}");
+    let threads = few.uses.iter().find(|u| u.resource == Resource::Threads { count: 1 }).unwrap();
+    assert!((threads.demand_seconds / 5.02e-3 - 1.0).abs() < 1e-2, "{threads:?}");
+    for (count, depth) in [(8, 16), (8, 4), (1, 1)] {
+        let enough = with_threads(count, depth);
+        assert_eq!(named(&enough), "disk", "{enough:#?}");
+    }
+}
+
+/// A thread that is always busy and moves between the two cores makes neither full.
+#[test]
+fn one_core_s_worth_on_several_is_what_a_thread_makes_of_them() {
+    let ladder = |truth: Truth| {
+        one(&with_ladder(study(truth, true), true, [1, 4, 16], move |depth| Truth {
+            depth,
+            ..truth
+        }))
+    };
+    let thread = Truth { server: 400e-6, hidden: 405e-6, ..base(16) };
+    let found = ladder(thread);
+    assert_eq!(named(&found), "hidden", "{found:#?}");
+    assert_eq!(found.one_thread().unwrap().host, SERVER);
+    let found = ladder(Truth { server: 100e-6, ..thread });
+    assert_eq!((named(&found).as_str(), found.one_thread()), ("hidden", None));
+}
+
+#[test]
+fn a_ladder_tells_something_full_from_waiting() {
+    let hidden = Truth { hidden: 400e-6, ..base(16) };
+    let ladder = |truth: Truth| {
+        with_ladder(study(truth, true), true, [1, 4, 16], move |depth| Truth { depth, ..truth })
+    };
+    assert_eq!(named(&one(&ladder(hidden))), "hidden");
+    let slow = Truth { round_trip: 0.0, hidden: 0.0, ..base(4) };
+    let mut waiting = ladder(Truth { round_trip: 5e-3, ..slow });
+    // As if nobody had measured the round trip.
+    support::storage(&mut waiting.subjects[0]).round_trip_seconds = None;
+    let found = one(&waiting);
+    assert_eq!(named(&found), "waiting", "{found:#?}");
+    let ladder = found.ladder.unwrap();
+    assert!(!ladder.is_saturated());
+    assert_eq!(ladder.rungs.len(), 3);
+}
+
+/// Interrupts coalesce: at four times the rate an operation takes half as much.
+#[test]
+fn demands_that_depend_on_load_are_found() {
+    let truth = Truth { server: 200e-6, ..base(16) };
+    let at =
+        move |depth: u16| Truth { depth, server: if depth > 4 { 200e-6 } else { 400e-6 }, ..truth };
+    let found = one(&with_ladder(study(truth, true), true, [1, 4, 16], at));
+    let ladder = found.ladder.as_ref().unwrap();
+    for one in &found.uses {
+        let expected = match one.resource {
+            Resource::Processor => Some(false),
+            Resource::RoundTrip => Some(true),
+            _ => Some(true),
+        };
+        assert_eq!(ladder.is_constant(one), expected, "{one:?}");
+    }
+}
+
+#[test]
+fn clocks_memory_and_steal_are_told_beside_utilisation() {
+    let mut study = study(base(4), true);
+    assert_eq!(one(&study).conditions, []);
+    study.hosts[1].memory_bytes = 1 << 30;
+    let server = study.trials[1].loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+    server.frequency = Some(Frequency { lowest_hertz: 6e8, highest_hertz: 1.2e9 });
+    server.memory = Some(MemoryLoad { least_available_bytes: 1 << 20, ..MemoryLoad::default() });
+    server.memory_stall_seconds = Some(0.3);
+    server.cpu.steal = 2.0;
+    let host = || SERVER.to_owned();
+    let expected = [
+        Condition::ClockMoved { host: host(), hertz: (6e8, 1.2e9) },
+        Condition::MemoryShort { host: host(), bytes: (1 << 20, 1 << 30) },
+        // Of three trials of two seconds.
+        Condition::MemoryPressure { host: host(), share: 0.3 / 6.0 },
+    ];
+    let found = one(&study).conditions;
+    assert_eq!(found[..3], expected);
+    assert!(matches!(&found[3], Condition::Stolen { share, .. } if *share > 0.1), "{found:?}");
+}
+
+#[test]
+fn more_than_a_link_can_carry_is_a_contradiction() {
+    let mut study = study(Truth { link: 300e-6, ..base(16) }, true);
+    study.hosts[0].link_rates.insert("eth0".into(), 100_000_000);
+    assert_eq!(named(&one(&study)), "not link");
+}
+
+#[test]
+fn a_quota_is_what_a_host_may_use_and_a_shared_machine_tells_nothing_else() {
+    let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
+    let mut shared = study(truth, true);
+    shared.flags.push(Flag::SameMachine { host: SERVER.into() });
+    let found = one(&shared);
+    assert!(found.unseen.contains(&Unseen::SharedProcessor));
+    assert!(!named(&found).contains("core"), "{found:#?}");
+    // Half a core: an operation that takes 200 µs of it takes 400 of its time.
+    for trial in &mut shared.trials {
+        let operations = trial.result.moved().operations as f64;
+        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        server.control_group = Some(ControlGroupLoad {
+            cpu_seconds: operations * 200e-6,
+            quota_cores: Some(0.5),
+            throttled_share: Some(0.9),
+        });
+    }
+    let found = one(&shared);
+    assert_eq!(named(&found), "quota", "{found:#?}");
+    let quota = found.binding().unwrap();
+    assert!((quota.utilisation / (truth.carries(16) * 400e-6) - 1.0).abs() < 0.01, "{quota:?}");
+}
+
+#[test]
+fn figures_that_are_none_and_trials_that_failed_are_left_out() {
+    let truth = base(4);
+    let mut odd = study(truth, true);
+    odd.trials[0].result.parts[0].quantities.insert(Metric::all(Measure::IOPS), f64::NAN);
+    odd.trials[1].loads.clear();
+    support::fail(&mut odd.trials[2]);
+    let found = one(&odd);
+    assert!(found.per_second.is_finite() && found.uses.iter().all(|u| u.utilisation.is_finite()));
+    odd.trials.clear();
+    assert!(limits(&odd).is_empty());
+    let mut none = study(truth, true);
+    for trial in &mut none.trials {
+        trial.result.parts[0].quantities.clear();
+        trial.loads.iter_mut().for_each(|load| load.seconds = f64::INFINITY);
+    }
+    assert!(limits(&none).is_empty());
+}
+
+/// A number in 0..1 that looks random and depends on its arguments alone.
+fn uniform(seed: u64, of: u64) -> f64 {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ of.wrapping_mul(0xd1b5_4a32_d192_ed03);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Any demands over two orders of magnitude, at any depth.
+fn any(seed: u64) -> Truth {
+    let demand = |of| 10e-6 * 100_f64.powf(uniform(seed, of));
+    Truth {
+        depth: [1, 2, 4, 8, 16, 32][(uniform(seed, 9) * 6.0) as usize],
+        driver: demand(0),
+        server: demand(1),
+        one_core: uniform(seed, 7) < 0.5,
+        disk: demand(2),
+        link: demand(3),
+        round_trip: demand(4),
+        hidden: if uniform(seed, 8) < 0.3 { demand(5) } else { 0.0 },
+        idle: 0.3 * uniform(seed, 6),
+    }
+}
+
+/// What doubling each truly brings, the hidden one last.
+fn gains(truth: Truth) -> Vec<(&'static str, f64)> {
+    let base = truth.carries(truth.depth);
+    let half = |change: fn(&mut Truth)| {
+        let mut doubled = truth;
+        change(&mut doubled);
+        doubled.carries(truth.depth) / base - 1.0
+    };
+    vec![
+        ("driver", half(|t| t.driver /= 2.0)),
+        (if truth.one_core { "core" } else { "processor" }, half(|t| t.server /= 2.0)),
+        ("disk", half(|t| t.disk /= 2.0)),
+        ("link", half(|t| t.link /= 2.0)),
+        ("round trip", half(|t| t.round_trip /= 2.0)),
+        ("waiting", half(|t| t.hidden /= 2.0)),
+    ]
+}
+
+/// Of two thousand servers of any kind, with figures that are off by some percent, hardly any is called
+/// limited by what is not its limit, and most that have one have it named.
+#[test]
+fn limits_of_any_server_are_named_or_left_open() {
+    let (mut clear, mut right, mut wrong, mut named_any) = (0_u64, 0_u64, 0_u64, 0_u64);
+    let setting = |name: &str, or: u64| {
+        std::env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(or)
+    };
+    let (count, seeds) = (setting("PLIMSOLL_STUDIES", 2000), setting("PLIMSOLL_SEED", 0));
+    for seed in (0..count).map(|number| seeds.wrapping_mul(1 << 32).wrapping_add(number)) {
+        let truth = any(seed);
+        let mut measured = study(truth, true);
+        for (number, trial) in measured.trials.iter_mut().enumerate() {
+            let off = |of: u64| 1.0 + 0.06 * (uniform(seed, 100 + 10 * number as u64 + of) - 0.5);
+            let rate = trial.result.parts[0].quantities.get_mut(&Metric::all(Measure::IOPS));
+            *rate.unwrap() *= off(0);
+            for load in &mut trial.loads {
+                load.disks.iter_mut().for_each(|disk| disk.busy_seconds *= off(1));
+                load.cpu.system *= off(2);
+            }
+        }
+        let mut truly = gains(truth);
+        truly.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let [(first, most), (_, next), ..] = truly[..] else { unreachable!() };
+        let said = named(&one(&measured));
+        let stands_out = most > 0.1 && most > 2.0 * next;
+        clear += u64::from(stands_out);
+        right += u64::from(stands_out && said == first);
+        let single =
+            ["driver", "processor", "core", "disk", "link", "round trip"].contains(&&*said);
+        named_any += u64::from(single);
+        // Wrong is what something else would have helped half as much again.
+        let of_said = truly.iter().find(|(name, _)| *name == said).map_or(0.0, |(_, gain)| *gain);
+        wrong += u64::from(single && of_said * 1.5 < most);
+    }
+    println!(
+        "{count} servers: of {clear} with a clear limit {right} named; of {named_any} named {wrong} wrong"
+    );
+    assert!(4 * clear > count, "{clear}");
+    assert!(10 * right > 9 * clear, "{right} of {clear}");
+    assert!(50 * wrong < named_any, "{wrong} of {named_any}");
+}
+
+/// The rate of a copy is in files: it once was taken for that of its operations, and a disk that was busy all
+/// the time seemed to be busy for an eighth of it.
+#[test]
+fn a_copy_is_made_of_operations() {
+    let mut study = study(Truth { disk: 400e-6, ..base(1) }, true);
+    for trial in &mut study.trials {
+        let seconds = trial.loads[0].seconds;
+        let quantities = &mut trial.result.parts[0].quantities;
+        quantities.insert(Metric::all(Measure::ELAPSED), seconds);
+        *quantities.get_mut(&Metric::all(Measure::IOPS)).unwrap() /= 8.0;
+        *quantities.get_mut(&Metric::all(Measure::CLIENT_CPU_PER_OP)).unwrap() *= 8.0;
+    }
+    let found = one(&study);
+    assert_eq!(named(&found), "disk", "{found:#?}");
+    let busy = base(1).carries(1).min(Truth { disk: 400e-6, ..base(1) }.carries(1)) * 400e-6;
+    assert!((found.binding().unwrap().utilisation / busy - 1.0).abs() < 0.01, "{found:#?}");
+    let driver = found.uses.iter().find(|u| u.resource == Resource::Driver).unwrap();
+    assert!((driver.demand_seconds / 20e-6 - 1.0).abs() < 0.01, "{driver:?}");
+}
