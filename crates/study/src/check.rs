@@ -1,13 +1,17 @@
 //! Whether a plan can be conducted at all: looked at before anything is touched.
 
 use plimsoll_model::{
-    Cause, Contrast, Failure, Measurand, Plan, Subject, SubjectKind, Workload, factor,
+    Cause, Contrast, Failure, HostName, Measurand, Plan, Subject, SubjectKind, Switch, Workload,
+    factor,
 };
+
+/// Longest time that a reboot may take, in seconds: a day.
+const LONGEST_REBOOT: f64 = 86_400.0;
 
 /// # Errors
 /// [`Cause::Usage`] for a plan without subjects or workloads, a job that no subject can do, a contrast
-/// that compares nothing, a factor that has nothing to be varied over, and more cells than can be
-/// numbered.
+/// that compares nothing, a factor that has nothing to be varied over, a reboot of a host that drives
+/// the trials or that is no restart for every factor, and more cells than can be numbered.
 pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
     let bad = |on: &str, happened: String, next: &str| {
         Err(Failure::new(Cause::Usage, "conduct the plan", on, happened, next))
@@ -43,6 +47,23 @@ pub(crate) fn plan(plan: &Plan) -> Result<(), Failure> {
         if factor.levels.len() < 2 {
             let happened = "it has fewer than two levels, so there is nothing to compare".into();
             return bad(&factor.name, happened, "Give two values or more: NAME=a,b.");
+        }
+    }
+    if let Some(reboot) = &plan.reboot {
+        let host = &reboot.host;
+        if *host == HostName::Local || plan.clients.contains(host) {
+            let happened = "the trials are driven from it".to_owned();
+            return bad(&format!("the reboot of {host}"), happened, "Reboot a host of a server.");
+        }
+        let live = plan.factors.iter().any(|factor| factor.switch == Switch::Live);
+        if live || plan.factors.is_empty() {
+            let happened =
+                "it is what begins a whole plot, and not every setting is one".to_owned();
+            return bad(&format!("the reboot of {host}"), happened, "Vary settings that restart.");
+        }
+        if !(reboot.within_seconds > 0.0 && reboot.within_seconds <= LONGEST_REBOOT) {
+            let happened = format!("{} s is no time for it", reboot.within_seconds);
+            return bad(&format!("the reboot of {host}"), happened, "Give up to a day.");
         }
     }
     let most = usize::from(u16::MAX);

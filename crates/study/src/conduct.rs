@@ -7,11 +7,12 @@ mod vary;
 
 use crate::hosts::Hosts;
 use crate::keep::Keep;
+use crate::left::{Later, Left, Took};
 use crate::observers::{Preparing, Watching};
 use crate::progress::Progress;
 use crate::schedule::Schedule;
 use crate::settings::Settings;
-use crate::{check, costs, resume, size, stability, steps};
+use crate::{check, costs, disturbed, resume, size, stability, steps};
 use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
@@ -104,6 +105,7 @@ pub(crate) fn carry_out(
         observer: order.observer,
         paces: BTreeMap::new(),
         tried_out: 0,
+        took: Took::default(),
         writes: Vec::new(),
     };
     let outcome = conductor.prepare().and_then(|()| conductor.blocks());
@@ -135,6 +137,7 @@ struct Conductor<'a> {
     paces: BTreeMap<usize, calibrate::Pace>,
     /// Runs so far that are no trials.
     tried_out: u32,
+    took: Took,
     /// What is known of writes before the first block, by subject.
     writes: Vec<(usize, WriteState)>,
 }
@@ -279,7 +282,11 @@ impl Conductor<'_> {
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
                 self.set(block, *cell)?;
                 let seconds_left = (forecast.seconds() - (self.elapsed() - begun)).max(0.0);
-                self.trial(block, *cell, left, (seconds_left, seconds_per_trial))?;
+                let rest = (&cells[done + 1..], &cells[..]);
+                let later = self.took.later(&self.study.plan.workloads, &forecast, rest);
+                let (begun, times) = (self.elapsed(), (seconds_left, seconds_per_trial));
+                self.trial(block, *cell, left, (times, later))?;
+                self.took.add(cell.workload, self.elapsed() - begun);
                 if self.stopped() {
                     return Err(interrupted());
                 }
@@ -341,7 +348,7 @@ impl Conductor<'_> {
         block: u32,
         cell: Cell,
         left: u32,
-        (seconds_left, each): (f64, f64),
+        ((seconds_left, each), later): ((f64, f64), Later),
     ) -> Result<(), Failure> {
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
         let subject = usize::from(cell.subject);
@@ -367,21 +374,23 @@ impl Conductor<'_> {
         let first_file = self.schedule.first_file(block);
         let spec = self.spec(number, subject, workload.clone(), &format!("trial {number}"));
         let spec = PointSpec { first_file, ..spec };
-        let (result, loads, points) = match &workload.steps {
+        let (mut result, loads, points) = match &workload.steps {
             None => {
-                let (result, loads) = self.point(&spec);
+                let (result, loads) = self.point(&spec, Left::new(&workload, later));
                 (result, loads, Vec::new())
             }
             Some(steps) => {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let mut point = |workload: &Workload| {
-                    self.point(&PointSpec { workload: workload.clone(), ..spec.clone() })
+                    self.point(&PointSpec { workload: workload.clone(), ..spec.clone() }, None)
                 };
                 steps::measure(&workload, steps, &mut order, &mut point)
             }
         };
+        let others = self.study.trials.iter().filter(|other| other.cell == cell);
+        result.flags.extend(disturbed::flags(&result, &loads, &others.collect::<Vec<_>>()));
         let fatal = match &result.outcome {
-            Outcome::Failed { failure, .. } if ends_study(failure) => Some(failure.clone()),
+            Outcome::Failed { failure, .. } if resume::ends_study(failure) => Some(failure.clone()),
             _ => None,
         };
         let mount = self.hosts.mount();
@@ -423,7 +432,7 @@ impl Conductor<'_> {
     }
 
     /// One point, and the loads of the hosts meanwhile.
-    fn point(&mut self, spec: &PointSpec) -> (PointResult, Vec<HostLoad>) {
+    fn point(&mut self, spec: &PointSpec, left: Option<Left>) -> (PointResult, Vec<HostLoad>) {
         self.hosts.clear(match self.study.plan.target(spec.subject) {
             // As tables of mounts have it; a link on another host is not followed from here.
             Some(Target::Directory(there)) if self.study.plan.is_remote() => {
@@ -432,7 +441,7 @@ impl Conductor<'_> {
             Some(Target::Directory(here)) => here.path.canonicalize().ok(),
             _ => None,
         });
-        let mut watching = Watching::new(&mut self.hosts, &mut *self.observer);
+        let mut watching = Watching::new(&mut self.hosts, &mut *self.observer, left);
         let mut result = self.runner.point(spec, &mut watching);
         self.hosts.rest(&*self.clock);
         let loads = self.hosts.loads();
@@ -491,11 +500,6 @@ impl Conductor<'_> {
         }
         Ok(self.study)
     }
-}
-
-/// Whether going on makes no sense: the server is gone, full, or does not let us.
-fn ends_study(failure: &Failure) -> bool {
-    !matches!(failure.cause, Cause::Trial)
 }
 
 fn interrupted() -> Failure {

@@ -15,6 +15,8 @@ const SECONDS_PER_TRIAL: f64 = 0.3;
 /// Bringing a setting into effect, and one for which something restarts, in seconds.
 const SECONDS_PER_CHANGE: f64 = 0.5;
 const SECONDS_PER_RESTART: f64 = 10.0;
+/// Rebooting a host until it works again, in seconds.
+const SECONDS_PER_REBOOT: f64 = 90.0;
 /// Where the program chooses how much is copied, the first blocks take this share of the cap.
 const SCALED_SHARE: f64 = 0.5;
 
@@ -27,7 +29,7 @@ pub struct Estimate {
     pub blocks: u32,
     /// Trials of those.
     pub trials: u64,
-    /// Whole plots of those: how often something restarts; none where nothing does.
+    /// Whole plots of those: how often something restarts, or is rebooted; none where nothing does.
     pub whole_plots: u64,
     /// Seconds of those, laying out included.
     pub seconds: f64,
@@ -91,11 +93,15 @@ pub fn estimate(plan: &Plan) -> Estimate {
     }
     let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds * IDLE_SHARE);
     let changes = each(changes(plan)) - whole_plots as f64;
+    let (restart, what) = match plan.reboot {
+        None => (SECONDS_PER_RESTART, "restart"),
+        Some(_) => (SECONDS_PER_REBOOT, "reboot"),
+    };
     let overhead = changes.max(0.0) * (SECONDS_PER_CHANGE + idle)
-        + whole_plots as f64 * (SECONDS_PER_RESTART + idle)
+        + whole_plots as f64 * (restart + idle)
         + each(idle);
     if whole_plots > 0 {
-        estimate.rests_on.push(format!("{SECONDS_PER_RESTART:.0} s for each restart"));
+        estimate.rests_on.push(format!("{restart:.0} s for each {what}"));
     }
     estimate.seconds += subjects * laid_out / BYTES_PER_SECOND + trials + overhead;
     if let Rule::Sequential { at_least_seconds, .. } = plan.design.rule {
@@ -171,7 +177,7 @@ mod tests {
     use plimsoll_model::units::{GIB, MIB};
     use plimsoll_model::{
         DataClass, Design, DirectoryTarget, Factor, FactorLevel, GeneratedData, HostName, Job,
-        Part, PatternJob, Target, Transfer,
+        Part, PatternJob, Reboot, Target, Transfer,
     };
     use std::num::NonZeroU16;
 
@@ -254,5 +260,15 @@ mod tests {
         // 80 more trials, the restarts, and half of the other trials have another level of what is live.
         let changes = 96.0 * 5.0 / 6.0 - 24.0;
         near(found.seconds - before, 80.0 * 2.3 + 240.0 + changes * SECONDS_PER_CHANGE);
+        // Every setting after a reboot.
+        plan.factors[1].switch = Switch::Restart;
+        let host = "ssh://root@nas".parse().unwrap();
+        plan.reboot = Some(Reboot { host, command: None, within_seconds: 600.0 });
+        let found = estimate(&plan);
+        assert_eq!((found.trials, found.whole_plots), (96, 48));
+        let changes = 96.0 * 5.0 / 6.0 - 48.0;
+        let reboots = 48.0 * SECONDS_PER_REBOOT;
+        near(found.seconds - before, 80.0 * 2.3 + reboots + changes * SECONDS_PER_CHANGE);
+        assert!(found.rests_on.contains(&"90 s for each reboot".to_owned()), "{found:?}");
     }
 }

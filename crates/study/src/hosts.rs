@@ -241,6 +241,16 @@ impl Hosts {
         self.watched.iter_mut().flat_map(Watched::flags).collect()
     }
 
+    /// Hosts were rebooted: who lost them thereby reaches them anew, and that is not reported.
+    pub(crate) fn rebooted(&mut self) {
+        for host in &mut self.watched {
+            let answers = host.watch.ask(Ask::Counters).sample(SETTLED).is_some();
+            if !answers && host.watch.again().is_ok() {
+                host.loss = Loss::None;
+            }
+        }
+    }
+
     /// Lost hosts get one chance to come back.
     pub(crate) fn again(&mut self) {
         self.watched.iter_mut().for_each(Watched::again);

@@ -1,6 +1,7 @@
 //! What passes progress on to the study's own observer.
 
 use crate::hosts::{self, Hosts};
+use crate::left::Left;
 use crate::progress::Progress;
 use plimsoll_model::{Event, LoadObserver};
 
@@ -26,11 +27,16 @@ pub(crate) struct Watching<'a> {
     hosts: &'a mut Hosts,
     observer: &'a mut dyn FnMut(Progress<'_>),
     next_look: f64,
+    left: Option<Left>,
 }
 
 impl<'a> Watching<'a> {
-    pub(crate) fn new(hosts: &'a mut Hosts, observer: &'a mut dyn FnMut(Progress<'_>)) -> Self {
-        Watching { hosts, observer, next_look: hosts::LOOK.as_secs_f64() }
+    pub(crate) fn new(
+        hosts: &'a mut Hosts,
+        observer: &'a mut dyn FnMut(Progress<'_>),
+        left: Option<Left>,
+    ) -> Self {
+        Watching { hosts, observer, next_look: hosts::LOOK.as_secs_f64(), left }
     }
 }
 
@@ -49,6 +55,12 @@ impl LoadObserver for Watching<'_> {
         {
             self.next_look = at_seconds + hosts::LOOK.as_secs_f64();
             (self.observer)(Progress::Loads(&self.hosts.look()));
+        }
+        if let Event::Window { at_seconds, window } = &event
+            && let Some(seconds) =
+                self.left.as_mut().and_then(|left| left.window(*at_seconds, window))
+        {
+            (self.observer)(Progress::Left { seconds });
         }
         (self.observer)(Progress::Event(&event));
     }

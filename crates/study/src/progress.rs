@@ -1,6 +1,6 @@
 //! What a study says of itself while it runs. Observers only look on.
 
-use plimsoll_model::{Cell, Event, Factor, FactorLevel, HostLoad, Trial, Workload};
+use plimsoll_model::{Cell, Event, Factor, FactorLevel, HostLoad, HostName, Trial, Workload};
 
 /// One thing worth showing.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,11 @@ pub enum Progress<'a> {
         /// To what.
         level: &'a FactorLevel,
     },
+    /// A host is being rebooted.
+    Reboot {
+        /// Which.
+        host: &'a HostName,
+    },
     /// A trial begins.
     Trial {
         /// Its number, from 0.
@@ -39,6 +44,11 @@ pub enum Progress<'a> {
     },
     /// The runner said something.
     Event(&'a Event),
+    /// Seconds until the end as things stand, while a trial runs.
+    Left {
+        /// So many.
+        seconds: f64,
+    },
     /// How loaded the hosts were since the last of these, or since the trial's load began.
     Loads(&'a [HostLoad]),
     /// A trial ended and is kept.

@@ -88,12 +88,17 @@ pub(crate) fn measured(study: &Study) -> Vec<Cell> {
 }
 
 /// The cells that were measured in the last block, where the number of blocks was fixed beforehand and it
-/// lacks some. Of a trial that was stopped there is no figure.
+/// lacks some. Of a trial that was stopped, or that ended the study because the server was gone, there is no
+/// figure.
 fn in_last(study: &Study) -> Option<Vec<Cell>> {
     let Rule::Fixed { .. } = study.plan.design.rule else { return None };
     let last = study.trials.iter().filter_map(|trial| trial.block).max()?;
-    let ended =
-        |trial: &&Trial| trial.block == Some(last) && trial.result.outcome != Outcome::Stopped;
+    let has_ended = |trial: &Trial| match &trial.result.outcome {
+        Outcome::Complete => true,
+        Outcome::Failed { failure, .. } => !ends_study(failure),
+        Outcome::Stopped => false,
+    };
+    let ended = |trial: &&Trial| trial.block == Some(last) && has_ended(trial);
     let measured: Vec<Cell> = study.trials.iter().filter(ended).map(|trial| trial.cell).collect();
     study.plan.cells().iter().any(|cell| !measured.contains(cell)).then_some(measured)
 }
@@ -102,6 +107,11 @@ fn in_last(study: &Study) -> Option<Vec<Cell>> {
 pub(crate) fn stopped_at(study: &Study) -> f64 {
     let last = study.trials.last();
     last.map_or(0.0, |trial| trial.started_seconds + plimsoll_explain::seconds_per_trial(study))
+}
+
+/// Whether going on makes no sense: the server is gone, full, or does not let us.
+pub(crate) fn ends_study(failure: &Failure) -> bool {
+    !matches!(failure.cause, Cause::Trial)
 }
 
 /// What is known of the writes of its subjects, by their numbers.

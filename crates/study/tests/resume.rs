@@ -294,3 +294,26 @@ fn a_fixed_number_of_blocks_is_made_up_wherever_it_was_broken_off() {
     }
     assert!(broken_in_a_block > 20, "{broken_in_a_block} stopped within a block");
 }
+
+/// A trial that ended the study because its server was gone has no figure; one that failed by itself is
+/// measured as often as any other.
+#[test]
+fn the_trial_that_a_server_died_in_is_measured_again() {
+    let mut plan = plan(600.0);
+    plan.design.rule = Rule::Fixed { blocks: 4 };
+    let whole = run(None, plan.clone(), NEVER, None).0.unwrap();
+    let cells = |study: &Study, from: usize| -> Vec<(Option<u32>, Cell)> {
+        study.trials[from..].iter().map(|trial| (trial.block, trial.cell)).collect()
+    };
+    for (cause, again) in [(Cause::Unreachable, 5), (Cause::Trial, 6)] {
+        let failure = Failure::new(cause, "measure", "nas", "it failed", "");
+        let mut study = whole.clone();
+        study.trials.truncate(6);
+        let phase = "measure".to_owned();
+        study.trials[5].result.outcome = Outcome::Failed { phase, failure: failure.clone() };
+        study.ended = Ended::Failed { failure };
+        let after = run(Some(&study), plan.clone(), NEVER, None).0.unwrap();
+        assert_eq!(after.ended, Ended::Done);
+        assert_eq!(cells(&after, 6), cells(&whole, again), "{cause:?}");
+    }
+}

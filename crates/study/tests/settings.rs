@@ -16,6 +16,7 @@ use std::time::Duration;
 enum Done {
     Set(usize, usize),
     Restored,
+    Rebooted,
     Released,
     Resumed,
 }
@@ -57,6 +58,8 @@ struct Host {
     microseconds: Arc<AtomicU64>,
     /// The level that does not take effect.
     refused: Option<(usize, usize)>,
+    /// Reboots that it comes back from.
+    reboots: usize,
     left: Vec<Flag>,
 }
 
@@ -70,6 +73,19 @@ impl Settings for Host {
         if factor == 0 {
             self.microseconds.store([1000, 2000][level], Ordering::Relaxed);
         }
+        Ok(())
+    }
+
+    fn reboot(&mut self, deadline: &Deadline) -> Result<(), Failure> {
+        assert_eq!(deadline.left(), Ok(Duration::from_secs(300)));
+        let Some(left) = self.reboots.checked_sub(1) else {
+            let happened = "it did not come back";
+            return Err(Failure::new(Cause::Unreachable, "reboot", "nas", happened, ""));
+        };
+        self.reboots = left;
+        self.done.lock().unwrap().push(Done::Rebooted);
+        // Its kernel has forgotten what was set.
+        self.microseconds.store(1500, Ordering::Relaxed);
         Ok(())
     }
 
@@ -102,6 +118,29 @@ fn plan(factors: Vec<Factor>, blocks: u32) -> Plan {
 }
 
 fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, Vec<Done>) {
+    run_on(plan, refused, left, usize::MAX)
+}
+
+fn run_on(
+    plan: Plan,
+    refused: Option<(usize, usize)>,
+    left: Vec<Flag>,
+    reboots: usize,
+) -> (Study, Vec<Done>) {
+    let (study, done) = conducted(plan, refused, left, reboots);
+    (study.unwrap(), done)
+}
+
+fn refused(plan: Plan) -> Failure {
+    conducted(plan, None, Vec::new(), 0).0.unwrap_err()
+}
+
+fn conducted(
+    plan: Plan,
+    refused: Option<(usize, usize)>,
+    left: Vec<Flag>,
+    reboots: usize,
+) -> (Result<Study, Failure>, Vec<Done>) {
     let clock = Arc::new(VirtualClock::new());
     let microseconds = Arc::new(AtomicU64::new(1500));
     let takes = microseconds.clone();
@@ -120,7 +159,7 @@ fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, 
         version: "test".into(),
         plan,
         runner: Box::new(Runner::new(options, vec![share as Arc<dyn plimsoll_runner::Share>])),
-        settings: Box::new(Host { done: Arc::clone(&done), microseconds, refused, left }),
+        settings: Box::new(Host { done: Arc::clone(&done), microseconds, refused, reboots, left }),
         hosts: Vec::new(),
         flags: Vec::new(),
         clock,
@@ -129,7 +168,7 @@ fn run(plan: Plan, refused: Option<(usize, usize)>, left: Vec<Flag>) -> (Study, 
         observer: &mut |_| {},
     });
     let done = done.lock().unwrap().clone();
-    (study.unwrap(), done)
+    (study, done)
 }
 
 #[test]
@@ -181,6 +220,65 @@ fn what_restarts_something_does_so_once_for_each_whole_plot() {
         first.insert(levels[0]);
     }
     assert_eq!(first.len(), 2);
+}
+
+fn rebooting(blocks: u32) -> Plan {
+    let mut plan =
+        plan(vec![factor("cache", Switch::Restart), factor("export", Switch::Restart)], blocks);
+    let host = "ssh://root@nas".parse().unwrap();
+    plan.reboot = Some(Reboot { host, command: None, within_seconds: 300.0 });
+    plan
+}
+
+#[test]
+fn each_setting_is_set_after_a_reboot_of_its_own() {
+    let (study, done) = run(rebooting(3), None, Vec::new());
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 3 * 8));
+    // Nothing is open while it is away, and all that it forgot is set again, same level or not.
+    let reboots: Vec<&[Done]> = done.split_inclusive(|done| *done == Done::Resumed).collect();
+    let (last, reboots) = reboots.split_last().unwrap();
+    assert_eq!(last, &[Done::Released, Done::Restored, Done::Resumed]);
+    let of_trials: Vec<&&[Done]> = reboots.iter().filter(|done| done.len() > 1).collect();
+    assert_eq!(of_trials.len(), 3 * 4);
+    for did in of_trials {
+        let [Done::Released, Done::Rebooted, Done::Set(0, _), Done::Set(1, _), Done::Resumed] = did
+        else {
+            panic!("{did:?}")
+        };
+    }
+    for trial in &study.trials {
+        let iops = trial.result.value(0, Metric::all(Measure::IOPS)).unwrap();
+        let expected = [1000.0, 500.0][usize::from(trial.cell.setting % 2)];
+        assert!((iops / expected - 1.0).abs() < 0.01, "{iops} under {:?}", trial.cell);
+    }
+}
+
+#[test]
+fn a_device_that_does_not_come_back_ends_the_study_with_what_it_has() {
+    let (study, done) = run_on(rebooting(3), None, Vec::new(), 5);
+    let Ended::Failed { failure } = &study.ended else { panic!("{:?}", study.ended) };
+    assert_eq!(failure.cause, Cause::Unreachable);
+    assert_eq!(study.trials.len(), 5 * 2);
+    assert!(study.trials.iter().all(|trial| trial.result.outcome == Outcome::Complete));
+    assert!(done.contains(&Done::Restored));
+    plimsoll_study::can_be_continued(&study).unwrap();
+}
+
+#[test]
+fn a_reboot_that_cannot_be_is_refused() {
+    type Change = fn(&mut Plan);
+    let changes: [(Change, &str); 4] = [
+        (|plan| plan.factors[0].switch = Switch::Live, "not every setting is one"),
+        (|plan| plan.clients = vec!["ssh://root@nas".parse().unwrap()], "driven from it"),
+        (|plan| plan.reboot.as_mut().unwrap().host = HostName::Local, "driven from it"),
+        (|plan| plan.reboot.as_mut().unwrap().within_seconds = f64::INFINITY, "inf s is no time"),
+    ];
+    for (change, words) in changes {
+        let mut plan = rebooting(1);
+        change(&mut plan);
+        let failure = refused(plan);
+        assert!(failure.cause == Cause::Usage && failure.happened.contains(words), "{failure}");
+    }
 }
 
 #[test]

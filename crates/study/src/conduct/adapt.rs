@@ -166,7 +166,7 @@ impl Conductor<'_> {
             Outcome::Complete => Ok(Some(seconds)),
             Outcome::Stopped => Err(interrupted()),
             Outcome::Failed { .. } if seconds >= AT_MOST => Ok(Some(seconds)),
-            Outcome::Failed { failure, .. } if super::ends_study(&failure) => Err(failure),
+            Outcome::Failed { failure, .. } if crate::resume::ends_study(&failure) => Err(failure),
             Outcome::Failed { .. } => Ok(None),
         }
     }

@@ -3,7 +3,11 @@
 use super::Conductor;
 use crate::progress::Progress;
 use crate::schedule::whole_plot;
-use plimsoll_model::{Cell, Failure, Switch, factor};
+use plimsoll_model::{Cell, Deadline, Failure, Switch, factor};
+use std::time::Duration;
+
+/// How often a server that was rebooted is tried.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 impl Conductor<'_> {
     /// Brings a cell's setting into effect. Connections do not outlive a change. Where a whole plot begins,
@@ -27,6 +31,8 @@ impl Conductor<'_> {
         if changed.iter().any(|(number, _)| plan.factors[*number].switch == Switch::Restart) {
             self.runner.release()?;
         }
+        let rebooted = if begins { self.reboot()? } else { None };
+        let plan = &self.study.plan;
         for (number, level) in &changed {
             let factor = &plan.factors[*number];
             (self.observer)(Progress::Setting { factor, level: &factor.levels[*level] });
@@ -34,9 +40,30 @@ impl Conductor<'_> {
         }
         self.setting = Some((block, cell.setting));
         if !changed.is_empty() {
-            self.runner.reopen()?;
+            self.reopen(rebooted.as_ref())?;
             self.idle_between();
         }
         Ok(())
+    }
+
+    /// Reboots the plan's host, if there is one; until when its services must be back then.
+    fn reboot(&mut self) -> Result<Option<Deadline>, Failure> {
+        let Some(reboot) = &self.study.plan.reboot else { return Ok(None) };
+        (self.observer)(Progress::Reboot { host: &reboot.host });
+        let whole = Deadline::new(self.clock.clone(), self.stop.clone());
+        let deadline = whole.within(Duration::from_secs_f64(reboot.within_seconds));
+        self.settings.reboot(&deadline)?;
+        self.hosts.rebooted();
+        Ok(Some(deadline))
+    }
+
+    /// Makes connections anew; a server that was rebooted may take a while until it takes them.
+    fn reopen(&mut self, rebooted: Option<&Deadline>) -> Result<(), Failure> {
+        loop {
+            let Err(failure) = self.runner.reopen() else { return Ok(()) };
+            if rebooted.is_none_or(|deadline| deadline.sleep(TRY_AGAIN).is_err()) {
+                return Err(failure);
+            }
+        }
     }
 }

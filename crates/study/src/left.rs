@@ -1,0 +1,191 @@
+//! How long a study still takes, while a trial runs that ends with its work: by what is done of it.
+
+use plimsoll_explain::Forecast;
+use plimsoll_model::{Cell, FileWork, OpKind, Window, Workload};
+use std::collections::BTreeMap;
+
+/// What a file costs beside its bytes, in bytes. The files of a dataset are much alike, and little depends
+/// on it.
+const BYTES_PER_FILE: f64 = 256e3;
+/// Seconds from one estimate to the next.
+const EVERY: f64 = 0.2;
+
+/// The work of all files that a trial moves whole; `None` where its length does not follow from that.
+fn work(workload: &Workload) -> Option<f64> {
+    let works: Option<Vec<FileWork>> =
+        workload.parts.iter().map(|part| part.job.file_work()).collect();
+    let of = |work: FileWork| {
+        let bytes = if work.all { work.bytes.0 as f64 } else { 0.0 };
+        bytes + BYTES_PER_FILE * work.files as f64
+    };
+    works.map(|works| works.into_iter().map(of).sum())
+}
+
+/// What follows a trial.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Later {
+    /// Seconds of what was measured before, or has a length of its own.
+    pub seconds: f64,
+    /// The work of what was not.
+    pub work: f64,
+    /// Seconds and work of all trials so far.
+    pub so_far: (f64, f64),
+}
+
+/// How long trials have taken so far, by workload: seconds, what comes before each included, and their number.
+#[derive(Default)]
+pub(crate) struct Took(BTreeMap<u16, (f64, u32)>);
+
+impl Took {
+    /// One more.
+    pub fn add(&mut self, workload: u16, seconds: f64) {
+        let (sum, count) = self.0.entry(workload).or_default();
+        (*sum, *count) = (*sum + seconds, *count + 1);
+    }
+
+    /// What follows a trial: the rest of its block, and as much as all of the block for each one after it.
+    pub fn later(
+        &self,
+        workloads: &[Workload],
+        forecast: &Forecast,
+        (rest, block): (&[Cell], &[Cell]),
+    ) -> Later {
+        let mut later = Later::default();
+        for (number, workload) in (0..).zip(workloads) {
+            let of = |cells: &[Cell]| cells.iter().filter(|c| c.workload == number).count() as f64;
+            let more = forecast.blocks_of(number).saturating_sub(1) as f64;
+            let trials = of(rest) + more * of(block);
+            match (self.0.get(&number), work(workload)) {
+                (Some((seconds, count)), work) => {
+                    later.seconds += trials * seconds / f64::from(*count);
+                    if let Some(work) = work {
+                        later.so_far.0 += seconds;
+                        later.so_far.1 += f64::from(*count) * work;
+                    }
+                }
+                (None, Some(work)) => later.work += trials * work,
+                (None, None) => later.seconds += trials * workload.seconds(),
+            }
+        }
+        later
+    }
+}
+
+/// The estimate while one trial runs.
+pub(crate) struct Left {
+    work: f64,
+    /// Whether all files are moved; else most are only looked at.
+    all: bool,
+    later: Later,
+    done: f64,
+    /// When files began to be done, in seconds since the first operation, and what was done by then: what is
+    /// done of directories before takes other time.
+    first: Option<(f64, f64)>,
+    next: f64,
+}
+
+impl Left {
+    /// Before a trial; `None` where its length does not follow from its work.
+    pub fn new(workload: &Workload, later: Later) -> Option<Left> {
+        let all = workload.main()?.job.file_work()?.all;
+        Some(Left { work: work(workload)?, all, later, done: 0.0, first: None, next: EVERY })
+    }
+
+    /// Another window has ended, so many seconds after the first operation: seconds left of the study, from
+    /// time to time and once they are known.
+    pub fn window(&mut self, at: f64, window: &Window) -> Option<f64> {
+        let files = match self.all {
+            true => &[OpKind::CLOSE, OpKind::PUT, OpKind::GET][..],
+            false => &[OpKind::LOOKUP],
+        };
+        let files: u64 = files.iter().map(|kind| window.count(*kind).operations).sum();
+        let bytes = if self.all { window.total().bytes as f64 } else { 0.0 };
+        self.done += bytes + BYTES_PER_FILE * files as f64;
+        if self.done > 0.0 && self.first.is_none() {
+            self.first = Some((at, self.done));
+        }
+        let (began, before) = self.first?;
+        let rate = (self.done - before) / (at - began);
+        if at < self.next || !(rate.is_finite() && rate > 0.0) {
+            return None;
+        }
+        self.next = at + EVERY;
+        let Later { seconds, work, so_far } = self.later;
+        let others = (so_far.0 + at) / (so_far.1 + self.done);
+        Some((self.work - self.done).max(0.0) / rate + seconds + work * others)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_model::units::{Bytes, MIB};
+    use plimsoll_model::{CopyJob, DataClass, GeneratedData, Length, Method, Part, Transfer};
+    use std::num::NonZeroU16;
+
+    fn workload(class: DataClass, transfer: Transfer) -> Workload {
+        let (count, mean_bytes) = class.whole();
+        let dataset = GeneratedData { class, count, mean_bytes, scale: 1.0, seed: 1 }.dataset();
+        let (method, block) = (Method::Rsync, Bytes(MIB));
+        let job = CopyJob { dataset, transfer, method, block, verify: false }.into();
+        let length = Length::UntilDone { at_most_seconds: 7200.0 };
+        Workload::of(Part::closed(job, NonZeroU16::MIN, NonZeroU16::MIN), length)
+    }
+
+    fn near(found: Option<f64>, expected: f64) {
+        let found = found.expect("it is known");
+        assert!((found / expected - 1.0).abs() < 0.01, "{found}, not {expected}");
+    }
+
+    /// 56,206 files at 562.06 a second, after five seconds in which directories were made.
+    #[test]
+    fn a_source_tree_takes_as_long_as_its_files_at_their_rate() {
+        let mut left =
+            Left::new(&workload(DataClass::Source, Transfer::Up), Later::default()).unwrap();
+        let made = Window::of(OpKind::MAKE_DIRECTORY, 730, 0);
+        for second in 1..=5 {
+            assert_eq!(left.window(f64::from(second), &made), None);
+        }
+        let mut files = Window::of(OpKind::CLOSE, 281, 0);
+        files.add(&Window::of(OpKind::WRITE, 281, 281 * 11_567));
+        files.add(&Window::of(OpKind::LOOKUP, 281, 0));
+        for half in 1..=200 {
+            let found = left.window(5.0 + f64::from(half) / 2.0, &files);
+            let expected = 100.0 - f64::from(half) / 2.0;
+            match half {
+                1 => assert_eq!(found, None, "no rate yet"),
+                _ if half < 196 => near(found, expected),
+                _ => assert!(found.unwrap() < 2.1),
+            }
+        }
+    }
+
+    #[test]
+    fn a_film_takes_as_long_as_its_bytes_and_what_follows_it_is_added() {
+        let film = workload(DataClass::Movies, Transfer::Down);
+        let one = work(&film).unwrap();
+        let later = Later { seconds: 30.0, work: 2.0 * one, so_far: (0.0, 0.0) };
+        let mut left = Left::new(&film, later).unwrap();
+        let tenth = Window::of(OpKind::READ, 93, 92_867_075);
+        assert_eq!(left.window(1.0, &tenth), None, "no rate yet");
+        near(left.window(2.0, &tenth), 8.0 + 30.0 + 20.0);
+        // The first one was slower, and so are those that were never measured.
+        let so_far = (3.0 * 10.0, one);
+        let mut left = Left::new(&film, Later { so_far, ..later }).unwrap();
+        left.window(1.0, &tenth);
+        near(left.window(2.0, &tenth), 8.0 + 30.0 + 2.0 * 32.0 / 1.2);
+    }
+
+    #[test]
+    fn of_an_update_files_are_looked_at() {
+        let mut left =
+            Left::new(&workload(DataClass::Source, Transfer::Update), Later::default()).unwrap();
+        let looked = Window::of(OpKind::LOOKUP, 5620, 0);
+        left.window(1.0, &looked);
+        near(left.window(2.0, &looked), 8.0);
+        let pattern = plimsoll_model::PatternJob::named("random-read", Bytes(MIB)).unwrap().into();
+        let length = Length::For { seconds: 2.0, warm_up_seconds: 0.2 };
+        let part = Part::closed(pattern, NonZeroU16::MIN, NonZeroU16::MIN);
+        assert!(Left::new(&Workload::of(part, length), Later::default()).is_none());
+    }
+}
