@@ -157,7 +157,10 @@ fn subjects(study: &Study) -> Vec<String> {
 fn workloads(plan: &Plan) -> Vec<String> {
     let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, workload) in plan.workloads.iter().enumerate() {
-        alike.entry(title(workload)).or_default().push(number);
+        // What only shows something of another one is not told from that.
+        let ladder = u16::try_from(number).is_ok_and(|n| plimsoll_explain::is_ladder(plan, n));
+        let several = if ladder { ", several in flight" } else { "" };
+        alike.entry(title(workload) + several).or_default().push(number);
     }
     let mut names = vec![String::new(); plan.workloads.len()];
     for (title, numbers) in alike {

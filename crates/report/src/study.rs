@@ -5,6 +5,7 @@ pub(crate) mod cpu;
 pub(crate) mod head;
 pub(crate) mod hosts;
 pub(crate) mod imported;
+pub(crate) mod limits;
 pub(crate) mod method;
 pub(crate) mod mounts;
 pub(crate) mod steps;
@@ -15,7 +16,7 @@ pub(crate) mod writes;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{CopyCosts, Findings, Forecast, Writes};
+use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Writes};
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
@@ -27,6 +28,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) forecast: Forecast,
     /// What files and bytes cost where they were copied.
     pub(crate) costs: Vec<CopyCosts>,
+    /// What limits each workload.
+    pub(crate) limits: Vec<Limits>,
     /// Whether writes are sustained.
     pub(crate) writes: Vec<Writes>,
 }
@@ -35,12 +38,14 @@ impl<'a> Shown<'a> {
     pub(crate) fn new(study: &'a Study) -> Shown<'a> {
         let mut findings = plimsoll_explain::findings(study);
         device::keep_comparable(study, &mut findings);
+        findings.workloads.retain(|found| !plimsoll_explain::is_ladder(&study.plan, found.number));
         Shown {
             study,
             findings,
             names: Names::new(study),
             forecast: Forecast::new(study),
             costs: plimsoll_explain::copy_costs(study),
+            limits: plimsoll_explain::limits(study),
             writes: plimsoll_explain::writes(study),
         }
     }

@@ -55,9 +55,9 @@ fn a_check_of_two_targets() {
     let study = measured(&TWO, 6);
     let page = html(&study);
     assert!(page.len() <= CHECK_LIMIT, "{}", page.len());
-    // The ratios of all; of each pattern: throughput, ratio, latency, rate and operations in flight
-    // over time, CPU for each target; CPU of the machine, its cores.
-    let charts = 1 + 5 * 7 + 2;
+    // The speeds of all, the time of an operation; of each pattern: throughput, ratio, latency, rate
+    // over time (the number in flight where it has phases), CPU for each target; CPU of the machine, its cores.
+    let charts = 2 + 5 * 6 + 1 + 2;
     assert_eq!(count(&page, "<svg"), charts);
     assert_eq!(charts_are_sound(std::slice::from_ref(&study)), charts);
     assert_eq!(count(&page, "<details class=\"behind\">"), charts, "a table behind every chart");
@@ -119,14 +119,14 @@ fn a_check_with_a_watched_server() {
     assert!(page.len() <= CHECK_LIMIT, "{}", page.len());
     // Beside what there is without it: CPU over time, of the target it serves; CPU, memory, network
     // and disks.
-    let charts = 1 + 5 * 7 + 2 + 5 + 4;
+    let charts = 2 + 5 * 6 + 1 + 2 + 5 + 4;
     assert_eq!(charts_are_sound(std::slice::from_ref(&study)), charts);
     for word in [">sirq", "Random write, nas", "Memory of ssh://root@nas", "server\nCPU"] {
         assert!(page.contains(word), "{word}");
     }
     let part = |id: &str| page.find(&format!("id=\"{id}\"")).unwrap();
     assert!(part("machines") < part("machines-2"));
-    assert!(page.contains("ssh://root@nas was busiest at"), "in the answer");
+    assert!(page.contains("Fullest seen: CPU of ssh://root@nas, "), "in the answer");
     let terminal =
         crate::written::study(&study, &plimsoll_report::Style { width: 100, colour: false });
     insta::assert_snapshot!(terminal.split("CPU of this machine\n").nth(1).unwrap());

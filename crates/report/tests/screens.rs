@@ -161,7 +161,10 @@ fn a_watched_server() {
     let screen = screen(&study);
     fits(&screen);
     assert!(screen.contains("watched: MIPS 74Kc V4.12, 1 core"), "{screen}");
-    assert!(screen.contains("ssh://root@nas was busiest at "), "{screen}");
+    assert!(
+        screen.contains("Fullest seen: CPU of ssh://root@nas, 48% at sequential write"),
+        "{screen}"
+    );
     assert!(screen.contains("! A core of this machine was 99% busy"), "{screen}");
     insta::assert_snapshot!(screen);
 }

@@ -17,7 +17,7 @@ impl Table {
         Table { header, rows: Vec::new() }
     }
 
-    /// A number for a cell, to be copied and computed with: four digits at least, no unit; empty
+    /// A number for a cell, to be copied and computed with: to four digits at least, no unit; empty
     /// where there is none.
     pub(super) fn number(value: f64) -> String {
         match value {
@@ -26,7 +26,8 @@ impl Table {
             v => {
                 let more = three_digits(v);
                 let decimals = more.split('.').nth(1).map_or(1, |d| d.len() + 1);
-                format!("{v:.decimals$}")
+                let digits = format!("{v:.decimals$}");
+                digits.trim_end_matches('0').trim_end_matches('.').to_owned()
             }
         }
     }
@@ -39,7 +40,7 @@ mod tests {
     #[test]
     fn numbers_can_be_computed_with() {
         let shown = [0.0, 112.34, 0.012345, 7334.4, -1.5].map(Table::number);
-        assert_eq!(shown, ["0", "112.3", "0.01235", "7334", "-1.500"]);
+        assert_eq!(shown, ["0", "112.3", "0.01235", "7334", "-1.5"]);
         assert_eq!(Table::number(f64::NAN), "");
     }
 }

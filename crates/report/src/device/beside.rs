@@ -50,7 +50,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         section.warnings.push(warning.to_owned());
     }
     section.bars.extend(bars(
-        &platforms,
+        platforms,
         "coremark",
         coremark(host),
         BarGroup {
@@ -63,7 +63,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         },
     ));
     section.bars.extend(bars(
-        &platforms,
+        platforms,
         "stream_copy_MB_per_s",
         stream_copy(host),
         BarGroup {

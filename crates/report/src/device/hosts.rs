@@ -1,6 +1,6 @@
 //! The hosts of a study of several: their sections after the study's own, from its facts.
 
-use super::{Host, compare, host, hosts, sections};
+use super::{Host, beside, compare, host, hosts, section, sections};
 use crate::document::{Item, Section};
 use crate::study::Shown;
 use crate::text::printable;
@@ -31,25 +31,35 @@ fn heading(heading: &str, host: &Host<'_>, of: usize) -> String {
     }
 }
 
+/// A section of one of several hosts, by a name that no other has.
+fn reported(of: &section::Section, host: &Host<'_>, number: usize, hosts: usize) -> Section {
+    let unique = |id: &str| match number {
+        0 => format!("host-{id}"),
+        n => format!("host-{id}-{}", n + 1),
+    };
+    let mut section = of.reported(unique(of.id), heading(of.heading, host, hosts));
+    for item in &mut section.items {
+        if let Item::Chart(figure) = item {
+            figure.id = unique(&figure.id);
+        }
+    }
+    section
+}
+
+/// Every host beside the published platforms; empty sections of those that have none of their figures.
+pub(crate) fn beside_platforms(shown: &Shown<'_>) -> Vec<Section> {
+    let hosts = hosts(shown.study, &shown.findings);
+    let section = |(number, host)| reported(&beside::section(host), host, number, hosts.len());
+    hosts.iter().enumerate().map(section).collect()
+}
+
 /// What was found out about every host.
 pub(crate) fn host_sections(shown: &Shown<'_>) -> Vec<Section> {
-    let mut all = Vec::new();
     let hosts = hosts(shown.study, &shown.findings);
+    let mut all = Vec::new();
     for (number, host) in hosts.iter().enumerate() {
-        let unique = |id: &str| match number {
-            0 => format!("host-{id}"),
-            n => format!("host-{id}-{}", n + 1),
-        };
-        for section in sections(host) {
-            let heading = heading(section.heading, host, hosts.len());
-            let mut section = section.reported(unique(section.id), heading);
-            for item in &mut section.items {
-                if let Item::Chart(figure) = item {
-                    figure.id = unique(&figure.id);
-                }
-            }
-            all.push(section);
-        }
+        let of_host = sections(host);
+        all.extend(of_host.iter().map(|section| reported(section, host, number, hosts.len())));
     }
     let mut apart = Section::details("apart", "Not compared");
     for other in hosts.iter().skip(1) {

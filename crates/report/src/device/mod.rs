@@ -25,7 +25,7 @@ use crate::text::{capital, printable};
 use crate::verdict::percent;
 pub(crate) use compare::{compare_devices, keep_comparable, keep_comparable_across};
 pub(crate) use host::{Host, hosts};
-pub(crate) use hosts::{add_apart, figure, host_sections, only};
+pub(crate) use hosts::{add_apart, beside_platforms, figure, host_sections, only};
 use plimsoll_model::device::{Part, Quantity};
 use plimsoll_model::{BoxFacts, Failure, Flag, Origin, Study};
 pub(crate) use report::document;

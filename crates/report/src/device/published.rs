@@ -1,6 +1,6 @@
 //! The platforms whose figures were published.
 
-use crate::published::{Row, table};
+use plimsoll_references::{Row, table};
 
 /// Where the figures come from.
 pub(super) const SOURCE: &str = "I. Kofler, R. Kuschnig, H. Hellwagner, \"Evaluating the networking \
@@ -11,8 +11,8 @@ pub(super) const SOURCE: &str = "I. Kofler, R. Kuschnig, H. Hellwagner, \"Evalua
 pub(super) type Platform = Row;
 
 /// The published platforms, in the order published.
-pub(super) fn platforms() -> Vec<Platform> {
-    table("kofler2011_platforms").map_or(Vec::new(), |table| table.rows())
+pub(super) fn platforms() -> &'static [Platform] {
+    table("kofler2011_platforms").map_or(&[], |table| table.rows())
 }
 
 /// What a platform is called.
@@ -35,7 +35,7 @@ mod tests {
         assert_eq!(of("stream_copy_MB_per_s"), [59.0, 231.0, 381.0, 6830.0].map(Some));
         assert_eq!(platforms[3].text("soc"), None);
         assert!(SOURCE.contains("2011"));
-        for platform in &platforms {
+        for platform in platforms {
             let per_mhz =
                 platform.number("coremark").unwrap() / platform.number("clock_MHz").unwrap();
             let published = platform.number("coremark_per_MHz").unwrap();

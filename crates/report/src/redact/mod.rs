@@ -65,6 +65,7 @@ fn hosts(study: &Study) -> Vec<String> {
     let mut hosts: Vec<&HostName> = plan.clients.iter().collect();
     hosts.extend(plan.hosts.iter().map(|server| &server.host));
     hosts.extend(plan.factors.iter().map(|factor| &factor.host));
+    hosts.extend(plan.reboot.iter().map(|reboot| &reboot.host));
     for subject in &plan.subjects {
         match subject {
             Subject::Storage { .. } => {}
@@ -106,7 +107,7 @@ const NAMES: [(&str, Kind); 5] = [
 ];
 
 /// Fields whose texts are words of the schema, figures or versions and never a user's.
-const OWN: [&str; 32] = [
+const OWN: [&str; 33] = [
     "kind",
     "subject",
     "job",
@@ -128,6 +129,7 @@ const OWN: [&str; 32] = [
     "pattern",
     "layout",
     "source_port",
+    "transport",
     "reads_from",
     "dialect",
     "sign",
@@ -142,7 +144,7 @@ const OWN: [&str; 32] = [
 ];
 
 /// Words of the schema in fields that hold a user's words elsewhere.
-const OWN_WORDS: [&str; 4] = ["unstable", "file_sync", "io_uring", "psync"];
+const OWN_WORDS: [&str; 5] = ["unstable", "data_sync", "file_sync", "io_uring", "psync"];
 
 /// Names of subjects come from hosts and paths. They are replaced by what the subject is.
 fn relabel(study: &mut Value) {
@@ -150,6 +152,9 @@ fn relabel(study: &mut Value) {
         plan.remove("labels");
         // Lines of shell may name anything.
         plan.remove("commands");
+        if let Some(reboot) = plan.get_mut("reboot").and_then(Value::as_object_mut) {
+            reboot.remove("command");
+        }
     }
     let kind = |subject: &Value| {
         let kind = subject["target"]["kind"].as_str().or(subject["subject"].as_str());
@@ -182,7 +187,7 @@ fn walk(value: &mut Value, key: &str, pseudonyms: &mut Pseudonyms) {
                 _ => text::redacted(text, pseudonyms),
             };
         }
-        Value::Number(_) if key == "uid" || key == "gid" => *value = Value::Null,
+        Value::Number(_) if matches!(key, "uid" | "gid" | "owner") => *value = Value::Null,
         Value::Array(items) => items.iter_mut().for_each(|item| walk(item, key, pseudonyms)),
         // Of hosts hardware and software are named, as in records of devices.
         Value::Object(_) if key == "device" => device::walk_device(value, "", pseudonyms),

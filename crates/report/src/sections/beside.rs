@@ -3,13 +3,13 @@
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, TIME};
-use crate::published::{self, Row};
 use crate::study::Shown;
 use crate::study::copies::{Copies, same_setup};
 use plimsoll_explain::CopyCosts;
+use plimsoll_explain::published::puskas2017::{cell, transfers};
 use plimsoll_model::{Cell, DataClass};
-use plimsoll_stats::fit::Rule;
-use plimsoll_stats::fit::costs::{Groups, Kind, fit};
+use plimsoll_references::{Row, table, tables};
+use plimsoll_stats::fit::costs::Kind;
 
 const TABLE: &str = "puskas2017_transfer";
 /// Of the two that were measured.
@@ -35,12 +35,13 @@ fn dataset(class: DataClass) -> &'static str {
 }
 
 /// Empty where none of its datasets was copied.
-pub(super) fn section(shown: &Shown<'_>) -> Section {
+pub(crate) fn section(shown: &Shown<'_>) -> Section {
     let mut section = Section::details("published", "Beside a published router");
-    let (Some(copies), Some(table)) = (Copies::new(shown), published::table(TABLE)) else {
+    let (Some(copies), Some(table)) = (Copies::new(shown), table(TABLE)) else {
         return section;
     };
     let rows = table.rows();
+    let model = transfers(tables()).map(|transfers| transfers.model);
     let name = |cell: Cell| shown.names.setup(cell);
     let mut columns = Columns::of(EXPORTS.map(|_| ""));
     for (column, export) in columns.columns.iter_mut().zip(EXPORTS) {
@@ -66,7 +67,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     for way in ways {
         let Some(direction) = direction(way) else { continue };
         for class in DataClass::ALL {
-            let published = EXPORTS.map(|export| rate(&rows, class, direction, export));
+            let published = EXPORTS.map(|export| rate(rows, class, direction, export));
             let own = |column| {
                 let dataset =
                     of(column, way)?.datasets.iter().find(|d| d.work.class == Some(class))?;
@@ -80,7 +81,11 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         let own = |column| Some(TIME.value(of(column, way)?.cost(Kind::File)?.value));
         let own: Vec<Option<String>> = copies.columns.iter().map(own).collect();
         if own.iter().any(Option::is_some) {
-            let published = EXPORTS.map(|export| per_file(&rows, direction, export));
+            let published = EXPORTS.map(|export| {
+                let row = rows.iter().find(|row| is(row, direction, export))?;
+                let cost = model.as_ref()?.cost(Kind::File, cell(row)?.groups.file)?;
+                Some(TIME.value(cost.value))
+            });
             add(&mut columns, format!("a file {way}"), published, own);
         }
     }
@@ -116,13 +121,4 @@ fn rate(rows: &[Row], class: DataClass, direction: &str, export: &str) -> Option
             && row.text("block_size_B") == Some(BLOCK)
     };
     Some(BANDWIDTH.value(rows.iter().find(same)?.number("rate_B_per_s")?))
-}
-
-/// What a file costs, by the model of all times.
-fn per_file(rows: &[Row], direction: &str, export: &str) -> Option<String> {
-    let cells: Vec<_> = rows.iter().filter_map(published::transfer).collect();
-    let row = rows.iter().find(|row| is(row, direction, export))?;
-    let Groups { file, .. } = published::transfer(row)?.groups;
-    let cost = fit(&cells)?.cost(Kind::File, file, Rule::Fixed(0.95))?;
-    Some(TIME.value(cost.value))
 }

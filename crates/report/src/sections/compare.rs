@@ -1,12 +1,12 @@
 //! Two studies side by side.
 
+use super::changed;
 use super::common::verdicts;
 use crate::columns::Columns;
 use crate::date::utc;
 use crate::device;
-use crate::document::{Document, Layout, Section, Warning};
+use crate::document::{Document, Layout, Section};
 use crate::figure::ends;
-use crate::labs;
 use crate::measure;
 use crate::names;
 use crate::study::{Shown, head, imported as single_runs};
@@ -14,7 +14,7 @@ use crate::text::{capital, printable};
 use crate::verdict::{Two, brief, sentence};
 use plimsoll_explain::{Across, Counterpart, Level, Scale};
 use plimsoll_model::units::three_digits;
-use plimsoll_model::{Cell, Measure, Metric, Stability, Study, Workload};
+use plimsoll_model::{Cell, Measure, Metric, Study};
 
 /// Rows in their order, and what they are called; others that both have follow.
 const ROWS: [(Measure, &str); 10] = [
@@ -95,10 +95,7 @@ impl Document {
             }
         }
         device::add_apart(&mut answer, &a, &b);
-        answer.warnings(labs::compare(a.study, b.study));
-        for found in &counterparts {
-            answer.warnings(differs(&a, &b, found));
-        }
+        answer.warnings(changed::warnings(&a, &b, &counterparts));
         let [id_a, id_b] = [&a, &b].map(|side| printable(&side.study.id.0));
         let line = format!("plimsoll compare {id_a} {id_b} --details");
         answer.command("More", line, String::new());
@@ -139,25 +136,6 @@ fn row(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Counterpart, imp
 fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compared> {
     let headline = a.study.plan.workload(found.a)?.main()?.job.headline();
     Some(shape(a, b, headline.measure).compared)
-}
-
-/// What was not the same on both sides.
-fn differs(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Vec<Warning> {
-    let mut warnings = Vec::new();
-    let (workload_a, workload_b) = (a.study.plan.workload(found.a), b.study.plan.workload(found.b));
-    let (Some(workload_a), Some(workload_b)) = (workload_a, workload_b) else { return warnings };
-    let work = capital(&a.names.workload(found.a.workload));
-    let mut add = |text: String| warnings.push(Warning { text, advice: None });
-    if workload_a.parts != workload_b.parts || workload_a.steps != workload_b.steps {
-        let other = names::settings(workload_b);
-        add(format!("{work}: B was measured with other settings: {other}."));
-    }
-    if writes(workload_a).is_some()
-        && let Some(differs) = stability(a, b, found)
-    {
-        add(format!("{work}: {differs}"));
-    }
-    warnings
 }
 
 /// Every figure that both have.
@@ -233,19 +211,4 @@ fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Se
 fn shape(a: &Side<'_>, b: &Side<'_>, measure: Measure) -> measure::Shape {
     let of = if a.study.info(measure).is_some() { a } else { b };
     of.shape(measure)
-}
-
-/// When what is written must be stable, of work that writes.
-fn writes(workload: &Workload) -> Option<Stability> {
-    workload.parts.iter().find_map(|part| part.job.stability())
-}
-
-/// Writes that are not equally safe are never compared silently.
-fn stability(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<String> {
-    let of = |side: &Side<'_>, cell: Cell| {
-        let facts = side.study.subjects.get(usize::from(cell.subject))?.storage()?;
-        Some(printable(&facts.stability))
-    };
-    let (a, b) = (of(a, found.a)?, of(b, found.b)?);
-    (a != b).then(|| format!("writes are not equally safe: A {a}; B {b}."))
 }

@@ -2,11 +2,13 @@
 
 mod answer;
 mod beside;
+mod changed;
 mod common;
 mod compare;
 mod costs;
 mod cpu;
 mod hosts;
+mod limits;
 mod over_time;
 mod planned;
 mod quantiles;
@@ -19,3 +21,4 @@ mod trend;
 mod workload;
 
 pub(crate) use answer::more;
+pub(crate) use beside::section as beside_copies;

@@ -36,6 +36,7 @@ pub(super) fn throughput(
     let words = Words {
         title: format!("{}: {} over time", capital(name), shape.name),
         axis: Axis::new(&shape.name, shape.kind),
+        unless_within: 0.0,
     };
     over_windows(shown, found, id, &kinds(shown, found), &amount, &words)
 }
@@ -58,7 +59,8 @@ fn kinds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Option<OpKind>> {
     if kinds.len() > 1 { kinds.into_iter().collect() } else { vec![None] }
 }
 
-/// The operations in flight of every subject over the time of a trial, where that was kept.
+/// The operations in flight of every subject over the time of a trial, where that was kept and is not the
+/// same all the time: the number of a closed loop needs no picture.
 pub(super) fn in_flight(
     shown: &Shown<'_>,
     found: &WorkloadFindings,
@@ -71,6 +73,7 @@ pub(super) fn in_flight(
     let words = Words {
         title: format!("{}: operations in flight over time", capital(name)),
         axis: Axis::new("operations in flight", COUNT),
+        unless_within: 0.1,
     };
     over_windows(shown, found, id, &[None], &amount, &words)
 }
@@ -79,6 +82,8 @@ pub(super) fn in_flight(
 struct Words {
     title: String,
     axis: Axis,
+    /// Not drawn where all figures are within such a share of each other.
+    unless_within: f64,
 }
 
 /// A window's value of one kind of operation or of all, from what it holds and its length in seconds.
@@ -115,7 +120,13 @@ fn over_windows(
         phases.extend(phase(&trials, &name).filter(|_| !lines.is_empty()));
     }
     lines.truncate(2 * MOST_LINES);
-    if lines.is_empty() {
+    let ends = lines.iter().flat_map(|line| &line.points).flat_map(|point| {
+        let (low, high) = point.band.unwrap_or((point.y, point.y));
+        [low, high]
+    });
+    let (low, high) = ends.fold((f64::INFINITY, 0.0), |(l, h): (f64, f64), y| (l.min(y), h.max(y)));
+    let flat = high <= low * (1.0 + words.unless_within) && phases.is_empty();
+    if lines.is_empty() || flat && words.unless_within > 0.0 {
         return None;
     }
     let warm_up = match found.workload.length {

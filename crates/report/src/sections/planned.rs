@@ -3,9 +3,9 @@
 use crate::document::{Document, Section};
 use crate::names::{self, Names};
 use crate::study::hosts;
-use crate::text::{counted, listed, printable};
+use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Contrast, Factor, Plan, Rule, Switch};
+use plimsoll_model::{Contrast, Factor, Plan, Reboot, Rule, Switch};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
@@ -66,8 +66,17 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
         let now = now.get(number).map_or_else(String::new, |now| format!("; {}", printable(now)));
         format!("{name} on {host}: {}; {switch}{now}", listed(&levels))
     };
-    section.list(plan.factors.iter().enumerate().map(of).collect());
+    let mut lines: Vec<String> = plan.factors.iter().enumerate().map(of).collect();
+    lines.extend(plan.reboot.as_ref().map(reboot));
+    section.list(lines);
     (!plan.factors.is_empty()).then_some(section)
+}
+
+fn reboot(reboot: &Reboot) -> String {
+    let by =
+        reboot.command.as_ref().map_or_else(String::new, |line| format!(" by {}", printable(line)));
+    let (host, within) = (hosts::name(&reboot.host.to_string()), duration(reboot.within_seconds));
+    format!("{host} is rebooted{by} before each of them, and works again within {within}")
 }
 
 /// What verdicts will be about.

@@ -1,6 +1,6 @@
 //! The report of one study.
 
-use super::{answer, beside, costs, cpu, hosts, settings, workload};
+use super::{answer, beside, costs, cpu, hosts, limits, settings, workload};
 use crate::device;
 use crate::document::{Document, Layout, Section};
 use crate::study::{Shown, head, method};
@@ -15,6 +15,7 @@ impl Document {
             return device::document(&host);
         }
         let mut sections = vec![answer::section(&shown)];
+        sections.push(limits::section(&shown));
         sections.push(costs::section(&shown));
         sections.push(beside::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();

@@ -143,6 +143,18 @@ fn by_class(shown: &Shown<'_>, work: &HostWork) -> String {
     if classes.is_empty() { NOTHING.to_owned() } else { classes.join(", ") }
 }
 
+/// What processors are busy with, by shares of their time, the largest first: "sys 59%".
+pub(crate) fn busy_classes(shares: &CpuTimes) -> Vec<String> {
+    let mut classes: Vec<(&str, f64)> = CLASSES
+        .iter()
+        .filter(|(name, _)| !["idle", "io", "steal"].contains(name))
+        .map(|(name, class)| (*name, class(shares)))
+        .filter(|(_, share)| *share >= WORTH_SAYING)
+        .collect();
+    classes.sort_by(|a, b| b.1.total_cmp(&a.1));
+    classes.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect()
+}
+
 /// At which work each server was busiest, and with what.
 pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
     let servers = |host: &&HostFindings| shown.study.plan.hosts.iter().any(|s| s.is(&host.host));
@@ -155,15 +167,7 @@ pub(crate) fn busiest(out: &mut Vec<String>, shown: &Shown<'_>) {
             1 => String::new(),
             _ => format!(" on {}", shown.names.setup(work.cell)),
         };
-        let mut classes: Vec<(&str, f64)> = CLASSES
-            .iter()
-            .filter(|(name, _)| !["idle", "io", "steal"].contains(name))
-            .map(|(name, class)| (*name, class(&work.shares)))
-            .filter(|(_, share)| *share >= WORTH_SAYING)
-            .collect();
-        classes.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let classes: Vec<String> =
-            classes.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
+        let classes = busy_classes(&work.shares);
         let of_them = match classes.is_empty() {
             true => String::new(),
             false => format!(" ({})", classes.join(", ")),

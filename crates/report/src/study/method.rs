@@ -117,6 +117,9 @@ fn changed(shown: &Shown<'_>, factor: &Factor) -> String {
         factor.levels.iter().map(|level| printable(&level.to_string())).collect();
     let order = match factor.switch {
         Switch::Live => "changed between trials, in random order within each block",
+        Switch::Restart if shown.study.plan.reboot.is_some() => {
+            "changed a few times in each block, after a reboot each time"
+        }
         Switch::Restart => "changed a few times in each block, as something restarts each time",
     };
     let host = factor.host.to_string();

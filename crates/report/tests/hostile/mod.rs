@@ -5,6 +5,7 @@ use crate::support::{self, TWO, measured, plain};
 use crate::{any_study, imports};
 use plimsoll_model::{Study, StudyId};
 use plimsoll_record::{StudySummary, SubjectSummary};
+use plimsoll_references::SOURCES;
 use plimsoll_report::{Document, Style};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -90,6 +91,11 @@ fn means_the_same(json: &str, study: &Study) {
     assert!(noted.iter().all(|info| study.info(info.measure).is_none_or(|known| known == *info)));
 }
 
+/// A study beside what each source published.
+fn beside(study: &Study) -> impl Iterator<Item = Document> {
+    SOURCES.iter().map(|source| Document::beside(study, source))
+}
+
 /// Whatever the field, whatever the form.
 #[test]
 fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
@@ -121,8 +127,10 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
             assert!(lines.iter().all(|l| l.matches('\u{1b}').count() == 2 * usize::from(own(l))));
             assert_harmless("a picture", &plimsoll_report::picture(&text));
         }
-        for paper in [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])]
-        {
+        let papers =
+            [Document::of_study(&bad), Document::of_studies(&[study.clone(), bad.clone()])];
+        for paper in papers.into_iter().chain(beside(&bad)) {
+            assert_harmless("the terminal", &paper.text(&NARROW));
             assert_harmless("HTML", &paper.html());
             assert_harmless("Markdown", &paper.markdown(Some("charts")));
             paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
@@ -149,14 +157,15 @@ fn no_text_of_any_field_steers_a_terminal_or_a_spreadsheet() {
         let study = plimsoll_record::from_json(text).unwrap();
         let (bad, taken) = poisoned(&study);
         assert!(taken >= 20, "only {taken} kinds of field were replaced");
-        assert_harmless("the terminal", &crate::written::study(&bad, &NARROW));
         for (a, b) in [(&bad, &study), (&study, &bad)] {
             assert_harmless("two studies", &crate::written::compare(a, b, &NARROW));
         }
-        let paper = Document::of_study(&bad);
-        assert_harmless("HTML", &paper.html());
-        assert_harmless("Markdown", &paper.markdown(Some("charts")));
-        paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+        for paper in beside(&bad).chain([Document::of_study(&bad)]) {
+            assert_harmless("the terminal", &paper.text(&NARROW));
+            assert_harmless("HTML", &paper.html());
+            assert_harmless("Markdown", &paper.markdown(Some("charts")));
+            paper.charts().for_each(|(name, svg)| assert_harmless(&name, &svg));
+        }
         csv_is_harmless("CSV", &plimsoll_record::to_csv(&bad).unwrap());
         let json = plimsoll_record::to_json(&bad).unwrap();
         assert_harmless("JSON", &json);

@@ -3,7 +3,7 @@
 use super::names::Brief;
 use super::table::has_columns;
 use crate::measure::Compared;
-use crate::study::{Shown, copies, hosts, imported};
+use crate::study::{Shown, copies, hosts, imported, limits};
 use crate::text::{counted, duration, listed};
 use crate::verdict::{lead, percent};
 use plimsoll_explain::{Claim, Pair};
@@ -42,8 +42,12 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
     sentences.extend(copies::without_model(shown, &name));
     sentences.extend(level(shown));
     sentences.extend(short(shown));
-    hosts::fullest_links(&mut sentences, shown);
-    hosts::busiest(&mut sentences, shown);
+    let limited = limits::sentences(shown, &name);
+    if limited.is_empty() {
+        hosts::fullest_links(&mut sentences, shown);
+        hosts::busiest(&mut sentences, shown);
+    }
+    sentences.extend(limited);
     sentences
 }
 

@@ -4,7 +4,7 @@ use super::names::Brief;
 use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
-use crate::study::{Shown, imported, speed, writes};
+use crate::study::{Shown, imported, limits, speed, writes};
 use crate::verdict::{Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric};
@@ -207,6 +207,8 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
     });
     let known: Vec<(Measure, &str)> = known.collect();
     header.extend(known.iter().map(|(_, name)| (*name).to_owned()));
+    let limited = !shown.limits.is_empty();
+    header.extend(limited.then(|| "limited by".to_owned()));
     let mut table = Table::new(header);
     for found in &shown.findings.workloads {
         for cell in &found.cells {
@@ -219,6 +221,10 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
                 let level = cell.levels.get(&Metric::all(*measure));
                 level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
             }));
+            row.extend(
+                limited
+                    .then(|| limits::brief(shown, cell.cell).unwrap_or_else(|| NOTHING.to_owned())),
+            );
             table.rows.push(row);
         }
     }

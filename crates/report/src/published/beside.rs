@@ -1,0 +1,45 @@
+//! A study beside what a source published, where both have the same.
+
+use crate::columns::Columns;
+use crate::device;
+use crate::document::{Document, Layout, Section};
+use crate::sections::beside_copies;
+use crate::study::{Shown, head};
+use crate::text::printable;
+use plimsoll_model::Study;
+use plimsoll_references::{Source, of_source};
+
+impl Document {
+    /// The figures of a study beside those of a source that correspond: devices beside platforms, copies
+    /// beside copies, patterns beside patterns. Where none does it says so, and what the source has.
+    pub fn beside(study: &Study, source: &Source) -> Document {
+        let shown = Shown::new(study);
+        let mut sections = match source.key {
+            "kofler2011" => device::beside_platforms(&shown),
+            "puskas2017" => vec![beside_copies(&shown)],
+            "jonfk2024" => vec![super::patterns::section(&shown)],
+            _ => Vec::new(),
+        };
+        sections.retain(|section| !section.items.is_empty());
+        for section in &mut sections {
+            section.details = false;
+        }
+        if sections.is_empty() {
+            sections.push(nothing(source));
+        }
+        let title = format!("{} beside {}", printable(&study.id.0), source.key);
+        Document { title, subtitle: head::title(study), extent: String::new(), sections }
+    }
+}
+
+fn nothing(source: &Source) -> Section {
+    let mut section = Section::new("answer", "");
+    section.text(format!("Nothing of this study corresponds to what {} has:", source.key));
+    let mut table = Columns::of(["what it holds"]);
+    for published in of_source(source.key) {
+        table.row(&published.name, [published.holds.clone()]);
+    }
+    section.table(table.table(), Layout::Words);
+    section.command("A table", format!("plimsoll references show {}", source.key), String::new());
+    section
+}

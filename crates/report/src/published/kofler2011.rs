@@ -1,0 +1,103 @@
+//! What Kofler's tables show: home routers that send and route.
+
+use super::{does_not_fit, end, percent};
+use crate::columns::Columns;
+use crate::document::{Layout, Section};
+use crate::figure::BYTES;
+use crate::text::{capital, listed};
+use plimsoll_explain::published::kofler2011::{
+    Confounded, Gain, Sender, confounded, contradictions, exact_gains, gains, senders, sends,
+    typical_gain,
+};
+use plimsoll_model::units::three_digits;
+use plimsoll_references::Table;
+
+pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
+    let mut answer = Section::new("answer", "");
+    let gains = gains(tables);
+    answer.table(with_and_without(&gains).table(), Layout::Words);
+    let mut sentences: Vec<String> = senders(tables).iter().filter_map(blocks).collect();
+    sentences.extend(different(&confounded(tables)));
+    if gains.iter().any(|gain| gain.full_link.is_some()) {
+        sentences.push("A gain that ends at the link would be larger on a faster one.".to_owned());
+    }
+    if !gains.is_empty() {
+        sentences.push(
+            "With netfilter and without, on one platform, is a comparison: one thing was changed."
+                .to_owned(),
+        );
+    }
+    sentences.extend(exact_gains(tables).zip(typical_gain(tables)).map(|((low, high), typical)| {
+        let outside = if (low..=high).contains(&typical) { "" } else { ", which none of them is" };
+        format!(
+            "Gains that the text has exactly are {low:.0} to {high:.0}%; its conclusion says around \
+             {typical:.0}%{outside}."
+        )
+    }));
+    answer.list(sentences);
+    let mut table = Columns::of(["TCP sent", "of its link", "one copy, of STREAM's"]);
+    for sends in sends(tables) {
+        let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
+        let rate = megabits(sends.bits_per_second);
+        table.row(sends.platform.clone(), [rate, share(sends.link), share(sends.copy)]);
+    }
+    let mut details = Section::details("sends", "Beside what each could do");
+    details.table(table.table(), Layout::Figures);
+    details.text(
+        "Copying each byte once takes that share of what STREAM's copy does: by itself it is no limit. CPU \
+         load was not published, so what is the limit cannot be told.",
+    );
+    vec![answer, end("kofler2011", &contradictions(tables), true), details]
+}
+
+fn megabits(bits: f64) -> String {
+    format!("{} Mbit/s", three_digits(bits / 1e6))
+}
+
+fn with_and_without(gains: &[Gain]) -> Columns {
+    let mut table = Columns::of(["with netfilter", "without", "gain", ""]);
+    for gain in gains {
+        let [with, without] = gain.bits_per_second.map(megabits);
+        let full = gain.full_link.map(|share| format!("{} of its link", percent(share)));
+        let percent = format!("{:.0}%", gain.percent);
+        table.row(capital(&gain.name), [with, without, percent, full.unwrap_or_default()]);
+    }
+    table
+}
+
+/// What a call and a byte cost on a platform, or why that is not known.
+fn blocks(sender: &Sender) -> Option<String> {
+    let model = sender.model.as_ref()?;
+    let sizes: Vec<String> = sender.points.iter().map(|(bytes, _)| BYTES.value(*bytes)).collect();
+    let (platform, sizes) = (&sender.platform, listed(&sizes));
+    let of = format!("{platform} over TCP in blocks of {sizes}");
+    match model.is_tested() {
+        false => {
+            Some(format!("{of}: two times give two costs, and nothing tests them; none is named."))
+        }
+        true => does_not_fit(&of, model),
+    }
+}
+
+/// Platforms that differ in more than one thing.
+fn different(confounded: &[Confounded]) -> Option<String> {
+    let pairs: Vec<String> = confounded
+        .iter()
+        .map(|two| {
+            format!(
+                "{} and {} ({} of {})",
+                two.platforms[0],
+                two.platforms[1],
+                two.differ.len(),
+                two.of
+            )
+        })
+        .collect();
+    (!pairs.is_empty()).then(|| {
+        format!(
+            "Platforms are confounded: {} differ in so many things at once. Which of them makes one faster \
+             cannot be told from these tables.",
+            listed(&pairs)
+        )
+    })
+}

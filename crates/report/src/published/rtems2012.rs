@@ -1,0 +1,104 @@
+//! What the RTEMS list's tables show: a file read by several readers, and one written from two systems.
+
+use super::{end, per_second, percent, seconds};
+use crate::columns::Columns;
+use crate::document::{Layout, Section};
+use crate::figure::{BANDWIDTH, BYTES};
+use crate::text::listed;
+use plimsoll_explain::published::rtems2012::{Reads, contradictions, reads, written};
+use plimsoll_references::Table;
+
+/// Larger blocks that are predicted, times the largest read.
+const LARGER: [f64; 3] = [2.0, 4.0, 8.0];
+
+pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
+    let mut answer = Section::new("answer", "");
+    match reads(tables) {
+        Some(reads) => {
+            answer.table(readers(&reads).table(), Layout::Figures);
+            answer.list(sentences(&reads));
+        }
+        None => {
+            answer.text("The times of one reader do not give what an operation and a byte cost.")
+        }
+    }
+    if let [(a, first), (b, second), ..] = &written(tables)[..] {
+        let rates = [first, second].map(|rate| BANDWIDTH.value(*rate));
+        answer.text(format!(
+            "Writing: {a} {}, {b} {}. System and network differ at once: which of them makes the \
+             difference is confounded, and one time each gives no cost.",
+            rates[0], rates[1]
+        ));
+    }
+    vec![answer, end("rtems2012", &contradictions(tables), false)]
+}
+
+/// Several readers, as measured and as predicted from one.
+fn readers(reads: &Reads) -> Columns {
+    let mut table = Columns::of(["measured", "rounds", "off by", "open pipeline", "off by"]);
+    for readers in &reads.readers {
+        let off = |rate: f64| format!("{:+.1}%", 100.0 * (rate / readers.measured - 1.0));
+        let rate = |rate: f64| BANDWIDTH.value(rate);
+        table.row(
+            format!("{} readers", readers.count),
+            [
+                rate(readers.measured),
+                rate(readers.rounds),
+                off(readers.rounds),
+                rate(readers.open),
+                off(readers.open),
+            ],
+        );
+    }
+    table
+}
+
+fn sentences(reads: &Reads) -> Vec<String> {
+    let mut sentences = vec![format!(
+        "One reader, by its two times: an operation costs {}, bytes go at {}. Two times give two costs and \
+         cannot test them; the other readers do.",
+        seconds(reads.operation),
+        per_second(reads.byte),
+    )];
+    if !reads.readers.is_empty() {
+        sentences.push(
+            "Rounds apply: its readers' blocks are asked for together, and the next when all have come, \
+             which leaves the path idle for a while in each round. An open pipeline (mean value analysis) \
+             asks for a block as soon as one has come."
+                .to_owned(),
+        );
+    }
+    let between = |r: &plimsoll_explain::published::rtems2012::Readers| {
+        (r.rounds.min(r.open)..=r.rounds.max(r.open)).contains(&r.measured)
+    };
+    if !reads.readers.is_empty() && reads.readers.iter().all(between) {
+        sentences.push("What was measured lies between the two.".to_owned());
+    }
+    sentences.extend(reads.ahead().map(|(blocks, rate)| {
+        format!(
+            "Reading ahead, by the model: {blocks} blocks in flight bring {} at most instead of {}, and more \
+             of them nothing.",
+            BANDWIDTH.value(rate),
+            BANDWIDTH.value(reads.in_blocks(reads.block)),
+        )
+    }));
+    let larger: Vec<String> = LARGER
+        .map(|by| by * reads.block)
+        .map(|block| format!("{} {}", BYTES.value(block), BANDWIDTH.value(reads.in_blocks(block))))
+        .into();
+    let largest = reads.largest.map(|bytes| {
+        format!(" NFS version 2 reads {} at most: for more it takes version 3.", BYTES.value(bytes))
+    });
+    sentences.push(format!(
+        "Larger blocks, by the model: {}.{}",
+        listed(&larger),
+        largest.unwrap_or_default()
+    ));
+    sentences.extend(reads.link.map(|share| {
+        format!(
+            "The link takes {} of the cost of a byte. Where the rest goes was not measured: no CPU, no disk.",
+            percent(share)
+        )
+    }));
+    sentences
+}

@@ -1,0 +1,242 @@
+//! What limits each workload: every resource, how busy it was, and where the time of an operation goes.
+
+use super::costs;
+use crate::chart::{Axis, Stack, Stacks, Table};
+use crate::document::{Document, Figure, Layout, Section};
+use crate::figure::{SHARE, TIME};
+use crate::study::limits::{
+    amount_of, conditions, explained, login, resource, row, unseen, without_article,
+};
+use crate::study::{Shown, head, hosts};
+use crate::text::{capital, listed, printable};
+use crate::verdict::percent;
+use plimsoll_explain::{Ladder, Limit, Limits, Unseen, Use};
+use plimsoll_model::Study;
+
+/// Rows of work that are explained one by one.
+const MOST: usize = 20;
+/// A resource that is so busy may be what binds elsewhere.
+const WORTH_SAYING: f64 = 0.25;
+const NOTHING: &str = "–";
+
+impl Document {
+    /// What limits each workload of a study, and what would have to be measured to be sure.
+    pub fn explaining(study: &Study) -> Document {
+        let shown = Shown::new(study);
+        let mut answer = Section::new("answer", "");
+        match shown.limits.is_empty() {
+            true => answer.text(NOTHING_SEEN),
+            false => answer.list(sentences(&shown, first(&shown))),
+        }
+        if let Some(unseen) = unseen(&shown) {
+            answer.text(format!("Not seen: {unseen}"));
+        }
+        commands(&mut answer, &shown);
+        let mut resources = Section::details("resources", "Every resource");
+        resources_of(&mut resources, &shown);
+        let sections = vec![answer, resources, costs::section(&shown)];
+        let title = format!("What limits {}?", listed(&shown.names.subjects));
+        Document { title, subtitle: head::title(study), extent: String::new(), sections }
+    }
+}
+
+/// What there is to say where neither hosts nor a load generator were seen.
+const NOTHING_SEEN: &str = "What limits it cannot be told: nothing is known of any host, link or disk, nor \
+                            of what the load generator took.";
+
+/// What would tell more, to be typed.
+fn commands(section: &mut Section, shown: &Shown<'_>) {
+    let (id, command) = (printable(&shown.study.id.0), printable(&shown.study.plan.command));
+    let unseen = |what| shown.limits.iter().any(|limits| limits.unseen.contains(&what));
+    let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
+    let own = command.starts_with("plimsoll check") && shown.limits.iter().any(open);
+    let mut options = String::new();
+    if unseen(Unseen::Server) {
+        let target = shown.study.plan.target(0);
+        options.push_str(&format!(" --host {}", login(target)));
+    }
+    if shown.limits.iter().any(|limits| open(limits) && limits.ladder.is_none()) {
+        options.push_str(" --explain");
+    }
+    if own && !options.is_empty() {
+        section.command("To be sure", format!("{command}{options}"), String::new());
+    }
+    section.command("More", format!("plimsoll explain {id} --details"), String::new());
+}
+
+/// Those that are explained one by one.
+fn first<'a>(shown: &'a Shown<'_>) -> &'a [Limits] {
+    &shown.limits[..shown.limits.len().min(MOST)]
+}
+
+pub(super) fn section(shown: &Shown<'_>) -> Section {
+    let mut section = Section::details("limits", "What limits it");
+    if !shown.limits.is_empty() {
+        section.list(sentences(shown, first(shown)));
+        resources_of(&mut section, shown);
+    }
+    section
+}
+
+/// A table of them, and where the time goes.
+fn resources_of(section: &mut Section, shown: &Shown<'_>) {
+    let (some, all) = (first(shown), shown.limits.len());
+    if some.is_empty() {
+        return;
+    }
+    section.text(
+        "Service demand: what one operation takes of a resource beyond what keeps it busy anyway. Busy: \
+         utilisation, U = U₀ + X·D. Alone: what the resource would allow if it were the only one. Twice as \
+         fast: how much more would be done, by mean value analysis of a closed network that carries what \
+         was measured.",
+    );
+    if some.len() < all {
+        section.text(format!("The first {MOST} of {all}."));
+    }
+    section.table(table(shown, some), Layout::Words);
+    section.figures(figure(shown, some));
+}
+
+fn sentences(shown: &Shown<'_>, some: &[Limits]) -> Vec<String> {
+    let mut sentences = Vec::new();
+    let waits = |limits: &&Limits| limits.verdict == Limit::Waiting;
+    let waiting = some.iter().filter(waits).map(|limits| title(shown, limits)).collect::<Vec<_>>();
+    for limits in some {
+        if waits(&limits) && limits.ladder.is_none() && waiting.len() > 1 {
+            continue;
+        }
+        let title = title(shown, limits);
+        sentences.push(format!("{}: {}", capital(&title), explained(shown, limits)));
+        sentences.extend(limits.ladder.as_ref().map(|ladder| by_depth(shown, limits, ladder)));
+    }
+    if waiting.len() > 1 {
+        let at = match waiting.len() == some.len() {
+            true => String::new(),
+            false => format!(" at {}", listed(&waiting)),
+        };
+        sentences.push(format!("Nothing that was seen is near its limit{at}."));
+    }
+    hosts::busiest(&mut sentences, shown);
+    hosts::fullest_links(&mut sentences, shown);
+    sentences.extend(conditions(shown));
+    sentences
+}
+
+/// "random read on nfs".
+fn title(shown: &Shown<'_>, limits: &Limits) -> String {
+    let work = shown.names.workload(limits.cell.workload);
+    match shown.names.setups() {
+        0 | 1 => work,
+        _ => format!("{work} on {}", shown.names.setup(limits.cell)),
+    }
+}
+
+fn table(shown: &Shown<'_>, all: &[Limits]) -> Table {
+    let header = ["work", "resource", "busy", "demand", "alone", "twice as fast"];
+    let mut table = Table::new(header.map(str::to_owned).into());
+    let gain = |gain: f64| match gain {
+        gain if gain < 0.005 => NOTHING.to_owned(),
+        gain => format!("+{}", percent(gain)),
+    };
+    for limits in all {
+        let mut work = title(shown, limits);
+        for one in &limits.uses {
+            let busy = if one.is_delay() { NOTHING.to_owned() } else { percent(one.utilisation) };
+            let alone = one.alone_per_second.map(|most| amount_of(shown, limits, most));
+            table.rows.push(vec![
+                std::mem::take(&mut work),
+                row(one),
+                busy,
+                TIME.value(one.demand_seconds),
+                alone.unwrap_or_else(|| NOTHING.to_owned()),
+                gain(one.gain),
+            ]);
+        }
+        table.rows.push(vec![
+            work,
+            "waiting, not seen".to_owned(),
+            NOTHING.to_owned(),
+            TIME.value(limits.waiting_seconds),
+            NOTHING.to_owned(),
+            gain(limits.waiting_gain),
+        ]);
+    }
+    table
+}
+
+/// What more and fewer in flight did.
+fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
+    let rungs: Vec<String> = ladder
+        .rungs
+        .iter()
+        .map(|rung| {
+            let rate = amount_of(shown, limits, rung.per_second);
+            format!("{rate} with {:.0} in flight", rung.in_flight)
+        })
+        .collect();
+    let mut text = format!("With others in flight: {}.", rungs.join(", "));
+    text.push_str(match ladder.is_saturated() {
+        true => " More in flight does not help any more.",
+        false => " More in flight helps.",
+    });
+    let matters = |one: &&Use| one.utilisation >= WORTH_SAYING;
+    for one in limits.uses.iter().filter(matters) {
+        if let (Some(false), Some((least, most))) = (ladder.is_constant(one), ladder.demands(one)) {
+            text.push_str(&format!(
+                " What an operation takes of {} depends on load ({} to {}): what it would allow alone is \
+                 a bound, no prediction.",
+                resource(one),
+                TIME.value(least),
+                TIME.value(most)
+            ));
+        }
+    }
+    text
+}
+
+/// Where the time of one operation goes.
+fn figure(shown: &Shown<'_>, all: &[Limits]) -> Option<Figure> {
+    let mut parts: Vec<String> = Vec::new();
+    for one in all.iter().flat_map(|limits| &limits.uses) {
+        let name = short(one);
+        if !parts.contains(&name) {
+            parts.push(name);
+        }
+    }
+    let (queues, waiting) = (parts.len(), parts.len() + 1);
+    parts.extend(["queues for these", "waiting for what was not seen"].map(str::to_owned));
+    let stack = |limits: &Limits| {
+        let mut values = vec![0.0; parts.len()];
+        for one in &limits.uses {
+            if let Some(place) = parts.iter().position(|part| *part == short(one)) {
+                values[place] += one.service_seconds();
+            }
+        }
+        let served: f64 = values.iter().sum();
+        values[waiting] = limits.waiting_seconds;
+        values[queues] = (limits.response_seconds() - served - limits.waiting_seconds).max(0.0);
+        let whole: f64 = values.iter().sum();
+        let shares = values.into_iter().map(|seconds| seconds / whole).collect();
+        Stack { label: title(shown, limits), whole: TIME.value(whole), values: shares }
+    };
+    let stacks: Vec<Stack> = all.iter().map(stack).collect();
+    let numbered: Vec<String> =
+        parts.iter().zip(1..).map(|(part, number)| format!("{number} {part}")).collect();
+    let caption = format!(
+        "Where the time of one operation goes: {}. What work at the same time takes of different resources \
+         may overlap.",
+        numbered.join(", ")
+    );
+    let chart = Stacks {
+        title: "Time of one operation".to_owned(),
+        description: caption.clone(),
+        axis: Axis::new("share of the time of an operation", SHARE),
+        parts,
+        stacks,
+    };
+    Some(Figure::new("limits-time".to_owned(), Box::new(chart), caption))
+}
+
+fn short(one: &Use) -> String {
+    without_article(&resource(one))
+}

@@ -1,0 +1,439 @@
+//! What limits each workload, in words.
+
+use super::{Shown, hosts};
+use crate::device::amount;
+use crate::figure::{BYTES, TIME};
+use crate::text::{capital, listed, printable};
+use crate::verdict::percent;
+use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, Use};
+use plimsoll_model::{Cell, CpuTimes, Target};
+
+/// Work on a setup, and the limits of it.
+pub(crate) fn of<'a>(shown: &'a Shown<'_>, cell: Cell) -> Option<&'a Limits> {
+    shown.limits.iter().find(|limits| limits.cell == cell)
+}
+
+/// What a resource is called: "the link", "the CPU of ssh://root@nas".
+pub(crate) fn resource(one: &Use) -> String {
+    let host = || hosts::name(&one.host);
+    match &one.resource {
+        Resource::Link { .. } => "the link".to_owned(),
+        Resource::Driver => "the load generator".to_owned(),
+        Resource::Processor => format!("the CPU of {}", host()),
+        Resource::Core { number } => format!("core {number} of {}", host()),
+        Resource::Quota { .. } => format!("the CPU quota of {}", host()),
+        Resource::Threads { count: 1 } => format!("the one NFS thread of {}", host()),
+        Resource::Threads { count } => format!("the {count} NFS threads of {}", host()),
+        Resource::Disk { name } => format!("disk {} of {}", printable(name), host()),
+        Resource::RoundTrip => "round trips".to_owned(),
+    }
+}
+
+/// The same for a column: "link 99%", "server CPU 87%".
+fn short(limits: &Limits, one: &Use) -> String {
+    let whose = match one.role {
+        Role::Client => "client",
+        Role::Server => "server",
+        Role::Both => "machine's",
+    };
+    let name = match &one.resource {
+        Resource::Link { .. } => "link".to_owned(),
+        Resource::Driver => "client".to_owned(),
+        Resource::Processor => format!("{whose} CPU"),
+        Resource::Core { .. } => format!("{whose} core"),
+        Resource::Quota { .. } => format!("{whose} CPU quota"),
+        Resource::Threads { .. } => "NFS threads".to_owned(),
+        Resource::Disk { .. } => "disk".to_owned(),
+        Resource::RoundTrip => return format!("round trips {}", of_the_time(limits, one)),
+    };
+    format!("{name} {}", busy(one))
+}
+
+/// How busy it was. Headers, bursts and clocks make a full link a little more than full.
+fn busy(one: &Use) -> String {
+    percent(one.utilisation.min(1.0))
+}
+
+/// What is a delay's share of an operation's time.
+fn of_the_time(limits: &Limits, one: &Use) -> String {
+    percent(one.demand_seconds / limits.response_seconds())
+}
+
+/// Works, on all setups, up to which each is named; and kinds of limits that are named of more.
+const FEW: usize = 12;
+const MOST: usize = 4;
+
+/// Works with the same limit up to which each is named.
+const SOME: usize = 2;
+
+/// What limits where nothing that was seen does.
+const NOT_SEEN: &str = "what was not seen";
+
+/// What limits a cell, for a column of a table; `None` where nothing is known.
+pub(crate) fn brief(shown: &Shown<'_>, cell: Cell) -> Option<String> {
+    let limits = of(shown, cell)?;
+    Some(match &limits.verdict {
+        Limit::Resource { .. } => short(limits, limits.binding()?),
+        Limit::Several { uses, waiting } => {
+            let mut names: Vec<String> =
+                uses.iter().take(2).map(|place| short(limits, &limits.uses[*place])).collect();
+            names.extend(waiting.then(|| "waiting".to_owned()).filter(|_| names.len() < 2));
+            names.join(" or ")
+        }
+        Limit::Waiting if is_blind(limits) => "not seen".to_owned(),
+        Limit::Waiting => {
+            format!("waiting {}", percent(limits.waiting_seconds / limits.response_seconds()))
+        }
+        Limit::Hidden => "full, not seen".to_owned(),
+        Limit::Contradiction(_) => "contradictory".to_owned(),
+    })
+}
+
+/// Whether what was not measured may well be it.
+fn is_blind(limits: &Limits) -> bool {
+    limits.unseen.iter().any(|unseen| *unseen != Unseen::RoundTrip)
+}
+
+/// What limits what, as sentences: works with the same limit together, in the plan's order.
+pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<&Limits>)> = Vec::new();
+    for limits in &shown.limits {
+        let what = subject(limits);
+        match groups.iter_mut().find(|(known, _)| *known == what) {
+            Some((_, all)) => all.push(limits),
+            None => groups.push((what, vec![limits])),
+        }
+    }
+    if groups.is_empty() {
+        return Vec::new();
+    }
+    if shown.limits.len() > FEW {
+        let (all, id) = (shown.limits.len(), printable(&shown.study.id.0));
+        groups.sort_by_key(|(_, limits)| std::cmp::Reverse(limits.len()));
+        let counted = |(what, limits): &(String, Vec<&Limits>)| {
+            format!("{} in {}", what.trim_end_matches(','), limits.len())
+        };
+        let most: Vec<String> = groups.iter().take(MOST).map(counted).collect();
+        let more = if groups.len() > MOST { ", and others" } else { "" };
+        return vec![format!(
+            "Limited by, of {all}: {}{more} (plimsoll explain {id}).",
+            most.join("; ")
+        )];
+    }
+    let only = groups.len() == 1;
+    let of_group = |(what, all): &(String, Vec<&Limits>)| {
+        let named = all.iter().any(|limits| figure(limits).is_some());
+        match only && !named && all.len() > 1 {
+            true => what.clone(),
+            false => {
+                let works = listed(&works(shown, all, name));
+                let at = if works.starts_with("everything") { "for" } else { "at" };
+                format!("{what} {at} {works}")
+            }
+        }
+    };
+    let parts: Vec<String> = groups.iter().map(of_group).collect();
+    vec![match (parts.as_slice(), unseen(shown)) {
+        ([only], Some(unseen)) if only == NOT_SEEN => format!("Limited by {NOT_SEEN}: {unseen}"),
+        (parts, Some(unseen)) => format!("Limited by: {}. Not seen: {unseen}", parts.join("; ")),
+        (parts, None) => format!("Limited by: {}.", parts.join("; ")),
+    }]
+}
+
+/// What the limit is, without figures.
+fn subject(limits: &Limits) -> String {
+    match &limits.verdict {
+        Limit::Resource { binding, .. } => resource(&limits.uses[*binding]),
+        Limit::Several { uses, waiting } => {
+            let mut names: Vec<String> =
+                uses.iter().map(|place| resource(&limits.uses[*place])).collect();
+            names.extend(waiting.then(|| "waiting elsewhere".to_owned()));
+            format!("{} (about alike)", names.join(" or "))
+        }
+        Limit::Waiting if is_blind(limits) => NOT_SEEN.to_owned(),
+        Limit::Waiting => "waiting, with nothing that was seen full,".to_owned(),
+        Limit::Hidden => "something full that was not seen".to_owned(),
+        Limit::Contradiction(place) => {
+            format!("figures that contradict each other ({})", resource(&limits.uses[*place]))
+        }
+    }
+}
+
+/// The works of a group with their figures: "sequential read (98–99%)", or by setup where others have
+/// other limits.
+fn works(shown: &Shown<'_>, all: &[&Limits], name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let (mut words, mut rest) = (Vec::new(), all.to_vec());
+    for setup in shown.names.every_setup().filter(|_| shown.names.setups() > 1) {
+        let on = |cell: Cell| (cell.subject, cell.setting) == (setup.subject, setup.setting);
+        let of_setup = shown.limits.iter().filter(|limits| on(limits.cell)).count();
+        let own: Vec<&Limits> = all.iter().copied().filter(|limits| on(limits.cell)).collect();
+        if own.len() == of_setup && own.len() > SOME {
+            words.push(format!("everything on {}{}", name(setup), share(&own)));
+            rest.retain(|limits| !on(limits.cell));
+        }
+    }
+    let all = &rest;
+    let mut numbers: Vec<u16> = all.iter().map(|limits| limits.cell.workload).collect();
+    numbers.dedup();
+    for workload in numbers {
+        let own: Vec<&&Limits> = all.iter().filter(|l| l.cell.workload == workload).collect();
+        let of_work = shown.limits.iter().filter(|l| l.cell.workload == workload).count();
+        let work = shown.names.workload(workload);
+        let figures: Vec<String> = own.iter().filter_map(|limits| figure(limits)).collect();
+        let range = |figures: &[String]| match figures {
+            [] => String::new(),
+            [first, .., last] if first != last => format!(" ({first}, {last})"),
+            [first, ..] => format!(" ({first})"),
+        };
+        match own.len() == of_work {
+            true => words.push(work + &range(&figures)),
+            false => words.extend(own.iter().map(|limits| {
+                let figure = figure(limits).into_iter().collect::<Vec<_>>();
+                format!("{work} on {}{}", name(limits.cell), range(&figure))
+            })),
+        }
+    }
+    words
+}
+
+/// How full what binds is over several works, of a delay how much of their time: " (81–100%)".
+fn share(all: &[&Limits]) -> String {
+    let share = |limits: &&&Limits| {
+        let one = limits.binding()?;
+        Some(match one.is_delay() {
+            true => one.demand_seconds / limits.response_seconds(),
+            false => one.utilisation.min(1.0),
+        })
+    };
+    let shares: Vec<f64> = all.iter().filter_map(|limits| share(&limits)).collect();
+    let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = shares.iter().copied().fold(0.0, f64::max);
+    let of = match all.first().and_then(|limits| limits.binding()) {
+        Some(one) if one.is_delay() => " of the time",
+        _ => "",
+    };
+    match (percent(least), percent(most)) {
+        _ if shares.is_empty() => String::new(),
+        (least, most) if least == most => format!(" ({most}{of})"),
+        (least, most) => format!(" ({}–{most}{of})", least.trim_end_matches('%')),
+    }
+}
+
+/// How full what binds is: "99%"; of a processor with its classes; of a delay its share of the time.
+fn figure(limits: &Limits) -> Option<String> {
+    let Some(one) = limits.binding() else {
+        return match limits.verdict {
+            Limit::Waiting if !is_blind(limits) => Some(format!(
+                "{} of {}",
+                TIME.value(limits.waiting_seconds),
+                TIME.value(limits.response_seconds())
+            )),
+            Limit::Contradiction(place) => {
+                limits.uses.get(place).map(|one| percent(one.utilisation))
+            }
+            _ => None,
+        };
+    };
+    if let Resource::Quota { cores, .. } = one.resource {
+        let cores = plimsoll_model::units::three_digits(cores);
+        return Some(format!("{} of {cores} cores", busy(one)));
+    }
+    Some(match (one.is_delay(), classes(one)) {
+        (true, _) => format!(
+            "{} of {}",
+            TIME.value(one.demand_seconds),
+            TIME.value(limits.response_seconds())
+        ),
+        (false, Some(classes)) => format!("{}: {classes}", busy(one)),
+        (false, None) => busy(one),
+    })
+}
+
+/// What a processor is busy with: "sys 59%, sirq 28%".
+fn classes(one: &Use) -> Option<String> {
+    let cpu: &CpuTimes = one.classes.as_ref()?;
+    let words = hosts::busy_classes(cpu);
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+/// What was not measured though it may be the limit of something, what is excluded, and what would tell.
+pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
+    let open = shown.limits.iter().filter(|l| {
+        matches!(l.verdict, Limit::Waiting | Limit::Hidden | Limit::Several { .. }) && is_blind(l)
+    });
+    let open: Vec<&Limits> = open.collect();
+    let missing = |unseen: Unseen| open.iter().any(|limits| limits.unseen.contains(&unseen));
+    let mut words = Vec::new();
+    if missing(Unseen::Server) {
+        words.push("server CPU and disks");
+    }
+    if missing(Unseen::SharedProcessor) {
+        words.push("the server's share of this machine's CPU");
+    }
+    if missing(Unseen::Link) {
+        words.push("link rate");
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let mut text = listed(&words);
+    if missing(Unseen::Server) && !shown.findings.imported {
+        let target = open.first().and_then(|l| shown.study.plan.target(l.cell.subject.into()));
+        text.push_str(&format!(" (--host {})", login(target)));
+    }
+    let most = busiest(&open);
+    if let Some((one, limits)) = most {
+        text.push_str(&format!(
+            ". Fullest seen: {}, {} at {}",
+            without_article(&resource(one)),
+            percent(one.utilisation),
+            shown.names.workload(limits.cell.workload)
+        ));
+    }
+    Some(text + ".")
+}
+
+/// What was fullest of what was seen.
+fn busiest<'a>(all: &[&'a Limits]) -> Option<(&'a Use, &'a Limits)> {
+    let uses = all.iter().flat_map(|limits| limits.uses.iter().map(move |one| (one, *limits)));
+    let uses = uses.filter(|(one, _)| !one.is_delay());
+    uses.max_by(|a, b| a.0.utilisation.total_cmp(&b.0.utilisation))
+}
+
+/// How a target's server may be logged in to.
+pub(crate) fn login(target: Option<&Target>) -> String {
+    let host = match target {
+        Some(Target::Nfs(nfs)) => printable(&nfs.host),
+        Some(Target::Smb(smb)) => printable(&smb.host),
+        Some(Target::Directory(_)) | None => "SERVER".to_owned(),
+    };
+    format!("ssh://root@{host}")
+}
+
+/// How full what binds is and what comes after it, with what each would allow alone, for the details.
+pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
+    let alone = |one: &Use| {
+        let most = one.alone_per_second.map(|most| amount_of(shown, limits, most));
+        most.map_or_else(String::new, |most| format!(", would allow {most} alone"))
+    };
+    match &limits.verdict {
+        Limit::Resource { binding, runner_up } => {
+            let one = &limits.uses[*binding];
+            let mut text = format!(
+                "{} is the limit: {}{}; if it were twice as fast, {} more would be done.",
+                capital(&resource(one)),
+                figure(limits).unwrap_or_default(),
+                alone(one),
+                percent(one.gain)
+            );
+            if let Some(next) = runner_up.and_then(|place| limits.uses.get(place)) {
+                let of = match next.is_delay() {
+                    true => of_the_time(limits, next) + " of the time",
+                    false => percent(next.utilisation),
+                };
+                text.push_str(&format!(" After it {} ({of}{}).", resource(next), alone(next)));
+            }
+            text
+        }
+        Limit::Several { .. } => format!(
+            "It cannot be told which is the limit: {}. Doubling any of them would help about as much.",
+            subject(limits).trim_end_matches(" (about alike)")
+        ),
+        Limit::Waiting => format!(
+            "Nothing that was seen is near its limit. An operation takes {}, of which {} are spent \
+             waiting for something else{}.",
+            TIME.value(limits.response_seconds()),
+            TIME.value(limits.waiting_seconds),
+            match is_blind(limits) {
+                true => ", which may be what was not seen",
+                false => ": locks, timers, or threads that are too few",
+            }
+        ),
+        Limit::Hidden => {
+            let mut text =
+                "More in flight does not help, and nothing that was seen is near its limit: \
+                            something is full that was not seen."
+                    .to_owned();
+            if let Some(one) = limits.one_thread() {
+                text.push_str(&format!(
+                    " {} had one of its {:.0} cores' worth to do, as a single thread would that is always busy.",
+                    capital(&hosts::name(&one.host)),
+                    one.servers
+                ));
+            }
+            text
+        }
+        Limit::Contradiction(place) => {
+            let one = &limits.uses[*place];
+            format!(
+                "The figures contradict each other: {} would have been {} busy.",
+                resource(one),
+                percent(one.utilisation)
+            )
+        }
+    }
+}
+
+/// What is to be known of the hosts beside how busy they were, each once.
+pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for condition in shown.limits.iter().flat_map(|limits| &limits.conditions) {
+        let words = match condition {
+            Condition::ClockMoved { host, hertz: (low, high) } => format!(
+                "The clock of {} was not always the same ({:.2} to {:.2} GHz): what its processor would allow \
+                 is a bound, no prediction.",
+                hosts::name(host),
+                low * 1e-9,
+                high * 1e-9
+            ),
+            Condition::MemoryShort { host, bytes: (left, all) } => format!(
+                "Memory of {} was short: {} of {} were left.",
+                hosts::name(host),
+                BYTES.value(*left as f64),
+                BYTES.value(*all as f64)
+            ),
+            Condition::MemoryPressure { host, share } => format!(
+                "Processes of {} stood still for want of memory ({} of the time): it may be the limit.",
+                hosts::name(host),
+                percent(*share)
+            ),
+            Condition::Stolen { host, share } => format!(
+                "A hypervisor took {} of the processors of {} for others: that is neither load nor cost of it.",
+                percent(*share),
+                hosts::name(host)
+            ),
+        };
+        // Of several trials the first is told: the others differ by digits.
+        let begins = words.split('(').next().unwrap_or_default().to_owned();
+        if !all.iter().any(|known| known.starts_with(&begins)) {
+            all.push(words);
+        }
+    }
+    all
+}
+
+/// Operations per second in the unit of the workload's speed.
+pub(crate) fn amount_of(shown: &Shown<'_>, limits: &Limits, per_second: f64) -> String {
+    let workload = shown.study.plan.workload(limits.cell);
+    let by_bytes = workload.is_some_and(|w| super::speed(w) == plimsoll_model::Measure::THROUGHPUT);
+    match by_bytes && limits.bytes_per_operation > 0.0 {
+        true => plimsoll_model::units::bytes_per_second(per_second * limits.bytes_per_operation),
+        false => format!("{} operations/s", plimsoll_model::units::three_digits(per_second)),
+    }
+}
+
+/// A resource in a table, with what it is.
+pub(crate) fn row(one: &Use) -> String {
+    match &one.resource {
+        Resource::Link { interface, bits_per_second } => {
+            format!("link ({}, {})", printable(interface), amount::link(*bits_per_second))
+        }
+        _ => without_article(&resource(one)),
+    }
+}
+
+/// "the link" as "link".
+pub(crate) fn without_article(name: &str) -> String {
+    name.strip_prefix("the ").unwrap_or(name).to_owned()
+}
