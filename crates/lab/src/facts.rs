@@ -20,6 +20,15 @@ pub fn facts(lab: &str) -> Result<LabFacts, Failure> {
     let mut settings = BTreeMap::new();
     flatten(String::new(), &plan, &mut settings);
     settings.remove("about");
+    // Between machines that are emulated a link has a part of the rate that was asked for.
+    for name in bed.plan.links.keys() {
+        if let Some(shaped) = bed.rates(name) {
+            let (asked, shaped) = (settings.get(&format!("link {name} rate")), shaped.to_string());
+            if asked.is_some_and(|asked| *asked != shaped) {
+                settings.insert(format!("link {name} shaped rate"), shaped);
+            }
+        }
+    }
     if let Some(kvm) = bed.kvm {
         let word = if kvm { "by KVM" } else { "emulated" };
         settings.insert("machines".to_owned(), word.to_owned());

@@ -99,7 +99,7 @@ pub struct LinkStatus {
 
 impl Bed {
     /// What a link is shaped to.
-    fn rates(&self, link: &str) -> Option<Rates> {
+    pub(crate) fn rates(&self, link: &str) -> Option<Rates> {
         let link = self.plan.links.get(link)?;
         let rates = link.rate.as_ref()?;
         let scaled = |rate: Rate| Rate((rate.0 / SCALE).max(8_000));

@@ -89,6 +89,10 @@ pub struct WorkloadArguments {
     /// Operations in flight per worker
     #[arg(long, value_name = "N", default_value = "1")]
     pub depth: NonZeroU16,
+    /// Measure each also with other numbers in flight, three in all: what limits it can then be told
+    /// where one number does not tell
+    #[arg(long)]
+    pub explain: bool,
     /// How directories are driven [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
@@ -196,13 +200,31 @@ pub struct CompareArguments {
     /// The study that the other is compared with
     pub before: String,
     /// The other study
-    pub after: String,
+    #[arg(required_unless_present = "with")]
+    pub after: Option<String>,
+    /// Instead of another study, what a source published (plimsoll references), where both have the same
+    #[arg(long, value_name = "SOURCE", conflicts_with = "after")]
+    pub with: Option<String>,
+    #[command(flatten)]
+    pub output: DocumentArguments,
+}
+
+/// How much of a document is written, and how.
+#[derive(Args)]
+pub struct DocumentArguments {
     /// Every figure, after the answer
     #[arg(long)]
     pub details: bool,
+    #[command(flatten)]
+    pub format: FormatArguments,
+}
+
+/// How a document is written.
+#[derive(Args)]
+pub struct FormatArguments {
     /// As a page, Markdown or CSV instead of text
     #[arg(long, value_enum, value_name = "FORMAT")]
-    pub format: Option<ComparisonFormat>,
+    pub format: Option<DocumentFormat>,
     /// To a file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -269,7 +291,7 @@ pub struct ReportArguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ComparisonFormat {
+pub enum DocumentFormat {
     /// A page that needs nothing else
     Html,
     /// Markdown

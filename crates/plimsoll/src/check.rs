@@ -160,7 +160,8 @@ fn set_up(
     });
     let names = Names::asked(plimsoll_host::names::resolve);
     let engine = plan.storage.engine;
-    let options = OpenOptions { engine, limits, passwords, names, file, deadline };
+    let defaults = OpenOptions::default();
+    let options = OpenOptions { engine, limits, passwords, names, file, deadline, ..defaults };
     let deadline = options.deadline.clone();
     let reach = |host: &HostName| {
         let named = host.clone();
@@ -277,6 +278,10 @@ pub fn exit_code(study: &Study, interrupted: Option<Cause>) -> u8 {
     let failed = study.trials.iter().any(|t| matches!(t.result.outcome, Outcome::Failed { .. }));
     match &study.ended {
         Ended::Failed { failure } if failure.cause == Cause::NoSpace => Cause::NoSpace.exit_code(),
+        // Between trials: a device that did not come back from its reboot.
+        Ended::Failed { failure } if failure.cause == Cause::Unreachable && !failed => {
+            Cause::Unreachable.exit_code()
+        }
         Ended::Done | Ended::CapReached if !failed => 0,
         _ => Cause::Trial.exit_code(),
     }

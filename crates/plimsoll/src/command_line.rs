@@ -7,7 +7,9 @@ use crate::arguments::{
 };
 use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
+use crate::explain::ExplainArguments;
 use crate::lab::LabArguments;
+use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
 use clap::{Parser, Subcommand};
@@ -43,8 +45,12 @@ pub enum Command {
     List,
     /// The results of a study again
     Show(ShowArguments),
-    /// Two studies side by side
+    /// Two studies side by side, or one beside published figures
     Compare(CompareArguments),
+    /// What limits a study, or what published tables show
+    Explain(ExplainArguments),
+    /// Figures that others published
+    References(ReferencesArguments),
     /// A study as JSON or CSV
     Export(ExportArguments),
     /// A study as a page to keep, send or print; several studies as a trend

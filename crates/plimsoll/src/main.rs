@@ -10,6 +10,7 @@ mod copy;
 mod credentials;
 mod demo;
 mod device;
+mod explain;
 mod hosts;
 mod import;
 mod jobs;
@@ -17,6 +18,8 @@ mod lab;
 mod manual;
 mod output;
 mod plan;
+mod reboot;
+mod references;
 mod report;
 mod restore;
 mod resume;
@@ -55,6 +58,8 @@ fn main() -> ExitCode {
         Command::List => store::list(&arguments.store),
         Command::Show(show) => store::show(&show, &arguments.store),
         Command::Compare(compare) => store::compare(&compare, &arguments.store),
+        Command::Explain(explain) => explain::run(&explain, &arguments.store),
+        Command::References(references) => references::run(&references),
         Command::Export(export) => store::export(&export, &arguments.store),
         Command::Report(report) => report::run(&report, &arguments.store),
         Command::Import(import) => import::run(&import, &arguments.store),

@@ -4,9 +4,11 @@
 //! terminal never gets there, wherever it came from. What [`write()`] and [`NewFile`] write was
 //! escaped by its format.
 
+use crate::arguments::{DocumentArguments, DocumentFormat, FormatArguments};
 use plimsoll_live::Paced;
 use plimsoll_model::{Cause, Failure, printable, printable_lines};
 use plimsoll_record::open_regular;
+use plimsoll_report::Document;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
@@ -119,6 +121,31 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
         return put(text);
     }
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
+}
+
+/// Writes a document as the arguments ask.
+pub fn document(document: &Document, how: &DocumentArguments) -> Result<u8, Failure> {
+    formatted(document, how.details, &how.format)
+}
+
+/// The same, with its details in text or without.
+pub fn formatted(document: &Document, details: bool, how: &FormatArguments) -> Result<u8, Failure> {
+    let text = match how.format {
+        Some(DocumentFormat::Html) => document.html(),
+        Some(DocumentFormat::Markdown) => document.markdown(None),
+        Some(DocumentFormat::Tables) => document.csv(),
+        None => {
+            let style = style();
+            let text = if details { document.text(&style) } else { document.screen(&style) };
+            match &how.output {
+                Some(path) => write(path, &plimsoll_report::for_terminal(&text, false))?,
+                None => print(&text)?,
+            }
+            return Ok(0);
+        }
+    };
+    write(how.output.as_deref().unwrap_or(Path::new("-")), &text)?;
+    Ok(0)
 }
 
 /// A file that is opened before the work starts and written when it is done. What is there already

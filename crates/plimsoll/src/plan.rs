@@ -3,8 +3,8 @@
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::{jobs, settings};
 use plimsoll_model::{
-    Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Part, Plan, Rule,
-    ServerHost, StorageOptions, Switch, Target, Workload, factor,
+    Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Parameter, Part, Plan,
+    Rule, ServerHost, Steps, StorageOptions, Switch, Target, Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -57,6 +57,7 @@ pub fn check(
         design,
         factors,
     })?;
+    let plan = if what.explain { with_ladders(plan) } else { plan };
     let pattern = &what.jobs.pattern;
     let (adapt_size, fit_size) = pattern.may_lower();
     let server_memory = pattern.server_memory;
@@ -64,6 +65,32 @@ pub fn check(
         storage: StorageOptions { server_memory, adapt_size, fit_size, ..plan.storage },
         ..plan
     })
+}
+
+/// How many times as many are in flight from step to step of a ladder, and how long each is measured.
+const STEP: u16 = 4;
+const RUNG: Length = Length::For { seconds: 0.5, warm_up_seconds: 0.1 };
+
+/// The same with each workload also with one in flight and with more than it has: of several workers, by
+/// their number. They are compared with nothing.
+fn with_ladders(mut plan: Plan) -> Plan {
+    let numbers = |own: u16| match own {
+        1 => [1, STEP, STEP * STEP],
+        own => [1, own, own.saturating_mul(STEP)],
+    };
+    let timed = |workload: &&Workload| matches!(workload.length, Length::For { .. });
+    let ladder = |workload: &Workload| {
+        let main = workload.main()?;
+        let (over, own) = match main.workers.get() {
+            1 => (Parameter::Depth, main.depth().get()),
+            workers => (Parameter::Workers, workers),
+        };
+        let steps = Some(Steps::Sweep { over, values: numbers(own).map(f64::from).into() });
+        Some(Workload { steps, length: RUNG, ..workload.clone() })
+    };
+    let ladders: Vec<Workload> = plan.workloads.iter().filter(timed).filter_map(ladder).collect();
+    plan.workloads.extend(ladders);
+    plan
 }
 
 /// Makes a design one of a first look: claims are about that minute, and say so.
@@ -107,6 +134,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         labels: Vec::new(),
         factors: storage.factors,
         commands: Default::default(),
+        reboot: None,
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: storage.design,
@@ -159,7 +187,7 @@ pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure>
 }
 
 /// The hosts that the work is done from; this machine alone is what does it anyway.
-fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
+pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
     let mut clients: Vec<HostName> = Vec::new();
     for host in given {
         let host: HostName = host.parse()?;

@@ -1,13 +1,16 @@
 //! `--set`: settings of hosts become factors of a plan, and are set while it is conducted; and
 //! `--drop-caches`, which is done on hosts between trials.
 
-use crate::hosts;
+use crate::{hosts, reboot};
 use plimsoll_host::reach::{Local, Reach};
 use plimsoll_host::settings::{self, Asked, Journal, Knob, Session, by_commands, knob};
-use plimsoll_model::{Commands, Factor, Failure, Flag, HostName, Plan, StudyId};
+use plimsoll_model::{
+    Cause, Commands, Deadline, Factor, Failure, Flag, HostName, Over, Plan, StudyId,
+};
 use plimsoll_study::{NoSettings, Settings};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The factors that are asked for; where no host is named, of the first client.
 pub fn factors(given: &[String], client: &HostName) -> Result<Vec<Factor>, Failure> {
@@ -50,24 +53,11 @@ fn reach(host: &HostName) -> Result<Arc<dyn Reach>, Failure> {
 /// Reaches the hosts of a plan's factors and reads what they are set to; and those whose caches are
 /// dropped.
 pub fn open(plan: &Plan, id: &StudyId) -> Result<Box<dyn Settings + Send>, Failure> {
-    let caches = if plan.storage.drop_caches { cached(plan)? } else { Vec::new() };
-    if plan.factors.is_empty() && caches.is_empty() {
+    let hosts = Hosts::reach(plan, id)?;
+    if hosts.session.is_none() && hosts.caches.is_empty() {
         return Ok(Box::new(NoSettings));
     }
-    let factor = |factor: &Factor| {
-        Ok(settings::Factor {
-            knob: setting(&factor.name, &plan.commands)?,
-            name: factor.host.clone(),
-            host: reach(&factor.host)?,
-            levels: factor.levels.clone(),
-        })
-    };
-    let factors = plan.factors.iter().map(factor).collect::<Result<Vec<_>, Failure>>()?;
-    let session = match factors.is_empty() {
-        true => None,
-        false => Some(Session::begin(Journal::of_this_user()?, &id.0, factors)?),
-    };
-    Ok(Box::new(OfStudy { session, factors: plan.factors.clone(), caches }))
+    Ok(Box::new(OfStudy { plan: plan.clone(), id: id.clone(), hosts }))
 }
 
 /// The hosts that may have something in their caches: those that drive the load, and the servers' own.
@@ -84,24 +74,78 @@ fn cached(plan: &Plan) -> Result<Vec<Arc<dyn Reach>>, Failure> {
     names.iter().map(reach).collect()
 }
 
+/// How often the settings of a host that was rebooted are tried to be read.
+const TRY_AGAIN: Duration = Duration::from_secs(1);
+
 /// The settings of a study under way.
 struct OfStudy {
+    plan: Plan,
+    id: StudyId,
+    hosts: Hosts,
+}
+
+/// Ways to the hosts, and what was found there.
+#[derive(Default)]
+struct Hosts {
     /// `None` where nothing is varied.
     session: Option<Session>,
-    factors: Vec<Factor>,
     /// Hosts whose caches are dropped, as far as they let that be done.
     caches: Vec<Arc<dyn Reach>>,
 }
 
+impl Hosts {
+    fn reach(plan: &Plan, id: &StudyId) -> Result<Hosts, Failure> {
+        let caches = if plan.storage.drop_caches { cached(plan)? } else { Vec::new() };
+        let factor = |factor: &Factor| {
+            Ok(settings::Factor {
+                knob: setting(&factor.name, &plan.commands)?,
+                name: factor.host.clone(),
+                host: reach(&factor.host)?,
+                levels: factor.levels.clone(),
+            })
+        };
+        let factors = plan.factors.iter().map(factor).collect::<Result<Vec<_>, Failure>>()?;
+        let session = match factors.is_empty() {
+            true => None,
+            false => Some(Session::begin(Journal::of_this_user()?, &id.0, factors)?),
+        };
+        Ok(Hosts { session, caches })
+    }
+}
+
 impl Settings for OfStudy {
     fn set(&mut self, factor: usize, level: usize) -> Result<(), Failure> {
-        self.session.as_mut().map_or(Ok(()), |session| session.set(factor, level))
+        self.hosts.session.as_mut().map_or(Ok(()), |session| session.set(factor, level))
+    }
+
+    /// Nothing is in the journals while it reboots, so that nothing is left to be undone if it does not
+    /// come back. What its settings are then is found anew: a kernel has forgotten what it had.
+    fn reboot(&mut self, deadline: &Deadline) -> Result<(), Failure> {
+        let Some(reboot) = &self.plan.reboot else { return Ok(()) };
+        self.hosts.session.as_mut().map_or(Ok(()), Session::restore_all)?;
+        self.hosts = Hosts::default();
+        let go_on = |failure: Failure| {
+            let next = format!("{} Then go on: plimsoll run --continue {}", failure.next, self.id);
+            Failure { next: next.trim_start().to_owned(), ..failure }
+        };
+        reboot::reboot(reboot, deadline).map_err(go_on)?;
+        self.hosts = loop {
+            match Hosts::reach(&self.plan, &self.id) {
+                Ok(hosts) => break hosts,
+                // It answers before its servers do.
+                Err(failure) => deadline.sleep(TRY_AGAIN).map_err(|over| match over {
+                    Over::Stopped => Failure { cause: Cause::Interrupted, ..failure },
+                    Over::Whole | Over::Step(_) => go_on(failure),
+                })?,
+            }
+        };
+        Ok(())
     }
 
     /// One that does not let it be done is not asked again.
     fn drop_caches(&mut self) -> Vec<Flag> {
         let mut flags = Vec::new();
-        self.caches.retain(|host| match plimsoll_host::drop_caches(&**host) {
+        self.hosts.caches.retain(|host| match plimsoll_host::drop_caches(&**host) {
             Ok(()) => true,
             Err(failure) => {
                 let (host, reason) = (host.name().to_owned(), failure.happened);
@@ -113,10 +157,11 @@ impl Settings for OfStudy {
     }
 
     fn restore(&mut self) -> Vec<Flag> {
-        let restored = self.session.as_mut().map_or(Ok(()), Session::restore_all);
+        let restored = self.hosts.session.as_mut().map_or(Ok(()), Session::restore_all);
         let Err(failure) = restored else { return Vec::new() };
+        let factors = &self.plan.factors;
         let named = |factor: &&Factor| failure.on.contains(&factor.host.to_string());
-        let factor = self.factors.iter().find(named).or(self.factors.first());
+        let factor = factors.iter().find(named).or(factors.first());
         let flag = |factor: &Factor| Flag::SettingNotRestored {
             host: factor.host.to_string(),
             setting: factor.name.clone(),

@@ -1,9 +1,7 @@
 //! Commands on the store: list, show, compare, export.
 
-use crate::arguments::{
-    CompareArguments, ComparisonFormat, ExportArguments, ShowArguments, StoreArguments,
-};
-use crate::output;
+use crate::arguments::{CompareArguments, ExportArguments, ShowArguments, StoreArguments};
+use crate::{output, references};
 use plimsoll_model::{Amount, Cause, Failure, Study, Workload};
 use plimsoll_record::Store;
 use plimsoll_report::{Document, Style};
@@ -80,28 +78,18 @@ pub fn ask_for(study: &mut Study, amounts: &[Amount]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints two studies side by side.
+/// Prints two studies side by side, or one beside what was published.
 pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
+    let source = compare.with.as_deref().map(references::source).transpose()?;
     let store = open(arguments)?;
-    let (before, after) = (store.load(&compare.before)?, store.load(&compare.after)?);
-    let document = Document::of_two(&before, &after);
-    let text = match compare.format {
-        Some(ComparisonFormat::Html) => document.html(),
-        Some(ComparisonFormat::Markdown) => document.markdown(None),
-        Some(ComparisonFormat::Tables) => document.csv(),
-        None => {
-            let style = output::style();
-            let text =
-                if compare.details { document.text(&style) } else { document.screen(&style) };
-            match &compare.output {
-                Some(path) => output::write(path, &plimsoll_report::for_terminal(&text, false))?,
-                None => output::print(&text)?,
-            }
-            return Ok(0);
+    let before = store.load(&compare.before)?;
+    let document = match (source, &compare.after) {
+        (Some(source), _) => Document::beside(&before, source),
+        (None, after) => {
+            Document::of_two(&before, &store.load(after.as_deref().unwrap_or("latest"))?)
         }
     };
-    output::write(compare.output.as_deref().unwrap_or(Path::new("-")), &text)?;
-    Ok(0)
+    output::document(&document, &compare.output)
 }
 
 /// Writes one study as JSON or CSV.

@@ -75,6 +75,27 @@ fn in_version_2(line: &str) -> Option<PathBuf> {
     (kind == "cgroup2").then(|| PathBuf::from(at))
 }
 
+/// The group of the same name that counts what its processes use, where version 1 has that apart; else the
+/// group itself counts it.
+pub(crate) fn accounting(path: &Path) -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let root = mounts.lines().find_map(accounts_in_version_1)?;
+    let parent = path.parent()?;
+    let apart = parent != root && parent.join("cpu.cfs_period_us").exists();
+    apart.then(|| root.join(path.file_name().unwrap_or_default()))
+}
+
+fn accounts_in_version_1(line: &str) -> Option<PathBuf> {
+    let (at, kind, options) = fields(line)?;
+    let has = kind == "cgroup" && options.split(',').any(|option| option == "cpuacct");
+    has.then(|| PathBuf::from(at))
+}
+
+/// A group, and the one beside it that counts, if there is one.
+pub(crate) fn both(path: &Path) -> impl Iterator<Item = PathBuf> {
+    std::iter::once(path.to_owned()).chain(accounting(path).filter(|path| path.exists()))
+}
+
 /// The hierarchy, or a word on why there is none.
 pub(crate) fn hierarchy() -> Result<Hierarchy, Failure> {
     Hierarchy::of_this_machine().ok_or_else(|| {
@@ -88,8 +109,13 @@ pub(crate) fn hierarchy() -> Result<Hierarchy, Failure> {
 pub(crate) fn make(path: &Path, share: Percent, holder: &Holder) -> Result<(), Failure> {
     fs::create_dir(path).map_err(|error| failed(path, &error))?;
     limit(path, share)?;
-    for process in &holder.processes {
-        write(&path.join("cgroup.procs"), &process.pid.to_string())?;
+    if let Some(counting) = accounting(path) {
+        fs::create_dir(&counting).map_err(|error| failed(&counting, &error))?;
+    }
+    for (process, group) in
+        holder.processes.iter().flat_map(|process| both(path).map(move |group| (process, group)))
+    {
+        write(&group.join("cgroup.procs"), &process.pid.to_string())?;
     }
     Ok(())
 }

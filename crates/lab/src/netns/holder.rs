@@ -11,14 +11,17 @@ use std::time::{Duration, Instant};
 /// What the first process inside does. It waits for a word first: until it is written down it is
 /// nobody's, and where whoever started it dies before that, its input ends, and so does it.
 ///
-/// `/sys` shows the interfaces of the namespace that mounts it. The places that servers and disks
+/// `/sys` shows the interfaces of the namespace that mounts it, with the control groups as they are
+/// mounted on this machine, so that what the host uses can be read. The places that servers and disks
 /// use are the host's own, so that nothing is left in those of this machine. The shell at the end
 /// reaps what is left behind inside.
 const SCRIPT: &str = r#"
 IFS= read -r word && [ "$word" = go ] || exit 1
 set -e
 hostname "$1"
+if [ -d /mnt ]; then mount --rbind /sys/fs/cgroup /mnt; fi
 mount -t sysfs sysfs /sys
+if [ -d /mnt ]; then mount --move /mnt /sys/fs/cgroup; fi
 for place in /run /srv /mnt /media /var/lib/nfs /var/lib/samba /var/cache/samba /var/log/samba; do
     [ ! -d "$place" ] || mount -t tmpfs -o mode=0755 lab "$place"
 done

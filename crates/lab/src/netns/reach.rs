@@ -1,5 +1,6 @@
 //! Commands inside a host made of namespaces.
 
+use super::group;
 use crate::died;
 use crate::state::Holder;
 use plimsoll_host::reach::{Channel, Output, Reach, Through};
@@ -8,10 +9,10 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Joins the control group of the host, if it has one, and leads inside. Daemons lie where the
+/// Joins the control groups of the host, if it has any, and leads inside. Daemons lie where the
 /// search path of ordinary users does not lead.
 const ENTER: &str = r#"
-[ -z "$0" ] || echo $$ >"$0/cgroup.procs" || exit 125
+for group in $0; do echo $$ >"$group/cgroup.procs" || exit 125; done
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 exec nsenter "$@"
@@ -20,9 +21,11 @@ exec nsenter "$@"
 /// The words that stand before a command and lead it inside.
 pub(crate) fn entrance(holder: &Holder, group: Option<&Path>) -> Vec<String> {
     let inside = holder.inside.map_or(0, |process| process.pid);
-    let group = group.map_or_else(String::new, |path| path.display().to_string());
+    let groups = group.into_iter().flat_map(group::both);
+    let groups: Vec<String> = groups.map(|path| path.display().to_string()).collect();
+    let groups = groups.join(" ");
     let pid = inside.to_string();
-    ["/bin/sh", "-c", ENTER, &group, "-n", "-m", "-u", "-i", "-p", "-t", &pid, "--"]
+    ["/bin/sh", "-c", ENTER, &groups, "-n", "-m", "-u", "-i", "-p", "-t", &pid, "--"]
         .map(str::to_owned)
         .to_vec()
 }

@@ -1,6 +1,7 @@
 //! Taking away what a lab has made, and nothing else.
 
 use super::{Bed, Directory, MARK_VARIABLE};
+use crate::netns::group;
 use plimsoll_host::process::{ProcessId, kill_all, marked};
 use plimsoll_model::{Cause, Failure};
 use std::io::ErrorKind;
@@ -27,8 +28,8 @@ pub(crate) fn remove(directory: &Directory, bed: Option<&Bed>) -> Result<(), Fai
             let left: Vec<u32> = processes.iter().filter(|p| p.alive()).map(|p| p.pid).collect();
             return Err(failed(directory, format!("these processes do not end: {left:?}")));
         }
-        for group in bed.groups.values() {
-            if let Err(error) = remove_group(group) {
+        for group in bed.groups.values().flat_map(|path| group::both(path)) {
+            if let Err(error) = remove_group(&group) {
                 let stays = format!("the control group {} stays: {error}", group.display());
                 return Err(failed(directory, stays));
             }

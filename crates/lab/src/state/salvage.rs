@@ -78,7 +78,11 @@ const GROUP: &str = "plimsoll-lab-";
 
 fn all_groups() -> Vec<PathBuf> {
     let Some(hierarchy) = group::Hierarchy::of_this_machine() else { return Vec::new() };
-    let entries = fs::read_dir(hierarchy.path("")).into_iter().flatten().flatten();
+    let root = hierarchy.path("");
+    let counting = group::accounting(&hierarchy.path(GROUP));
+    let counting = counting.as_deref().and_then(Path::parent);
+    let roots = std::iter::once(root.as_path()).chain(counting);
+    let entries = roots.flat_map(|root| fs::read_dir(root).into_iter().flatten().flatten());
     entries.map(|entry| entry.path()).filter(|path| mark_of(path).is_some()).collect()
 }
 

@@ -42,6 +42,8 @@ pub struct PatternArguments {
 pub enum StabilityChoice {
     /// At the final flush, whose time counts
     Unstable,
+    /// When each write completes, but for its time of change
+    Datasync,
     /// When each write completes
     Filesync,
 }
@@ -50,6 +52,7 @@ impl From<StabilityChoice> for Stability {
     fn from(choice: StabilityChoice) -> Self {
         match choice {
             StabilityChoice::Unstable => Stability::Unstable,
+            StabilityChoice::Datasync => Stability::DataSync,
             StabilityChoice::Filesync => Stability::FileSync,
         }
     }

@@ -3,6 +3,7 @@
 use super::claims;
 use super::file::{CommandEntry, FactorEntry, Source, word};
 use super::options::{self, Word};
+use super::reboot;
 use super::targets::targets;
 use super::work::{Common, JobOf, job};
 use crate::arguments::{HostArguments, RuleArguments};
@@ -19,6 +20,8 @@ use std::collections::BTreeMap;
 pub struct Given<'a> {
     pub targets: &'a [String],
     pub hosts: &'a HostArguments,
+    /// Whether the device is rebooted before each setting, though the file does not say so.
+    pub reboot: bool,
     /// What was typed of [`RuleArguments`], which goes before what the file says.
     pub how: &'a [Word],
 }
@@ -47,6 +50,8 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         factors.push(factor_of(source, number, entry, &client, &commands)?);
     }
     factors.extend(plan::factors(&hosts)?);
+    let clients = plan::clients(&hosts.on)?;
+    let reboot = reboot::reboot(source, given.reboot, &clients, &mut factors)?;
     let how: RuleArguments =
         options::arguments(source, &["rule"], &file.rule, &|_| true, given.how)?;
     let mut design =
@@ -99,7 +104,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         ..made.storage
     };
     let labels = plan::labels(&labels, subjects).map_err(|f| source.placed(&["target"], f))?;
-    let mut plan = Plan { storage, labels, commands, ..made };
+    let mut plan = Plan { storage, labels, commands, reboot, ..made };
     claims::mark(source, &named, &mut plan)?;
     plan.command = plan::repeatable_command(&plan);
     Ok(Assembled { plan, file: common.file, quick: how.quick })

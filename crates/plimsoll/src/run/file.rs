@@ -36,6 +36,8 @@ pub struct PlanFile {
     /// The settings that are varied.
     #[serde(default, rename = "factor")]
     pub factors: Vec<FactorEntry>,
+    /// How the device is rebooted before each setting; none: it is not, unless `--reboot` is given.
+    pub reboot: Option<RebootEntry>,
     /// How long, how often: options of the command line.
     #[serde(default)]
     pub rule: Table,
@@ -96,6 +98,17 @@ pub struct FactorEntry {
     pub host: Option<String>,
     /// Two or more.
     pub levels: Vec<Value>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RebootEntry {
+    /// The device [default: the host of all factors].
+    pub host: Option<String>,
+    /// What reboots it [default: `reboot`; of a lab's machine its power].
+    pub command: Option<String>,
+    /// Longest time until it works again, such as "5min".
+    pub within: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

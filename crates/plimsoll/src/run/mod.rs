@@ -5,6 +5,7 @@ mod claims;
 mod file;
 mod options;
 mod outlook;
+mod reboot;
 mod shipped;
 mod targets;
 #[cfg(test)]
@@ -42,6 +43,10 @@ pub struct RunArguments {
     pub variables: Vec<String>,
     #[arg(long = "continue", value_name = "STUDY", help = CONTINUE_HELP)]
     pub continues: Option<String>,
+    /// Reboot the device before each setting: all are whole plots then. It is the host of the plan's settings,
+    /// unless its [reboot] names another and says how
+    #[arg(long)]
+    pub reboot: bool,
     /// Say what would be done, what it would take and what the settings are now, and change nothing
     #[arg(long)]
     pub dry_run: bool,
@@ -111,7 +116,8 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
         return Ok(0);
     }
     let source = Source::read(&text, named, &run.variables)?;
-    let given = Given { targets: &run.targets, hosts: &run.hosts, how: &run.how.words };
+    let (hosts, reboot) = (&run.hosts, run.reboot);
+    let given = Given { targets: &run.targets, hosts, reboot, how: &run.how.words };
     let Assembled { plan, file, quick } = assemble::plan(&source, &given)?;
     if run.dry_run {
         return outlook::show(&source.plan.about, &plan, run.offline);

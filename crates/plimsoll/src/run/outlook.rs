@@ -45,9 +45,10 @@ fn trials(plan: &Plan, estimate: &Estimate) -> String {
         Rule::Fixed { .. } => blocks,
         _ => format!("{blocks} or more"),
     };
-    let plots = match estimate.whole_plots {
-        0 => String::new(),
-        plots => format!(", {}", counted(plots, "whole plot")),
+    let plots = match (estimate.whole_plots, &plan.reboot) {
+        (0, _) => String::new(),
+        (plots, None) => format!(", {}", counted(plots, "whole plot")),
+        (reboots, Some(_)) => format!(", {}", counted(reboots, "reboot")),
     };
     let cells = counted(estimate.cells, "cell");
     format!("{cells} in {blocks}: {}{plots}", counted(estimate.trials, "trial"))

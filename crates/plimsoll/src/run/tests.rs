@@ -100,7 +100,8 @@ fn assembled(
     let (on, hosts, set, drop_caches) = (Vec::new(), Vec::new(), Vec::new(), false);
     let hosts = HostArguments { on, hosts, set, drop_caches };
     let (targets, how) = (owned(targets), words(how));
-    assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, how: &how })
+    let reboot = false;
+    assemble::plan(&source, &Given { targets: &targets, hosts: &hosts, reboot, how: &how })
 }
 
 fn good(how: &[&str]) -> Assembled {
