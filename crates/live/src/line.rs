@@ -137,6 +137,7 @@ impl Line {
             Progress::Baseline { seconds } => {
                 self.say(&format!("watching the idle machine for {seconds:.0} s"));
             }
+            Progress::Reboot { host } => self.say(&format!("rebooting {host}")),
             Progress::Setting { factor, level } => {
                 self.say(&format!("setting {} to {level} on {}", factor.name, factor.host));
             }
@@ -157,6 +158,7 @@ impl Line {
                 self.last_at = 0.0;
                 self.say(&format!("{}, {}", self.left, self.doing));
             }
+            Progress::Left { seconds } => self.left = format!("{} left", duration(seconds)),
             Progress::Event(Event::Window { at_seconds, window }) => {
                 let seconds = at_seconds - self.last_at;
                 self.last_at = *at_seconds;

@@ -65,6 +65,11 @@ pub enum News {
         /// The host that it is set on.
         host: HostName,
     },
+    /// A host is being rebooted.
+    Reboot {
+        /// Which.
+        host: HostName,
+    },
     /// A trial begins.
     Trial {
         /// Its number, from 0.
@@ -101,6 +106,11 @@ pub enum News {
         trial_seconds: f64,
         /// What completed in it.
         window: Window,
+    },
+    /// Seconds until the end as things stand, while a trial runs.
+    Left {
+        /// So many.
+        seconds: f64,
     },
     /// How loaded the hosts were since the last of these.
     Loads {
@@ -139,6 +149,7 @@ impl News {
                 level: level.to_string(),
                 host: factor.host.clone(),
             },
+            Progress::Reboot { host } => News::Reboot { host: host.clone() },
             Progress::Trial { number, block, cell, planned, seconds_left, .. } => {
                 News::Trial { number, block, cell, planned, seconds_left }
             }
@@ -150,6 +161,7 @@ impl News {
             Progress::Event(Event::Window { at_seconds, window }) => {
                 News::Window { trial_seconds: *at_seconds, window: window.clone() }
             }
+            Progress::Left { seconds } => News::Left { seconds },
             Progress::Loads(hosts) => News::Loads { hosts: hosts.to_vec() },
             Progress::Ended(trial) => News::Ended {
                 cell: trial.cell,
@@ -167,7 +179,11 @@ impl News {
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             self,
-            News::Window { .. } | News::Progress { .. } | News::Loads { .. } | News::Step { .. }
+            News::Window { .. }
+                | News::Progress { .. }
+                | News::Loads { .. }
+                | News::Left { .. }
+                | News::Step { .. }
         )
     }
 }

@@ -55,6 +55,11 @@ pub enum Doing {
         /// For so long.
         seconds: f64,
     },
+    /// Rebooting a host.
+    Rebooting {
+        /// Which.
+        host: String,
+    },
     /// Setting a factor.
     Setting {
         /// Which, to what and where, in words.
@@ -89,8 +94,8 @@ pub struct TrialNow {
     pub planned: u32,
     /// Whether it is over.
     pub ended: bool,
-    /// When it began, in seconds since the run began.
-    began_seconds: f64,
+    /// The seconds left as they were estimated last, and when, in seconds since the run began.
+    estimated_seconds: f64,
     seconds_left: f64,
 }
 
@@ -208,6 +213,7 @@ impl Run {
             News::Setting { factor, level, host } => {
                 self.doing = Doing::Setting { what: format!("{factor} to {level} on {host}") };
             }
+            News::Reboot { host } => self.doing = Doing::Rebooting { host: host.to_string() },
             News::Trial { number, block, cell, planned, seconds_left } => {
                 self.doing = Doing::Trial { phase: Phase::Prepare, share: None };
                 self.trial = Some(TrialNow {
@@ -216,7 +222,7 @@ impl Run {
                     cell: *cell,
                     planned: *planned,
                     ended: false,
-                    began_seconds: self.at_seconds,
+                    estimated_seconds: self.at_seconds,
                     seconds_left: *seconds_left,
                 });
                 self.window_seconds = 0.0;
@@ -227,6 +233,11 @@ impl Run {
             News::Step { .. } => self.phase(Phase::Measure, 0),
             News::Progress { bytes } => self.progress(bytes.0),
             News::Window { trial_seconds, window } => self.window(*trial_seconds, window),
+            News::Left { seconds } => {
+                if let Some(trial) = &mut self.trial {
+                    (trial.estimated_seconds, trial.seconds_left) = (self.at_seconds, *seconds);
+                }
+            }
             News::Loads { hosts } => hosts.iter().for_each(|load| self.load(load)),
             News::Ended { cell, complete, headline } => {
                 if let Some(trial) = &mut self.trial {
@@ -265,7 +276,7 @@ impl Run {
     /// Seconds until the end as things stand, once a trial has begun.
     pub fn seconds_left(&self) -> Option<f64> {
         let trial = self.trial.as_ref()?;
-        Some((trial.seconds_left - (self.at_seconds - trial.began_seconds)).max(0.0))
+        Some((trial.seconds_left - (self.at_seconds - trial.estimated_seconds)).max(0.0))
     }
 
     /// Whether more blocks may turn out to be needed.
@@ -439,6 +450,10 @@ mod tests {
         assert_eq!(run.seconds_left(), Some(50.0));
         run.at_seconds += 20.0;
         assert_eq!(run.seconds_left(), Some(30.0));
+        run.apply(&notice(80.0, News::Left { seconds: 600.0 }));
+        assert_eq!(run.seconds_left(), Some(600.0), "it was too short");
+        run.at_seconds += 20.0;
+        assert_eq!(run.seconds_left(), Some(580.0));
         run.at_seconds += 1e6;
         assert_eq!(run.seconds_left(), Some(0.0));
         assert_eq!(run.trials(), (10, 60));

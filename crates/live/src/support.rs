@@ -24,6 +24,7 @@ pub(crate) fn header() -> Header {
         labels: Vec::new(),
         factors: Vec::new(),
         commands: Default::default(),
+        reboot: None,
         contrasts: Vec::new(),
         amounts: Vec::new(),
         design: Design {

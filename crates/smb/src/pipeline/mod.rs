@@ -157,9 +157,7 @@ impl Smb2 {
             Request::MakeDirectory { path } => (Asked::MakeDirectory, path),
             Request::Rename { path, .. } => (Asked::Rename, path),
             Request::SetTimes { file, written } => (Asked::SetTimes { file, written }, ""),
-            Request::SetDirectoryTimes { path, written } => {
-                (Asked::SetDirectoryTimes { written }, path)
-            }
+            Request::SetTimesOf { path, written } => (Asked::SetTimesOf { written }, path),
             Request::Remove { path } => (Asked::Remove(Kind::File), path),
             Request::RemoveDirectory { path } => (Asked::Remove(Kind::Directory), path),
         }

@@ -104,7 +104,7 @@ pub enum Request<'a> {
         written: SystemTime,
     },
     /// The same of a directory, which is opened and closed.
-    SetDirectoryTimes {
+    SetTimesOf {
         /// Its path.
         path: &'a str,
         /// The time.
@@ -190,7 +190,7 @@ pub(super) enum Asked {
     MakeDirectory,
     Rename,
     SetTimes { file: FileId, written: SystemTime },
-    SetDirectoryTimes { written: SystemTime },
+    SetTimesOf { written: SystemTime },
     Remove(Kind),
 }
 
@@ -238,7 +238,7 @@ impl Asked {
             Asked::Lookup => &[Create, QueryInfo, Close],
             Asked::List { .. } => &[QueryDirectory],
             Asked::SetTimes { .. } => &[SetInfo],
-            Asked::Rename | Asked::SetDirectoryTimes { .. } | Asked::Remove(_) => {
+            Asked::Rename | Asked::SetTimesOf { .. } | Asked::Remove(_) => {
                 &[Create, SetInfo, Close]
             }
         }
@@ -275,9 +275,7 @@ impl Asked {
             Asked::OpenDirectory => (CreateHow::Open, Rights::READ, Kind::Directory),
             Asked::Lookup => (CreateHow::Open, Rights::ATTRIBUTES, Kind::Either),
             Asked::MakeDirectory => (CreateHow::New, Rights::ATTRIBUTES, Kind::Directory),
-            Asked::SetDirectoryTimes { .. } => {
-                (CreateHow::Open, Rights::SET_ATTRIBUTES, Kind::Directory)
-            }
+            Asked::SetTimesOf { .. } => (CreateHow::Open, Rights::SET_ATTRIBUTES, Kind::Either),
             Asked::Rename => (CreateHow::Open, Rights::REMOVE, Kind::File),
             Asked::Remove(kind) => (CreateHow::Open, Rights::REMOVE, kind),
             _ => (CreateHow::Open, Rights::READ, Kind::File),
@@ -305,10 +303,9 @@ impl Asked {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
-            (
-                Command::SetInfo,
-                Asked::SetTimes { written, .. } | Asked::SetDirectoryTimes { written },
-            ) => times(file, written).append_body(to),
+            (Command::SetInfo, Asked::SetTimes { written, .. } | Asked::SetTimesOf { written }) => {
+                times(file, written).append_body(to)
+            }
             (Command::SetInfo, Asked::Rename) => renaming(file, paths.1, true).append_body(to),
             (Command::SetInfo, _) => disposition(file).append_body(to),
             (Command::QueryDirectory, _) => {
@@ -344,7 +341,7 @@ impl Asked {
             Asked::MakeDirectory => Done::Made,
             Asked::Rename
             | Asked::SetTimes { .. }
-            | Asked::SetDirectoryTimes { .. }
+            | Asked::SetTimesOf { .. }
             | Asked::Remove(_) => Done::Changed,
             Asked::Close { .. } | Asked::Nothing => Done::Close,
         }
