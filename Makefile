@@ -20,9 +20,9 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-links measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-run measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
-	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist
+	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
 help:
 	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
@@ -30,7 +30,7 @@ help:
 	@echo "make bench            what the program itself costs, and side by side with fio"
 	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
 	@echo "make fuzz-asan        those that reach C or unsafe code with the address sanitizer, and io_uring's tests"
-	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals and verdicts hold?"
+	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals, verdicts, costs and limits hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
 	@echo "make check-probe      its tests on all machines, emulated; make test has one of them"
 	@echo "make runner           the program that 'check --on' deploys on other hosts"
@@ -42,8 +42,11 @@ help:
 	@echo "make measure-verdicts PLIMSOLL_PEER=FILE beside this build: how long until all verdicts are there? At most two and a half hours"
 	@echo "make measure-writes   sustained writes against fio: a plain disk, a large cache, a disk that is throttled; two and a half hours"
 	@echo "make measure-cache    40 cases of memory and disk: is what is said true? On a quiet machine, as root, about an hour"
+	@echo "make measure-limits   30 cases of link, CPU, round trip, disk and threads: is the limit that is named the one whose doubling helps most? And demands beside mpstat and iostat; two hours"
+	@echo "make measure-run      runs in a lab that are killed at 20 moments, whose server loses its power at 5, and beside which others use it; an hour"
 	@echo "make measure-links    what links of a lab carry of their rates in TCP; wants a quiet machine, and root"
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
+	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
@@ -124,8 +127,19 @@ measure-verdicts: setup-test
 measure-writes: setup-machines runner
 	cargo test --release --locked -p plimsoll --test measure measure_writes -- --ignored --nocapture
 
+measure-limits: setup-limits runner
+	cargo test --release --locked -p plimsoll --test measure measure_limits -- --ignored --nocapture --test-threads 1
+
 measure-cache: setup-machines
 	cargo test --release --locked -p plimsoll --test measure measure_cache -- --ignored --nocapture
+
+measure-copies: setup-copies runner
+	cargo test --release --locked -p plimsoll --test measure measure_copies -- --ignored --nocapture --test-threads 1
+
+# Each alone: cargo test … measure_run_killed, measure_run_reset, measure_run_disturbed. No rates are measured.
+measure-run: setup-machines
+	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
+	cargo test --locked -p plimsoll --test measure measure_run -- --ignored --nocapture --test-threads 1
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test
@@ -154,6 +168,8 @@ fuzz-asan: setup-fuzz
 simulate: setup-demo
 	PLIMSOLL_STUDIES=$(STUDIES) cargo test --release --locked -p plimsoll-study --test simulate \
 		-- --include-ignored --nocapture
+	PLIMSOLL_STUDIES=$(STUDIES)00 cargo test --release --locked -p plimsoll-explain --test limits any_server \
+		-- --nocapture
 
 # Another build, named by PLIMSOLL_PEER, beside this one.
 measure-versions: setup-test
@@ -193,5 +209,5 @@ install: probe runner
 	$(TARGET)/release/plimsoll completions bash >$(PREFIX)/share/bash-completion/completions/plimsoll
 	$(TARGET)/release/plimsoll completions fish >$(PREFIX)/share/fish/vendor_completions.d/plimsoll.fish
 
-setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe setup-dist: setup-%:
+setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-probe setup-dist setup-copies setup-limits: setup-%:
 	@scripts/setup.sh $*

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what a purpose needs and this machine lacks:
-#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines|dist
+#   scripts/setup.sh demo|lint|fuzz|bench|test|probe|machines|copies|limits|dist
 #
 # Debian packages come by apt if this is root; otherwise they are named and the script stops.
 # Cargo's own tools go to target/tools, so nothing of the user's is changed.
@@ -55,6 +55,12 @@ machines=(
     mipsel-linux-gnu-gcc:gcc-mipsel-linux-gnu
     /usr/mipsel-linux-gnu/include/stdlib.h:libc6-dev-mipsel-cross
 )
+
+# What copies are measured beside.
+copies=("${test[@]}" rclone:rclone diff:diffutils)
+
+# What demands are measured beside.
+limits=("${machines[@]}" mpstat:sysstat iostat:sysstat)
 
 # The kinds of machine that `make dist` is for, and what it takes to try it.
 dist_machines=(x86_64 aarch64)
@@ -203,9 +209,9 @@ dist_tools() {
 
 purpose=${1:-}
 case "$purpose" in
-    demo | lint | fuzz | bench | test | machines | dist) rust ;;
+    demo | lint | fuzz | bench | test | machines | copies | limits | dist) rust ;;
     probe) ;;
-    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|probe|dist" ;;
+    *) stop "usage: scripts/setup.sh demo|lint|fuzz|bench|test|machines|copies|limits|probe|dist" ;;
 esac
 case "$purpose" in
     demo) packages "${demo[@]}" ;;
@@ -215,6 +221,8 @@ case "$purpose" in
     probe) packages "${probe[@]}" ;;
     test) packages "${test[@]}" ;;
     machines) packages "${machines[@]}" ;;
+    copies) packages "${copies[@]}" ;;
+    limits) packages "${limits[@]}" ;;
     dist) packages "${dist[@]}" ;;
 esac
 case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac

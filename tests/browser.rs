@@ -17,7 +17,7 @@ const LOOKS: &str = include_str!("support/looks.js");
 
 /// Charts on the page of a check of two targets: the ratios of all; of each pattern throughput,
 /// ratio, latency, rate and operations in flight over time, CPU of each target; CPU and cores.
-const CHARTS: usize = 1 + 5 * 7 + 2;
+const CHARTS: usize = 2 + 5 * 6 + 1 + 2;
 
 /// The page that the program makes of a study.
 fn page_of(program: &Plimsoll, study: &plimsoll_model::Study) -> PathBuf {

@@ -3,6 +3,8 @@
 mod support;
 
 use plimsoll_explain::copy_costs;
+use plimsoll_live::Run;
+use plimsoll_live::feed::Follower;
 use plimsoll_model::{
     Amount, CopyJob, DataClass, Ended, Flag, Job, Measure, Metric, Outcome, Rule, Scaled, Study,
     Transfer, Trial,
@@ -245,15 +247,22 @@ fn what_there_is_no_space_for_is_scaled_or_refused_with_what_fits() {
     assert_eq!(listing(small.path()), vec![]);
 }
 
+/// Nothing was measured before, so that the time left of its one copy follows from what is done of it.
 #[test]
-fn a_source_tree_that_is_interrupted_leaves_nothing() {
+fn a_source_tree_knows_how_long_it_takes_and_leaves_nothing_when_interrupted() {
     let stage = enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
     let (folder, url) = (server.directory("films").unwrap(), server.url("films"));
     let program = Plimsoll::new();
-    let words = ["copy", &url, "--dataset=source", "--scale=0.1", "--repeats=100"];
-    let child = program.start(&[&words[..], &["--baseline=0s", "--quiet"]].concat());
+    let words = ["copy", &url, "--dataset=source", "--scale=1", "--only=up", "--method=rsync"];
+    let more = ["--repeats=1", "--max-time=100h", "--baseline=0s", "--quiet"];
+    let child = program.start(&[&words[..], &more].concat());
     wait_until("files are copied", || run_directories(folder).iter().any(|run| has_copy(run)));
+    let mut feeds = Follower::new(&program.home().join("plimsoll"));
+    wait_until("the time left is less than there is", || {
+        feeds.look();
+        feeds.runs().filter_map(Run::seconds_left).any(|seconds| seconds < 180_000.0)
+    });
     signal(&child, "-INT");
     ended(child).expect(130);
     assert_eq!(listing(folder), vec![]);

@@ -8,6 +8,7 @@ mod machines {
     pub mod inside;
     mod knobs;
     mod power;
+    mod reboot;
     mod saved;
     mod settings;
     mod shipped;

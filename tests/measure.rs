@@ -1,15 +1,24 @@
 //! Measurements that take an hour or two on a quiet machine: `make measure-aa`, and others. What was
 //! measured is kept below `target/tmp`, so that each goes on where it was interrupted; `PLIMSOLL_KEPT`
-//! names another place. `PLIMSOLL_MINUTES` sets how long one may take, `PLIMSOLL_CASES` how much it does.
+//! names another place. `PLIMSOLL_MINUTES` sets how long one may take, `PLIMSOLL_CASES` how much it does,
+//! and `PLIMSOLL_PATIENCE` for how many seconds a machine that is not quiet is waited for.
 
 #[path = "measure/aa.rs"]
 mod aa;
 #[path = "measure/cache.rs"]
 mod cache;
+#[path = "measure/copies.rs"]
+mod copies;
+#[path = "measure/disturbances.rs"]
+mod disturbances;
 #[path = "measure/fio.rs"]
 mod fio;
 #[path = "measure/kept.rs"]
 mod kept;
+#[path = "measure/limits.rs"]
+mod limits;
+#[path = "measure/run.rs"]
+mod run;
 mod support;
 #[path = "measure/verdicts.rs"]
 mod verdicts;

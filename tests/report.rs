@@ -54,7 +54,7 @@ fn every_format_and_charts_as_files() {
     let markdown = markdown.expect(0).out;
     assert!(markdown.starts_with("# nas and /srv/data compared"), "{markdown}");
     let files = listing(charts.as_ref());
-    assert_eq!(files.len(), 38);
+    assert_eq!(files.len(), 35);
     for (file, _) in &files {
         let name = file.file_name().unwrap().to_str().unwrap();
         assert!(markdown.contains(&format!("/{name}>)")), "{name} is linked");

@@ -34,8 +34,8 @@ fn what_a_lab_was_is_kept_with_each_study_and_compared() {
     assert!(!equal.contains("lab"), "{equal}");
     let compared = beds.program.run(&["compare", &first, &second, "--details"]).expect(0).out;
     let compared = compared.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(compared.contains("link lan rate: 100Mbit/s, then 1Mbit/s"), "{compared}");
-    assert!(compared.contains("link lan mtu: none, then 1400"), "{compared}");
+    assert!(compared.contains("link lan rate of the lab: 100Mbit/s, then 1Mbit/s"), "{compared}");
+    assert!(compared.contains("link lan mtu of the lab: none, then 1400"), "{compared}");
 }
 
 /// The cache in use, not another one; and KVM is tried, for its device says little.

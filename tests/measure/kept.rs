@@ -30,7 +30,13 @@ pub struct Until(Instant);
 impl Until {
     /// It begins now.
     pub fn now() -> Until {
-        Until(Instant::now() + Duration::from_secs(60 * setting("PLIMSOLL_MINUTES", MINUTES)))
+        Until::share(1.0)
+    }
+
+    /// The same of a part that has this share of it.
+    pub fn share(share: f64) -> Until {
+        let whole = Duration::from_secs(60 * setting("PLIMSOLL_MINUTES", MINUTES));
+        Until(Instant::now() + whole.mul_f64(share))
     }
 
     /// Whether it is over.
@@ -66,15 +72,17 @@ impl<T: Serialize + DeserializeOwned> Kept<T> {
     }
 }
 
-/// What a quiet machine has at most in its run queue, and for how long one is waited for.
+/// What a quiet machine has at most in its run queue, and for how many seconds one is waited for.
 const QUIET: f64 = 1.5;
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: u64 = 600;
 
-/// Waits until the machine is quiet, or for ten minutes: what is left of other work is in what is kept.
+/// Waits until the machine is quiet, or for ten minutes, unless `PLIMSOLL_PATIENCE` sets other seconds: what
+/// is left of other work is in what is kept.
 pub fn until_quiet() {
     let begun = Instant::now();
+    let patience = Duration::from_secs(setting("PLIMSOLL_PATIENCE", PATIENCE));
     let load = || load_average().split(' ').next().and_then(|load| load.parse::<f64>().ok());
-    while load().is_some_and(|load| load > QUIET) && begun.elapsed() < PATIENCE {
+    while load().is_some_and(|load| load > QUIET) && begun.elapsed() < patience {
         std::thread::sleep(Duration::from_secs(5));
     }
 }

@@ -11,6 +11,7 @@ pub mod own_place;
 pub mod rows;
 pub mod runner_program;
 pub mod served;
+pub mod server_lab;
 pub mod setter;
 pub mod sound;
 pub mod stepped;
@@ -184,10 +185,16 @@ pub fn ended(child: Child) -> Ran {
 
 /// Waits until `ready` is true; fails after a generous time.
 #[track_caller]
-pub fn wait_until(what: &str, mut ready: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, ready: impl FnMut() -> bool) {
+    wait_until_within(Duration::from_secs(60), what, ready);
+}
+
+/// The same, for so long.
+#[track_caller]
+pub fn wait_until_within(patience: Duration, what: &str, mut ready: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !ready() {
-        assert!(begin.elapsed() < Duration::from_secs(60), "waited in vain until {what}");
+        assert!(begin.elapsed() < patience, "waited in vain until {what}");
         std::thread::sleep(Duration::from_millis(20));
     }
 }

@@ -1,0 +1,107 @@
+//! `plimsoll explain` and "limited by": what is named is what a lab was made to be short of.
+
+mod support;
+
+use plimsoll_testkit::{Need, available};
+use support::Plimsoll;
+use support::beds::Beds;
+use support::runner_program::runner;
+use support::sound::with;
+
+const LAB: &str = r#"
+[host.server]
+kind = "netns"
+cpu = "1%"
+[host.server.disk.data]
+size = "256MiB"
+at = "/srv/data"
+[[host.server.ganesha.export]]
+path = "/srv/data"
+[host.client]
+kind = "netns"
+[link.cable]
+between = ["server", "client"]
+rate = "1Gbit/s"
+"#;
+const CHECK: [&str; 8] = [
+    "check",
+    "nfs://server/srv/data",
+    "--on=lab://bed/client",
+    "--size=8MiB",
+    "--repeats=3",
+    "--time=1s",
+    "--seed=7",
+    "--quiet",
+];
+
+fn lab() -> Option<Beds> {
+    let needs = [Need::Namespaces, Need::Ganesha];
+    needs.into_iter().all(available).then(|| {
+        let runner = runner().to_str().unwrap();
+        let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner));
+        let file = beds.file("bed", LAB);
+        beds.lab(&["up", &file]).expect(0);
+        beds
+    })
+}
+
+/// Checks with these options, and what `explain` says of it, in one line.
+#[track_caller]
+fn explained(beds: &Beds, options: &[&str]) -> String {
+    beds.program.run(&with(&CHECK, options)).expect(0);
+    let said = beds.program.run(&["explain", "latest"]).expect(0).out;
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
+    let Some(beds) = lab() else { return };
+    let random = ["--pattern=random-read", "--host=lab://bed/server"];
+
+    // A hundredth of a core.
+    let said = explained(
+        &beds,
+        &with(&random, &["--explain"]).iter().map(String::as_str).collect::<Vec<_>>(),
+    );
+    assert!(said.contains("The CPU quota of lab://bed/server is the limit: "), "{said}");
+    assert!(said.contains(" of 0.0100 cores"), "{said}");
+    assert!(said.contains("with 1 in flight") && said.contains("with 16 in flight"), "{said}");
+    let study = beds.program.latest();
+    let server = |load: &&plimsoll_model::HostLoad| load.host == "lab://bed/server";
+    for trial in study.trials.iter().filter(|trial| trial.points.is_empty()) {
+        let load = trial.loads.iter().find(server).unwrap();
+        let group = load.control_group.unwrap();
+        assert_eq!(group.quota_cores, Some(0.01));
+        // What it may, and as much as it saved up before.
+        assert!(group.cpu_seconds > 0.0, "{group:?}");
+        assert!(group.cpu_seconds < 0.01 * load.seconds + 0.05, "{group:?} in {}", load.seconds);
+    }
+    let facts = study.subjects[0].storage().unwrap();
+    let round_trip = facts.round_trip_seconds.unwrap();
+    assert!((1e-6..1.0).contains(&round_trip), "{round_trip}");
+
+    // The same where the server was not watched: nothing that was seen accounts for it.
+    let said = explained(&beds, &random[..1]);
+    assert!(!said.contains("is the limit"), "{said}");
+    assert!(said.contains("Not seen: server CPU and disks"), "{said}");
+    assert!(said.contains("--host ssh://root@server"), "{said}");
+
+    // A link of a hundred megabits, and a server with all it wants.
+    beds.lab(&["set", "bed", "server", "cpu=100%"]).expect(0);
+    beds.lab(&["set", "bed", "cable", "rate=100Mbit/s"]).expect(0);
+    let said = explained(&beds, &["--pattern=sequential-read", "--host=lab://bed/server"]);
+    assert!(said.contains("The link is the limit: "), "{said}");
+    let shown = beds.program.run(&["show", "latest"]).expect(0).out;
+    assert!(
+        shown.contains("limited by") && shown.contains("link 9") || shown.contains("link 100%"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_not_there_is_not_explained() {
+    let program = Plimsoll::new();
+    let ran = program.run(&["explain", "puskas2071"]);
+    assert_eq!(ran.code, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("Did you mean `puskas2017`?"), "{}", ran.err);
+}

@@ -1,0 +1,229 @@
+//! Is the limit that is named the one whose doubling helps most? Cases drawn by seed in two labs: over the rate of a
+//! link and the CPU quotas of a server and a client, and over the round trip, the disk and the threads of the
+//! kernel's NFS server. Each is also measured with each of its three candidates doubled: that is the truth. Six more
+//! have their limit where it is not seen. A case in which this machine itself was busy is void, and another
+//! one is drawn in its place.
+
+#[path = "limits/beds.rs"]
+mod beds;
+#[path = "limits/counters.rs"]
+mod counters;
+
+use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
+use crate::support::Plimsoll;
+use crate::support::beds::Beds;
+use crate::support::runner_program::runner;
+use beds::{Bed, Case, drawn};
+use plimsoll_explain::{Ladder, Limit, Limits, Resource, Role, limits};
+use plimsoll_model::Study;
+use plimsoll_testkit::available;
+use serde::{Deserialize, Serialize};
+
+const SEED: u64 = 17;
+/// Cases of each lab, and whether their limit is hidden.
+const CASES: [(Bed, bool, u64); 3] =
+    [(Bed::Namespaces, false, 15), (Bed::Machines, false, 15), (Bed::Namespaces, true, 6)];
+/// Wanted of thirty: right at least, wrong at most; of six hidden ones named at most.
+const WANTED: (u32, u32, u32) = (24, 2, 1);
+/// Busy share of this machine from which a case is void.
+const BUSY: f64 = 0.7;
+/// Candidates whose doubling helps within this factor of each other are alike.
+const ALIKE: f64 = 1.3;
+/// Doubling that helps less is no help.
+const HELPS: f64 = 0.1;
+#[derive(Debug, Serialize, Deserialize)]
+struct Row {
+    seed: u64,
+    number: u64,
+    case: Case,
+    /// Why it does not count; empty where it does.
+    void: String,
+    /// What it carried, and with each candidate doubled over that, less one.
+    speed: f64,
+    gains: [f64; 3],
+    named: String,
+    /// Whether U = U₀ + X·D held of what was named, where that was tried.
+    constant: Option<bool>,
+}
+
+fn found(study: &Study) -> Option<Limits> {
+    limits(study).into_iter().next()
+}
+
+/// The candidate that a resource is.
+fn candidate(limits: &Limits, place: usize) -> &'static str {
+    let one = &limits.uses[place];
+    match (&one.resource, one.role) {
+        (Resource::Link { .. }, _) => "link",
+        (Resource::RoundTrip, _) => "round trips",
+        (Resource::Disk { .. }, _) => "disk",
+        (Resource::Threads { .. }, _) => "threads",
+        (_, Role::Server) => "server",
+        (_, Role::Client) => "client",
+        (_, Role::Both) => "another",
+    }
+}
+
+/// What is named, in one word, and whether its demand held at all depths.
+fn named(limits: &Limits) -> (String, Option<bool>) {
+    match limits.verdict {
+        Limit::Resource { binding, .. } => {
+            let ladder: Option<&Ladder> = limits.ladder.as_ref();
+            (
+                candidate(limits, binding).to_owned(),
+                ladder.and_then(|ladder| ladder.is_constant(&limits.uses[binding])),
+            )
+        }
+        Limit::Contradiction(_) => ("contradiction".to_owned(), None),
+        Limit::Several { .. } | Limit::Waiting | Limit::Hidden => ("cannot tell".to_owned(), None),
+    }
+}
+
+fn measured(beds: &Beds, seed: u64, number: u64, (bed, hidden): (Bed, bool)) -> Row {
+    let case = drawn(seed, number, bed, hidden);
+    let study = case.measure(beds, !hidden);
+    let busy = busy(&study);
+    let (mut gains, mut void) = ([0.0; 3], String::new());
+    let Some(limits) = found(&study) else {
+        let void = "no complete trial".to_owned();
+        let named = String::new();
+        return Row { seed, number, case, void, speed: 0.0, gains, named, constant: None };
+    };
+    if busy > BUSY {
+        void = format!("this machine was {:.0}% busy", 100.0 * busy);
+    }
+    if void.is_empty() && !hidden {
+        for (which, gain) in gains.iter_mut().enumerate() {
+            let more = found(&case.doubled(which).measure(beds, false));
+            *gain = more.map_or(f64::NAN, |more| more.per_second / limits.per_second - 1.0);
+        }
+    }
+    let (named, constant) = named(&limits);
+    Row { seed, number, case, void, speed: limits.per_second, gains, named, constant }
+}
+
+/// How busy this machine was in the trials, of all its cores.
+fn busy(study: &Study) -> f64 {
+    let loads = study.trials.iter().filter_map(|trial| trial.loads.first());
+    let (busy, all) = loads
+        .fold((0.0, 0.0), |(busy, all), load| (busy + load.cpu.busy().0, all + load.cpu.total()));
+    busy / all
+}
+
+impl Row {
+    fn show(&self) {
+        let gains = self.gains.map(|gain| format!("{:+.0}%", 100.0 * gain)).join(" ");
+        println!(
+            "{:2} {}: {:.0}/s, doubled {gains}; named {}: {} {}",
+            self.number,
+            self.case,
+            self.speed,
+            self.named,
+            self.judgement(),
+            self.void
+        );
+    }
+
+    fn judgement(&self) -> &'static str {
+        let mut order = [0, 1, 2];
+        order.sort_by(|a, b| self.gains[*b].total_cmp(&self.gains[*a]));
+        let [first, second, _] = order.map(|n| (self.case.bed.candidates()[n], self.gains[n]));
+        let alike = first.1 < ALIKE * second.1 || first.1 < HELPS;
+        match self.named.as_str() {
+            _ if !self.void.is_empty() => "void",
+            "cannot tell" if self.case.hidden => "right",
+            "cannot tell" => "cannot tell",
+            _ if self.case.hidden => "WRONG",
+            name if name == first.0 && first.1 >= HELPS => "right",
+            name if alike && name == second.0 && second.1 >= HELPS => "right",
+            _ => "WRONG",
+        }
+    }
+}
+
+#[test]
+#[ignore = "takes an hour and a half, and a quiet machine: make measure-limits"]
+fn measure_limits() {
+    let needs = [Bed::Namespaces, Bed::Machines].into_iter().flat_map(|bed| bed.needs());
+    if !needs.into_iter().all(|need| available(*need)) {
+        return;
+    }
+    let runner = runner().to_str().expect("letters");
+    let seed = setting("PLIMSOLL_SEED", SEED);
+    let (mut kept, until) = (Kept::<Row>::open("limits.jsonl"), Until::now());
+    println!("load average at the beginning: {}", load_average());
+    let (mut all, mut hidden_ones) = (Judged::default(), Judged::default());
+    for (bed, hidden, wanted) in CASES {
+        let wanted = setting("PLIMSOLL_CASES", wanted);
+        let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner));
+        let (mut judged, mut number, mut is_up) = (Judged::default(), 0, false);
+        while judged.counted < wanted && !until.is_over() {
+            let is_it = |row: &Row| {
+                (row.seed, row.number) == (seed, number)
+                    && (row.case.bed, row.case.hidden) == (bed, hidden)
+            };
+            if !kept.cases.iter().any(is_it) {
+                if !is_up {
+                    beds.lab(&["up", &beds.file("bed", bed.lab()), "--quiet"]).expect(0);
+                    is_up = true;
+                }
+                until_quiet();
+                kept.add(measured(&beds, seed, number, (bed, hidden)));
+            }
+            let row = kept.cases.iter().find(|row| is_it(row)).expect("it is kept");
+            judged.add(row);
+            row.show();
+            number += 1;
+        }
+        println!("{bed:?}{}: {judged}", if hidden { ", hidden" } else { "" });
+        if hidden { &mut hidden_ones } else { &mut all }.join(&judged);
+    }
+    println!("all: {all}; wanted of 30: {} right at least, {} wrong at most", WANTED.0, WANTED.1);
+    println!(
+        "hidden: {} named; {} at most",
+        words(hidden_ones.wrong, hidden_ones.counted as u32),
+        WANTED.2
+    );
+    println!("load average at the end: {}", load_average());
+}
+
+/// How many of the cases were judged how.
+#[derive(Default)]
+struct Judged {
+    counted: u64,
+    right: u32,
+    wrong: u32,
+    /// Those named of which U = U₀ + X·D was tried, and held.
+    tried: u32,
+    held: u32,
+}
+
+impl Judged {
+    fn add(&mut self, row: &Row) {
+        let judgement = row.judgement();
+        if judgement == "void" {
+            return;
+        }
+        self.counted += 1;
+        self.right += u32::from(judgement == "right");
+        self.wrong += u32::from(judgement == "WRONG");
+        self.tried += u32::from(row.constant.is_some());
+        self.held += u32::from(row.constant == Some(true));
+    }
+
+    fn join(&mut self, other: &Judged) {
+        self.counted += other.counted;
+        self.right += other.right;
+        self.wrong += other.wrong;
+        self.tried += other.tried;
+        self.held += other.held;
+    }
+}
+
+impl std::fmt::Display for Judged {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let of = self.counted as u32;
+        write!(f, "right {}, wrong {}", words(self.right, of), words(self.wrong, of))?;
+        write!(f, "; U = U₀ + X·D held in {} of those named", words(self.held, self.tried))
+    }
+}

@@ -1,0 +1,243 @@
+//! The labs, and cases drawn for them.
+
+use crate::support::beds::Beds;
+use plimsoll_model::Study;
+use plimsoll_stats::order::generator;
+use plimsoll_testkit::Need;
+use rand_pcg::rand_core::Rng;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Which lab, and with it which candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Bed {
+    /// The rate of the link in Mbit/s, and of the server's and the client's processors hundredths of a core.
+    Namespaces,
+    /// The link's delay in ms each way, the disk's latency in ms, or of sequential reads its rate in MB/s; and
+    /// the server's threads. 0 where there is none.
+    Machines,
+}
+
+const NAMESPACES: &str = r#"
+[host.server]
+kind = "netns"
+cpu = "50%"
+[host.server.disk.data]
+size = "256MiB"
+at = "/srv/data"
+[[host.server.ganesha.export]]
+path = "/srv/data"
+[host.client]
+kind = "netns"
+cpu = "50%"
+[link.cable]
+between = ["server", "client"]
+rate = "400Mbit/s"
+"#;
+
+const MACHINES: &str = r#"
+[host.server]
+kind = "vm"
+memory = "384MiB"
+[host.server.disk.data]
+size = "256MiB"
+at = "/srv/data"
+[host.server.nfsd]
+threads = 8
+versions = ["3"]
+[[host.server.nfsd.export]]
+path = "/srv/data"
+options = "rw,async,no_root_squash,insecure"
+[host.client]
+kind = "vm"
+memory = "384MiB"
+[link.cable]
+between = ["server", "client"]
+"#;
+
+impl Bed {
+    pub fn lab(self) -> &'static str {
+        match self {
+            Bed::Namespaces => NAMESPACES,
+            Bed::Machines => MACHINES,
+        }
+    }
+
+    pub fn needs(self) -> &'static [Need] {
+        match self {
+            Bed::Namespaces => &[Need::Namespaces, Need::Ganesha],
+            Bed::Machines => &[Need::Machines],
+        }
+    }
+
+    pub fn candidates(self) -> [&'static str; 3] {
+        match self {
+            Bed::Namespaces => ["link", "server", "client"],
+            Bed::Machines => ["round trips", "disk", "threads"],
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    pub bed: Bed,
+    /// Of the candidates, in their units.
+    pub values: [f64; 3],
+    pub pattern: Pattern,
+    pub workers: u16,
+    pub hidden: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Pattern {
+    SequentialRead,
+    RandomRead,
+    RandomWrite,
+}
+
+const PATTERNS: [Pattern; 3] = [Pattern::SequentialRead, Pattern::RandomRead, Pattern::RandomWrite];
+
+/// The n-th case of a seed.
+pub fn drawn(seed: u64, number: u64, bed: Bed, hidden: bool) -> Case {
+    let mut draw = match bed {
+        Bed::Namespaces => generator(seed, &format!("limit {number} {hidden}")),
+        Bed::Machines => generator(seed, &format!("limit of machines {number}")),
+    };
+    let mut uniform = || f64::from(draw.next_u32()) / f64::from(u32::MAX);
+    match bed {
+        Bed::Namespaces => in_namespaces(&mut uniform, hidden),
+        Bed::Machines => in_machines(&mut uniform),
+    }
+}
+
+fn between(low: f64, high: f64, uniform: f64) -> f64 {
+    low * (high / low).powf(uniform)
+}
+
+/// Two candidates have plenty, or one in four times one of them; the third is tight.
+fn in_namespaces(uniform: &mut dyn FnMut() -> f64, hidden: bool) -> Case {
+    let mut any = |low: f64, high: f64| between(low, high, uniform());
+    let tight = [any(20.0, 120.0), any(2.0, 6.0), any(2.0, 6.0)];
+    let plenty = [any(300.0, 480.0), any(35.0, 50.0), any(35.0, 50.0)];
+    let which = if hidden { 1 } else { (uniform() * 3.0) as usize % 3 };
+    let second = if !hidden && uniform() < 0.25 { (which + 1) % 3 } else { which };
+    let pick = |n: usize| if n == which || n == second { tight[n] } else { plenty[n] };
+    Case {
+        bed: Bed::Namespaces,
+        values: [pick(0).round(), pick(1).round(), pick(2).round()],
+        pattern: PATTERNS[(uniform() * 3.0) as usize % 3],
+        workers: if uniform() < 0.3 { 1 } else { 4 },
+        hidden,
+    }
+}
+
+/// The same. Threads that are too few are only felt where they wait for a disk, and a disk only where it is read.
+fn in_machines(uniform: &mut dyn FnMut() -> f64) -> Case {
+    let mut any = |low: f64, high: f64| between(low, high, uniform()).round();
+    let (delay, latency, rate) = (any(6.0, 25.0), any(12.0, 40.0), any(1.0, 4.0));
+    let which = (uniform() * 3.0) as usize % 3;
+    let both = which < 2 && uniform() < 0.25;
+    let pattern = match which {
+        0 if !both => PATTERNS[(uniform() * 3.0) as usize % 3],
+        0 | 1 => PATTERNS[(uniform() * 2.0) as usize % 2],
+        _ => Pattern::RandomRead,
+    };
+    let disk = if pattern == Pattern::SequentialRead { rate } else { latency };
+    Case {
+        bed: Bed::Machines,
+        values: [
+            if which == 0 || both { delay } else { 0.0 },
+            if which > 0 || both { disk } else { 0.0 },
+            if which == 2 { 1.0 } else { 8.0 },
+        ],
+        pattern,
+        workers: if which < 2 && uniform() < 0.3 { 1 } else { 4 },
+        hidden: false,
+    }
+}
+
+/// A value of `lab set`.
+fn or_none(value: f64, unit: &str) -> String {
+    if value > 0.0 { format!("{value}{unit}") } else { "none".to_owned() }
+}
+
+impl Case {
+    /// Twice as much of one candidate: of what is a delay, half as long.
+    pub fn doubled(mut self, which: usize) -> Case {
+        let value = &mut self.values[which];
+        match (self.bed, which) {
+            (Bed::Machines, 0) => *value /= 2.0,
+            (Bed::Machines, 1) if self.pattern != Pattern::SequentialRead => {
+                *value = (*value / 2.0).round();
+            }
+            _ => *value *= 2.0,
+        }
+        self
+    }
+
+    /// Sets the lab.
+    fn set(&self, beds: &Beds) {
+        let set = |what: &str, value: String| beds.lab(&["set", "bed", what, &value]).expect(0);
+        let [first, second, third] = self.values;
+        match self.bed {
+            Bed::Namespaces => {
+                set("cable", format!("rate={first}Mbit/s"));
+                set("server", format!("cpu={second}%"));
+                set("client", format!("cpu={third}%"));
+            }
+            Bed::Machines => {
+                let is_rate = self.pattern == Pattern::SequentialRead;
+                let (latency, rate) = if is_rate { (0.0, second) } else { (second, 0.0) };
+                set("cable", format!("delay={}", or_none(1e3 * first, "us")));
+                set("server/data", format!("latency={}", or_none(latency, "ms")));
+                set("server/data", format!("rate={}", or_none(rate, "MB/s")));
+                beds.on("bed/server", &format!("echo {third} >/proc/fs/nfsd/threads"));
+            }
+        }
+    }
+
+    /// Sets the lab, measures, and what came of it.
+    pub fn measure(&self, beds: &Beds, explain: bool) -> Study {
+        self.set(beds);
+        let (url, size, extra) = match self.bed {
+            Bed::Namespaces => ("nfs://server/srv/data", "--size=16MiB", None),
+            Bed::Machines => {
+                ("nfs://server/srv/data?uid=0&gid=0", "--size=8MiB", Some("--drop-caches"))
+            }
+        };
+        let (pattern, workers) = (format!("--pattern={}", self.name()), self.workers);
+        let workers = format!("--workers={workers}");
+        let mut line = vec!["check", url, "--on=lab://bed/client", &pattern, &workers, size];
+        line.extend(["--repeats=4", "--time=1s", "--quiet", "--baseline=1s", "--max-time=3m"]);
+        line.extend(extra);
+        if self.bed == Bed::Machines && self.pattern == Pattern::SequentialRead {
+            line.push("--block=64KiB");
+        }
+        if !self.hidden {
+            line.push("--host=lab://bed/server");
+        }
+        if explain {
+            line.push("--explain");
+        }
+        let ran = beds.program.run(&line);
+        assert!(ran.code == Some(0) || ran.code == Some(1), "{}", ran.err);
+        beds.program.latest()
+    }
+
+    fn name(&self) -> &'static str {
+        match self.pattern {
+            Pattern::SequentialRead => "sequential-read",
+            Pattern::RandomRead => "random-read",
+            Pattern::RandomWrite => "random-write",
+        }
+    }
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (name, value) in self.bed.candidates().into_iter().zip(self.values) {
+            write!(f, "{name} {value}, ")?;
+        }
+        write!(f, "{} x{}", self.name(), self.workers)
+    }
+}
