@@ -56,10 +56,12 @@ pub(crate) enum Layout {
 }
 
 /// What is odd, and what to do about it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Warning {
     pub(crate) text: String,
     pub(crate) advice: Option<String>,
+    /// Whether something of the user's waits to be put right: on a full screen others are left out.
+    pub(crate) urgent: bool,
 }
 
 /// What to type next.
@@ -130,7 +132,7 @@ impl Section {
 
     /// A warning without advice of its own.
     pub(crate) fn warning(&mut self, text: impl Into<String>) {
-        self.items.push(Item::Warning(Warning { text: text.into(), advice: None }));
+        self.items.push(Item::Warning(Warning { text: text.into(), ..Warning::default() }));
     }
 
     pub(crate) fn warnings(&mut self, warnings: impl IntoIterator<Item = Warning>) {

@@ -244,6 +244,30 @@ fn odd_studies_on_odd_terminals() {
     }
 }
 
+/// However little room there is, and whatever failed besides.
+#[test]
+fn what_is_left_on_a_target_is_on_the_screen() {
+    let mut study = four_verdicts();
+    study.trials.iter_mut().filter(|trial| trial.cell.workload == 2).for_each(fail);
+    let failed = study.trials.iter().find_map(|trial| match &trial.result.outcome {
+        Outcome::Failed { failure, .. } => Some(failure.clone()),
+        _ => None,
+    });
+    study.ended = Ended::Failed { failure: failed.unwrap() };
+    study.flags = vec![
+        Flag::BusyBaseline { host: "local".into(), busy: 0.5 },
+        Flag::NotCleaned {
+            target: "nfs://nas/volume1".into(),
+            directory: ".plimsoll-5eed0001-ab12".into(),
+            on: None,
+        },
+    ];
+    let screen = words(&screen(&study));
+    assert!(screen.contains("It was given up") && screen.contains(" more warning"), "{screen}");
+    assert!(screen.contains("could not be removed from"), "{screen}");
+    assert!(screen.contains("plimsoll clean"), "{screen}");
+}
+
 /// Corruption first, then what the figures are not about, then limits, then noise; each once, and
 /// what has no room is counted.
 #[test]

@@ -39,7 +39,8 @@ impl Document {
                     let lines = lines(&mut std::iter::once(&Item::Warning(short.clone())));
                     // One line stays for how many are left out.
                     let first = page.text.lines().all(|line| !self::is_warning(line));
-                    match unsaid == 0 && (first || lines < left) {
+                    let room = unsaid == 0 && (first || lines < left);
+                    match room || warning.urgent {
                         true => {
                             page.warning(&short);
                             left = left.saturating_sub(lines);
@@ -96,10 +97,10 @@ fn short(warning: &Warning, style: Style, left: usize) -> Warning {
         }
         let whole = with(&text, advice);
         if lines(&whole) <= most && 2 * text.len() >= warning.text.len() {
-            return Warning { text: whole, advice: None };
+            return Warning { text: whole, ..Warning::default() };
         }
     }
-    Warning { text: warning.text.clone(), advice: None }
+    Warning { text: warning.text.clone(), ..Warning::default() }
 }
 
 /// Text that is filled from top to bottom.

@@ -25,11 +25,12 @@ pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, found: &[Counterpart]) -> V
                  difference cannot be told."
             ),
             advice: Some("Change one at a time.".to_owned()),
+            urgent: false,
         });
     }
-    all.extend(named(&recorded).map(|text| Warning { text, advice: None }));
+    all.extend(named(&recorded).map(|text| Warning { text, ..Warning::default() }));
     let texts = settings.into_iter().chain(unsafe_writes);
-    all.extend(texts.map(|text| Warning { text, advice: None }));
+    all.extend(texts.map(|text| Warning { text, ..Warning::default() }));
     all
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
             (printable(&text), Some(printable(next)).filter(|next| !next.is_empty()))
         }
     };
-    Some(Warning { text, advice })
+    Some(Warning { text, advice, urgent: false })
 }
 
 /// What a subject turned out to be.

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable};
-use plimsoll_model::{Cell, Failure, Flag, Outcome, Trial};
+use plimsoll_model::{Cell, Failure, Flag, Outcome, Severity, Trial};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.
@@ -62,7 +62,7 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
         let advice = Some(printable(next)).filter(|next| !next.is_empty());
-        warnings.push(Warning { text, advice });
+        warnings.push(Warning { text, advice, urgent: false });
     }
     // Stable: of the same severity in the order seen.
     groups.sort_by_key(|group| group.first.severity());
@@ -89,7 +89,8 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             true => format!("{}{seen}", capital(&message)),
             false => format!("{message}{seen}"),
         };
-        warnings.push(Warning { text, advice: Some(printable(&group.advice)) });
+        let urgent = group.first.severity() <= Severity::NotPutBack;
+        warnings.push(Warning { text, advice: Some(printable(&group.advice)), urgent });
     }
     warnings
 }
