@@ -2,14 +2,16 @@
 
 mod support;
 
+use nix::unistd::{Uid, getuid, setfsuid};
 use plimsoll_load::{
     DirectoryShare, Ended, FileSet, LocalFiles, MockShare, Node, NullShare, Op, OpenOptions,
     Passwords, Reply, Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, CopyJob, DataClass, DirectoryTarget, Engine, ErrorKind, Failure, GeneratedData, Job,
-    Layout, Length, Method, OpKind, Pattern, PatternJob, ScanJob, Stability, Transfer, Workload,
+    Cause, CopyJob, DataClass, DirectoryTarget, Engine, ErrorKind, Failure, Flag, GeneratedData,
+    Job, Layout, Length, Method, OpKind, Pattern, PatternJob, ScanJob, Stability, Transfer,
+    Workload,
 };
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
@@ -17,6 +19,7 @@ use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare}
 use std::fs;
 use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -413,13 +416,40 @@ fn a_directory_that_is_not_the_planned_one_is_refused() {
 fn names_that_are_not_text_are_refused_and_links_are_not_followed() {
     let data = user_directory();
     let listed = LocalFiles::list(data.path().to_str().unwrap()).unwrap();
-    assert_eq!((listed.files(), listed.directories(), listed.skipped()), (6, 3, 3));
+    assert_eq!((listed.files(), listed.directories()), (6, 3));
+    assert!(matches!(listed.oddities()[..], [Flag::EntriesSkipped { count: 3, .. }]));
     fs::write(data.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), b"x").unwrap();
     let failure = LocalFiles::list(data.path().to_str().unwrap()).unwrap_err();
     assert_eq!(failure.cause, Cause::Usage);
     assert!(failure.happened.contains("UTF-8"), "{failure}");
     let failure = LocalFiles::list("/nowhere/at/all").unwrap_err();
     assert!(failure.happened.contains("No such file"), "{failure}");
+}
+
+#[test]
+fn holes_are_told_and_what_may_not_be_read_is_refused_before_anything_is_copied() {
+    let data = tempfile::tempdir().unwrap();
+    let disk = fs::File::create(data.path().join("disk.img")).unwrap();
+    disk.set_len(8 << 20).unwrap();
+    disk.write_all_at(&[7; 4096], 1 << 20).unwrap();
+    disk.sync_all().unwrap();
+    fs::write(data.path().join("film"), vec![7; 100_000]).unwrap();
+    let listed = LocalFiles::list(data.path().to_str().unwrap()).unwrap();
+    assert_eq!(listed.bytes().0, (8 << 20) + 100_000);
+    match listed.oddities()[..] {
+        [Flag::SparseFiles { count: 1, holes, .. }] => {
+            assert!((7 << 20..8 << 20).contains(&holes.0), "{holes}");
+        }
+        ref other => panic!("{other:?}"),
+    }
+    fs::set_permissions(data.path().join("film"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    // As anybody but root, whom nothing is refused: of this thread alone.
+    setfsuid(Uid::from_raw(65_534));
+    let failure = LocalFiles::list(data.path().to_str().unwrap()).map(drop).unwrap_err();
+    setfsuid(getuid());
+    assert_eq!(failure.cause, Cause::Usage);
+    assert!(failure.on.ends_with("/film") && failure.happened.contains("ermission"), "{failure}");
 }
 
 /// Somebody else changes the tree that is scanned.

@@ -75,6 +75,7 @@ impl Flag {
             | Flag::HostLost { .. }
             | Flag::Leftovers { .. }
             | Flag::EntriesSkipped { .. }
+            | Flag::SparseFiles { .. }
             | Flag::SizeLowered { .. }
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }
@@ -242,6 +243,15 @@ pub enum Flag {
         directory: String,
         /// How many.
         count: u64,
+    },
+    /// Files of the directory that is copied have holes, which are copied as zeros.
+    SparseFiles {
+        /// The directory on the client.
+        directory: String,
+        /// How many.
+        count: u64,
+        /// What they have more in bytes than they take on their disk.
+        holes: Bytes,
     },
     /// Reads came from the memory of the machine that reads, or may have.
     ClientMemory {

@@ -9,8 +9,9 @@ use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
 use nix::sys::stat::{FileStat, Mode, SFlag, fstat, fstatat};
+use nix::unistd::{Whence, lseek};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, DataSource, Dataset, ErrorKind, Failure, printable};
+use plimsoll_model::{Cause, DataSource, Dataset, ErrorKind, Failure, Flag, printable};
 use std::ffi::CString;
 use std::fs::File;
 use std::io;
@@ -26,6 +27,9 @@ const OPEN: usize = 64;
 const DIRECTORY: OFlag =
     OFlag::O_DIRECTORY.union(OFlag::O_RDONLY).union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC);
 
+const READ: OFlag =
+    OFlag::O_RDONLY.union(OFlag::O_NOFOLLOW).union(OFlag::O_CLOEXEC).union(OFlag::O_NONBLOCK);
+
 /// Every file of a directory on this machine, as it was when it was listed.
 #[derive(Debug)]
 pub struct LocalFiles {
@@ -35,6 +39,8 @@ pub struct LocalFiles {
     directories: Vec<String>,
     files: Vec<LocalFile>,
     skipped: u64,
+    /// Files with holes, and the bytes that are not there of them.
+    sparse: (u64, Bytes),
     open: Mutex<Vec<(u32, Arc<File>)>>,
     failure: OnceLock<Failure>,
 }
@@ -70,7 +76,7 @@ impl LocalFiles {
     /// are skipped and counted.
     ///
     /// # Errors
-    /// It cannot be read, a name in it is not UTF-8, or it holds too much.
+    /// It cannot be read, something in it cannot or has a name that is not UTF-8, or it holds too much.
     pub fn list(given: &str) -> Result<LocalFiles, Failure> {
         // The directory itself may be a link: the user named it.
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
@@ -82,6 +88,7 @@ impl LocalFiles {
             directories: vec![String::new()],
             files: Vec::new(),
             skipped: 0,
+            sparse: (0, Bytes(0)),
             open: Mutex::default(),
             failure: OnceLock::new(),
         };
@@ -121,6 +128,13 @@ impl LocalFiles {
                     _ => format!("{path}/{name}"),
                 }),
                 SFlag::S_IFREG => {
+                    let open = || {
+                        openat(&held, &*name, READ, Mode::empty()).map_err(|errno| {
+                            let next = "Make it readable, or leave it out.";
+                            refused(&format!("{on}/{name}"), errno.desc(), next)
+                        })
+                    };
+                    self.note_holes(&found, &open()?);
                     self.files.push(LocalFile { directory: number, name, state: (&found).into() });
                 }
                 _ => self.skipped += 1,
@@ -131,6 +145,19 @@ impl LocalFiles {
             return Err(refused(&self.given, &happened, "Name a part of it."));
         }
         Ok(())
+    }
+
+    /// Where less is there than the file has bytes, holes are why, or a file system that compresses.
+    fn note_holes(&mut self, found: &FileStat, file: &OwnedFd) {
+        const BLOCK: u64 = 512;
+        let size = State::from(found).size;
+        let there = u64::try_from(found.st_blocks).unwrap_or(0).saturating_mul(BLOCK);
+        let hole = || lseek(file, 0, Whence::SeekHole).is_ok_and(|at| (at as u64) < size);
+        if there < size && hole() {
+            let (count, bytes) = &mut self.sparse;
+            *count += 1;
+            bytes.0 = bytes.0.saturating_add(size - there);
+        }
     }
 
     /// What there is to copy.
@@ -188,8 +215,7 @@ impl LocalFiles {
         }
         let of = |errno: Errno| self.changed(file, errno.desc());
         let directory = self.directory(&self.directories[file.directory]).map_err(of)?;
-        let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_CLOEXEC | OFlag::O_NONBLOCK;
-        let opened = openat(&directory, &*file.name, flags, Mode::empty()).map_err(of)?;
+        let opened = openat(&directory, &*file.name, READ, Mode::empty()).map_err(of)?;
         if State::from(&fstat(&opened).map_err(of)?) != file.state {
             return Err(self.changed(file, "it was changed"));
         }
@@ -252,8 +278,13 @@ impl FileSet for LocalFiles {
         self.files[file].directory
     }
 
-    fn skipped(&self) -> u64 {
-        self.skipped
+    fn oddities(&self) -> Vec<Flag> {
+        let directory = || self.given.clone();
+        let skipped = Flag::EntriesSkipped { directory: directory(), count: self.skipped };
+        let (count, holes) = self.sparse;
+        let sparse = Flag::SparseFiles { directory: directory(), count, holes };
+        let seen = [(skipped, self.skipped > 0), (sparse, count > 0)];
+        seen.into_iter().filter_map(|(flag, seen)| seen.then_some(flag)).collect()
     }
 
     fn failed(&self) -> bool {

@@ -11,7 +11,7 @@ pub use manifest::Manifest;
 
 use crate::content::{Content, LocalFiles};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{DataSource, Dataset, Failure};
+use plimsoll_model::{DataSource, Dataset, Failure, Flag};
 use std::sync::Arc;
 
 /// Files by numbers, from 0, in directories by numbers. A directory comes after the one that it is in, and so
@@ -36,9 +36,9 @@ pub trait FileSet: Send + Sync {
     fn has_long_names(&self) -> bool {
         false
     }
-    /// Links, devices and others that were left out.
-    fn skipped(&self) -> u64 {
-        0
+    /// What a user who named them may not expect: what was left out, what is copied as more than it is.
+    fn oddities(&self) -> Vec<Flag> {
+        Vec::new()
     }
     /// Whether something went wrong while its bytes were read.
     fn failed(&self) -> bool {

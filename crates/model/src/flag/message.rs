@@ -101,6 +101,10 @@ impl Flag {
             Flag::EntriesSkipped { directory, count } => {
                 format!("{count} links, sockets or devices in {directory} were not copied")
             }
+            Flag::SparseFiles { directory, count, holes } => {
+                let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
+                format!("{files} in {directory} with holes: {holes} of zeros were copied, too")
+            }
             Flag::ClientMemory { target, memory, surely } => {
                 let (which, place) = match memory {
                     ClientMemory::FileSystem { name } => (format!("memory ({name})"), "a disk"),
@@ -315,6 +319,9 @@ impl Flag {
             Flag::OtherRun { .. } => "Wait until it is done: the two disturb each other.".into(),
             Flag::Leftovers { target, on, .. } => {
                 format!("Remove them with: {}", clean(on.as_deref(), target))
+            }
+            Flag::SparseFiles { .. } => {
+                "rsync does so too without --sparse; nothing is to be done.".into()
             }
             Flag::EntriesSkipped { .. } => {
                 "Files and directories alone are copied; nothing is to be done.".into()

@@ -65,6 +65,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
         Flag::AskedToWait { target: text(), times: n },
+        Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
         Flag::WrittenAgain { target: text(), bytes: n },
         Flag::OtherOwner { target: text(), uid: Some(1), owner: Some(2) },

@@ -290,9 +290,7 @@ impl StorageJob for CopyRun {
             let there = at.trees.laid_out(&self.job.dataset, self.needs_times());
             self.uploaded = Some(there.map_or_else(|| self.upload(at, &files), Ok)?);
         }
-        let skipped = files.skipped();
-        let flag = Flag::EntriesSkipped { directory: on(&self.job), count: skipped };
-        Ok((first && skipped > 0).then_some(flag).into_iter().collect())
+        Ok(if first { files.oddities() } else { Vec::new() })
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, point: &Point) -> Result<(), Failure> {
