@@ -2,7 +2,7 @@
 //! impossible one means for the user.
 
 use plimsoll_model::{Cause, Deadline, ErrorKind, Failure};
-use plimsoll_transport::Error;
+use plimsoll_transport::{Error, Pipeline, Protocol, Spread};
 use std::io;
 use std::time::Duration;
 
@@ -68,6 +68,18 @@ pub(crate) fn advice(error: &Error, closed: &str, silent: &str) -> (Cause, Strin
 /// How long is waited between two tries to reach a server, at first and at most: each time twice as long.
 pub(crate) const WAIT: Duration = Duration::from_millis(50);
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+/// Makes so many connections that take calls in turn.
+pub(crate) fn spread<P: Protocol>(
+    several: u8,
+    connect: impl Fn() -> Result<Pipeline<P>, Failure>,
+) -> impl Fn() -> Result<Spread<P>, Failure> {
+    move || {
+        let mut spread = Spread::new(connect()?);
+        (1..several).try_for_each(|_| connect().map(|one| spread.add(one)))?;
+        Ok(spread)
+    }
+}
 
 /// Connects to a server that was there before, and may be restarting: tries again for so long.
 pub(crate) fn patiently<T>(

@@ -7,7 +7,7 @@ use crate::nfs::NfsShare;
 use crate::nfs4::Nfs4Share;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use plimsoll_model::{Deadline, Engine, Failure, NfsVersion, Target};
+use plimsoll_model::{Cause, Deadline, Engine, Failure, NfsTarget, NfsTransport, Target};
 use std::sync::Arc;
 
 /// How targets are opened.
@@ -50,10 +50,39 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
     let given = target.to_string();
     Ok(match target {
         Target::Directory(directory) => Arc::new(DirectoryShare::open(directory, &given, options)?),
-        Target::Nfs(export) if export.version.is_some_and(NfsVersion::is_4) => {
-            Arc::new(Nfs4Share::open(export, &given, options)?)
-        }
-        Target::Nfs(export) => Arc::new(NfsShare::open(export, &given, options)?),
+        Target::Nfs(export) => match export.version {
+            Some(version) if version.is_4() => Arc::new(Nfs4Share::open(export, &given, options)?),
+            None if may_be_4(export) => open_newest(export, &given, options)?,
+            _ => Arc::new(NfsShare::open(export, &given, options)?),
+        },
         Target::Smb(share) => Arc::new(SmbShare::open(share, &given, options)?),
     })
+}
+
+/// Whether nothing in a target is of versions 2 and 3 alone: MOUNT, datagrams.
+fn may_be_4(target: &NfsTarget) -> bool {
+    let NfsTarget { transport, mount_port, .. } = target;
+    *transport != Some(NfsTransport::Udp) && mount_port.is_none()
+}
+
+/// Opens an export in the newest version that both sides have. As with mount.nfs(8), a directory that
+/// version 4 does not have, or may not show, is asked for in version 3 or 2.
+fn open_newest(
+    target: &NfsTarget,
+    given: &str,
+    options: &OpenOptions,
+) -> Result<Arc<dyn Share>, Failure> {
+    let refused = match Nfs4Share::try_open(target, given, options) {
+        Ok(share) => return Ok(Arc::new(share)),
+        Err(refused) if !refused.answered => return Err(refused.failure),
+        Err(refused) => refused.failure,
+    };
+    match NfsShare::open(target, given, options) {
+        Ok(share) => Ok(Arc::new(share.noted(format!("not by version 4: {}", refused.happened)))),
+        // Of a server that has version 4 alone.
+        Err(older) if older.cause == Cause::Unreachable && refused.cause != older.cause => {
+            Err(refused)
+        }
+        Err(older) => Err(older),
+    }
 }

@@ -442,7 +442,7 @@ fn holes_are_told_and_what_may_not_be_read_is_refused_before_anything_is_copied(
         }
         ref other => panic!("{other:?}"),
     }
-    fs::set_permissions(data.path().join("film"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(data.path().join("film"), fs::Permissions::from_mode(0o0)).unwrap();
     fs::set_permissions(data.path(), fs::Permissions::from_mode(0o755)).unwrap();
     // As anybody but root, whom nothing is refused: of this thread alone.
     setfsuid(Uid::from_raw(65_534));

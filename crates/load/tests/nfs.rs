@@ -453,14 +453,19 @@ fn a_user_who_is_taken_for_another_is_told_so() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let exports = [Export::directory("plain"), Export::directory("squashed").squash(Squash::Root)];
     let server = Ganesha::start(&stage, GaneshaConfig::new(exports)).unwrap();
-    for (export, uid, squashed) in [
+    let cases = [
         ("plain", 0, false),
         ("plain", 1234, false),
         ("squashed", 0, true),
         ("squashed", 1234, false),
-    ] {
-        let url = format!("{}?uid={uid}&gid=0", server.url(export));
-        let share = open(&url).unwrap();
+    ];
+    let of_each = |version| cases.map(|case| (version, case));
+    for (version, (export, uid, squashed)) in ["3", "4.0", "4.1"].into_iter().flat_map(of_each) {
+        let with_ports = server.url_with_ports(export);
+        let target: Target =
+            format!("{with_ports}&vers={version}&uid={uid}&gid=0").parse().unwrap();
+        let url = target.to_string();
+        let share = plimsoll_load::open(&target, &OpenOptions::default()).unwrap();
         let mut namespace = share.namespace().unwrap();
         for directory in ["one", "two"] {
             namespace.make_directory(directory).unwrap();
@@ -468,7 +473,7 @@ fn a_user_who_is_taken_for_another_is_told_so() {
         let flags = share.take_flags();
         let disk = server.directory(export).unwrap().join("one");
         let owner = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata(disk).unwrap());
-        assert_eq!(owner != uid, squashed, "{export} as {uid}");
+        assert_eq!(owner != uid, squashed, "{export} as {uid} in version {version}");
         let told = Flag::OtherOwner { target: url, uid: Some(uid), owner: Some(owner) };
         let expected = if squashed { vec![told] } else { Vec::new() };
         assert_eq!(flags, expected);

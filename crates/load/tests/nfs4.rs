@@ -6,6 +6,7 @@ mod support;
 use plimsoll_load::{FileId, Op, OpenOptions, Share, TimeLimits, Whole};
 use plimsoll_model::{Cause, Failure, Stability};
 use plimsoll_testkit::Need;
+use plimsoll_testkit::servers::Nfs2Server;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
 use std::process::Command;
 use std::sync::Arc;
@@ -19,6 +20,40 @@ fn open(server: &Ganesha, below: &str, version: &str) -> Result<Arc<dyn Share>, 
     let url = format!("{url}&vers={version}");
     let limits = TimeLimits { connect: Duration::from_secs(2), call: LIMIT };
     plimsoll_load::open(&url.parse().unwrap(), &OpenOptions { limits, ..OpenOptions::default() })
+}
+
+/// As a mount of Linux does, unless something in the target is of versions 2 and 3 alone.
+#[test]
+fn the_newest_version_that_both_sides_have_is_spoken() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let open = |url: &str| {
+        let limits = TimeLimits { connect: Duration::from_secs(2), call: LIMIT };
+        let options = OpenOptions { limits, ..OpenOptions::default() };
+        plimsoll_load::open(&url.parse().unwrap(), &options)
+    };
+    let protocol = |url: &str| open(url).unwrap().facts().protocol;
+    for (minor_versions, newest) in [("0, 1, 2", "4.2"), ("0, 1", "4.1"), ("0", "4.0")] {
+        let config = GaneshaConfig::one(Export::directory("data"));
+        let server = Ganesha::start(&stage, GaneshaConfig { minor_versions, ..config }).unwrap();
+        let port = server.nfs_port();
+        let url = format!("nfs://127.0.0.1:{port}/run/export/data");
+        assert_eq!(protocol(&url), format!("NFSv{newest} over TCP"));
+        assert_eq!(protocol(&server.url_with_ports("data")), "NFSv3 over TCP", "mountport=");
+        assert_eq!(protocol(&format!("{url}?nconnect=3")), format!("NFSv{newest} over TCP"));
+        // MOUNT is not at this port: what version 4 says of the path counts.
+        let failure = open(&format!("{url}/none")).map(drop).unwrap_err();
+        assert_eq!(failure.cause, Cause::NotPermitted);
+        assert!(failure.happened.contains("there is no 'none'"), "{failure}");
+    }
+    let old = Nfs2Server::start().unwrap();
+    let share = open(&format!("nfs://127.0.0.1:{}/export", old.address().port())).unwrap();
+    assert_eq!(share.facts().protocol, "NFSv2 over TCP");
+    let why = share.facts().notes.iter().any(|note| note.starts_with("not by version 4: "));
+    assert!(why, "{:?}", share.facts().notes);
+    // Nobody is there.
+    let failure = open("nfs://127.0.0.1:9/data").map(drop).unwrap_err();
+    assert_eq!(failure.cause, Cause::Unreachable);
+    assert!(failure.happened.contains("refused"), "{failure}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use plimsoll_nfs::nfs3::{FileHandle, UnstableData};
 
 /// A file that is open: its handle, and what is not yet stable of it.
 #[derive(Debug)]
-pub(super) struct NfsFile {
+pub(crate) struct NfsFile {
     pub handle: FileHandle,
     pub unstable: UnstableData,
 }

@@ -2,9 +2,11 @@
 
 use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
-use super::namespace::{DIRECTORY_MODE, FILE_MODE, Held, entry, kind};
-use super::parts::{directory_of, last, name, next_part, parent};
+use super::held::{Held, Way};
+use super::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
+use super::parts::{last, name};
 use super::site::Site;
+use super::stable::{Flush, written};
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
@@ -14,21 +16,20 @@ use crate::wire::{
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::nfs3::{
-    self, CommitBegun, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
-    MakeDirectoryArguments, Name, Nfs3, Piece, Place, ReadArguments, RenameArguments, Request,
+    self, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
+    MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, RenameArguments, Request,
     SetAttributes, SetAttributesArguments, Status, Time, WriteArguments,
 };
 use plimsoll_nfs::{Error, Version};
 use plimsoll_transport::DatagramCounts;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// What turns operations into calls, for one lane.
 pub(super) struct NfsWire {
-    pub site: Arc<Site>,
-    pub base: FileHandle,
-    pub held: Arc<Held>,
-    pub files: LaneFiles<NfsFile>,
-    pub paths: Arc<Paths>,
+    site: Arc<Site>,
+    held: Arc<Held<FileHandle>>,
+    files: LaneFiles<NfsFile>,
+    paths: Arc<Paths>,
     /// Whether what a server lost in a restart is written again.
     write_again: bool,
     /// By the operation's tag.
@@ -38,24 +39,12 @@ pub(super) struct NfsWire {
 /// How far an operation has come.
 struct Steps {
     next: Next,
-    path: Arc<str>,
-    /// The name that it gets.
-    to: Arc<str>,
-    /// The directory that its names lie in, as far as they have been looked up.
-    directory: FileHandle,
-    /// How many bytes of the path that directory's path has.
-    resolved: usize,
+    way: Way<FileHandle>,
     listing: Listing,
     /// What was listed.
     entries: Vec<DirectoryEntry>,
-    /// The COMMIT under way, and how many before it have found data lost.
-    commit: CommitBegun,
-    losses: u32,
+    flush: Flush,
 }
-
-/// How often a flush writes again what was lost, at most: a server that gives another verifier each time
-/// makes nothing stable, ever.
-pub(crate) const MOST_LOSSES: u32 = 5;
 
 /// What its next call is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,26 +68,20 @@ enum Next {
 impl NfsWire {
     pub fn new(
         site: &Arc<Site>,
-        base: FileHandle,
-        held: &Arc<Held>,
+        held: &Arc<Held<FileHandle>>,
         files: LaneFiles<NfsFile>,
         (paths, depth): (&Arc<Paths>, u16),
         write_again: bool,
     ) -> Self {
         let steps = || Steps {
             next: Next::Name,
-            path: "".into(),
-            to: "".into(),
-            directory: base,
-            resolved: 0,
+            way: Way::new(held),
             listing: Listing::default(),
             entries: Vec::new(),
-            commit: CommitBegun::default(),
-            losses: 0,
+            flush: Flush::default(),
         };
         NfsWire {
             site: site.clone(),
-            base,
             held: held.clone(),
             files,
             paths: paths.clone(),
@@ -107,52 +90,23 @@ impl NfsWire {
         }
     }
 
-    /// The directory of a path, if it was made or looked up before.
-    fn held(&self, path: &str) -> Option<FileHandle> {
-        if path.is_empty() {
-            return Some(self.base);
-        }
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
-    }
-
-    fn hold(&self, path: &str, directory: Option<FileHandle>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        match directory {
-            Some(directory) => drop(held.insert(path.to_owned(), directory)),
-            None => drop(held.remove(path)),
-        }
-    }
-
-    /// Begins with what is known of a path: every directory is looked up once.
+    /// Begins with what is known of a path.
     fn begin_at(&mut self, tag: u16, op: &Op, path: Arc<str>) {
-        let directory = directory_of(op, &path);
-        let known =
-            std::iter::successors(Some(directory), |path| (!path.is_empty()).then(|| parent(path)));
-        let (resolved, handle) = known
-            .filter_map(|path| Some((path.len(), self.held(path)?)))
-            .next()
-            .unwrap_or((0, self.base));
-        let next = if resolved == directory.len() { Next::Name } else { Next::Resolve };
         let steps = &mut self.steps[usize::from(tag)];
-        (steps.directory, steps.resolved, steps.next) = (handle, resolved, next);
-        (steps.path, steps.listing) = (path, Listing::default());
+        let done = steps.way.begin(&self.held, op, path);
+        steps.next = if done { Next::Name } else { Next::Resolve };
+        steps.listing = Listing::default();
     }
 
     /// A directory on the way was found.
     fn resolved(&mut self, op: &Op, tag: u16, found: &nfs3::LookupOk) -> Result<Outcome, OpError> {
         let steps = &mut self.steps[usize::from(tag)];
-        let directory = directory_of(op, &steps.path);
-        let part = next_part(directory, steps.resolved);
         if let Some(of) = found.attributes.filter(|of| of.kind != nfs3::FileType::Directory) {
-            let why = format!("'{part}' is a {}", of.kind);
+            let why = format!("'{}' is a {}", steps.way.part(op), of.kind);
             return Err(failed(ErrorKind::NotPermitted, why));
         }
-        steps.directory = found.file;
-        steps.resolved += part.len() + usize::from(steps.resolved > 0);
-        let done = steps.resolved == directory.len();
+        let done = steps.way.found(&self.held, op, found.file);
         steps.next = if done { Next::Name } else { Next::Resolve };
-        let path = steps.path.clone();
-        self.hold(&path[..self.steps[usize::from(tag)].resolved], Some(found.file));
         Ok(Outcome::GoOn)
     }
 
@@ -241,33 +195,12 @@ impl NfsWire {
         let unstable = file.map(|file| &file.unstable);
         match (done, unstable) {
             (Done::Write { count, committed, verifier }, unstable) => {
-                if committed == nfs3::Stability::Unstable
-                    && let Some(unstable) = unstable
-                {
-                    let generation = match op {
-                        Op::Write(span, _) => span.generation,
-                        _ => call.generation,
-                    };
-                    let piece = Piece { offset: call.offset, length: count, generation };
-                    unstable.written(piece, verifier);
-                }
+                written(of, unstable, (count, committed, verifier));
                 Ok(Outcome::Moved { count, ended: false })
             }
             (Done::Commit { verifier }, Some(unstable)) => {
-                let steps = &mut self.steps[usize::from(call.op)];
-                let lost = unstable.committed(steps.commit, verifier);
-                if lost.is_empty() {
-                    return Ok(Outcome::Found(None));
-                }
-                steps.losses += 1;
-                if !self.write_again || steps.losses > MOST_LOSSES {
-                    return Err(op_error(&Error::DataLost));
-                }
-                let again = |piece: &Piece| {
-                    let Piece { offset, length, generation } = *piece;
-                    Call { offset, length, generation, ..*call }
-                };
-                Ok(Outcome::WriteAgain(lost.iter().map(again).collect()))
+                let flush = &mut self.steps[usize::from(call.op)].flush;
+                flush.committed(call, unstable, verifier, self.write_again)
             }
             _ => Ok(Outcome::Found(None)),
         }
@@ -285,13 +218,13 @@ impl Wire for NfsWire {
     fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
         if let Some(path) = path_of(&self.paths, op)? {
             if matches!(op, Op::Rename(..)) {
-                self.steps[usize::from(tag)].to = new_path_of(&self.paths, op, &path)?;
+                self.steps[usize::from(tag)].way.to = new_path_of(&self.paths, op, &path)?;
             }
             self.begin_at(tag, op, path);
             return Ok(false);
         }
         let steps = &mut self.steps[usize::from(tag)];
-        (steps.next, steps.losses) = (Next::Transfer(None), 0);
+        (steps.next, steps.flush) = (Next::Transfer(None), Flush::default());
         match (op, op.file()) {
             (Op::Close(file), _) if self.files.close(*file) => Ok(false),
             (Op::Close(file), _) => Err(not_open(*file)),
@@ -305,7 +238,7 @@ impl Wire for NfsWire {
         let Of { op, call } = of;
         let steps = &mut self.steps[usize::from(call.op)];
         let Call { offset, length: count, .. } = *call;
-        let directory = steps.directory;
+        let directory = steps.way.directory;
         if let Next::Transfer(file) = steps.next {
             let opened = op.file().and_then(|file| self.files.get(file));
             let file = file.or(opened.map(|opened| opened.handle));
@@ -328,7 +261,7 @@ impl Wire for NfsWire {
                 Op::Flush(_) if count > 0 => nfs3::Stability::Unstable,
                 Op::Flush(_) => {
                     if let Some(opened) = opened {
-                        steps.commit = opened.unstable.commit_begins();
+                        steps.flush.commit_begins(&opened.unstable);
                     }
                     return Ok(Some(Request::commit(file)));
                 }
@@ -344,10 +277,7 @@ impl Wire for NfsWire {
         let place = |name| Place { directory, name };
         let made = |mode| SetAttributes { mode: Some(mode), ..SetAttributes::default() };
         Ok(Some(match (steps.next, op) {
-            (Next::Resolve, _) => {
-                let part = next_part(directory_of(op, &steps.path), steps.resolved);
-                Request::Lookup(place(name(part)?))
-            }
+            (Next::Resolve, _) => Request::Lookup(place(name(steps.way.part(op))?)),
             (Next::Attributes(file), _) => Request::Attributes(file),
             (Next::Kind(at), _) => match steps.entries.get(at).and_then(usable) {
                 Some(name) => Request::Lookup(place(name)),
@@ -356,21 +286,22 @@ impl Wire for NfsWire {
             (Next::Names, _) => Request::ListNames(steps.listing.next_names(directory)),
             (_, Op::ReadDirectory(_)) => Request::List(steps.listing.next_page(directory)),
             (Next::Name, Op::Create(_) | Op::Put(..)) => {
-                let (place, how) = (place(last(&steps.path)?), CreateHow::Guarded(made(FILE_MODE)));
+                let (place, how) =
+                    (place(last(&steps.way.path)?), CreateHow::Guarded(made(FILE_MODE)));
                 Request::Create(CreateArguments { place, how })
             }
             (_, Op::MakeDirectory(_)) => {
-                let (place, attributes) = (place(last(&steps.path)?), made(DIRECTORY_MODE));
+                let (place, attributes) = (place(last(&steps.way.path)?), made(DIRECTORY_MODE));
                 Request::MakeDirectory(MakeDirectoryArguments { place, attributes })
             }
             (_, Op::SetAttribute(Node::Directory(_), new)) => set_attribute(directory, *new),
             (_, Op::Rename(..)) => {
-                let (from, to) = (place(last(&steps.path)?), place(last(&steps.to)?));
+                let (from, to) = (place(last(&steps.way.path)?), place(last(&steps.way.to)?));
                 Request::Rename(RenameArguments { from, to })
             }
-            (_, Op::Remove(_)) => Request::Remove(place(last(&steps.path)?)),
-            (_, Op::RemoveDirectory(_)) => Request::RemoveDirectory(place(last(&steps.path)?)),
-            _ => Request::Lookup(place(last(&steps.path)?)),
+            (_, Op::Remove(_)) => Request::Remove(place(last(&steps.way.path)?)),
+            (_, Op::RemoveDirectory(_)) => Request::RemoveDirectory(place(last(&steps.way.path)?)),
+            _ => Request::Lookup(place(last(&steps.way.path)?)),
         }))
     }
 
@@ -400,8 +331,8 @@ impl Wire for NfsWire {
             (_, Done::NamesPage(page)) => self.page(tag, &page),
             (_, Done::Made(made)) => match (op, made.file) {
                 (Op::MakeDirectory(_), file) => {
-                    if file.is_some() {
-                        self.hold(&self.steps[usize::from(tag)].path, file);
+                    if let Some(file) = file {
+                        self.held.hold(&self.steps[usize::from(tag)].way.path, file);
                     }
                     Ok(Outcome::Found(None))
                 }
@@ -413,7 +344,7 @@ impl Wire for NfsWire {
             },
             _ => {
                 if matches!(op, Op::RemoveDirectory(_)) {
-                    self.hold(&self.steps[usize::from(tag)].path, None);
+                    self.held.forget(&self.steps[usize::from(tag)].way.path);
                 }
                 Ok(Outcome::Found(None))
             }

@@ -1,19 +1,16 @@
-//! The names below an NFS target.
+//! The names below an NFS target, whatever the version.
 
+use super::calls::{About, Calls, Server};
 use super::failures::{Service, not_writable_advice};
-use super::files::{NfsFile, OpenFiles};
-use super::site::Site;
+use super::held::Held;
 use crate::connection::patiently;
 use crate::op::FileId;
+use crate::open_files::OpenFiles;
 use crate::share::{Entry, EntryKind, Namespace, Space};
 use plimsoll_model::{Cause, Failure, Nanos};
 use plimsoll_nfs::Error;
-use plimsoll_nfs::nfs3::{
-    Attributes, Client, CreateHow, DirectoryEntry, FileHandle, FileType, Name, SetAttributes,
-    Stability, Status,
-};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use plimsoll_nfs::nfs3::{DirectoryEntry, FileType, Name, Status};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Only the user who measures has a right to the test files.
@@ -23,22 +20,20 @@ pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// on.
 const IDLE: Duration = Duration::from_secs(20);
 
+type HandleOf<S> = <<S as Server>::Calls as Calls>::Handle;
+type FileOf<S> = <<S as Server>::Calls as Calls>::File;
+
 /// A handle on the names below a target, with a connection of its own, which is made anew after
 /// it broke.
-pub(super) struct NfsNamespace {
-    site: Arc<Site>,
-    base: FileHandle,
-    held: Arc<Held>,
-    files: Arc<OpenFiles>,
-    client: Option<Client>,
+pub(crate) struct NfsNamespace<S: Server> {
+    server: Arc<S>,
+    held: Arc<Held<HandleOf<S>>>,
+    files: Arc<OpenFiles<FileOf<S>>>,
+    calls: Option<S::Calls>,
     used: Nanos,
     /// Whether the server stayed away for as long as it is waited for: then it is not waited for any more.
     away: bool,
 }
-
-/// Handles of the directories below a target that were made or looked up, by their paths: one stays
-/// what it was, whatever its name stands for later.
-pub(super) type Held = Mutex<BTreeMap<String, FileHandle>>;
 
 /// What can go wrong inside: a failure already made, or an error still to be made one.
 enum Trouble {
@@ -60,28 +55,27 @@ impl From<Failure> for Trouble {
     }
 }
 
-impl NfsNamespace {
+impl<S: Server> NfsNamespace<S> {
     pub fn connect(
-        site: &Arc<Site>,
-        base: FileHandle,
-        held: &Arc<Held>,
-        files: &Arc<OpenFiles>,
+        server: &Arc<S>,
+        held: &Arc<Held<HandleOf<S>>>,
+        files: &Arc<OpenFiles<FileOf<S>>>,
     ) -> Result<Self, Failure> {
-        let client = Some(site.client()?);
-        let (site, held, files) = (site.clone(), held.clone(), files.clone());
-        let used = site.deadline.now();
-        Ok(NfsNamespace { site, base, held, files, client, used, away: false })
+        let calls = Some(server.connect()?);
+        let (server, held, files) = (server.clone(), held.clone(), files.clone());
+        let used = server.site().deadline.now();
+        Ok(NfsNamespace { server, held, files, calls, used, away: false })
     }
 
     /// The size of a file that is to be read where it is, in bytes.
     pub fn size(&mut self, path: &str) -> Result<u64, Failure> {
         let tried = format!("open the file '{path}' to be read");
-        let on = self.site.given.clone();
+        let on = self.server.site().given.clone();
         let refused = |happened: String, next: &str| {
             Trouble::Made(Failure::new(Cause::NotPermitted, tried.as_str(), &on, happened, next))
         };
         self.run(&tried, "", |names| {
-            let (file, attributes) = names.file(path).map_err(|trouble| match trouble {
+            let (file, about) = names.open(path).map_err(|trouble| match trouble {
                 Trouble::Wrong(what) => refused(what, "Name a regular file, and not by a link."),
                 Trouble::Nfs(error) if matches!(error.status(), Some(Status::NoEntry)) => {
                     refused(error.to_string(), "Check its name, below what the target names.")
@@ -89,8 +83,9 @@ impl NfsNamespace {
                 other => other,
             })?;
             // Whether it may be read shows when it is.
-            names.client.read(file, 0, 1)?;
-            Ok(attributes.size)
+            names.calls.read(&file, 0, 1)?;
+            names.calls.close(&file)?;
+            Ok(about.size.unwrap_or_default())
         })
     }
 
@@ -100,28 +95,28 @@ impl NfsNamespace {
         &mut self,
         tried: &str,
         path: &str,
-        mut work: impl FnMut(&mut Names<'_>) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Names<'_, S::Calls>) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
-        let operation = self.site.operation();
+        let operation = self.server.site().operation();
         if operation.now().since(self.used) > IDLE
-            && let Some(client) = &mut self.client
+            && let Some(calls) = &mut self.calls
         {
-            client.set_deadline(operation.clone());
-            if client.null().is_err() {
-                self.client = None;
+            calls.set_deadline(operation.clone());
+            if calls.null().is_err() {
+                self.calls = None;
             }
         }
         let mut result = self.attempt(&mut work, false);
-        if matches!(&result, Err(Trouble::Nfs(error)) if error.is_lost()) && self.connect_again() {
+        if matches!(&result, Err(Trouble::Nfs(error)) if error.is_lost())
+            && let Ok(calls) = self.connect_again()
+        {
+            self.calls = Some(calls);
             result = self.attempt(&mut work, true);
         }
-        self.used = self.site.deadline.now();
-        if let Some(client) = &mut self.client {
-            self.site.oddities.datagrams(&self.site.given, client.take_datagrams());
-        }
-        let surplus = self.client.as_mut().and_then(Client::take_surplus);
-        if let Some((call, bytes)) = surplus {
-            self.site.oddities.surplus(&self.site.given, call, bytes);
+        let site = self.server.site();
+        self.used = site.deadline.now();
+        if let Some(calls) = &mut self.calls {
+            calls.tell_oddities(site);
         }
         result.map_err(|trouble| self.tell(tried, path, trouble))
     }
@@ -129,51 +124,53 @@ impl NfsNamespace {
     /// Does it on the connection that there is, or a new one; `again`: once more.
     fn attempt<T>(
         &mut self,
-        work: &mut impl FnMut(&mut Names<'_>) -> Result<T, Trouble>,
+        work: &mut impl FnMut(&mut Names<'_, S::Calls>) -> Result<T, Trouble>,
         again: bool,
     ) -> Result<T, Trouble> {
-        let client = match self.client.as_mut() {
-            Some(client) => client,
-            None => self.client.insert(self.site.client()?),
+        let connected = match self.calls.take() {
+            Some(calls) => calls,
+            None => self.connect_again()?,
         };
-        client.set_deadline(self.site.operation());
-        work(&mut Names { client, base: self.base, held: &self.held, again })
+        let calls = self.calls.insert(connected);
+        calls.set_deadline(self.server.site().operation());
+        work(&mut Names { calls, held: &self.held, again })
     }
 
-    /// Makes another connection to a server that may be restarting; whether there is one.
-    fn connect_again(&mut self) -> bool {
-        let limit = if self.away { Duration::ZERO } else { self.site.limits.call / 2 };
-        let connected = patiently(&self.site.deadline, limit, || self.site.client());
+    /// Another connection to a server that may be restarting.
+    fn connect_again(&mut self) -> Result<S::Calls, Failure> {
+        let site = self.server.site();
+        let limit = if self.away { Duration::ZERO } else { site.limits.call / 2 };
+        let connected = patiently(&site.deadline, limit, || self.server.connect());
         self.away = connected.is_err();
-        self.client = connected.ok().or(self.client.take());
-        !self.away
+        connected
     }
 
     /// Whether what this user makes belongs to them.
-    fn look_for_squash(&mut self, made: FileHandle) {
-        let (uid, site) = (self.site.user.uid(), self.site.clone());
+    fn look_for_squash(&mut self, made: HandleOf<S>) {
+        let site = self.server.site();
         // A server that does not say, or has gone, shows soon enough in the work itself.
-        if let Some(client) = &mut self.client
-            && let Ok(of) = client.attributes(made)
-            && of.uid != uid
+        if let Some(calls) = &mut self.calls
+            && let Ok(About { uid: Some(owner), .. }) = calls.attributes(made)
+            && owner != site.user.uid()
         {
-            site.oddities.other_owner(&site.given, uid, of.uid);
+            site.oddities.other_owner(&site.given, site.user.uid(), owner);
         }
     }
 
     fn tell(&mut self, tried: &str, path: &str, trouble: Trouble) -> Failure {
         let tried = if path.is_empty() { tried.to_owned() } else { format!("{tried} '{path}'") };
+        let site = self.server.site();
         match trouble {
             Trouble::Made(failure) => failure,
             Trouble::Wrong(happened) => {
                 let next = "Somebody changed it meanwhile: remove it, or name another directory.";
-                Failure::new(Cause::NotPermitted, tried, &self.site.given, happened, next)
+                Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
             }
             Trouble::Nfs(error) => {
-                let socket = self.client.as_ref().map(Client::socket);
-                let failure = self.site.failure(tried, Service::Nfs, socket, &error);
+                let channel = self.calls.as_ref().map(Calls::channel);
+                let failure = site.failure(tried, Service::Nfs, channel, &error);
                 if error.is_fatal() {
-                    self.client = None;
+                    self.calls = None;
                 }
                 failure
             }
@@ -185,17 +182,19 @@ impl NfsNamespace {
         &mut self,
         tried: &str,
         path: &str,
-        mut work: impl FnMut(&mut Names<'_>, FileHandle, Name<'_>) -> Result<T, Trouble>,
+        mut work: impl FnMut(&mut Names<'_, S::Calls>, HandleOf<S>, Name<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Failure> {
-        let site = self.site.clone();
+        let server = self.server.clone();
+        let site = server.site();
         self.run(tried, path, |names| {
             let (directory, name) = names.place(path)?;
             work(names, directory, name).map_err(|trouble| match trouble {
                 Trouble::Nfs(error)
                     if matches!(error.status(), Some(Status::Access | Status::NotOwner)) =>
                 {
-                    let owner = names.client.attributes(directory).ok().map(|a| (a.uid, a.gid));
-                    let caller = site.caller(Some(names.client.socket()));
+                    let about = names.calls.attributes(directory).ok();
+                    let owner = about.and_then(|of| of.uid.zip(of.gid));
+                    let caller = site.caller(Some(names.calls.channel()));
                     let next = not_writable_advice(caller, owner);
                     let tried = format!("{tried} '{path}'");
                     let cause = Cause::NotPermitted;
@@ -208,38 +207,35 @@ impl NfsNamespace {
 }
 
 /// A live connection and where paths begin.
-struct Names<'a> {
-    client: &'a mut Client,
-    base: FileHandle,
-    held: &'a Held,
+struct Names<'a, C: Calls> {
+    calls: &'a mut C,
+    held: &'a Held<C::Handle>,
     /// Whether it is done once more, as the connection broke: it may have been done already, so that what
     /// it makes is there and what it removes is gone. The names are the run's own.
     again: bool,
 }
 
-impl Names<'_> {
+impl<C: Calls> Names<'_, C> {
     /// The directory a path lies in, and its last name.
-    fn place<'p>(&mut self, path: &'p str) -> Result<(FileHandle, Name<'p>), Trouble> {
+    fn place<'p>(&mut self, path: &'p str) -> Result<(C::Handle, Name<'p>), Trouble> {
         let (parents, last) = path.rsplit_once('/').unwrap_or(("", path));
         Ok((self.directory(parents)?, name(last)?))
     }
 
     /// A directory; links are not followed, and what was looked up once is not looked up again.
-    fn directory(&mut self, path: &str) -> Result<FileHandle, Trouble> {
-        if let Some(held) = lock(self.held).get(path) {
-            return Ok(*held);
+    fn directory(&mut self, path: &str) -> Result<C::Handle, Trouble> {
+        if let Some(held) = self.held.get(path) {
+            return Ok(held);
         }
-        let mut directory = self.base;
+        let mut directory = self.held.base();
         for part in path.split('/').filter(|part| !part.is_empty()) {
-            let (found, attributes) = self.client.lookup(directory, name(part)?)?;
-            if attributes.kind != FileType::Directory {
-                return Err(Trouble::Wrong(format!("'{part}' is a {}", attributes.kind)));
+            let (found, about) = self.calls.lookup(directory, name(part)?)?;
+            if about.kind != Some(FileType::Directory) {
+                return Err(Trouble::Wrong(format!("'{part}' is {}", what(&about))));
             }
             directory = found;
         }
-        if !path.is_empty() {
-            lock(self.held).insert(path.to_owned(), directory);
-        }
+        self.held.hold(path, directory);
         Ok(directory)
     }
 
@@ -247,10 +243,10 @@ impl Names<'_> {
     fn still(&mut self, path: &str) -> Result<(), Trouble> {
         let held = self.directory(path)?;
         let (parent, name) = self.place(path)?;
-        let (found, attributes) = self.client.lookup(parent, name)?;
+        let (found, about) = self.calls.lookup(parent, name)?;
         // A server may have several handles for one directory.
-        let file = |of: &Attributes| (of.file_system, of.file_id);
-        if found == held || file(&attributes) == file(&self.client.attributes(held)?) {
+        let same = |held: &About| about.number.is_some() && about.number == held.number;
+        if found == held || same(&self.calls.attributes(held)?) {
             return Ok(());
         }
         Err(Trouble::Wrong("something else was put in its place".into()))
@@ -261,67 +257,84 @@ impl Names<'_> {
         self.again && error.status() == Some(status)
     }
 
-    /// A regular file that exists.
-    fn file(&mut self, path: &str) -> Result<(FileHandle, Attributes), Trouble> {
+    /// A regular file that exists, for reading.
+    fn open(&mut self, path: &str) -> Result<(C::File, About), Trouble> {
         let (directory, name) = self.place(path)?;
-        let (file, attributes) = self.client.lookup(directory, name)?;
-        regular(&attributes)?;
-        Ok((file, attributes))
+        let (file, about) = self.calls.open(directory, name)?;
+        self.regular(&file, &about)?;
+        Ok((file, about))
     }
-}
 
-fn lock(held: &Held) -> MutexGuard<'_, BTreeMap<String, FileHandle>> {
-    held.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Closes what is no regular file.
+    fn regular(&mut self, file: &C::File, about: &About) -> Result<(), Trouble> {
+        if matches!(about.kind, Some(FileType::Regular) | None) {
+            return Ok(());
+        }
+        self.calls.close(file)?;
+        Err(Trouble::Wrong(format!("it is {}, not a regular file", what(about))))
+    }
+
+    /// Opens what is overwritten, or makes it; how many bytes are in it.
+    fn open_to_write(
+        &mut self,
+        directory: C::Handle,
+        name: Name<'_>,
+    ) -> Result<(C::File, u64), Trouble> {
+        match self.calls.open_to_write(directory, name) {
+            Ok((file, about)) => {
+                self.regular(&file, &about)?;
+                if about.links.is_some_and(|links| links > 1) {
+                    self.calls.close(&file)?;
+                    return Err(Trouble::Wrong("it has another name elsewhere".into()));
+                }
+                Ok((file, about.size.unwrap_or(u64::MAX)))
+            }
+            Err(error) if error.status() == Some(Status::NoEntry) => {
+                Ok((self.calls.create(directory, name)?, 0))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes all of `bytes` from the file's start, cuts off what is behind them, and makes it stable.
+    fn write_all(&mut self, file: &C::File, before: u64, bytes: &[u8]) -> Result<(), Trouble> {
+        let mut written = 0;
+        while written < bytes.len() {
+            let count = self.calls.write(file, written as u64, &bytes[written..])?;
+            if count == 0 {
+                return Err(Trouble::Wrong("the server wrote nothing".into()));
+            }
+            written += count as usize;
+        }
+        if before > bytes.len() as u64 {
+            self.calls.set_size(file, bytes.len() as u64)?;
+        }
+        Ok(())
+    }
 }
 
 fn name(part: &str) -> Result<Name<'_>, Trouble> {
     Name::new(part).ok_or_else(|| Trouble::Wrong(format!("'{part}' cannot be a name")))
 }
 
-fn regular(attributes: &Attributes) -> Result<(), Trouble> {
-    match attributes.kind {
-        FileType::Regular => Ok(()),
-        kind => Err(Trouble::Wrong(format!("it is a {kind}, not a regular file"))),
-    }
+fn what(about: &About) -> String {
+    about
+        .kind
+        .map_or_else(|| "nothing that the server names".to_owned(), |kind| format!("a {kind}"))
 }
 
-fn new_file(
-    client: &mut Client,
-    directory: FileHandle,
-    name: Name<'_>,
-) -> Result<FileHandle, Error> {
-    let attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
-    client.create(directory, name, CreateHow::Guarded(attributes))
-}
-
-/// Writes all of `bytes` from the file's start and makes them stable.
-fn write_all(client: &mut Client, file: FileHandle, bytes: &[u8]) -> Result<(), Trouble> {
-    let mut written = 0;
-    while written < bytes.len() {
-        let (count, _) =
-            client.write(file, written as u64, Stability::FileSync, &bytes[written..])?;
-        if count == 0 {
-            return Err(Trouble::Wrong("the server wrote nothing".into()));
-        }
-        written += count as usize;
-    }
-    Ok(())
-}
-
-impl Namespace for NfsNamespace {
+impl<S: Server> Namespace for NfsNamespace<S> {
     fn make_directory(&mut self, path: &str) -> Result<(), Failure> {
         let made = self.change("make the directory", path, |names, directory, name| match names
-            .client
-            .make_directory(directory, name, DIRECTORY_MODE)
+            .calls
+            .make_directory(directory, name)
         {
             Err(error) if names.done_before(&error, Status::Exists) => {
-                Ok(names.client.lookup(directory, name)?.0)
+                Ok(names.calls.lookup(directory, name)?.0)
             }
             made => Ok(made?),
         })?;
-        let is_first = lock(&self.held).is_empty();
-        lock(&self.held).insert(path.to_owned(), made);
-        if is_first {
+        if self.held.hold(path, made) {
             self.look_for_squash(made);
         }
         Ok(())
@@ -330,78 +343,67 @@ impl Namespace for NfsNamespace {
     fn list(&mut self, path: &str) -> Result<Vec<Entry>, Failure> {
         let listed = self.run("list the directory", path, |names| {
             let directory = names.directory(path)?;
-            Ok(names.client.list(directory)?)
+            Ok(names.calls.list(directory)?)
         })?;
         Ok(listed.iter().map(entry).collect())
     }
 
     fn create(&mut self, path: &str) -> Result<FileId, Failure> {
-        let handle =
-            self.change("create the file", path, |names, directory, name| {
-                match new_file(names.client, directory, name) {
-                    Err(error) if names.done_before(&error, Status::Exists) => {
-                        Ok(names.client.lookup(directory, name)?.0)
-                    }
-                    made => Ok(made?),
+        let file = self.change("create the file", path, |names, directory, name| {
+            match names.calls.create(directory, name) {
+                Err(error) if names.done_before(&error, Status::Exists) => {
+                    Ok(names.calls.open_to_write(directory, name)?.0)
                 }
-            })?;
-        Ok(self.files.open(NfsFile::new(handle)))
+                made => Ok(made?),
+            }
+        })?;
+        Ok(self.files.open(file))
     }
 
     fn open(&mut self, path: &str) -> Result<FileId, Failure> {
-        let (handle, _) = self.run("open the file", path, |names| names.file(path))?;
-        Ok(self.files.open(NfsFile::new(handle)))
+        let (file, _) = self.run("open the file", path, |names| names.open(path))?;
+        Ok(self.files.open(file))
     }
 
     fn close(&mut self, file: FileId) {
+        let open = self.files.get(file);
         self.files.close(file);
+        if let Some(open) = open.filter(|_| S::Calls::KEEPS_FILES_OPEN) {
+            // Lanes that still use it are told so by the server. What cannot be closed ends with the lease.
+            let _ = self.run("close a file", "", |names| Ok(names.calls.close(&open)?));
+        }
     }
 
     fn write_small(&mut self, path: &str, bytes: &[u8]) -> Result<(), Failure> {
         self.change("write the file", path, |names, directory, name| {
-            let client = &mut *names.client;
+            let (file, before) = names.open_to_write(directory, name)?;
             // Overwritten first and cut after: whoever reads meanwhile finds no empty file.
-            let (file, before) = match client.lookup(directory, name) {
-                Ok((file, attributes)) => {
-                    regular(&attributes)?;
-                    if attributes.links > 1 {
-                        return Err(Trouble::Wrong("it has another name elsewhere".into()));
-                    }
-                    (file, attributes.size)
-                }
-                Err(Error::Nfs { status: Status::NoEntry, .. }) => {
-                    (new_file(client, directory, name)?, 0)
-                }
-                Err(error) => return Err(error.into()),
-            };
-            write_all(client, file, bytes)?;
-            if before > bytes.len() as u64 {
-                client.set_size(file, bytes.len() as u64)?;
-                client.commit(file)?;
-            }
-            Ok(())
+            let written = names.write_all(&file, before, bytes);
+            names.calls.close(&file)?;
+            written
         })
     }
 
     fn read_small(&mut self, path: &str, limit: usize) -> Result<Vec<u8>, Failure> {
         self.run("read the file", path, |names| {
-            let (file, _) = names.file(path)?;
+            let (file, _) = names.open(path)?;
             let mut bytes = Vec::new();
             while bytes.len() < limit {
                 let wanted = u32::try_from(limit - bytes.len()).unwrap_or(u32::MAX);
-                let (data, end) = names.client.read(file, bytes.len() as u64, wanted)?;
-                bytes.extend_from_slice(data);
+                let (data, end) = names.calls.read(&file, bytes.len() as u64, wanted)?;
+                bytes.extend_from_slice(&data);
                 if end || data.is_empty() {
                     break;
                 }
             }
+            names.calls.close(&file)?;
             Ok(bytes)
         })
     }
 
     fn remove_file(&mut self, path: &str) -> Result<(), Failure> {
         self.change("remove the file", path, |names, directory, name| {
-            match names.client.remove(directory, name) {
+            match names.calls.remove_file(directory, name) {
                 Err(error) if names.done_before(&error, Status::NoEntry) => Ok(()),
                 removed => Ok(removed?),
             }
@@ -412,19 +414,19 @@ impl Namespace for NfsNamespace {
         let tried = "remove the directory";
         self.run(tried, path, |names| names.still(path))?;
         self.change(tried, path, |names, directory, name| {
-            match names.client.remove_directory(directory, name) {
+            match names.calls.remove_directory(directory, name) {
                 Err(error) if names.done_before(&error, Status::NoEntry) => Ok(()),
                 removed => Ok(removed?),
             }
         })?;
-        lock(&self.held).remove(path);
+        self.held.forget(path);
         Ok(())
     }
 
     fn space(&mut self) -> Result<Space, Failure> {
         self.run("ask for the space", "", |names| {
-            let space = names.client.space(names.base)?;
-            Ok(Space { total: space.total, available: space.available })
+            let base = names.held.base();
+            Ok(names.calls.space(base)?)
         })
     }
 }

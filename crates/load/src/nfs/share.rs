@@ -2,22 +2,22 @@
 
 use super::failures::Service;
 use super::files::OpenFiles;
+use super::held::Held;
 use super::lane::NfsWire;
-use super::namespace::{Held, NfsNamespace};
+use super::namespace::NfsNamespace;
 use super::opening::{self, Opened};
 use super::site::Site;
-use crate::connection::patiently;
+use crate::connection::spread;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::open_files::LaneFiles;
 use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use crate::wire::{TransferSizes, WireLane, pipeline_options};
+use crate::wire::{TransferSizes, WireLane, pipeline_options, reconnecting};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Failure, Flag, InPlace, NfsTarget, NfsTransport, TargetFacts};
 use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::{FileHandle, Nfs3};
-use plimsoll_transport::{Calling, Spread};
 use std::num::NonZeroU8;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,8 +28,7 @@ const SPACE: &str = "ask for the space (FSSTAT)";
 /// each lane has a connection of its own.
 pub struct NfsShare {
     site: Arc<Site>,
-    base: FileHandle,
-    held: Arc<Held>,
+    held: Arc<Held<FileHandle>>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
     /// What the sizes of calls follow from, and what they are by now.
@@ -53,13 +52,10 @@ impl NfsShare {
     ) -> Result<NfsShare, Failure> {
         let mut opened = opening::open(target, given, options)?;
         let mut facts = facts(&mut opened)?;
-        if let Some(count) = target.nconnect.filter(|count| count.get() > 1) {
-            facts.notes.push(format!("each worker's calls go over {count} connections in turn"));
-        }
+        facts.notes.extend(target.nconnect.and_then(in_turn));
         let mut share = NfsShare {
             site: Arc::new(opened.site),
-            base: opened.base,
-            held: Arc::default(),
+            held: Arc::new(Held::new(opened.base)),
             files: Arc::default(),
             facts,
             target: target.clone(),
@@ -73,18 +69,24 @@ impl NfsShare {
         Ok(share)
     }
 
+    /// The same, with something that is worth knowing of it.
+    pub(crate) fn noted(mut self, note: String) -> NfsShare {
+        self.facts.notes.push(note);
+        self
+    }
+
     fn sizes(&self) -> MutexGuard<'_, TransferSizes> {
         self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Connections of a lane.
-    fn connections(&self) -> u8 {
-        self.target.nconnect.map_or(1, NonZeroU8::get)
+    fn names(&self) -> Result<NfsNamespace<Site>, Failure> {
+        NfsNamespace::connect(&self.site, &self.held, &self.files)
     }
+}
 
-    fn names(&self) -> Result<NfsNamespace, Failure> {
-        NfsNamespace::connect(&self.site, self.base, &self.held, &self.files)
-    }
+/// What is worth knowing where a worker has several connections.
+pub(crate) fn in_turn(count: NonZeroU8) -> Option<String> {
+    (count.get() > 1).then(|| format!("each worker's calls go over {count} connections in turn"))
 }
 
 fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
@@ -143,23 +145,6 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
     })
 }
 
-impl NfsShare {
-    /// A lane whose connections are made again when they break.
-    fn reconnecting<C: Calling<Nfs3> + Send + 'static>(
-        &self,
-        connect: impl Fn() -> Result<C, Failure> + Send + 'static,
-        wire: NfsWire,
-        sizes: TransferSizes,
-        request: LaneRequest,
-    ) -> Result<Box<dyn Lane>, Failure> {
-        // Half of what an operation may take: the rest is for doing it once it was sent again.
-        let limit = self.site.limits.call / 2;
-        let lane =
-            WireLane::new(patiently(&self.site.deadline, limit, &connect)?, wire, sizes, request);
-        Ok(Box::new(lane.reconnecting(Box::new(move |_| connect()), limit)))
-    }
-}
-
 impl Share for NfsShare {
     fn facts(&self) -> TargetFacts {
         self.facts.clone()
@@ -180,22 +165,20 @@ impl Share for NfsShare {
         let (version, credential) = (site.version, site.credential());
         let files = LaneFiles::new(&self.files);
         let names = (&request.paths, request.depth.get());
-        let wire = NfsWire::new(&self.site, self.base, &self.held, files, names, self.write_again);
+        let wire = NfsWire::new(&self.site, &self.held, files, names, self.write_again);
         match site.transport {
             NfsTransport::Tcp => {
                 let connect = move || {
                     let socket = site.stream(Service::Nfs, port)?;
                     Ok::<_, Failure>(Nfs3::pipeline_of(version, socket, &credential, options))
                 };
-                match self.connections() {
-                    1 => self.reconnecting(connect, wire, sizes, request),
+                // Half of what an operation may take: the rest is for doing it once it was sent again.
+                let (deadline, limit) = (&self.site.deadline, self.site.limits.call / 2);
+                match self.target.nconnect.map_or(1, NonZeroU8::get) {
+                    1 => reconnecting(connect, wire, sizes, request, (deadline, limit)),
                     several => {
-                        let connect = move || {
-                            let mut spread = Spread::new(connect()?);
-                            (1..several).try_for_each(|_| connect().map(|one| spread.add(one)))?;
-                            Ok(spread)
-                        };
-                        self.reconnecting(connect, wire, sizes, request)
+                        let connect = spread(several, connect);
+                        reconnecting(connect, wire, sizes, request, (deadline, limit))
                     }
                 }
             }
@@ -212,7 +195,8 @@ impl Share for NfsShare {
     fn resume(&self) -> Result<(), Failure> {
         let mut client = self.site.client()?;
         let notes = &mut Vec::new();
-        let asked = opening::ask_sizes(&self.site, &mut client, self.base, &self.target, notes)?;
+        let base = self.held.base();
+        let asked = opening::ask_sizes(&self.site, &mut client, base, &self.target, notes)?;
         *self.sizes() = asked;
         Ok(())
     }

@@ -64,9 +64,17 @@ impl Site {
 
     /// The same over TCP, whatever the target's transport.
     pub fn stream(&self, service: Service, port: u16) -> Result<Socket, Failure> {
+        self.try_stream(service, port).map_err(|error| self.not_connected(service, port, error))
+    }
+
+    /// The same, with what went wrong as the transport has it.
+    pub fn try_stream(
+        &self,
+        service: Service,
+        port: u16,
+    ) -> Result<Socket, plimsoll_transport::Error> {
         let (from, limit) = (self.from(service), self.limits.connect);
         plimsoll_transport::connect(&self.addresses, port, from, limit, &self.deadline)
-            .map_err(|error| self.not_connected(service, port, error))
     }
 
     /// The same over UDP.
@@ -83,7 +91,8 @@ impl Site {
         }
     }
 
-    fn not_connected(
+    /// A failure of connecting to a service.
+    pub fn not_connected(
         &self,
         service: Service,
         port: u16,

@@ -3,9 +3,10 @@
 use super::share::Server;
 use super::{Held, Nfs4File};
 use crate::nfs::failures::{lane_dead, op_error};
-use crate::nfs::lane::MOST_LOSSES;
+use crate::nfs::held::Way;
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
-use crate::nfs::parts::{directory_of, last, next_part, parent};
+use crate::nfs::parts::{last, name};
+use crate::nfs::stable::{Flush, written};
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
@@ -16,16 +17,15 @@ use crate::wire::{
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
-use plimsoll_nfs::nfs3::{self, CommitBegun, FileType, Listing, Piece, Status};
+use plimsoll_nfs::nfs3::{self, FileType, Listing, Status};
 use plimsoll_nfs::nfs4::{
     self, Done, FileHandle, Nfs4, Place, Request, SetAttributes, StateId, Time,
 };
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// What turns operations into calls, for one lane.
 pub(super) struct Nfs4Wire {
     server: Arc<Server>,
-    base: FileHandle,
     held: Arc<Held>,
     files: LaneFiles<Nfs4File>,
     paths: Arc<Paths>,
@@ -39,19 +39,11 @@ pub(super) struct Nfs4Wire {
 /// How far an operation has come.
 struct Steps {
     next: Next,
-    path: Arc<str>,
-    /// The name that it gets.
-    to: Arc<str>,
-    /// The directory that its names lie in, as far as they have been looked up.
-    directory: FileHandle,
-    /// How many bytes of the path that directory's path has.
-    resolved: usize,
+    way: Way<FileHandle>,
     listing: Listing,
     /// The file that is closed.
     closing: Option<Arc<Nfs4File>>,
-    /// The COMMIT under way, and how many before it have found data lost.
-    commit: CommitBegun,
-    losses: u32,
+    flush: Flush,
 }
 
 /// What its next call is.
@@ -78,7 +70,6 @@ enum Next {
 impl Nfs4Wire {
     pub fn new(
         server: &Arc<Server>,
-        base: FileHandle,
         held: &Arc<Held>,
         files: LaneFiles<Nfs4File>,
         (paths, depth): (&Arc<Paths>, u16),
@@ -87,34 +78,14 @@ impl Nfs4Wire {
     ) -> Self {
         let steps = || Steps {
             next: Next::Name,
-            path: "".into(),
-            to: "".into(),
-            directory: base,
-            resolved: 0,
+            way: Way::new(held),
             listing: Listing::default(),
             closing: None,
-            commit: CommitBegun::default(),
-            losses: 0,
+            flush: Flush::default(),
         };
         let steps = (0..depth).map(|_| steps()).collect();
         let (server, held, paths) = (server.clone(), held.clone(), paths.clone());
-        Nfs4Wire { server, base, held, files, paths, sizes, steps, write_again }
-    }
-
-    /// The directory of a path, if it was made or looked up before.
-    fn held(&self, path: &str) -> Option<FileHandle> {
-        if path.is_empty() {
-            return Some(self.base);
-        }
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
-    }
-
-    fn hold(&self, path: &str, directory: Option<FileHandle>) {
-        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        match directory {
-            Some(directory) => drop(held.insert(path.to_owned(), directory)),
-            None => drop(held.remove(path)),
-        }
+        Nfs4Wire { server, held, files, paths, sizes, steps, write_again }
     }
 
     /// What comes once the directory is known: a small file that goes in one call is transferred at
@@ -132,21 +103,13 @@ impl Nfs4Wire {
         }
     }
 
-    /// Begins with what is known of a path: every directory is looked up once. Whether bytes are
-    /// transferred at once.
+    /// Begins with what is known of a path. Whether bytes are transferred at once.
     fn begin_at(&mut self, tag: u16, op: &Op, path: Arc<str>) -> bool {
-        let directory = directory_of(op, &path);
-        let known =
-            std::iter::successors(Some(directory), |path| (!path.is_empty()).then(|| parent(path)));
-        let (resolved, handle) = known
-            .filter_map(|path| Some((path.len(), self.held(path)?)))
-            .next()
-            .unwrap_or((0, self.base));
-        let done = resolved == directory.len();
-        let next = if done { self.in_directory(op) } else { Next::Resolve };
         let steps = &mut self.steps[usize::from(tag)];
-        (steps.directory, steps.resolved, steps.next) = (handle, resolved, next);
-        (steps.path, steps.listing) = (path, Listing::default());
+        steps.listing = Listing::default();
+        let done = steps.way.begin(&self.held, op, path);
+        let next = if done { self.in_directory(op) } else { Next::Resolve };
+        self.steps[usize::from(tag)].next = next;
         next == Next::Whole
     }
 
@@ -157,19 +120,14 @@ impl Nfs4Wire {
         tag: u16,
         (found, attributes): &(FileHandle, nfs4::Attributes),
     ) -> Result<Outcome, OpError> {
-        let steps = &self.steps[usize::from(tag)];
-        let directory = directory_of(op, &steps.path);
-        let part = next_part(directory, steps.resolved);
+        let way = &mut self.steps[usize::from(tag)].way;
         if attributes.kind != Some(FileType::Directory) {
-            let why = format!("'{part}' is no directory");
+            let why = format!("'{}' is no directory", way.part(op));
             return Err(failed(ErrorKind::NotPermitted, why));
         }
-        let resolved = steps.resolved + part.len() + usize::from(steps.resolved > 0);
-        let done = resolved == directory.len();
+        let done = way.found(&self.held, op, *found);
         let next = if done { self.in_directory(op) } else { Next::Resolve };
-        self.hold(&steps.path[..resolved], Some(*found));
-        let steps = &mut self.steps[usize::from(tag)];
-        (steps.directory, steps.resolved, steps.next) = (*found, resolved, next);
+        self.steps[usize::from(tag)].next = next;
         Ok(if next == Next::Whole { Outcome::Transfer } else { Outcome::GoOn })
     }
 
@@ -183,7 +141,7 @@ impl Nfs4Wire {
         let steps = &mut self.steps[usize::from(tag)];
         match op {
             Op::MakeDirectory(_) => {
-                self.hold(&self.steps[usize::from(tag)].path, Some(file));
+                self.held.hold(&steps.way.path, file);
                 Ok(Outcome::Found(None))
             }
             Op::SetAttribute(..) => {
@@ -216,16 +174,8 @@ impl Nfs4Wire {
         let file = op.file().and_then(|file| self.files.get(file));
         match (done, file) {
             (&Done::Write { count, committed, verifier }, file) => {
-                if committed == nfs3::Stability::Unstable
-                    && let Some(file) = file
-                {
-                    let generation = match op {
-                        Op::Write(span, _) => span.generation,
-                        _ => call.generation,
-                    };
-                    let piece = Piece { offset: call.offset, length: count, generation };
-                    file.unstable.written(piece, verifier);
-                }
+                let unstable = file.map(|file| &file.unstable);
+                written(of, unstable, (count, committed, verifier));
                 if self.steps[usize::from(call.op)].next == Next::Whole && count < call.length {
                     let detail = format!("{count} of {} bytes were written", call.length);
                     return Err(failed(ErrorKind::Short, detail));
@@ -233,20 +183,8 @@ impl Nfs4Wire {
                 Ok(Outcome::Moved { count, ended: false })
             }
             (Done::Commit { verifier }, Some(file)) => {
-                let steps = &mut self.steps[usize::from(call.op)];
-                let lost = file.unstable.committed(steps.commit, *verifier);
-                if lost.is_empty() {
-                    return Ok(Outcome::Found(None));
-                }
-                steps.losses += 1;
-                if !self.write_again || steps.losses > MOST_LOSSES {
-                    return Err(op_error(&Error::DataLost));
-                }
-                let again = |piece: &Piece| {
-                    let Piece { offset, length, generation } = *piece;
-                    Call { offset, length, generation, ..*call }
-                };
-                Ok(Outcome::WriteAgain(lost.iter().map(again).collect()))
+                let flush = &mut self.steps[usize::from(call.op)].flush;
+                flush.committed(call, &file.unstable, *verifier, self.write_again)
             }
             _ => Ok(Outcome::Found(None)),
         }
@@ -256,15 +194,12 @@ impl Nfs4Wire {
     fn name_request(&mut self, of: Of<'_>) -> Result<Option<Request<'_>>, OpError> {
         let Of { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
-        let directory = steps.directory;
+        let directory = steps.way.directory;
         let file_attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
         let place = |name| Place { directory, name };
-        let named = || last(&steps.path).map(place);
+        let named = || last(&steps.way.path).map(place);
         Ok(Some(match (steps.next, op) {
-            (Next::Resolve, _) => {
-                let part = next_part(directory_of(op, &steps.path), steps.resolved);
-                Request::Lookup(place(last(part)?))
-            }
+            (Next::Resolve, _) => Request::Lookup(place(name(steps.way.part(op))?)),
             // One WRITE that is stable is what a client's close comes to, too.
             (Next::Whole, Op::Put(..)) => Request::Put {
                 place: named()?,
@@ -291,7 +226,7 @@ impl Nfs4Wire {
             (_, Op::SetAttribute(Node::Directory(_), new)) => {
                 Request::SetAttributes(directory, attributes(*new))
             }
-            (_, Op::Rename(..)) => Request::Rename(named()?, place(last(&steps.to)?)),
+            (_, Op::Rename(..)) => Request::Rename(named()?, place(last(&steps.way.to)?)),
             (_, Op::Remove(_)) => Request::Remove(named()?),
             (_, Op::RemoveDirectory(_)) => Request::RemoveDirectory(named()?),
             _ => Request::Lookup(named()?),
@@ -310,12 +245,12 @@ impl Wire for Nfs4Wire {
     fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
         if let Some(path) = path_of(&self.paths, op)? {
             if matches!(op, Op::Rename(..)) {
-                self.steps[usize::from(tag)].to = new_path_of(&self.paths, op, &path)?;
+                self.steps[usize::from(tag)].way.to = new_path_of(&self.paths, op, &path)?;
             }
             return Ok(self.begin_at(tag, op, path));
         }
         let steps = &mut self.steps[usize::from(tag)];
-        (steps.next, steps.losses) = (Next::Transfer, 0);
+        (steps.next, steps.flush) = (Next::Transfer, Flush::default());
         let Some(file) = op.file() else { return Ok(true) };
         let Some(open) = self.files.get(file) else { return Err(not_open(file)) };
         if matches!(op, Op::Close(_)) {
@@ -340,7 +275,7 @@ impl Wire for Nfs4Wire {
                 };
                 match op {
                     Op::Flush(_) if count == 0 => {
-                        steps.commit = opened.unstable.commit_begins();
+                        steps.flush.commit_begins(&opened.unstable);
                         return Ok(Some(Request::Commit(opened.open.handle)));
                     }
                     Op::SetAttribute(_, new) => {
@@ -372,6 +307,7 @@ impl Wire for Nfs4Wire {
                 return Ok(Some(Request::Read { file, state, offset, count }));
             }
             Op::Write(_, Stability::FileSync) | Op::Put(..) => nfs3::Stability::FileSync,
+            Op::Write(_, Stability::DataSync) => nfs3::Stability::DataSync,
             // Also what was lost in a restart.
             _ => nfs3::Stability::Unstable,
         };
@@ -420,7 +356,7 @@ impl Wire for Nfs4Wire {
                 let steps = &mut self.steps[usize::from(tag)];
                 steps.closing = None;
                 if matches!(op, Op::RemoveDirectory(_)) {
-                    self.hold(&self.steps[usize::from(tag)].path, None);
+                    self.held.forget(&steps.way.path);
                 }
                 Ok(Outcome::Found(None))
             }

@@ -1,21 +1,20 @@
 //! NFS targets of version 4 as a [`Share`](crate::Share). What is the same as in versions 2 and 3
-//! (who the server is, what its refusals mean, how paths are cut) is in [`nfs`](crate::nfs).
+//! (who the server is, what its refusals mean, how names below a target are worked with) is in [`nfs`](crate::nfs).
 
+mod calls;
 mod keeper;
 mod lane;
-mod namespace;
 mod share;
 
 pub use share::Nfs4Share;
 
 use plimsoll_nfs::nfs3::UnstableData;
 use plimsoll_nfs::nfs4::{FileHandle, OpenFile};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 /// A file that is open: at the server, and what is not yet stable of it.
 #[derive(Debug)]
-struct Nfs4File {
+pub(crate) struct Nfs4File {
     open: Arc<OpenFile>,
     unstable: UnstableData,
 }
@@ -29,6 +28,5 @@ impl Nfs4File {
 /// The open files of a share.
 type OpenFiles = crate::open_files::OpenFiles<Nfs4File>;
 
-/// Handles of the directories below a target that were made or looked up, by their paths: one stays
-/// what it was, whatever its name stands for later.
-type Held = Mutex<BTreeMap<String, FileHandle>>;
+/// The directories of a share.
+type Held = crate::nfs::held::Held<FileHandle>;

@@ -2,29 +2,31 @@
 
 use super::keeper::Keeper;
 use super::lane::Nfs4Wire;
-use super::namespace::Nfs4Namespace;
 use super::{Held, OpenFiles};
-use crate::connection::patiently;
+use crate::connection::spread;
 use crate::nfs::failures::Service;
+use crate::nfs::namespace::NfsNamespace;
 use crate::nfs::opening::{SMALLEST, USUAL_MOST, find_site, split};
+use crate::nfs::share::in_turn;
 use crate::nfs::site::Site;
 use crate::oddities::UNKNOWN_SPACE;
 use crate::open::OpenOptions;
 use crate::open_files::LaneFiles;
 use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
-use crate::wire::{TransferSizes, WireLane, pipeline_options};
+use crate::wire::{TransferSizes, pipeline_options, reconnecting};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cause, Failure, Flag, InPlace, NfsTarget, NfsVersion, TargetFacts};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{FileType, Name, Status};
 use plimsoll_nfs::nfs4::{self, Attributes, Client, FileHandle, Identity, Minor, Nfs4};
-use std::num::NonZeroU16;
-use std::sync::Arc;
+use plimsoll_transport::Socket;
+use std::num::{NonZeroU8, NonZeroU16};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// The server, and who this share is to it.
-pub(super) struct Server {
+pub(crate) struct Server {
     pub site: Site,
     pub identity: Arc<Identity>,
 }
@@ -37,14 +39,13 @@ impl Server {
 
     /// A new connection with so many slots, if the server gives as many.
     pub fn client_of(&self, slots: NonZeroU16) -> Result<Client, Failure> {
-        self.try_client(slots)?.map_err(|error| self.not_registered(&error))
+        let socket = self.site.stream(Service::Nfs, self.site.port)?;
+        self.register(socket, slots).map_err(|error| self.not_registered(&error))
     }
 
-    /// The same. The inner error: there is a connection, and the server refuses.
-    fn try_client(&self, slots: NonZeroU16) -> Result<Result<Client, Error>, Failure> {
+    fn register(&self, socket: Socket, slots: NonZeroU16) -> Result<Client, Error> {
         let Server { site, identity } = self;
-        let socket = site.stream(Service::Nfs, site.port)?;
-        Ok(Client::new(socket, &site.credential(), identity, slots, site.limits.call))
+        Client::new(socket, &site.credential(), identity, slots, site.limits.call)
     }
 
     fn not_registered(&self, error: &Error) -> Failure {
@@ -53,8 +54,23 @@ impl Server {
     }
 }
 
+/// Why a share cannot be opened in version 4.
+pub(crate) struct Refused {
+    pub failure: Failure,
+    /// Whether something answered, so that an older version may do.
+    pub answered: bool,
+}
+
+impl From<Failure> for Refused {
+    /// What has a cause of its own, and not silence.
+    fn from(failure: Failure) -> Refused {
+        Refused { answered: failure.cause == Cause::NotPermitted, failure }
+    }
+}
+
 /// The version that is asked for, or the newest that the server has too, and a first connection.
-fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, Client), Failure> {
+fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, Client), Refused> {
+    use plimsoll_transport::Error as Transport;
     let (first, older): (Minor, &[Minor]) = match asked {
         Some(NfsVersion::V4_0) => (Minor::V0, &[]),
         Some(NfsVersion::V4_1) => (Minor::V1, &[]),
@@ -65,13 +81,26 @@ fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, 
     let mut minor = first;
     loop {
         let server = Arc::new(Server { site: site.clone(), identity: Identity::new(minor) });
-        match (server.try_client(NonZeroU16::MIN)?, older.as_slice()) {
+        let socket = site.try_stream(Service::Nfs, site.port).map_err(|error| {
+            let answered = matches!(error, Transport::Connect { .. });
+            Refused { failure: site.not_connected(Service::Nfs, site.port, error), answered }
+        })?;
+        match (server.register(socket, NonZeroU16::MIN), older.as_slice()) {
             (Ok(client), _) => return Ok((server, client)),
             (Err(Error::Nfs4 { status: nfs4::Status::MinorVersion, .. }), [next, ..]) => {
                 minor = *next;
                 older.next();
             }
-            (Err(error), _) => return Err(server.not_registered(&error)),
+            (Err(error), _) => {
+                let silent = matches!(
+                    error,
+                    Error::Tcp(
+                        Transport::TimedOut { .. } | Transport::Stopped | Transport::OutOfTime
+                    )
+                );
+                let failure = server.not_registered(&error);
+                return Err(Refused { failure, answered: !silent });
+            }
         }
     }
 }
@@ -81,11 +110,12 @@ fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, 
 /// all.
 pub struct Nfs4Share {
     server: Arc<Server>,
-    base: FileHandle,
     held: Arc<Held>,
     files: Arc<OpenFiles>,
     facts: TargetFacts,
-    sizes: TransferSizes,
+    /// What the sizes of calls follow from, and what they are by now.
+    target: NfsTarget,
+    sizes: Mutex<TransferSizes>,
     write_again: bool,
     _keeper: Keeper,
 }
@@ -98,26 +128,32 @@ impl Nfs4Share {
         given: &str,
         options: &OpenOptions,
     ) -> Result<Nfs4Share, Failure> {
-        refuse_several_connections(target, given)?;
+        Self::try_open(target, given, options).map_err(|refused| refused.failure)
+    }
+
+    /// The same, with whether an older version may do.
+    pub(crate) fn try_open(
+        target: &NfsTarget,
+        given: &str,
+        options: &OpenOptions,
+    ) -> Result<Nfs4Share, Refused> {
         let site = find_site(target, given, options)?;
         let (server, mut client) = find_version(&site, target.version)?;
         let site = &server.site;
         client.set_deadline(site.operation());
         let base = descend(site, &mut client, &split(&target.path))?;
-        let about = client.file_system(base).map_err(|e| {
-            let tried = "ask for the space and the limits";
-            site.failure(tried, Service::Nfs, Some(client.socket()), &e)
-        })?;
+        let about = ask_limits(site, &mut client, base)?;
         let (sizes, notes) = sizes(target, &client, &about);
-        let facts = facts(site, &mut client, &about, sizes, notes);
+        let mut facts = facts(site, &mut client, &about, sizes, notes);
+        facts.notes.extend(target.nconnect.and_then(in_turn));
         let lease = Duration::from_secs(about.lease_seconds.unwrap_or(90).into());
         let mut share = Nfs4Share {
             _keeper: Keeper::start(&server, lease),
-            base,
-            held: Arc::default(),
+            held: Arc::new(Held::new(base)),
             files: Arc::default(),
             facts,
-            sizes,
+            target: target.clone(),
+            sizes: Mutex::new(sizes),
             write_again: options.write_again,
             server,
         };
@@ -128,19 +164,13 @@ impl Nfs4Share {
         Ok(share)
     }
 
-    fn names(&self) -> Result<Nfs4Namespace, Failure> {
-        Nfs4Namespace::connect(&self.server, self.base, &self.held, &self.files)
+    fn sizes(&self) -> MutexGuard<'_, TransferSizes> {
+        self.sizes.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// Each has a session of its own, which calls would have to be spread over.
-fn refuse_several_connections(target: &NfsTarget, given: &str) -> Result<(), Failure> {
-    if target.nconnect.is_none() {
-        return Ok(());
+    fn names(&self) -> Result<NfsNamespace<Server>, Failure> {
+        NfsNamespace::connect(&self.server, &self.held, &self.files)
     }
-    let happened = "several connections of one worker are not implemented in version 4";
-    let next = "Leave out nconnect=, or give vers=3.";
-    Err(Failure::new(Cause::Usage, "open the export", given, happened, next))
 }
 
 /// From the root down to the directory wanted; links are not followed.
@@ -174,6 +204,15 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
         }
     }
     Ok(directory)
+}
+
+/// Space, lease, and the largest calls.
+fn ask_limits(site: &Site, client: &mut Client, base: FileHandle) -> Result<Attributes, Failure> {
+    client.set_deadline(site.operation());
+    client.file_system(base).map_err(|e| {
+        let tried = "ask for the space and the limits";
+        site.failure(tried, Service::Nfs, Some(client.socket()), &e)
+    })
 }
 
 /// READ and WRITE sizes: those given, as far as the server and the session take them.
@@ -255,7 +294,8 @@ impl Share for Nfs4Share {
     }
 
     fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
-        let options = pipeline_options(self.sizes, &request);
+        let sizes = *self.sizes();
+        let options = pipeline_options(sizes, &request);
         let server = self.server.clone();
         let connect = move || {
             let client = server.client_of(options.depth)?;
@@ -263,14 +303,25 @@ impl Share for Nfs4Share {
             Nfs4::pipeline(client, options)
                 .map_err(|e| server.site.failure(tried, Service::Nfs, None, &e))
         };
-        // Half of what an operation may take: the rest is for doing it once it was sent again.
-        let (site, limit) = (&self.server.site, self.server.site.limits.call / 2);
-        let pipeline = patiently(&site.deadline, limit, &connect)?;
         let files = LaneFiles::new(&self.files);
         let names = (&request.paths, request.depth.get());
         let (server, held, again) = (&self.server, &self.held, self.write_again);
-        let wire = Nfs4Wire::new(server, self.base, held, files, names, self.sizes, again);
-        let lane = WireLane::new(pipeline, wire, self.sizes, request);
-        Ok(Box::new(lane.reconnecting(Box::new(move |_| connect()), limit)))
+        let wire = Nfs4Wire::new(server, held, files, names, sizes, again);
+        // Half of what an operation may take: the rest is for doing it once it was sent again.
+        let (deadline, limit) = (&self.server.site.deadline, self.server.site.limits.call / 2);
+        match self.target.nconnect.map_or(1, NonZeroU8::get) {
+            1 => reconnecting(connect, wire, sizes, request, (deadline, limit)),
+            several => {
+                reconnecting(spread(several, connect), wire, sizes, request, (deadline, limit))
+            }
+        }
+    }
+
+    /// A server that was started anew may take other sizes.
+    fn resume(&self) -> Result<(), Failure> {
+        let mut client = self.server.client()?;
+        let about = ask_limits(&self.server.site, &mut client, self.held.base())?;
+        *self.sizes() = sizes(&self.target, &client, &about).0;
+        Ok(())
     }
 }

@@ -4,15 +4,16 @@ mod calls;
 mod reconnect;
 
 pub(crate) use calls::{Call, Outcome, TransferSizes};
-pub(crate) use reconnect::{Connect, Gap};
+pub(crate) use reconnect::Gap;
 
+use crate::connection::patiently;
 use crate::content::{Content, ContentWriter};
 pub(crate) use crate::op::not_open;
 use crate::op::{Done, Node, Op, OpError, PathId, Span, Tag, Whole};
 use crate::paths::Paths;
 use crate::share::{Full, Lane, LaneDead, LaneRequest};
 use calls::Calls;
-use plimsoll_model::{Clock, ErrorKind, Nanos, OpKind};
+use plimsoll_model::{Clock, Deadline, ErrorKind, Failure, Nanos, OpKind};
 use plimsoll_transport::{
     Calling, Completion, DatagramCounts, Exchange, Pipeline, PipelineOptions, Protocol,
 };
@@ -117,6 +118,20 @@ pub(crate) fn pipeline_options(sizes: TransferSizes, request: &LaneRequest) -> P
     PipelineOptions { depth, read_most, write_most: sizes.write }
 }
 
+/// A lane over what `connect` makes, of the size of [`pipeline_options`], and makes again when it breaks, or is
+/// silent for so long; a server may be away for as long.
+pub(crate) fn reconnecting<W: Wire + 'static, C: Calling<W::Protocol> + Send + 'static>(
+    connect: impl Fn() -> Result<C, Failure> + Send + 'static,
+    wire: W,
+    sizes: TransferSizes,
+    request: LaneRequest,
+    (deadline, limit): (&Deadline, Duration),
+) -> Result<Box<dyn Lane>, Failure> {
+    let mut lane = WireLane::new(patiently(deadline, limit, &connect)?, wire, sizes, request);
+    lane.reconnect = Some(Reconnect::new(Box::new(move |_| connect()), limit));
+    Ok(Box::new(lane))
+}
+
 impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
     /// A lane over a pipeline that has the size of [`pipeline_options`].
     pub fn new(pipeline: C, wire: W, sizes: TransferSizes, request: LaneRequest) -> Self {
@@ -133,13 +148,6 @@ impl<W: Wire, C: Calling<W::Protocol>> WireLane<W, C> {
             clock: request.clock,
         };
         WireLane { pipeline, work, reconnect: None }
-    }
-
-    /// A lane that connects again when its connection breaks, or is silent for so long; a server may be
-    /// away for as long.
-    pub fn reconnecting(mut self, connect: Connect<W, C>, limit: Duration) -> Self {
-        self.reconnect = Some(Reconnect::new(connect, limit));
-        self
     }
 
     /// When the server is to be asked again, if that is before `until`: it does not wait for anything else.

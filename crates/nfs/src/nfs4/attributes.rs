@@ -81,14 +81,17 @@ wire! {
     }
 }
 
+/// The usual number of a user who is nobody.
+const NOBODY: u32 = 65534;
+
 /// An owner or a group: a number, as servers give it to AUTH_SYS callers, or a name (RFC 8881, section
-/// 5.9), of which this client knows the number of root alone.
+/// 5.9), of which this client knows the numbers of root and nobody alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owner(pub Option<u32>);
 
 impl Encode for Owner {
     fn encode(&self, to: &mut Encoder<'_>) {
-        let text = self.0.map_or_else(|| "nobody@localdomain".into(), |id| id.to_string());
+        let text = self.0.map_or_else(|| "someone@localdomain".into(), |id| id.to_string());
         to.opaque(text.as_bytes());
     }
 }
@@ -98,6 +101,7 @@ impl Decode<'_> for Owner {
         let text = std::str::from_utf8(from.opaque(1024)?).ok();
         Ok(Owner(text.and_then(|text| match text.split('@').next() {
             Some("root") => Some(0),
+            Some("nobody" | "nfsnobody" | "nogroup") => Some(NOBODY),
             _ => text.parse().ok(),
         })))
     }
