@@ -5,10 +5,11 @@ mod support;
 
 use plimsoll_smb::{Access, CreateHow, Dialect, Request, SigningAlgorithm};
 use plimsoll_testkit::Need;
+use plimsoll_testkit::capture::{self, Capture};
+use plimsoll_testkit::servers::samba::PASSWORD;
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
 use std::path::Path;
 use std::time::SystemTime;
-use support::capture::{Capture, decode};
 use support::flight::{Ended, User, finish, pipeline};
 use support::{Way, pattern, tree};
 
@@ -45,6 +46,20 @@ fn traffic(way: Way) {
     tree.remove_file("Datei").unwrap();
     tree.remove_directory("Ordner").unwrap();
     tree.disconnect();
+}
+
+/// Begins to capture what goes to the server and comes from it.
+fn begin(file: &str) -> Capture {
+    Capture::start(&format!("tcp port {PORT}"), file)
+}
+
+/// tshark knows the password: it opens what is encrypted and can check signatures.
+fn decode(file: &Path, signatures: bool, filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
+    let port = format!("tcp.port=={PORT},nbss");
+    let password = format!("ntlmssp.nt_password:{PASSWORD}");
+    let signatures = format!("smb2.verify_signatures:{signatures}");
+    let settings = ["-d", &port, "-o", &password, "-o", &signatures];
+    capture::decode(file, &settings, filter, fields)
 }
 
 struct Packet {
@@ -84,14 +99,14 @@ fn packets(capture: &Path, filter: &str) -> Vec<Packet> {
             sealed: !row[6].is_empty(),
         }
     };
-    decode(capture, PORT, false, filter, &fields).iter().map(packet).collect()
+    decode(capture, false, filter, &fields).iter().map(packet).collect()
 }
 
 #[test]
 fn tshark_finds_every_message_well_formed_and_signed_and_sealed_as_it_should() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
-    let capture = Capture::start(PORT, "/run/every.pcapng");
+    let capture = begin("/run/every.pcapng");
     Way::ALL.into_iter().for_each(traffic);
     let capture = capture.stop();
     let packets = packets(&capture, FINAL);
@@ -144,7 +159,7 @@ fn tshark_finds_every_message_well_formed_and_signed_and_sealed_as_it_should() {
 /// dialect 3.1.1 it takes every signature for AES-CMAC.
 fn check_signatures(capture: &Path) {
     let fields = ["tcp.stream", "smb2.cmd", "smb2.good_signature", "smb2.bad_signature"];
-    let rows = decode(capture, PORT, true, &format!("{FINAL} && smb2.cmd > 1"), &fields);
+    let rows = decode(capture, true, &format!("{FINAL} && smb2.cmd > 1"), &fields);
     for (index, way) in Way::ALL.iter().enumerate() {
         let checked = match way.dialect {
             Dialect::Smb3_1_1 => way.signing == Some(SigningAlgorithm::AesCmac),
@@ -234,7 +249,7 @@ fn pipelined_traffic(way: Way) {
 fn tshark_finds_every_message_of_a_pipeline_well_formed() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
-    let capture = Capture::start(PORT, "/run/pipeline.pcapng");
+    let capture = begin("/run/pipeline.pcapng");
     Way::ALL.into_iter().for_each(pipelined_traffic);
     let packets = packets(&capture.stop(), "smb2");
     for way in Way::ALL {
@@ -264,7 +279,7 @@ fn tshark_finds_every_message_of_a_pipeline_well_formed() {
 fn a_capture_of_nothing_and_a_broken_message_are_noticed() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Tshark);
     let _server = Samba::start(&stage, SambaConfig::one(SambaShare::new("data"))).unwrap();
-    let capture = Capture::start(PORT, "/run/broken.pcapng");
+    let capture = begin("/run/broken.pcapng");
     let mut stream = std::net::TcpStream::connect(("127.0.0.1", PORT)).unwrap();
     // A NEGOTIATE whose list of dialects is longer than the message.
     let mut message = vec![0; 64 + 36];
@@ -274,7 +289,7 @@ fn a_capture_of_nothing_and_a_broken_message_are_noticed() {
     std::io::Write::write_all(&mut stream, &support::fake::frame(&message)).unwrap();
     let packets = packets(&capture.stop(), FINAL);
     assert!(packets.iter().any(|p| p.request && !p.complaint.is_empty()));
-    let nothing = Capture::start(20999, "/run/nothing.pcapng");
+    let nothing = Capture::start("tcp port 20999", "/run/nothing.pcapng");
     traffic(Way::ALL[1]);
-    assert!(decode(&nothing.stop(), PORT, false, "smb2", &["smb2.cmd"]).is_empty());
+    assert!(decode(&nothing.stop(), false, "smb2", &["smb2.cmd"]).is_empty());
 }

@@ -1,13 +1,14 @@
-//! Traffic of a stage's loopback, captured by dumpcap and decoded by tshark.
+//! Traffic of a stage's loopback, captured by dumpcap and decoded by tshark: somebody else's view of what
+//! goes over the wire.
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use plimsoll_testkit::servers::samba::PASSWORD;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// A running capture.
+#[derive(Debug)]
 pub struct Capture {
     dumpcap: Child,
     said: BufReader<std::process::ChildStderr>,
@@ -15,10 +16,13 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Begins to capture everything from and to a port of this stage.
-    pub fn start(port: u16, file: &str) -> Self {
+    /// Begins to capture what passes a filter (pcap-filter(7)) on this stage's loopback.
+    ///
+    /// # Panics
+    /// dumpcap does not start.
+    pub fn start(filter: &str, file: &str) -> Self {
         let mut dumpcap = Command::new("dumpcap")
-            .args(["-i", "lo", "-B", "64", "-f", &format!("tcp port {port}"), "-w", file])
+            .args(["-i", "lo", "-B", "64", "-f", filter, "-w", file])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .spawn()
@@ -33,7 +37,10 @@ impl Capture {
         Self { dumpcap, said, file: file.into() }
     }
 
-    /// Ends the capture; none of the packets may have been lost.
+    /// Ends the capture.
+    ///
+    /// # Panics
+    /// Packets were lost.
     pub fn stop(mut self) -> PathBuf {
         // The kernel hands packets over in batches.
         std::thread::sleep(std::time::Duration::from_millis(500));
@@ -54,23 +61,18 @@ impl Drop for Capture {
 }
 
 /// Fields of the packets that pass a display filter, a row a packet, a field of several values
-/// as a list. tshark knows the password: it opens what is encrypted and can check signatures.
-pub fn decode(
-    file: &Path,
-    port: u16,
-    signatures: bool,
-    filter: &str,
-    fields: &[&str],
-) -> Vec<Vec<String>> {
+/// as a list. `settings` are further arguments of tshark.
+///
+/// # Panics
+/// tshark fails.
+pub fn decode(file: &Path, settings: &[&str], filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
     let mut command = Command::new("tshark");
-    command.arg("-r").arg(file).args(["-n", "-d", &format!("tcp.port=={port},nbss")]);
-    command.args(["-o", &format!("ntlmssp.nt_password:{PASSWORD}")]);
-    command.args(["-o", &format!("smb2.verify_signatures:{signatures}"), "-Y", filter]);
+    command.arg("-r").arg(file).arg("-n").args(settings).args(["-Y", filter]);
     command.args(["-T", "fields", "-E", "separator=|"]);
     for field in fields {
         command.args(["-e", field]);
     }
-    let output = command.output().unwrap();
+    let output = command.output().expect("tshark starts");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().map(|line| line.split('|').map(String::from).collect()).collect()

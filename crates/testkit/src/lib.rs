@@ -12,6 +12,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod capture;
 pub mod clients;
 mod error;
 pub mod path;

@@ -2,7 +2,6 @@
 //! its lies, somebody in between, the user's side of a pipeline, and captured traffic.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
-pub mod capture;
 pub mod fake;
 pub mod flight;
 pub mod lies;
