@@ -47,6 +47,7 @@ targets! {
     nfs2_results "../fuzz/fuzz_targets/nfs2_results.rs"
     nfs4_compound "../fuzz/fuzz_targets/nfs4_compound.rs"
     nfs4_formats "../fuzz/fuzz_targets/nfs4_formats.rs"
+    nfs4_session "../fuzz/fuzz_targets/nfs4_session.rs"
     nfs_calls "../fuzz/fuzz_targets/nfs_calls.rs"
     nfs_datagrams "../fuzz/fuzz_targets/nfs_datagrams.rs"
     nfs_directory "../fuzz/fuzz_targets/nfs_directory.rs"
