@@ -30,6 +30,7 @@ fn targets_that_cannot_be_opened() {
     std::fs::set_permissions(squashed, std::fs::Permissions::from_mode(0o755)).unwrap();
     stage.drop_port(2999).unwrap();
     let with_ports = |name: &str| server.url_with_ports(name);
+    let by_4 = |name: &str, version: &str| format!("{}&vers={version}", with_ports(name));
     let any_port = |url: String| {
         let sign = if url.contains('?') { '&' } else { '?' };
         format!("{url}{sign}sourceport=any")
@@ -61,6 +62,15 @@ fn targets_that_cannot_be_opened() {
             row("root is squashed", with_ports("squashed"), 5, &["squash", "uid="]),
             row("read-only", with_ports("frozen"), 5, &["read-only"]),
             row("no space before", with_ports("tiny"), 6, &["--size"]),
+            row(
+                "wrong path, version 4.2",
+                by_4("films", "4.2").replace("films", "film"),
+                5,
+                &["there is no 'film'", "version 4"],
+            ),
+            row("squashed, version 4.1", by_4("squashed", "4.1"), 5, &["squash", "uid="]),
+            row("read-only, version 4.0", by_4("frozen", "4.0"), 5, &["read-only"]),
+            row("no space before, version 4.1", by_4("tiny", "4.1"), 6, &["--size"]),
             row("unknown option", "nfs://127.0.0.1/x?rsze=4096".into(), 2, &["rsze", "rsize="]),
             row("unknown kind", "ftp://127.0.0.1/x".into(), 2, &["ftp"]),
         ],

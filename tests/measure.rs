@@ -17,6 +17,8 @@ mod fio;
 mod kept;
 #[path = "measure/limits.rs"]
 mod limits;
+#[path = "measure/nfs.rs"]
+mod nfs;
 #[path = "measure/run.rs"]
 mod run;
 mod support;

@@ -1,0 +1,105 @@
+//! `check` in every version of NFS over every transport: all content is right, what is spoken is part of the
+//! result, and a run that is stopped or whose disk fills up leaves nothing behind.
+
+mod support;
+
+use plimsoll_model::{Ended, Flag, OpKind, Outcome, Study};
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Nfs2Server};
+use plimsoll_testkit::{Need, enter_or_skip};
+use std::io::Write;
+use support::rows::trials;
+use support::{Plimsoll, ended, has_copy, listing, run_directories, signal, wait_until};
+
+/// A trial that did as much as it should, and all of it right.
+#[track_caller]
+fn assert_verified(study: &Study, protocol: &str) {
+    assert_eq!(study.ended, Ended::Done);
+    let facts = study.subjects[0].storage().expect("storage");
+    assert_eq!(facts.protocol, protocol);
+    assert_eq!(study.trials.len(), 4);
+    let wrong = |flag: &Flag| matches!(flag, Flag::BadContent { .. });
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete);
+        assert!(!trial.result.flags.iter().any(wrong), "{:?}", trial.result.flags);
+        let ops = &trial.result.parts[0].ops;
+        assert!([OpKind::READ, OpKind::WRITE].iter().any(|kind| ops.contains_key(kind)));
+    }
+}
+
+#[test]
+fn every_version_and_transport_carries_every_byte() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let config = GaneshaConfig::one(Export::directory("films")).udp();
+    let server = Ganesha::start(&stage, config).unwrap();
+    let exported = server.directory("films").unwrap().to_owned();
+    let old = Nfs2Server::start().unwrap();
+    let new = |options: &str| format!("{}{options}", server.url_with_ports("films"));
+    let two = |options| format!("nfs://127.0.0.1:{}/export?vers=2{options}", old.address().port());
+    for (url, protocol) in [
+        (two(""), "NFSv2 over TCP"),
+        (two("&proto=udp"), "NFSv2 over UDP"),
+        (new(""), "NFSv3 over TCP"),
+        (new("&vers=3&nconnect=3"), "NFSv3 over TCP"),
+        (new("&vers=3&proto=udp"), "NFSv3 over UDP"),
+        (new("&vers=4.0"), "NFSv4.0 over TCP"),
+        (new("&vers=4.1"), "NFSv4.1 over TCP"),
+        (new("&vers=4.1&nconnect=3"), "NFSv4.1 over TCP"),
+        (new("&vers=4.2"), "NFSv4.2 over TCP"),
+        (format!("nfs://127.0.0.1:{}/run/export/films", server.nfs_port()), "NFSv4.2 over TCP"),
+    ] {
+        let program = Plimsoll::new();
+        let words = ["check", &url, "--verify", "--pattern=random-read,sequential-write"];
+        let more = ["--size=2MiB", "--time=200ms", "--repeats=2", "--workers=2", "--depth=4"];
+        let ran = program.run(&[&words[..], &more, &["--baseline=0s", "--quiet"]].concat());
+        let ran = ran.expect(0);
+        assert!(ran.out.contains(protocol), "{}", ran.out);
+        assert_verified(&program.latest(), protocol);
+        assert_eq!(listing(&exported), vec![], "{protocol}");
+    }
+    assert_eq!(old.count(), 0);
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind_in_version_4() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let config = GaneshaConfig::one(Export::directory("films"));
+    let server = Ganesha::start(&stage, config).unwrap();
+    let exported = server.directory("films").unwrap();
+    for version in ["4.0", "4.2"] {
+        let program = Plimsoll::new();
+        let url = format!("{}&vers={version}", server.url_with_ports("films"));
+        let words = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
+        let child = program.start(&words);
+        wait_until("a trial is kept", || trials(&program) >= 1);
+        signal(&child, "-INT");
+        ended(child).expect(130);
+        assert_eq!(program.latest().ended, Ended::Interrupted);
+        assert_eq!(listing(exported), vec![], "nothing is left");
+    }
+}
+
+#[test]
+fn a_disk_that_fills_up_in_the_middle_ends_a_copy_in_version_4() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let config = GaneshaConfig::one(Export::directory("small").size(48 << 20));
+    let server = Ganesha::start(&stage, config).unwrap();
+    let exported = server.directory("small").unwrap();
+    let program = Plimsoll::new();
+    let url = format!("{}&vers=4.1", server.url_with_ports("small"));
+    let data = tempfile::tempdir().unwrap();
+    std::fs::write(data.path().join("film"), vec![7; 16 << 20]).unwrap();
+    let data = format!("--data={}", data.path().display());
+    let mut child =
+        program.start(&["copy", &url, &data, "--only=up", "--repeats=200", "--baseline=0s"]);
+    wait_until("trials run", || run_directories(exported).iter().any(|d| has_copy(d)));
+    let filler = exported.join("someone else's");
+    // Whatever becomes free is taken at once.
+    let mut others = std::fs::File::create(&filler).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let _ = others.write(&[1u8; 1 << 16]);
+    }
+    let ran = ended(child).expect(6);
+    assert!(ran.out.contains("space") || ran.err.contains("space"), "{}\n{}", ran.out, ran.err);
+    assert_eq!(run_directories(exported), Vec::<std::path::PathBuf>::new());
+    assert!(filler.exists(), "what others wrote stays");
+}
