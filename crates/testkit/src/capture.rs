@@ -3,9 +3,10 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use plimsoll_host::child;
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 /// A running capture.
 #[derive(Debug)]
@@ -21,7 +22,7 @@ impl Capture {
     /// # Panics
     /// dumpcap does not start.
     pub fn start(filter: &str, file: &str) -> Self {
-        let mut dumpcap = Command::new("dumpcap")
+        let mut dumpcap = child::command("dumpcap")
             .args(["-i", "lo", "-B", "64", "-f", filter, "-w", file])
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
@@ -66,7 +67,7 @@ impl Drop for Capture {
 /// # Panics
 /// tshark fails.
 pub fn decode(file: &Path, settings: &[&str], filter: &str, fields: &[&str]) -> Vec<Vec<String>> {
-    let mut command = Command::new("tshark");
+    let mut command = child::command("tshark");
     command.arg("-r").arg(file).arg("-n").args(settings).args(["-Y", filter]);
     command.args(["-T", "fields", "-E", "separator=|"]);
     for field in fields {
