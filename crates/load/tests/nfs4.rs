@@ -6,6 +6,7 @@ mod support;
 use plimsoll_load::{FileId, Op, OpenOptions, Share, TimeLimits, Whole};
 use plimsoll_model::{Cause, Failure, Stability};
 use plimsoll_testkit::Need;
+use plimsoll_testkit::capture::{Capture, decode};
 use plimsoll_testkit::servers::Nfs2Server;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
 use std::process::Command;
@@ -96,6 +97,28 @@ fn what_is_written_is_on_the_servers_disk() {
         assert_eq!(std::fs::read_dir(&disk).unwrap().count(), 0);
         assert!(share.take_flags().is_empty());
     }
+}
+
+/// Each as safe as it is asked for: `--stability datasync` once went as UNSTABLE.
+#[test]
+fn writes_say_how_stable_they_are_to_be() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha, Need::Tshark);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let port = server.nfs_port();
+    let share = open(&server, "", "4.1").unwrap();
+    let file = share.namespace().unwrap().create("file").unwrap();
+    let capture = Capture::start(&format!("tcp port {port}"), "/run/stability.pcapng");
+    let pieces = spans(file, 0, 3 * 4096, 4096);
+    let mut rig = Rig::new(&*share, 1, 4096);
+    for stability in [Stability::Unstable, Stability::DataSync, Stability::FileSync] {
+        assert_eq!(rig.run_all(&writes(&pieces, stability)), 3 * 4096);
+    }
+    let way = format!("tcp.port=={port},rpc");
+    let calls = "rpc.msgtyp == 0 && nfs.opcode == 38";
+    let rows = decode(&capture.stop(), &["-d", &way], calls, &["nfs.stable_how4"]);
+    let stable: Vec<&str> = rows.iter().map(|row| &*row[0]).collect();
+    // UNSTABLE4, DATA_SYNC4, FILE_SYNC4 (RFC 8881, section 18.32).
+    assert_eq!(stable, ["0", "0", "0", "1", "1", "1", "2", "2", "2"]);
 }
 
 #[test]
