@@ -46,9 +46,10 @@ pub fn connect(
         let end = end.within(share.max(Duration::from_millis(1)));
         match connect_one(SocketAddr::new(*ip, port), from, &end) {
             Ok(tcp) => return Socket::new(tcp, deadline.clone()),
-            Err(error @ (Error::Stopped | Error::OutOfTime)) => return Err(error),
             Err(error) => last = error,
         }
+        // Whoever has no more time at all is told that, not that a share of a moment was too short.
+        deadline.left()?;
     }
     Err(last)
 }
@@ -378,6 +379,9 @@ mod tests {
         assert_eq!(wait(LIMIT), Ok(1));
         deadline.give(short);
         assert_eq!(wait(10 * LIMIT), Err(Error::OutOfTime));
+        let nobody = TcpListener::bind((HERE, 0)).unwrap().local_addr().unwrap().port();
+        let late = connect(&[HERE], nobody, SourcePort::Any, LIMIT, &deadline).map(drop);
+        assert_eq!(late, Err(Error::OutOfTime), "not what came of the last moment");
         deadline.give(1000 * LIMIT);
         let stop = deadline.stop().clone();
         let stopping = std::thread::spawn(move || {
