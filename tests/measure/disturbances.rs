@@ -118,10 +118,12 @@ fn memory(process: u32) -> Option<u64> {
     line.trim().trim_end_matches(" kB").parse().ok()
 }
 
-/// Whether it is said of a trial that others used a host, or that it got nothing done, or a host did not
-/// answer.
+/// Whether it is said of a trial that others used a host, that it was held up, or got nothing done, or that
+/// a host did not answer.
 fn is_reported(trial: &Trial) -> bool {
-    let reports = |flag: &Flag| matches!(flag, Flag::OtherLoad { .. } | Flag::HostLost { .. });
+    let reports = |flag: &Flag| {
+        matches!(flag, Flag::OtherLoad { .. } | Flag::FarSlower { .. } | Flag::HostLost { .. })
+    };
     matches!(trial.result.outcome, Outcome::Failed { .. }) || trial.result.flags.iter().any(reports)
 }
 

@@ -62,6 +62,7 @@ impl Flag {
             | Flag::LongGap { .. }
             | Flag::BusyBaseline { .. }
             | Flag::OtherLoad { .. }
+            | Flag::FarSlower { .. }
             | Flag::OtherTraffic { .. }
             | Flag::BusyProcess { .. }
             | Flag::BusyRaid { .. }
@@ -142,6 +143,11 @@ pub enum Flag {
         resource: HostResource,
         /// How much more per second: CPU seconds, or bytes.
         per_second: f64,
+    },
+    /// A trial did far less per second than the same work did in other blocks.
+    FarSlower {
+        /// How many times less.
+        times: f64,
     },
     /// A RAID array was busy with itself in the idle window.
     BusyRaid {

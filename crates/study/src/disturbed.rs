@@ -5,6 +5,10 @@ use plimsoll_stats::outlier;
 
 /// Interfaces that lead nowhere.
 const LOOPBACK: &str = "lo";
+/// Nothing is said of a trial that is slower by less than this factor.
+const SLOWER: f64 = 2.0;
+/// Of a cell's other trials so many count, the latest: what is usual may change in hours.
+pub(crate) const REMEMBERED: usize = 50;
 
 /// Least that is worth a word, beside which nothing is looked at: cores, and bytes per second.
 fn least(resource: HostResource) -> f64 {
@@ -23,10 +27,13 @@ struct Use {
 
 impl Use {
     fn of(result: &PointResult, load: &HostLoad, resource: HostResource) -> Option<Use> {
-        let operations: u64 = result.parts.iter().map(|part| part.series.total().operations).sum();
         let used = match resource {
-            // Ticks miss some of it where they come late, as in a machine that is emulated.
-            HostResource::Cpu => load.cpu.busy().0.max(load.run_seconds.unwrap_or(0.0)),
+            // Ticks miss some of it where they come late, as in a machine that is emulated. What it uses
+            // without us is no news.
+            HostResource::Cpu => {
+                let busy = load.cpu.busy().0.max(load.run_seconds.unwrap_or(0.0));
+                (busy - load.idle_baseline * load.seconds).max(0.0)
+            }
             HostResource::Disk => {
                 let bytes = load.disks.iter().map(|d| d.read_bytes.saturating_add(d.written_bytes));
                 bytes.max().unwrap_or(0) as f64
@@ -37,37 +44,83 @@ impl Use {
                 bytes.max().unwrap_or(0) as f64
             }
         };
-        let of = Use { used: used / load.seconds, operations: operations as f64 / load.seconds };
+        let operations = operations(result) / load.seconds;
+        let of = Use { used: used / load.seconds, operations };
         (of.used.is_finite() && of.operations.is_finite()).then_some(of)
+    }
+
+    /// What one operation took of it; of none, as if half a one had been done in a second.
+    fn per_operation(&self) -> f64 {
+        self.used / self.operations.max(0.5)
     }
 }
 
-/// What others used of each host and resource in this trial of a cell, where that is far more than in the
-/// cell's `others`. Those of them in which it was so too do not count.
+fn operations(result: &PointResult) -> f64 {
+    result.parts.iter().map(|part| part.series.total().operations as f64).sum()
+}
+
+/// What shows in this trial of a cell that something beside it held it up or took of the hosts, where that
+/// is far from what is usual in the cell's `others`, in their order.
 pub(crate) fn flags(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Vec<Flag> {
-    let mut flags = Vec::new();
     if result.outcome == Outcome::Stopped {
-        return flags;
+        return Vec::new();
     }
+    let mut flags = Vec::new();
     for load in loads {
         for resource in HostResource::ALL {
-            let Some(now) = Use::of(result, load, resource) else { continue };
-            let usual: Vec<Use> = others
-                .iter()
-                .filter_map(|trial| undisturbed(trial, &load.host, resource))
-                .collect();
-            let costs: Vec<f64> = usual.iter().map(|of| of.used / of.operations).collect();
-            let Some(cost) = outlier::median(&costs) else { continue };
-            // What is left when our own work is taken off, at what it usually costs.
-            let rest = |of: &Use| of.used - cost * of.operations;
-            let rests: Vec<f64> = usual.iter().map(rest).collect();
-            let more = outlier::beyond(&rests, rest(&now));
-            if let Some(per_second) = more.filter(|more| *more > least(resource)) {
-                flags.push(Flag::OtherLoad { host: load.host.clone(), resource, per_second });
-            }
+            let more = others_used(result, load, resource, others);
+            flags.extend(more.map(|per_second| Flag::OtherLoad {
+                host: load.host.clone(),
+                resource,
+                per_second,
+            }));
         }
     }
+    flags.extend(slower(result, loads, others));
     flags
+}
+
+/// How much more was used of a host's resource per second than our own work usually takes. Trials in which
+/// it was so too do not count as usual.
+fn others_used(
+    result: &PointResult,
+    load: &HostLoad,
+    resource: HostResource,
+    others: &[&Trial],
+) -> Option<f64> {
+    let now = Use::of(result, load, resource)?;
+    let undisturbed =
+        others.iter().rev().filter_map(|trial| undisturbed(trial, &load.host, resource));
+    let usual: Vec<Use> = undisturbed.take(REMEMBERED).collect();
+    let costs: Vec<f64> = usual.iter().map(Use::per_operation).collect();
+    let cost = outlier::median(&costs)?;
+    // What is left when our own work is taken off, at what it usually costs.
+    let rest = |of: &Use| of.used - cost * of.operations;
+    let rests: Vec<f64> = usual.iter().map(rest).collect();
+    // Where speed and cost vary together, as on a host whose processor is shared, what is left varies much,
+    // and is small beside what an operation seems to take when nearly none is done.
+    let logarithms: Vec<f64> = costs.iter().map(|cost| cost.ln()).collect();
+    let is_far = outlier::beyond(&rests, rest(&now)).is_some()
+        || outlier::beyond(&logarithms, now.per_operation().ln()).is_some();
+    let centre = outlier::median(&rests)?;
+    Some(rest(&now) - centre).filter(|more| is_far && *more > least(resource))
+}
+
+/// How many times fewer operations a second it did than usual, where that is far fewer. All trials count as
+/// usual, disturbed or not: what goes on for most of them is no disturbance.
+fn slower(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Option<Flag> {
+    let speed = |result: &PointResult, loads: &[HostLoad]| {
+        let per_second = operations(result) / loads.first()?.seconds;
+        Some(per_second.ln()).filter(|speed| speed.is_finite())
+    };
+    let complete = others.iter().rev().filter(|trial| trial.result.outcome == Outcome::Complete);
+    // From the fastest down: what lies far above is far slower.
+    let usual: Vec<f64> = complete
+        .filter_map(|trial| Some(-speed(&trial.result, &trial.loads)?))
+        .take(REMEMBERED)
+        .collect();
+    let times = outlier::beyond(&usual, -speed(result, loads)?)?.exp();
+    (times > SLOWER).then_some(Flag::FarSlower { times })
 }
 
 fn undisturbed(trial: &Trial, host: &str, resource: HostResource) -> Option<Use> {
@@ -143,16 +196,20 @@ mod tests {
         }
     }
 
+    fn all(now: &Trial, before: &[Trial]) -> Vec<Flag> {
+        flags(&now.result, &now.loads, &before.iter().collect::<Vec<_>>())
+    }
+
     fn found(now: &Trial, before: &[Trial]) -> Vec<HostResource> {
-        let flags = flags(&now.result, &now.loads, &before.iter().collect::<Vec<_>>());
         let resource = |flag: &Flag| match flag {
             Flag::OtherLoad { host, resource, per_second } => {
                 assert!(host == "nas" && *per_second > 0.0);
-                *resource
+                Some(*resource)
             }
+            Flag::FarSlower { .. } => None,
             other => panic!("{other:?}"),
         };
-        flags.iter().map(resource).collect()
+        all(now, before).iter().filter_map(resource).collect()
     }
 
     #[test]
@@ -172,6 +229,53 @@ mod tests {
         hidden.loads[0].run_seconds = Some(0.9);
         assert_eq!(found(&hidden, &usual), [HostResource::Cpu]);
         assert_eq!(found(&trial(200, (0.9, 9_000_000, 9_000_000)), &usual), HostResource::ALL);
+    }
+
+    /// A server whose processor is shared: operations get dearer as they get fewer, and what it uses stays.
+    fn shared(operations: u64) -> Trial {
+        let used = 0.4 + (operations % 7) as f64 * 0.01;
+        trial(operations, (used - operations as f64 * 1e-3, 0, 0))
+    }
+
+    #[test]
+    fn a_server_whose_speed_varies_and_that_others_use_up_or_that_is_held_back() {
+        let usual: Vec<Trial> = (0..40).map(|n| shared(300 + n * 13 % 500)).collect();
+        for speed in [250, 300, 500, 820] {
+            assert_eq!(all(&shared(speed), &usual), [], "{speed}");
+        }
+        let slower = |flags: &[Flag]| match flags {
+            [.., Flag::FarSlower { times }] => *times,
+            other => panic!("{other:?}"),
+        };
+        // A process has all of the processor.
+        let busy = all(&trial(12, (1.0 - 0.012, 0, 0)), &usual);
+        assert!(
+            matches!(&busy[0], Flag::OtherLoad { resource: HostResource::Cpu, .. }),
+            "{busy:?}"
+        );
+        assert!((35.0..60.0).contains(&slower(&busy)), "{busy:?}");
+        // A quota leaves a tenth of it, of which the machine itself sees nothing.
+        let held_back = all(&trial(30, (0.01, 0, 0)), &usual);
+        assert_eq!(held_back.len(), 1, "{held_back:?}");
+        assert!((15.0..25.0).contains(&slower(&held_back)), "{held_back:?}");
+        // What lasts for most of the trials that are remembered is usual.
+        let mut lasting = usual;
+        lasting.extend((0..30).map(|n| trial(30 + n % 3, (0.01, 0, 0))));
+        assert_eq!(all(&trial(30, (0.01, 0, 0)), &lasting), []);
+        // However alike the others are, a little slower is none.
+        assert_eq!(all(&trial(201, (0.0, 0, 0)), &vec![trial(400, (0.0, 0, 0)); 40]), []);
+    }
+
+    #[test]
+    fn what_a_host_does_without_us_is_no_news() {
+        let usual: Vec<Trial> = (0..20).map(|n| trial(400 + n, (0.3, 0, 0))).collect();
+        let stalled = trial(4, (0.3, 0, 0));
+        let known = |mut trial: Trial| {
+            trial.loads[0].idle_baseline = 0.3;
+            trial
+        };
+        let flags = all(&known(stalled), &usual.into_iter().map(known).collect::<Vec<_>>());
+        assert!(matches!(flags[..], [Flag::FarSlower { .. }]), "{flags:?}");
     }
 
     #[test]

@@ -49,6 +49,10 @@ impl Flag {
                     place(host)
                 )
             }
+            Flag::FarSlower { times } => format!(
+                "did {times:.1} times less per second than the same work in other blocks: something held \
+                 it up"
+            ),
             Flag::BusyRaid { host, work } => {
                 format!("the RAID of {} was busy with itself ({work})", place(host))
             }
@@ -277,6 +281,9 @@ impl Flag {
                 "See what else ran on {} then: plimsoll export has the moment of each trial.",
                 place(host)
             ),
+            Flag::FarSlower { .. } => "See the loads of its hosts in plimsoll export: a processor that was \
+                 held back, others' work, or a network or disk that stood still."
+                .into(),
             Flag::BusyRaid { .. } => {
                 "Wait until it is done, or pause it: it takes disk and CPU time.".into()
             }

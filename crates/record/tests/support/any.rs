@@ -50,6 +50,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         client_memory(text(), ClientMemory::PageCache, n.is_multiple_of(2)),
         client_memory(text(), ClientMemory::LoopDevice, false),
         Flag::LeftOut { workloads: vec![text()] },
+        Flag::FarSlower { times: x },
         Flag::Burst { workloads: vec![text(), text()], why: Burst::NotAgreed },
         Flag::SizeFitted {
             target: text(),
