@@ -31,6 +31,7 @@ pub use level::{Level, Scale};
 pub use limits::{
     Condition, Ladder, Limit, Limits, Resource, Role, Rung, Unseen, Use, is_ladder, limits,
 };
+pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
 pub use writes::{Writes, writes};

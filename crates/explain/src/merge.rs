@@ -1,7 +1,7 @@
 //! Quantiles need more operations than a short trial has: consecutive trials are merged until there are
 //! enough, and each group is then one value.
 
-use plimsoll_model::{LatencySummary, Measure, Metric, OpKind, PartResult};
+use plimsoll_model::{LatencySummary, Measure, Metric, OpKind, PartResult, Plan};
 
 /// Which quantile of which latency a measure is.
 fn quantile(measure: Measure) -> Option<(&'static str, bool)> {
@@ -11,6 +11,12 @@ fn quantile(measure: Measure) -> Option<(&'static str, bool)> {
         Measure::RPC_LATENCY_P50 => Some(("0.5", true)),
         _ => None,
     }
+}
+
+/// Whether a comparison of the plan is of quantiles, which are made of the distributions of several trials.
+pub fn compares_quantiles(plan: &Plan) -> bool {
+    let compared = plan.contrasts.iter().flat_map(|contrast| [contrast.of, contrast.against]);
+    compared.into_iter().any(|side| quantile(side.metric.measure).is_some())
 }
 
 /// Kinds that move payload: where there are any, latencies of all operations are theirs.

@@ -5,6 +5,7 @@ mod calibrate;
 mod condition;
 mod vary;
 
+use crate::held::Held;
 use crate::hosts::Hosts;
 use crate::keep::Keep;
 use crate::left::{Later, Left, Took};
@@ -107,6 +108,7 @@ pub(crate) fn carry_out(
         tried_out: 0,
         took: Took::default(),
         writes: Vec::new(),
+        held: Held::default(),
     };
     let outcome = conductor.prepare().and_then(|()| conductor.blocks());
     conductor.finish(outcome)
@@ -140,6 +142,8 @@ struct Conductor<'a> {
     took: Took,
     /// What is known of writes before the first block, by subject.
     writes: Vec<(usize, WriteState)>,
+    /// What is held of trials that are kept.
+    held: Held,
 }
 
 impl Conductor<'_> {
@@ -214,9 +218,11 @@ impl Conductor<'_> {
             return Err(interrupted());
         }
         match self.before {
-            Some(_) => self.goes_on(),
-            None => self.keep.begin(&self.study),
+            Some(_) => self.goes_on()?,
+            None => self.keep.begin(&self.study)?,
         }
+        self.held = Held::of(&self.study, &*self.keep);
+        Ok(())
     }
 
     /// Notes that the study is continued, and lets its seconds go on where it stopped. That is kept with
@@ -414,6 +420,7 @@ impl Conductor<'_> {
             kept = kept.and_then(|()| self.keep.update(&self.study));
         }
         kept?;
+        self.held.let_go(&mut self.study.trials);
         fatal.map_or(Ok(()), Err)
     }
 
@@ -494,7 +501,8 @@ impl Conductor<'_> {
             Ok(()) => {}
         }
         self.study.flags.extend(left);
-        if let Err(failure) = self.keep.update(&self.study) {
+        let whole = self.held.take_back(&mut self.study, &*self.keep);
+        if let Err(failure) = whole.and_then(|()| self.keep.update(&self.study)) {
             // The figures are worth more than the store: they are handed back all the same.
             self.study.ended = Ended::Failed { failure };
         }

@@ -1,6 +1,6 @@
 //! Where a study's trials go as they end.
 
-use plimsoll_model::{Failure, Study, Trial};
+use plimsoll_model::{Failure, Study, StudyId, Trial};
 
 /// Keeps a study. Each call has kept what it was given when it returns.
 pub trait Keep {
@@ -10,6 +10,10 @@ pub trait Keep {
     fn add_trial(&mut self, study: &Study, trial: &Trial) -> Result<(), Failure>;
     /// Keeps anew what is known of the study beside its trials: facts, flags, how it ended.
     fn update(&mut self, study: &Study) -> Result<(), Failure>;
+    /// The trials of a study as they were kept, in their order; `None` where none can be read back.
+    fn trials(&self, _study: &StudyId) -> Option<Result<Vec<Trial>, Failure>> {
+        None
+    }
 }
 
 impl Keep for plimsoll_record::Store {
@@ -21,6 +25,9 @@ impl Keep for plimsoll_record::Store {
     }
     fn update(&mut self, study: &Study) -> Result<(), Failure> {
         plimsoll_record::Store::update(self, study)
+    }
+    fn trials(&self, study: &StudyId) -> Option<Result<Vec<Trial>, Failure>> {
+        Some(self.load(&study.0).map(|study| study.trials))
     }
 }
 

@@ -11,6 +11,7 @@ mod conduct;
 mod costs;
 mod disturbed;
 mod estimate;
+mod held;
 mod hosts;
 mod keep;
 mod left;

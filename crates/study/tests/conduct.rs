@@ -34,6 +34,8 @@ struct Kept {
     trials: Vec<Trial>,
     ended: Option<Ended>,
     full_after: Option<usize>,
+    /// Whether trials can be read back.
+    gives_back: bool,
 }
 
 impl Keep for Kept {
@@ -52,6 +54,9 @@ impl Keep for Kept {
         self.ended = Some(study.ended.clone());
         Ok(())
     }
+    fn trials(&self, _: &StudyId) -> Option<Result<Vec<Trial>, Failure>> {
+        self.gives_back.then(|| Ok(self.trials.clone()))
+    }
 }
 
 struct Ran {
@@ -69,20 +74,19 @@ fn run(
     script: impl Fn(&Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
 ) -> Ran {
     let share = |_, clock| MockShare::new(clock, NonZeroU16::MIN, script.clone());
-    run_on(plan, full_after, stop, share)
+    run_on(plan, Kept { full_after, ..Kept::default() }, stop, share)
 }
 
 /// On shares that are made by their numbers.
 fn run_on(
     plan: Plan,
-    full_after: Option<usize>,
+    mut kept: Kept,
     stop: &Arc<AtomicBool>,
     share: impl Fn(usize, Arc<VirtualClock>) -> MockShare,
 ) -> Ran {
     let clock = Arc::new(VirtualClock::new());
     let share = |number| Arc::new(share(number, clock.clone()));
     let shares: Vec<Arc<MockShare>> = (0..plan.subjects.len()).map(share).collect();
-    let mut kept = Kept { full_after, ..Kept::default() };
     let mut planned = Vec::new();
     let id = StudyId("0123abcd".into());
     let options = RunnerOptions::of_plan(
@@ -168,7 +172,7 @@ fn what_is_read_lies_side_by_side_and_each_block_begins_with_another_file() {
         };
         MockShare::new(clock, NonZeroU16::MIN, reads).with_namespace_script(names)
     };
-    let ran = run_on(plan, None, &running(), share);
+    let ran = run_on(plan, Kept::default(), &running(), share);
     assert_eq!(ran.study.unwrap().trials.len(), 32);
     let side_by_side = (0..16).map(|n| (n % 2, format!("read-{}.data", n / 2)));
     assert!(created.lock().unwrap().iter().cloned().eq(side_by_side));
@@ -306,6 +310,32 @@ fn a_stop_before_anything_was_measured_is_a_failure() {
     let ran = run(plan(1, Rule::Fixed { blocks: 9 }), None, &stop, |_, _| Reply::After(MS));
     assert_eq!(ran.study.unwrap_err().cause, Cause::Interrupted);
     assert!(ran.kept.trials.is_empty());
+}
+
+/// What is held of kept trials meanwhile changes neither the course of a study nor its record.
+#[test]
+fn a_store_that_gives_trials_back_changes_nothing() {
+    let rule = Rule::Sequential { first: 3, half_width: 0.01, at_least_seconds: 700.0 };
+    let of = |gives_back| {
+        let share = |number: usize, clock| {
+            let usual = MS * (100 + 5 * number as u32);
+            MockShare::new(clock, NonZeroU16::MIN, move |_: &Op, at: Nanos| {
+                let jitter = at.0.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+                Reply::After(usual + Duration::from_nanos(jitter))
+            })
+        };
+        let kept = Kept { gives_back, ..Kept::default() };
+        let ran = run_on(plan(2, rule), kept, &running(), share);
+        let study = ran.study.unwrap();
+        assert_eq!(study.trials, ran.kept.trials);
+        // What the processor was used for differs from run to run.
+        let course = study.trials.iter().map(|t| (t.block, t.cell, t.started_seconds.to_bits()));
+        (study.ended, course.collect::<Vec<_>>(), ran.planned)
+    };
+    let (whole, given_back) = (of(false), of(true));
+    let looked_back = whole.1.len() / 4;
+    assert!(looked_back > 100, "some are no longer looked at: {looked_back}");
+    assert_eq!(whole, given_back);
 }
 
 #[test]
