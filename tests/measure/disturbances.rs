@@ -204,6 +204,9 @@ fn judge(study: &Study, done: &[(Kind, f64, f64)], memories: &[u64]) {
             let first = study.trials.iter().position(beside);
             first.is_some_and(|first| study.trials[first..].iter().take(2).any(is_reported))
         };
+        for (_, from, to) in own.iter().filter(|one| !in_time(one)) {
+            println!("{kind:?} from {from:.1} to {to:.1} s: not reported within a trial");
+        }
         let reported = own.iter().filter(in_time).count();
         missed += own.len() - reported;
         println!("{kind:?}: reported within a trial {}", words(reported as u32, own.len() as u32));

@@ -105,14 +105,19 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
     }
 }
 
+/// On a disk, wherever others are: tests run with `TMPDIR` in memory where there is plenty.
+fn on_disk() -> tempfile::TempDir {
+    tempfile::tempdir_in("/var/tmp").expect("a directory")
+}
+
 #[test]
 fn psync_on_the_usual_file_system() {
-    drive_and_verify(tempfile::tempdir().unwrap().path(), Engine::Psync);
+    drive_and_verify(on_disk().path(), Engine::Psync);
 }
 
 #[test]
 fn io_uring_on_the_usual_file_system() {
-    drive_and_verify(tempfile::tempdir().unwrap().path(), Engine::IoUring);
+    drive_and_verify(on_disk().path(), Engine::IoUring);
 }
 
 #[test]
