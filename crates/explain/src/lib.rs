@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod across;
+mod byte_costs;
 mod changes;
 mod costs;
 mod effects;
@@ -22,6 +23,7 @@ pub mod published;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
+pub use byte_costs::{ByteCosts, Protected, byte_costs};
 pub use changes::{Change, changes};
 pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};
 pub use effects::{Effect, effects};

@@ -62,7 +62,7 @@ pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
-    DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion, SmbDialect,
+    DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion, Protection, SmbDialect,
     SmbProtection, SmbTarget, SourcePort, Target, TargetFacts, WriteState, url_meant,
     without_password,
 };

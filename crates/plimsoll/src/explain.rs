@@ -4,7 +4,7 @@ use crate::arguments::{DocumentArguments, StoreArguments};
 use crate::{output, store};
 use clap::Args;
 use plimsoll_config::nearest;
-use plimsoll_model::{Failure, Study};
+use plimsoll_model::{BoxFacts, Failure, Study, StudyId, SubjectFacts, SubjectKind};
 use plimsoll_references::{SOURCES, Source, tables};
 use plimsoll_report::Document;
 
@@ -22,7 +22,10 @@ pub struct ExplainArguments {
 pub fn run(explain: &ExplainArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let document = match source(&explain.subject) {
         Some(source) => Document::of_source(source, tables()),
-        None => Document::explaining(&study(&explain.subject, arguments)?),
+        None => {
+            let study = study(&explain.subject, arguments)?;
+            Document::explaining(&study, &devices(&study, arguments)?)
+        }
     };
     output::document(&document, &explain.output)
 }
@@ -31,6 +34,31 @@ pub fn run(explain: &ExplainArguments, arguments: &StoreArguments) -> Result<u8,
 fn source(name: &str) -> Option<&'static Source> {
     let key = plimsoll_references::table(name).map_or(name, |table| table.source());
     plimsoll_references::source(key)
+}
+
+/// What is known of the hosts of a study by themselves: the latest that was measured of each.
+fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<(StudyId, BoxFacts)>, Failure> {
+    let store = store::open(arguments)?;
+    let mut summaries = store.list()?;
+    summaries.retain(|summary| {
+        summary.subjects.iter().any(|subject| {
+            let own = study.hosts.iter().any(|host| host.name == subject.given);
+            own && subject.kind == Some(SubjectKind::Host)
+        })
+    });
+    let mut devices: Vec<(StudyId, BoxFacts)> = Vec::new();
+    for summary in summaries.iter().rev() {
+        let whole = store.load(&summary.id.0)?;
+        for subject in whole.subjects {
+            if let SubjectFacts::Host(facts) = subject
+                && study.hosts.iter().any(|host| host.name == facts.given)
+                && devices.iter().all(|(_, known)| known.given != facts.given)
+            {
+                devices.push((whole.id.clone(), *facts));
+            }
+        }
+    }
+    Ok(devices)
 }
 
 /// A study; where there is none of that name, a source may have been meant.

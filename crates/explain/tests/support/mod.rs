@@ -98,6 +98,7 @@ fn facts(target: &Target) -> TargetFacts {
         mount_options: None,
         in_place: None,
         round_trip_seconds: None,
+        protection: None,
         writes: Vec::new(),
         notes: Vec::new(),
     }

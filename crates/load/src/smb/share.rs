@@ -10,7 +10,7 @@ use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Failure, Flag, InPlace, SmbTarget, TargetFacts};
+use plimsoll_model::{Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
 use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
@@ -69,9 +69,11 @@ impl SmbShare {
             Bytes(u64::from(sizes.read)),
             Bytes(u64::from(sizes.write))
         ));
+        let protection = protection(tree.facts(), tree.tree_facts());
         let facts = TargetFacts {
             given: given.to_owned(),
-            protocol: protocol(tree.facts(), tree.tree_facts()),
+            protocol: protocol(tree.facts(), protection.as_ref()),
+            protection,
             engine: "plimsoll's SMB client".into(),
             read_size_bytes: sizes.read,
             write_size_bytes: sizes.write,
@@ -119,7 +121,17 @@ fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure
     Ok(InPlace { file: file.to_owned(), size: Bytes(info.size) })
 }
 
-fn protocol(session: &SessionFacts, share: &TreeFacts) -> String {
+fn protection(session: &SessionFacts, share: &TreeFacts) -> Option<Protection> {
+    match (session.cipher, session.signing) {
+        (Some(cipher), _) if share.encrypted => {
+            Some(Protection::Encryption { algorithm: cipher.to_string() })
+        }
+        (_, Some(signing)) => Some(Protection::Signing { algorithm: signing.to_string() }),
+        _ => None,
+    }
+}
+
+fn protocol(session: &SessionFacts, protection: Option<&Protection>) -> String {
     let dialect = match session.dialect {
         Dialect::Smb2_0_2 => "2.0.2",
         Dialect::Smb2_1 => "2.1",
@@ -127,10 +139,10 @@ fn protocol(session: &SessionFacts, share: &TreeFacts) -> String {
         Dialect::Smb3_0_2 => "3.0.2",
         Dialect::Smb3_1_1 => "3.1.1",
     };
-    let protection = match (session.cipher, session.signing) {
-        (Some(cipher), _) if share.encrypted => format!("encrypted with {cipher}"),
-        (_, Some(algorithm)) => format!("signed with {algorithm}"),
-        _ => "not signed".to_owned(),
+    let protection = match protection {
+        Some(Protection::Encryption { algorithm }) => format!("encrypted with {algorithm}"),
+        Some(Protection::Signing { algorithm }) => format!("signed with {algorithm}"),
+        None => "not signed".to_owned(),
     };
     format!("SMB {dialect}, {protection}")
 }

@@ -47,12 +47,40 @@ pub struct TargetFacts {
     /// `None` where there is no such call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_seconds: Option<f64>,
+    /// How the bytes of a connection are protected; `None` where they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protection: Option<Protection>,
     /// What is known of the writes of each workload that is a pattern and writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<WriteState>,
     /// Anything else worth knowing, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// How the bytes of a connection are protected: each of them takes processor time at both ends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum Protection {
+    /// They are encrypted, and cannot be changed unnoticed either.
+    Encryption {
+        /// What was agreed on: "AES-128-GCM".
+        algorithm: String,
+    },
+    /// They are signed.
+    Signing {
+        /// What was agreed on: "AES-128-GMAC".
+        algorithm: String,
+    },
+}
+
+impl Protection {
+    /// What was agreed on.
+    pub fn algorithm(&self) -> &str {
+        match self {
+            Protection::Encryption { algorithm } | Protection::Signing { algorithm } => algorithm,
+        }
+    }
 }
 
 /// What was written by a workload before the first block, so that what is measured is what the storage

@@ -158,9 +158,10 @@ pub fn full() -> Study {
                 commits_each_write: false,
                 reads_from: Some(StoredOn::Unknown),
                 round_trip_seconds: Some(0.000_31),
+                // After the golden files, as is what was written before.
+                protection: None,
                 mount_options: Some("rw,relatime".into()),
                 in_place: None,
-                // After the golden files, which have none.
                 writes: Vec::new(),
                 notes: vec!["a privileged port".into()],
             }),

@@ -7,11 +7,11 @@ use crate::figure::{SHARE, TIME};
 use crate::study::limits::{
     amount_of, conditions, explained, login, resource, row, unseen, without_article,
 };
-use crate::study::{Shown, head, hosts};
+use crate::study::{Shown, byte_costs, head, hosts};
 use crate::text::{capital, listed, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{Ladder, Limit, Limits, Unseen, Use};
-use plimsoll_model::Study;
+use plimsoll_explain::{Ladder, Limit, Limits, Resource, Unseen, Use};
+use plimsoll_model::{BoxFacts, Study, StudyId};
 
 /// Rows of work that are explained one by one.
 const MOST: usize = 20;
@@ -20,18 +20,23 @@ const WORTH_SAYING: f64 = 0.25;
 const NOTHING: &str = "–";
 
 impl Document {
-    /// What limits each workload of a study, and what would have to be measured to be sure.
-    pub fn explaining(study: &Study) -> Document {
+    /// What limits each workload of a study, and what would have to be measured to be sure; `devices` are
+    /// what is known of its hosts by themselves, and the studies that has been measured in.
+    pub fn explaining(study: &Study, devices: &[(StudyId, BoxFacts)]) -> Document {
         let shown = Shown::new(study);
         let mut answer = Section::new("answer", "");
         match shown.limits.is_empty() {
             true => answer.text(NOTHING_SEEN),
-            false => answer.list(sentences(&shown, first(&shown))),
+            false => {
+                let mut sentences = sentences(&shown, first(&shown));
+                sentences.extend(byte_costs::sentences(&shown, devices));
+                answer.list(sentences);
+            }
         }
         if let Some(unseen) = unseen(&shown) {
             answer.text(format!("Not seen: {unseen}"));
         }
-        commands(&mut answer, &shown);
+        commands(&mut answer, &shown, devices);
         let mut resources = Section::details("resources", "Every resource");
         resources_of(&mut resources, &shown);
         let sections = vec![answer, resources, costs::section(&shown)];
@@ -45,7 +50,7 @@ const NOTHING_SEEN: &str = "What limits it cannot be told: nothing is known of a
                             of what the load generator took.";
 
 /// What would tell more, to be typed.
-fn commands(section: &mut Section, shown: &Shown<'_>) {
+fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) {
     let (id, command) = (printable(&shown.study.id.0), printable(&shown.study.plan.command));
     let unseen = |what| shown.limits.iter().any(|limits| limits.unseen.contains(&what));
     let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
@@ -61,7 +66,26 @@ fn commands(section: &mut Section, shown: &Shown<'_>) {
     if own && !options.is_empty() {
         section.command("To be sure", format!("{command}{options}"), String::new());
     }
+    if let Some(host) = unmeasured(shown, devices) {
+        let why = "copies, encryption and signing".to_owned();
+        section.command(
+            "What its CPU does with bytes",
+            format!("plimsoll device {host}").trim_end().into(),
+            why,
+        );
+    }
     section.command("More", format!("plimsoll explain {id} --details"), String::new());
+}
+
+/// A host whose processor is the limit, and that was not measured by itself.
+fn unmeasured(shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) -> Option<String> {
+    let is_processor = |one: &&Use| {
+        matches!(one.resource, Resource::Processor | Resource::Core { .. } | Resource::Quota { .. })
+    };
+    let bound = shown.limits.iter().filter_map(Limits::binding).filter(is_processor);
+    let mut hosts = bound.map(|one| &one.host);
+    let host = hosts.find(|host| devices.iter().all(|(_, facts)| facts.given != **host))?;
+    Some(if host == "local" { String::new() } else { printable(host) })
 }
 
 /// Those that are explained one by one.

@@ -1,0 +1,113 @@
+//! What of the processor time that a host takes over a byte encryption, signing and copying may be, by what
+//! one core of the same host does of each (`plimsoll device`).
+
+use crate::{HostFindings, HostWork};
+use plimsoll_model::device::{Algorithm, Device, StreamFigure};
+use plimsoll_model::{Cell, HostFacts, Protection, Study, SubjectFacts};
+
+/// Below this operations cost by their number rather than by their bytes.
+const LARGE_BYTES: f64 = 65_536.0;
+/// STREAM counts a byte that is copied twice: once read, once written.
+const COUNTED: f64 = 2.0;
+
+/// What a byte of a workload cost a host, and what that is made of as far as it is known.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ByteCosts {
+    /// Which work on which subject.
+    pub cell: Cell,
+    /// Which host.
+    pub host: String,
+    /// CPU seconds of the host for a byte of payload, above idle.
+    pub seconds: f64,
+    /// Encryption or signing, where the connection had it.
+    pub protected: Option<Protected>,
+    /// CPU seconds for one copy of a byte in memory, past all caches; `None` where it was not measured.
+    pub copy_seconds: Option<f64>,
+}
+
+/// What protecting a byte takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Protected {
+    /// What was agreed on.
+    pub protection: Protection,
+    /// CPU seconds for a byte, and what measured that (OpenSSL, the kernel, …); `None` where the host was not
+    /// measured with this algorithm.
+    pub seconds: Option<(f64, &'static str)>,
+}
+
+/// The costs of a byte in work of large operations, for each host whose `device` is known, by its name.
+pub fn byte_costs<'a>(
+    study: &Study,
+    hosts: &[HostFindings],
+    device: impl Fn(&str) -> Option<&'a Device>,
+) -> Vec<ByteCosts> {
+    let of_host = |host: &HostFindings| {
+        let facts = study.hosts.iter().find(|facts| facts.name == host.host);
+        let device = device(&host.host).filter(|device| facts.is_none_or(|f| is_same(f, device)));
+        let device = device.map(|device| (device, host.host.as_str()));
+        let costs = device.map(|(device, name)| {
+            host.work.iter().filter_map(move |work| of_work(study, work, name, device))
+        });
+        costs.into_iter().flatten().collect::<Vec<_>>()
+    };
+    hosts.iter().flat_map(of_host).collect()
+}
+
+/// Names of hosts are given by users, and `local` is another one elsewhere: the processor tells.
+fn is_same(facts: &HostFacts, device: &Device) -> bool {
+    let cpu = device.inventory.as_ref().and_then(|inventory| inventory.cpu.as_ref());
+    let model = cpu.and_then(|cpu| cpu.model.as_deref()).unwrap_or_default().trim();
+    let known = facts.cpu_model.trim();
+    model.is_empty() || known.is_empty() || model == known
+}
+
+fn of_work(study: &Study, work: &HostWork, host: &str, device: &Device) -> Option<ByteCosts> {
+    let (operation, byte) = (work.per_operation?.busy().0, work.per_byte?.busy().0);
+    let large = operation / byte >= LARGE_BYTES;
+    if !(work.above_idle && large && byte > 0.0) {
+        return None;
+    }
+    let facts = match study.subjects.get(usize::from(work.cell.subject))? {
+        SubjectFacts::Storage(facts) => facts,
+        SubjectFacts::Path(_) | SubjectFacts::Host(_) => return None,
+    };
+    let protected = facts.protection.clone().map(|protection| {
+        let seconds = algorithm(&protection).and_then(|algorithm| speed(device, algorithm));
+        Protected { protection, seconds: seconds.map(|(speed, by)| (1.0 / speed, by)) }
+    });
+    let copy = copy_bytes_per_second(device).map(|counted| COUNTED / counted);
+    (protected.is_some() || copy.is_some()).then(|| ByteCosts {
+        cell: work.cell,
+        host: host.to_owned(),
+        seconds: byte,
+        protected,
+        copy_seconds: copy,
+    })
+}
+
+/// What a device measures that does the same work for each byte. GMAC is GCM without its cipher, so that GCM
+/// bounds it; HMAC-SHA256 hashes a byte once (RFC 2104). CMAC and CCM are not measured.
+fn algorithm(protection: &Protection) -> Option<Algorithm> {
+    match protection.algorithm() {
+        "AES-128-GCM" | "AES-128-GMAC" => Some(Algorithm::Aes128Gcm),
+        "AES-256-GCM" => Some(Algorithm::Aes256Gcm),
+        "HMAC-SHA256" => Some(Algorithm::Sha256),
+        _ => None,
+    }
+}
+
+/// The fastest that one core does with an algorithm: servers use what is there.
+fn speed(device: &Device, algorithm: Algorithm) -> Option<(f64, &'static str)> {
+    let figures = device.crypto.iter().flat_map(|crypto| &crypto.algorithms);
+    figures
+        .filter(|figure| figure.algorithm == algorithm && figure.bytes_per_second > 0)
+        .max_by_key(|figure| figure.bytes_per_second)
+        .map(|figure| (figure.bytes_per_second as f64, figure.means.name()))
+}
+
+fn copy_bytes_per_second(device: &Device) -> Option<f64> {
+    let streams = device.memory.iter().flat_map(|memory| &memory.streams);
+    let past_caches = |figure: &&StreamFigure| figure.place.as_deref() == Some("memory");
+    let copy = streams.filter(past_caches).filter_map(|figure| figure.copy_bytes_per_second);
+    copy.max().filter(|speed| *speed > 0).map(|speed| speed as f64)
+}

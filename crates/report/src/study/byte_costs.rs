@@ -1,0 +1,76 @@
+//! What a byte cost a host, and how much of that protecting and copying it may be, in words.
+
+use super::{Shown, hosts};
+use crate::figure::CPU_PER_GB;
+use crate::text::printable;
+use crate::verdict::percent;
+use plimsoll_explain::{ByteCosts, Protected, byte_costs};
+use plimsoll_model::{BoxFacts, Protection, StudyId};
+
+/// A measurement by more than this share beyond what was seen is not of the means that were used.
+const BEYOND: f64 = 1.1;
+
+/// For each host that was measured by itself, a sentence on the work whose bytes cost it most.
+pub(crate) fn sentences(shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) -> Vec<String> {
+    let known = |host: &str| devices.iter().find(|(_, facts)| facts.given == host);
+    let device = |host: &str| known(host).map(|(_, facts)| &facts.device);
+    let all = byte_costs(shown.study, &shown.findings.hosts, device);
+    let most = |host: &str| {
+        let own = all.iter().filter(|costs| costs.host == host);
+        own.max_by(|a, b| a.seconds.total_cmp(&b.seconds))
+    };
+    let of_host = |(study, facts): &(StudyId, BoxFacts)| {
+        most(&facts.given).map(|costs| sentence(shown, costs, study))
+    };
+    devices.iter().filter_map(of_host).collect()
+}
+
+fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
+    let work = shown.names.workload(costs.cell.workload);
+    let of = match shown.names.setups() {
+        0 | 1 => work,
+        _ => format!("{work} on {}", shown.names.setup(costs.cell)),
+    };
+    let mut parts: Vec<String> =
+        costs.protected.iter().map(|protected| protecting(costs.seconds, protected)).collect();
+    parts.extend(costs.copy_seconds.map(|seconds| {
+        format!("each copy in memory {} (STREAM)", gigabytes(seconds, costs.seconds))
+    }));
+    format!(
+        "A gigabyte of {of} takes {} of the CPU of {}; by plimsoll device ({}), of one core: {}.",
+        amount(costs.seconds),
+        hosts::name(&costs.host),
+        printable(&study.0),
+        parts.join("; ")
+    )
+}
+
+/// "5.20 s" for a gigabyte.
+fn amount(seconds: f64) -> String {
+    CPU_PER_GB.value(seconds).replace("/GB", "")
+}
+
+fn gigabytes(seconds: f64, of: f64) -> String {
+    format!("{}, {}", amount(seconds), percent(seconds / of))
+}
+
+fn protecting(all: f64, Protected { protection, seconds }: &Protected) -> String {
+    let what = match protection {
+        Protection::Encryption { .. } => "encryption",
+        Protection::Signing { .. } => "signing",
+    };
+    let algorithm = printable(protection.algorithm());
+    // GMAC is what authenticates in GCM.
+    let at_most = if protection.algorithm().ends_with("GMAC") { "at most " } else { "" };
+    match seconds {
+        None => format!("{what} with {algorithm} was not measured there"),
+        Some((seconds, by)) if *seconds > all * BEYOND => format!(
+            "{what} with {algorithm} would take {at_most}{} with {by}: more than all of it, so that other means \
+             were used",
+            amount(*seconds)
+        ),
+        Some((seconds, by)) => {
+            format!("{what} with {algorithm} {at_most}{} ({by})", gigabytes(*seconds, all))
+        }
+    }
+}
