@@ -31,6 +31,16 @@ struct State {
     frozen: bool,
     /// Nothing arrives on the first so many connections, ever again.
     forgotten: usize,
+    /// Whether the next that a server says is lost, and its connection with it.
+    loses: bool,
+}
+
+impl State {
+    fn cut(&self, number: usize) {
+        for stream in &self.connections[number] {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
 }
 
 impl TcpProxy {
@@ -84,9 +94,13 @@ impl TcpProxy {
     /// Breaks every connection.
     pub fn cut(&self) {
         let state = self.shared.state();
-        for stream in state.connections.iter().flatten() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
+        (0..state.connections.len()).for_each(|number| state.cut(number));
+    }
+
+    /// The next that a server says does not arrive: its connection breaks instead. What it was asked, it has
+    /// done.
+    pub fn lose_reply(&self) {
+        self.shared.state().loses = true;
     }
 
     /// Connections so far.
@@ -126,7 +140,8 @@ impl Shared {
             state.connections.push([client.try_clone()?, server.try_clone()?]);
             state.connections.len() - 1
         };
-        for (from, to) in [(client.try_clone()?, server.try_clone()?), (server, client)] {
+        let (there, back) = ((client.try_clone()?, server.try_clone()?), (server, client));
+        for ((from, to), is_reply) in [(there, false), (back, true)] {
             let shared = self.clone();
             let (line, arriving) = Line::new(delay);
             std::thread::spawn(move || {
@@ -141,6 +156,9 @@ impl Shared {
                 let mut to = to;
                 while let Some(bytes) = next(&arriving) {
                     shared.wait_for(number);
+                    if is_reply && std::mem::take(&mut shared.state().loses) {
+                        shared.state().cut(number);
+                    }
                     if to.write_all(&bytes).is_err() {
                         break;
                     }
@@ -213,7 +231,12 @@ mod tests {
         assert_eq!(ask(&mut other, 4).unwrap(), 4);
         assert_eq!(proxy.connections(), 2);
 
+        proxy.lose_reply();
+        assert!(ask(&mut other, 5).is_err(), "nor does any other arrive");
+        let mut another = TcpStream::connect(proxy.address()).unwrap();
+        assert_eq!(ask(&mut another, 6).unwrap(), 6);
+
         proxy.cut();
-        assert!(ask(&mut other, 5).is_err());
+        assert!(ask(&mut another, 7).is_err());
     }
 }

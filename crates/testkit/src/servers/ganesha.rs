@@ -86,6 +86,16 @@ impl Ganesha {
         self.launch()
     }
 
+    /// The same, and it has forgotten which clients of version 4 it had.
+    pub fn restart_without_clients(&mut self) -> Result<(), Error> {
+        self.kill();
+        let recovery = self.directory.join("recovery");
+        fs::remove_dir_all(&recovery)
+            .map_err(Error::when("cannot remove what ganesha recovers"))?;
+        make_directory(&recovery)?;
+        self.launch()
+    }
+
     /// The same with this largest READ and WRITE in bytes.
     pub fn restart_with(&mut self, largest_transfer: u32) -> Result<(), Error> {
         self.config.largest_transfer = Some(largest_transfer);

@@ -21,6 +21,9 @@ pub struct GaneshaConfig {
     pub minor_versions: &'static str,
     /// Whether it serves NFS 3 and MOUNT over UDP as well; not unless changed.
     pub udp: bool,
+    /// For how long after a start clients of version 4 may have back what they had open, and nothing else,
+    /// in seconds; not at all unless changed.
+    pub grace_seconds: Option<u32>,
 }
 
 impl GaneshaConfig {
@@ -34,6 +37,7 @@ impl GaneshaConfig {
             largest_transfer: None,
             minor_versions: "0, 1, 2",
             udp: false,
+            grace_seconds: None,
         }
     }
 
@@ -154,10 +158,15 @@ impl Export {
 impl GaneshaConfig {
     /// The configuration file; `directory` is where the server keeps its own things.
     pub(super) fn text(&self, directory: &Path) -> String {
+        // A lease is not longer than the grace period.
+        let grace = self.grace_seconds.map_or_else(
+            || "Graceless = true".to_owned(),
+            |seconds| format!("Grace_Period = {seconds}; Lease_Lifetime = {seconds}"),
+        );
         let mut text = format!(
             "NFS_CORE_PARAM {{ NFS_Protocols = 3, 4; NFS_Port = {}; MNT_Port = {};
   Bind_addr = 127.0.0.1; Enable_UDP = {}; Enable_NLM = false; Enable_RQUOTA = false; }}
-NFSV4 {{ Graceless = true; Minor_Versions = {}; RecoveryBackend = fs;
+NFSV4 {{ {}; Minor_Versions = {}; RecoveryBackend = fs;
   RecoveryRoot = \"{}\"; }}
 EXPORT_DEFAULTS {{ SecType = sys; Protocols = 3, 4; Transports = {}; }}
 LOG {{ Default_Log_Level = EVENT; }}
@@ -165,6 +174,7 @@ LOG {{ Default_Log_Level = EVENT; }}
             self.nfs_port,
             self.mount_port,
             self.udp,
+            grace,
             self.minor_versions,
             directory.join("recovery").display(),
             if self.udp { "TCP, UDP" } else { "TCP" }
