@@ -40,11 +40,26 @@ fn gap(flag: &&Flag) -> Option<f64> {
 
 #[test]
 fn a_run_goes_on_when_its_server_restarts_or_stands_still_for_a_while() {
+    goes_on("", None);
+}
+
+/// The restarted server gives back what was open, and lets nobody do anything else meanwhile.
+#[test]
+fn a_run_goes_on_in_version_4_1_through_the_grace_period() {
+    goes_on("&vers=4.1", Some(2));
+}
+
+#[test]
+fn a_run_goes_on_in_version_4_0_through_the_grace_period() {
+    goes_on("&vers=4.0", Some(2));
+}
+
+fn goes_on(options: &str, grace_seconds: Option<u32>) {
     let stage = enter_or_skip!(Need::Ganesha);
-    let mut server =
-        Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let config = GaneshaConfig::one(Export::directory("films"));
+    let mut server = Ganesha::start(&stage, GaneshaConfig { grace_seconds, ..config }).unwrap();
     let exported = server.directory("films").unwrap().to_owned();
-    let url = server.url_with_ports("films");
+    let url = format!("{}{options}", server.url_with_ports("films"));
 
     let program = Plimsoll::new();
     let child = program.start(&[&["check", &url][..], &CHECK].concat());

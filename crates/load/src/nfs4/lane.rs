@@ -19,7 +19,7 @@ use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{self, FileType, Listing, Status};
 use plimsoll_nfs::nfs4::{
-    self, Done, FileHandle, Nfs4, Place, Request, SetAttributes, StateId, Time,
+    self, Done, FileHandle, Nfs4, OpenHow, Place, Request, SetAttributes, StateId, Time,
 };
 use std::sync::Arc;
 
@@ -195,7 +195,10 @@ impl Nfs4Wire {
         let Of { op, call } = of;
         let steps = &self.steps[usize::from(call.op)];
         let directory = steps.way.directory;
-        let file_attributes = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
+        let mode = SetAttributes { mode: Some(FILE_MODE), ..SetAttributes::default() };
+        // If the reply to the same call was lost, the file is there, and was made by it: the names are in a
+        // directory that the run made for itself.
+        let how = if call.resent { OpenHow::Unchecked(mode) } else { OpenHow::Guarded(mode) };
         let place = |name| Place { directory, name };
         let named = || last(&steps.way.path).map(place);
         Ok(Some(match (steps.next, op) {
@@ -203,7 +206,7 @@ impl Nfs4Wire {
             // One WRITE that is stable is what a client's close comes to, too.
             (Next::Whole, Op::Put(..)) => Request::Put {
                 place: named()?,
-                attributes: file_attributes,
+                how,
                 count: call.length,
                 stability: nfs3::Stability::FileSync,
             },
@@ -212,12 +215,12 @@ impl Nfs4Wire {
             // Made empty, as it is longer than one call; then it is looked up and written.
             (Next::Name, Op::Put(..)) => Request::Put {
                 place: named()?,
-                attributes: file_attributes,
+                how,
                 count: 0,
                 stability: nfs3::Stability::FileSync,
             },
             (_, Op::ReadDirectory(_)) => Request::List(directory, &steps.listing),
-            (_, Op::Create(_)) => Request::Create(named()?, file_attributes),
+            (_, Op::Create(_)) => Request::Create(named()?, how),
             (_, Op::Open(_)) => Request::Open(named()?),
             (_, Op::MakeDirectory(_)) => {
                 let mode = Some(DIRECTORY_MODE);
@@ -292,7 +295,9 @@ impl Wire for Nfs4Wire {
             }
             Next::Close => {
                 let closing = self.steps[usize::from(call.op)].closing.as_ref();
-                return Ok(closing.map(|file| Request::Close(&file.open)));
+                // What a restart of the server has closed need not be.
+                let open = closing.filter(|file| file.open.is_open());
+                return Ok(open.map(|file| Request::Close(&file.open)));
             }
             // The rest of a file that was not given whole, though it was asked for.
             Next::Whole if offset > 0 => {

@@ -10,7 +10,7 @@ use super::sessions::{
     Registration, Renew, Sequence, SetClient,
 };
 use super::status::Status;
-use super::types::{FileHandle, Minor, SessionId, Short};
+use super::types::{FileHandle, Minor, SessionId, Short, StateId};
 use super::{COMPOUND, PROGRAM};
 use crate::Error;
 use crate::nfs3::PAGE_BYTES;
@@ -235,13 +235,22 @@ impl Client {
         arguments: &A,
         read: impl Fn(&mut Results<'_>) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let (end, mut wait) = (self.socket().within(WAITS), WAIT);
         self.session = None;
+        let add = |_, compound: &mut Compound<'_>| {
+            compound.add(arguments);
+        };
+        self.patiently(add, |_, results| read(results))
+    }
+
+    /// The same compound until the server does not ask to be asked again later.
+    fn patiently<R>(
+        &mut self,
+        build: impl Fn(u64, &mut Compound<'_>),
+        read: impl Fn(u64, &mut Results<'_>) -> Result<R, Error>,
+    ) -> Result<R, Error> {
+        let (end, mut wait) = (self.socket().within(WAITS), WAIT);
         loop {
-            let add = |_, compound: &mut Compound<'_>| {
-                compound.add(arguments);
-            };
-            match self.once(add, |_, results| read(results)) {
+            match self.once(&build, &read) {
                 Err(Error::Nfs4 { status, .. }) if status.is_later() && end.sleep(wait).is_ok() => {
                     self.waits += 1;
                     wait = (wait * 2).min(LONGEST_WAIT);
@@ -276,23 +285,27 @@ impl Client {
                 }
             };
             self.client = client;
-            if self.minor() != Minor::V0 {
-                match self.create_session(client, registered.sequence) {
-                    Ok(()) => registered.sequence = registered.sequence.wrapping_add(1),
-                    Err(Error::Nfs4 {
-                        status: Status::StaleClient | Status::Misordered, ..
-                    }) => {
-                        registered.client = None;
-                        continue;
-                    }
-                    Err(error) => return Err(error),
+            let begun = match self.minor() {
+                Minor::V0 if fresh => Ok(()),
+                // Whether the server still knows it: else that would show in what is open, one by one.
+                Minor::V0 => self.alone(&Renew { client }, |results| results.take::<Renew>()),
+                _ => self.create_session(client, registered.sequence),
+            };
+            match begun {
+                Ok(()) => registered.sequence = registered.sequence.wrapping_add(1),
+                // Nobody wants to be called back.
+                Err(Error::Nfs4 { status: Status::CallbackDown, .. }) => {}
+                Err(Error::Nfs4 {
+                    status: Status::StaleClient | Status::Expired | Status::Misordered,
+                    ..
+                }) => {
+                    registered.client = None;
+                    continue;
                 }
+                Err(error) => return Err(error),
             }
             if fresh {
-                if std::mem::replace(&mut registered.before, true) {
-                    self.reclaim()?;
-                }
-                self.reclaimed()?;
+                self.recover(std::mem::replace(&mut registered.before, true))?;
             }
             return Ok(());
         }
@@ -342,25 +355,31 @@ impl Client {
         Ok(())
     }
 
-    /// Opens again what was open before the server restarted: within its grace period as the same,
-    /// later as a file that may be another's by now. What cannot be had again says so when it is used.
-    fn reclaim(&mut self) -> Result<(), Error> {
-        for file in self.identity.files() {
-            match self.reopen(&file, Claim::Previous) {
-                Err(Error::Nfs4 { .. }) if self.minor() != Minor::V0 => {
-                    match self.reopen(&file, Claim::Handle) {
-                        Err(Error::Nfs4 { .. }) | Ok(()) => {}
-                        Err(error) => return Err(error),
-                    }
-                }
-                Err(Error::Nfs4 { .. }) | Ok(()) => {}
-                Err(error) => return Err(error),
+    /// After a new registration: opens again what was open `before` the server restarted. Within its grace
+    /// period it is the same file; later, and for a server only once nothing more is reclaimed, one that may
+    /// be another's by now. That takes a name in 4.0, which may be another file's: there the file goes on
+    /// as nobody's open file. What cannot be had again says so when it is used.
+    fn recover(&mut self, before: bool) -> Result<(), Error> {
+        let files = if before { self.identity.files() } else { Vec::new() };
+        let mut refused = Vec::new();
+        for file in files {
+            if !self.reopen(&file, Claim::Previous)? {
+                refused.push(file);
             }
+        }
+        if self.minor() == Minor::V0 {
+            refused.iter().for_each(|file| file.state().id = StateId::ANONYMOUS);
+            return Ok(());
+        }
+        self.reclaimed()?;
+        for file in refused {
+            self.reopen(&file, Claim::Handle)?;
         }
         Ok(())
     }
 
-    fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<(), Error> {
+    /// Whether the server opens it again.
+    fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<bool, Error> {
         let access = self.access(file.access);
         let (handle, owner) = (file.handle, file.owner);
         let open = move |client, compound: &mut Compound<'_>| {
@@ -373,16 +392,18 @@ impl Client {
             results.take::<PutHandle>()?;
             results.take::<Open<'_>>()
         };
-        let ok = self.once(open, read)?;
-        let mut state = file.state();
-        (state.id, state.sequence) = (ok.state, 1);
-        Ok(())
+        match self.patiently(open, read) {
+            Ok(ok) => {
+                let mut state = file.state();
+                (state.id, state.sequence) = (ok.state, 1);
+                Ok(true)
+            }
+            Err(Error::Nfs4 { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     fn reclaimed(&mut self) -> Result<(), Error> {
-        if self.minor() == Minor::V0 {
-            return Ok(());
-        }
         let complete = ReclaimComplete { one_file_system: false };
         let read = |_, results: &mut Results<'_>| results.take::<ReclaimComplete>();
         match self.once(

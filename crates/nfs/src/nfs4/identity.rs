@@ -136,6 +136,12 @@ impl OpenFile {
         self.state().id
     }
 
+    /// Whether the server knows that it is open. It does not where it has lost that in a restart and refused
+    /// to have it back (4.0): then the file is read and written as nobody's open file.
+    pub fn is_open(&self) -> bool {
+        self.state_id() != StateId::ANONYMOUS
+    }
+
     /// The number of the owner's next call (4.0).
     pub(super) fn next_sequence(&self) -> u32 {
         let mut state = self.state();

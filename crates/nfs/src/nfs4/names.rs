@@ -189,6 +189,9 @@ impl Client {
 
     /// CLOSE.
     pub fn close(&mut self, file: &OpenFile) -> Result<(), Error> {
+        if !file.is_open() {
+            return Ok(());
+        }
         let minor = self.minor();
         self.on(
             file.handle,

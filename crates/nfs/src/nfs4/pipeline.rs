@@ -36,7 +36,7 @@ pub type Pipeline = plimsoll_transport::Pipeline<Nfs4>;
 pub type Completion<'a> = Ended<Done<'a>, Error>;
 
 /// NFS version 4 as a pipeline speaks it. A WRITE's data are copied if they are few and else handed
-/// over as they are. A session that the server forgets ends the pipeline.
+/// over as they are. A session that the server forgets ends the pipeline, and so does in 4.0 a registration.
 pub struct Nfs4 {
     options: PipelineOptions,
     credential: Credential,
@@ -245,6 +245,12 @@ impl Protocol for Nfs4 {
                                 self.surplus += surplus;
                                 done
                             }),
+                            // Without a session, what is open shows that the registration is lost.
+                            Err(error @ Error::Nfs4 { status, .. })
+                                if self.slots.is_none() && status.is_session_lost() =>
+                            {
+                                return Err(error);
+                            }
                             Err(error) => Err(error),
                         }
                     }

@@ -65,8 +65,8 @@ pub enum Request<'a> {
     Lookup(Place<'a>),
     /// OPEN for reading.
     Open(Place<'a>),
-    /// OPEN of a file that must not exist, for reading and writing.
-    Create(Place<'a>, SetAttributes),
+    /// OPEN for reading and writing of a file that is made, or kept as `how` says.
+    Create(Place<'a>, OpenHow),
     /// CLOSE.
     Close(&'a OpenFile),
     /// CREATE of a directory.
@@ -79,12 +79,12 @@ pub enum Request<'a> {
     Rename(Place<'a>, Place<'a>),
     /// READDIR: one page.
     List(FileHandle, &'a Listing),
-    /// A small file that must not exist, whole: OPEN, WRITE and CLOSE.
+    /// A small file whole: OPEN, WRITE and CLOSE.
     Put {
         /// Where.
         place: Place<'a>,
-        /// Attributes of the new file.
-        attributes: SetAttributes,
+        /// Whether it is made, and with which attributes.
+        how: OpenHow,
         /// Its bytes, given as those of a WRITE.
         count: u32,
         /// How safe they must be.
@@ -275,8 +275,8 @@ impl Building<'_, '_> {
                 self.compound.add(&OF_FILES);
                 Asked::Open(READ_ACCESS, owner)
             }
-            Request::Create(place, attributes) => {
-                let owner = self.open(place, BOTH_ACCESS, OpenHow::Guarded(*attributes));
+            Request::Create(place, how) => {
+                let owner = self.open(place, BOTH_ACCESS, *how);
                 self.compound.add(&OF_FILES);
                 Asked::Open(BOTH_ACCESS, owner)
             }
@@ -317,9 +317,8 @@ impl Building<'_, '_> {
                 self.compound.add(&next_page(listing));
                 Asked::List
             }
-            Request::Put { place, attributes, count, stability } => {
-                let how = OpenHow::Guarded(*attributes);
-                self.whole(place, Transfer::Put(*count, *stability), how)
+            Request::Put { place, how, count, stability } => {
+                self.whole(place, Transfer::Put(*count, *stability), *how)
             }
             Request::Get { place, count } => {
                 self.whole(place, Transfer::Get(*count), OpenHow::Existing)

@@ -101,8 +101,8 @@ impl Status {
 
     /// Whether a new session, perhaps of a new registration, helps.
     pub fn is_session_lost(self) -> bool {
-        use Status::{BadSession, DeadSession, Expired, NotBound, StaleClient};
-        matches!(self, BadSession | DeadSession | NotBound | StaleClient | Expired)
+        use Status::{BadSession, DeadSession, Expired, NotBound, StaleClient, StaleState};
+        matches!(self, BadSession | DeadSession | NotBound | StaleClient | StaleState | Expired)
     }
 
     /// The same status of version 3, where that has it: numbers are the same.

@@ -113,7 +113,7 @@ fn reads_and_writes_in_flight_are_all_right() {
         let mut pipeline = Nfs4::pipeline(client, options(32)).unwrap();
         let mut user = user();
         let place = Place { directory: base, name: name("f") };
-        pipeline.submit(0, Request::Create(place, mode(0o600))).unwrap();
+        pipeline.submit(0, Request::Create(place, OpenHow::Guarded(mode(0o600)))).unwrap();
         assert_eq!(finish(&mut pipeline, &mut user)[&0], Outcome::Opened);
         let file = user.opened.pop().unwrap();
         let (handle, state) = (file.handle, file.state_id());
@@ -162,7 +162,7 @@ fn a_small_file_goes_whole_in_one_compound_each_way() {
         let mut client = client_at(port, minor, 32);
         let base = descend(&mut client, "run/export/data");
         let mut pipeline = Nfs4::pipeline(client, options(32)).unwrap();
-        let (mut user, attributes) = (user(), mode(0o600));
+        let (mut user, how) = (user(), OpenHow::Guarded(mode(0o600)));
         let names: Vec<_> = (0..FILES).map(|n| format!("file {n}")).collect();
         let place = |n: u32| Place { directory: base, name: name(&names[n as usize]) };
         let bytes = |n: u32| content(11_500 + n as usize)[n as usize..].to_vec();
@@ -171,7 +171,7 @@ fn a_small_file_goes_whole_in_one_compound_each_way() {
             for n in first..(first + 32).min(FILES) {
                 user.payloads.insert(n, bytes(n));
                 let (place, count, stability) = (place(n), 11_500, Stability::FileSync);
-                pipeline.submit(n, Request::Put { place, attributes, count, stability }).unwrap();
+                pipeline.submit(n, Request::Put { place, how, count, stability }).unwrap();
             }
             let ended = finish(&mut pipeline, &mut user);
             assert!(ended.values().all(|o| *o == Outcome::Written(11_500)), "{minor}: {ended:?}");
@@ -194,7 +194,7 @@ fn a_small_file_goes_whole_in_one_compound_each_way() {
             // What is there is not overwritten, and what is not is no file.
             let missing = Place { directory: base, name: name("missing") };
             let (place, count, stability) = (place(n), 11_500, Stability::FileSync);
-            pipeline.submit(0, Request::Put { place, attributes, count, stability }).unwrap();
+            pipeline.submit(0, Request::Put { place, how, count, stability }).unwrap();
             pipeline.submit(1, Request::Get { place: missing, count: 1 }).unwrap();
             let ended = finish(&mut pipeline, &mut user);
             let failed = |tag| match &ended[&tag] {
@@ -218,11 +218,12 @@ fn a_small_file_that_does_not_fit_fails_and_the_pipeline_goes_on() {
         let mut client = client_at(server.nfs_port(), minor, 8);
         let base = descend(&mut client, "run/export/data");
         let mut pipeline = Nfs4::pipeline(client, options(8)).unwrap();
-        let (mut user, attributes, stability) = (user(), mode(0o600), Stability::FileSync);
+        let (mut user, stability) = (user(), Stability::FileSync);
+        let how = OpenHow::Guarded(mode(0o600));
         for (tag, file) in (0..).zip(["a", "b", "c"]) {
             let (place, count) = (Place { directory: base, name: name(file) }, 900_000);
             user.payloads.insert(tag, content(count as usize));
-            pipeline.submit(tag, Request::Put { place, attributes, count, stability }).unwrap();
+            pipeline.submit(tag, Request::Put { place, how, count, stability }).unwrap();
         }
         let ended = finish(&mut pipeline, &mut user);
         let whole = ended.values().filter(|o| **o == Outcome::Written(900_000)).count();

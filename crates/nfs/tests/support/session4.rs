@@ -215,11 +215,11 @@ fn in_flight(
 fn submit(pipeline: &mut plimsoll_nfs::nfs4::Pipeline, tag: u32, directory: FileHandle) {
     let file = format!("small {}", tag % BLOCKS);
     let place = |text| Place { directory, name: Name::new(text).expect("a name") };
-    let attributes = SetAttributes { mode: Some(0o600), ..SetAttributes::default() };
+    let how = OpenHow::Guarded(SetAttributes { mode: Some(0o600), ..SetAttributes::default() });
     let (count, stability) = (BLOCK as u32, Stability::FileSync);
     let listing = Listing::default();
     let request = match tag {
-        ..BLOCKS => Request::Put { place: place(&file), attributes, count, stability },
+        ..BLOCKS => Request::Put { place: place(&file), how, count, stability },
         _ if tag < 2 * BLOCKS => Request::Get { place: place(&file), count },
         _ if tag == 2 * BLOCKS => Request::Lookup(place("small 0")),
         _ if tag == 2 * BLOCKS + 1 => Request::Attributes(directory),
