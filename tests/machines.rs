@@ -7,6 +7,7 @@ mod machines {
     pub mod disks;
     pub mod inside;
     mod knobs;
+    mod nfs;
     mod power;
     mod reboot;
     mod saved;
