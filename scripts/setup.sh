@@ -48,6 +48,7 @@ test=(
     qemu-system-x86_64:qemu-system-x86
     dpkg-deb:dpkg
     /usr/lib/python3/dist-packages/impacket/smbserver.py:python3-impacket
+    go:golang-go
 )
 machines=(
     "${test[@]}"
@@ -202,6 +203,18 @@ zig_tools() {
         stop "ziglang $ziglang_version could not be installed: see above; needs PyPI (101 MB)."
 }
 
+# An NFS server for tests, of modules by the Go module proxy, whose versions its go.mod and go.sum tell.
+go_nfs_server() {
+    local from=crates/testkit/go-nfs to=$PWD/target/tools/bin/go-nfs
+    [ ! -e "$to" ] || [ -n "$(find "$from" -newer "$to")" ] || return 0
+    echo "building an NFS server of $from into target/tools"
+    # Its modules too, so that nothing of the user's is changed.
+    export GOPATH=$PWD/target/tools/go GOCACHE=$PWD/target/tools/go/cache CGO_ENABLED=0
+    export GOFLAGS="-mod=readonly -modcacherw -trimpath"
+    (cd "$from" && again go build -o "$to" .) ||
+        stop "The server could not be built: see above; needs Go 1.19 or newer and the Go module proxy."
+}
+
 dist_tools() {
     local machine
     for machine in "${dist_machines[@]}"; do scripts/cross-rust.sh "$machine"; done
@@ -228,4 +241,5 @@ esac
 case "$purpose" in lint) lint_tools ;; test) style_tools ;; esac
 case "$purpose" in fuzz) fuzz_tools ;; esac
 case "$purpose" in probe | test | dist) zig_tools ;; esac
+case "$purpose" in test) go_nfs_server ;; esac
 case "$purpose" in dist) dist_tools ;; esac

@@ -4,11 +4,15 @@
 mod support;
 
 use plimsoll_model::{Ended, Flag, OpKind, Outcome, Study};
-use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Nfs2Server};
+use plimsoll_testkit::clients::nfs_cat;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, GoNfs, Nfs2Server};
 use plimsoll_testkit::{Need, enter_or_skip};
 use std::io::Write;
+use support::content::assert_own_content;
 use support::rows::trials;
-use support::{Plimsoll, ended, has_copy, listing, run_directories, signal, wait_until};
+use support::{
+    Plimsoll, ended, has_copy, listing, read_files, run_directories, signal, wait_until,
+};
 
 /// A trial that did as much as it should, and all of it right.
 #[track_caller]
@@ -60,6 +64,36 @@ fn every_version_and_transport_carries_every_byte() {
         assert_eq!(listing(&exported), vec![], "{protocol}");
     }
     assert_eq!(old.count(), 0);
+}
+
+/// A server that has nothing in common with the others, and one mistake of its own.
+#[test]
+fn a_server_in_go_carries_every_byte() {
+    const SIZE: u64 = 2 << 20;
+    let stage = enter_or_skip!(Need::GoNfs, Need::Libnfs);
+    let server = GoNfs::start(&stage, 20049).unwrap();
+    let program = Plimsoll::new();
+    let words = ["check", &server.url(), "--verify", "--pattern=random-read,sequential-write"];
+    let more = ["--size=2MiB", "--block=32KiB", "--time=200ms", "--workers=2", "--depth=4"];
+    let words = [&words[..], &more, &["--baseline=0s", "--quiet"]].concat();
+    let ran = program.run(&[&words[..], &["--repeats=2"]].concat()).expect(0);
+    assert_verified(&program.latest(), "NFSv3 over TCP");
+    let said = ran.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("sent 4 bytes beyond the end of its FSSTAT reply"), "{said}");
+    assert_eq!(listing(&server.directory()), vec![]);
+
+    // Another client, while a run is under way.
+    let program = Plimsoll::new();
+    let child = program.start(&[&words[..], &["--repeats=1000"]].concat());
+    wait_until("a trial is kept", || trials(&program) >= 1);
+    for file in read_files(&server.directory(), SIZE).expect("files that are read") {
+        let path = file.strip_prefix(server.directory()).unwrap().to_str().unwrap();
+        let directory = path.split('/').next().unwrap();
+        assert_own_content(&nfs_cat(&server.libnfs_url(path)).unwrap(), directory);
+    }
+    signal(&child, "-INT");
+    ended(child).expect(130);
+    assert_eq!(listing(&server.directory()), vec![]);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 
 use super::super::support::Plimsoll;
 use super::super::support::beds::Beds;
+use super::super::support::content::assert_own_content;
 use super::super::support::rows::trials;
 use super::super::support::runner_program::runner;
 use super::super::support::{ended, signal, wait_until_within};
-use plimsoll_load::{Content, FileId, Span};
 use plimsoll_model::{Ended, Flag, Outcome};
 use plimsoll_testkit::Need;
 use std::time::Duration;
@@ -140,17 +140,6 @@ fn read_by_the_kernel(beds: &Beds, directory: &str, number: usize, version: &str
     assert!(ran.status.success(), "{directory} in version {version}: {err}");
     assert_eq!(ran.stdout.len(), 8 * FILE, "{directory} in version {version}");
     for file in ran.stdout.chunks(FILE) {
-        // A page begins with whose it is: study (8 bytes), file, generation (4 each).
-        let (study, rest) = file.split_first_chunk().unwrap();
-        let (number, rest) = rest.split_first_chunk().unwrap();
-        let (generation, _) = rest.split_first_chunk().unwrap();
-        let study = u64::from_le_bytes(*study);
-        let name = format!(".plimsoll-{:08x}-", study as u32);
-        assert!(directory.starts_with(&name), "{directory} holds what belongs to {name}");
-        let file_id = FileId(u32::from_le_bytes(*number));
-        let (length, generation) = (FILE as u32, u32::from_le_bytes(*generation));
-        let whole = Span { file: file_id, offset: 0, length, generation };
-        let same = Content::new(study).writer(length).fill(&whole) == file;
-        assert!(same, "{directory}, {file_id:?} in version {version}: other bytes");
+        assert_own_content(file, directory);
     }
 }

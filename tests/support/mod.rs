@@ -4,6 +4,7 @@
 
 pub mod beds;
 pub mod browser;
+pub mod content;
 pub mod first_stage;
 pub mod liar;
 pub mod own;

@@ -5,6 +5,7 @@
 //! So nothing is skipped silently where everything ought to be there.
 
 use crate::program;
+use crate::servers::go_nfs;
 use crate::servers::impacket::PYTHON;
 use plimsoll_host::child;
 use std::io::Write;
@@ -21,6 +22,8 @@ pub enum Need {
     Namespaces,
     /// NFS-Ganesha with its VFS and MEM back ends.
     Ganesha,
+    /// The NFS server of willscott/go-nfs, which `make setup-test` builds.
+    GoNfs,
     /// `nft`, to filter ports.
     Nftables,
     /// The command-line tools of libnfs: `nfs-ls`, `nfs-cat`, `nfs-cp`.
@@ -69,9 +72,10 @@ pub enum Need {
 
 impl Need {
     /// Every need.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Namespaces,
         Self::Ganesha,
+        Self::GoNfs,
         Self::Nftables,
         Self::Libnfs,
         Self::Showmount,
@@ -101,6 +105,7 @@ impl Need {
         match self {
             Self::Namespaces => "namespaces",
             Self::Ganesha => "ganesha",
+            Self::GoNfs => "go-nfs",
             Self::Nftables => "nftables",
             Self::Libnfs => "libnfs",
             Self::Showmount => "showmount",
@@ -131,6 +136,7 @@ impl Need {
         match self {
             Self::Namespaces => "iproute2 rpcbind util-linux",
             Self::Ganesha => "nfs-ganesha nfs-ganesha-vfs nfs-ganesha-mem",
+            Self::GoNfs => "golang-go",
             Self::Nftables => "nftables",
             Self::Libnfs => "libnfs-utils",
             Self::Showmount => "nfs-common",
@@ -160,6 +166,7 @@ impl Need {
         match self {
             Self::Namespaces => &["ip", "rpcbind", "setpriv"],
             Self::Ganesha => &["ganesha.nfsd"],
+            Self::GoNfs => &["setpriv", "unshare"],
             Self::Nftables => &["nft"],
             Self::Libnfs => &["nfs-ls", "nfs-cat", "nfs-cp"],
             Self::Showmount => &["showmount"],
@@ -198,6 +205,7 @@ impl Need {
         match self {
             Self::Namespaces => may_unshare().err(),
             Self::Ganesha => missing_backend(),
+            Self::GoNfs => missing_go_nfs(),
             Self::Impacket => missing_impacket(),
             Self::Busybox => missing_static(),
             _ => None,
@@ -253,6 +261,12 @@ fn missing_impacket() -> Option<String> {
         let packages = Need::Impacket.packages();
         format!("{} is not installed (Debian packages: {packages})", module.display())
     })
+}
+
+/// It is in no package.
+fn missing_go_nfs() -> Option<String> {
+    let program = Path::new(go_nfs::PROGRAM);
+    (!program.exists()).then(|| format!("{} is not built (make setup-test)", program.display()))
 }
 
 /// A BusyBox that wants a C library is of no use where there is none.

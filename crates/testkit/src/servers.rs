@@ -3,6 +3,7 @@
 pub mod dropbear;
 mod files;
 pub mod ganesha;
+pub mod go_nfs;
 pub mod impacket;
 pub mod liar;
 pub mod nfs2;
@@ -13,6 +14,7 @@ mod xdr;
 
 pub use dropbear::Dropbear;
 pub use ganesha::{Export, Ganesha, GaneshaConfig, Squash};
+pub use go_nfs::GoNfs;
 pub use impacket::ImpacketServer;
 pub use nfs2::Nfs2Server;
 pub use samba::{Samba, SambaConfig, SambaShare};
