@@ -1,0 +1,175 @@
+//! Registration, sessions, and what is done when the server has forgotten them.
+
+use super::super::compound::{Compound, Results};
+use super::super::identity::OpenFile;
+use super::super::opening::{Claim, Open, OpenHow};
+use super::super::operations::PutHandle;
+use super::super::sessions::{
+    Channel, CreateSession, CreateSessionOk, ExchangeId, NO_PNFS, ReclaimComplete, Registration,
+    Renew, SetClient,
+};
+use super::super::status::Status;
+use super::super::types::{Minor, Short, StateId};
+use super::{Client, LARGEST_TRANSFER, OPERATIONS, OVERHEAD, Session, TRIES};
+use crate::Error;
+use crate::nfs4::Operation;
+use crate::xdr::Error as XdrError;
+
+impl Client {
+    /// The server has forgotten this registration, unless another connection has renewed it already.
+    pub(super) fn forget(&mut self) {
+        let mut registered = self.identity.registered();
+        if registered.client == Some(self.client) {
+            registered.client = None;
+        }
+    }
+
+    /// Registers, unless another connection has, begins a session, and reclaims what was open where
+    /// the registration is a new one.
+    pub(super) fn begin(&mut self) -> Result<(), Error> {
+        let identity = self.identity.clone();
+        // Held until all is reclaimed: nobody else shall use what is not.
+        let mut registered = identity.registered();
+        for _ in 0..TRIES {
+            let fresh = registered.client.is_none();
+            let client = match registered.client {
+                Some(client) => client,
+                None => {
+                    let (client, sequence) = self.register()?;
+                    (registered.client, registered.sequence) = (Some(client), sequence);
+                    client
+                }
+            };
+            self.client = client;
+            let begun = match self.minor() {
+                Minor::V0 if fresh => Ok(()),
+                // Whether the server still knows it: else that would show in what is open, one by one.
+                Minor::V0 => self.alone(&Renew { client }, |results| results.take::<Renew>()),
+                _ => self.create_session(client, registered.sequence),
+            };
+            match begun {
+                Ok(()) => registered.sequence = registered.sequence.wrapping_add(1),
+                // Nobody wants to be called back.
+                Err(Error::Nfs4 { status: Status::CallbackDown, .. }) => {}
+                Err(Error::Nfs4 {
+                    status: Status::StaleClient | Status::Expired | Status::Misordered,
+                    ..
+                }) => {
+                    registered.client = None;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+            if fresh {
+                self.recover(std::mem::replace(&mut registered.before, true))?;
+            }
+            return Ok(());
+        }
+        let (operation, status) = (Operation::CreateSession, Status::StaleClient);
+        Err(Error::Nfs4 { operation, status })
+    }
+
+    /// A new registration, and the number of its first CREATE_SESSION.
+    fn register(&mut self) -> Result<(u64, u32), Error> {
+        let identity = self.identity.clone();
+        let (owner, verifier) = (identity.name(), identity.verifier());
+        if self.minor() == Minor::V0 {
+            // Nobody listens there: a server that tries finds that it cannot give delegations.
+            let (network, address) = (Short(b"tcp"), Short(b"0.0.0.0.0.0"));
+            let set = SetClient { verifier, owner, program: 0, network, address, ident: 0 };
+            let registration = self.alone(&set, |results| results.take::<SetClient<'_>>())?;
+            self.alone(&registration, |results| results.take::<Registration>())?;
+            return Ok((registration.client, 0));
+        }
+        let exchange = ExchangeId { verifier, owner, flags: NO_PNFS };
+        let ok = self.alone(&exchange, |results| results.take::<ExchangeId<'_>>())?;
+        Ok((ok.client, ok.sequence))
+    }
+
+    fn create_session(&mut self, client: u64, sequence: u32) -> Result<(), Error> {
+        let most = LARGEST_TRANSFER + OVERHEAD;
+        let fore = Channel {
+            request_most: most,
+            reply_most: most,
+            kept_most: OVERHEAD,
+            operations: OPERATIONS,
+            slots: self.slots.get().into(),
+        };
+        let back = Channel {
+            request_most: OVERHEAD,
+            reply_most: OVERHEAD,
+            kept_most: 0,
+            operations: 2,
+            slots: 1,
+        };
+        let create = CreateSession { client, sequence, fore, back };
+        let ok: CreateSessionOk = self.alone(&create, |results| results.take::<CreateSession>())?;
+        if ok.fore.slots == 0 || ok.fore.operations < 8 || ok.fore.request_most < OVERHEAD {
+            return Err(XdrError::Invalid("session: too small for anything").into());
+        }
+        self.session = Some(Session { id: ok.session, fore: ok.fore, sequence: 1 });
+        Ok(())
+    }
+
+    /// After a new registration: opens again what was open `before` the server restarted. Within its grace
+    /// period it is the same file; later, and for a server only once nothing more is reclaimed, one that may
+    /// be another's by now. That takes a name in 4.0, which may be another file's: there the file goes on
+    /// as nobody's open file. What cannot be had again says so when it is used.
+    fn recover(&mut self, before: bool) -> Result<(), Error> {
+        let files = if before { self.identity.files() } else { Vec::new() };
+        let mut refused = Vec::new();
+        for file in files {
+            if !self.reopen(&file, Claim::Previous)? {
+                refused.push(file);
+            }
+        }
+        if self.minor() == Minor::V0 {
+            refused.iter().for_each(|file| file.state().id = StateId::ANONYMOUS);
+            return Ok(());
+        }
+        self.reclaimed()?;
+        for file in refused {
+            self.reopen(&file, Claim::Handle)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the server opens it again.
+    fn reopen(&mut self, file: &OpenFile, claim: Claim<'static>) -> Result<bool, Error> {
+        let access = self.access(file.access);
+        let (handle, owner) = (file.handle, file.owner);
+        let open = move |client, compound: &mut Compound<'_>| {
+            let owner = owner.of(client);
+            let how = OpenHow::Existing;
+            compound.add(&PutHandle { file: handle });
+            compound.add(&Open { sequence: 0, access, deny: 0, owner, how, claim });
+        };
+        let read = |_, results: &mut Results<'_>| {
+            results.take::<PutHandle>()?;
+            results.take::<Open<'_>>()
+        };
+        match self.patiently(open, read) {
+            Ok(ok) => {
+                let mut state = file.state();
+                (state.id, state.sequence) = (ok.state, 1);
+                Ok(true)
+            }
+            Err(Error::Nfs4 { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn reclaimed(&mut self) -> Result<(), Error> {
+        let complete = ReclaimComplete { one_file_system: false };
+        let read = |_, results: &mut Results<'_>| results.take::<ReclaimComplete>();
+        match self.once(
+            |_, compound| {
+                compound.add(&complete);
+            },
+            read,
+        ) {
+            Err(Error::Nfs4 { status: Status::CompleteAlready, .. }) => Ok(()),
+            other => other,
+        }
+    }
+}
