@@ -247,7 +247,7 @@ fn every_figure_of_every_form_is_fios_own() {
         agrees(&run, &json, 0.0051, 0.0, &with(&printed));
         assert_eq!(run.0.workers.get(), JOBS);
         let depth = if pattern == Pattern::RandomMixed { 4 } else { 1 };
-        let Arrival::Closed { depth: found } = run.0.arrival;
+        let found = run.0.arrival.depth();
         assert_eq!(found.get(), depth);
 
         let micro = Steps { least_and_most: 1e3, mean: 1e-3, percentile: 1e3 };

@@ -43,7 +43,7 @@ impl Peer {
         let Some(Part { job: Job::Pattern(job), workers, arrival, .. }) = workload.main() else {
             return Err("fio does patterns alone".into());
         };
-        let Arrival::Closed { depth } = arrival;
+        let depth = arrival.depth();
         let share = job.size.0 / u64::from(workers.get());
         // Fio parts the size among the files; offsets are in each of them.
         let files = u64::from(PatternJob::FILES);

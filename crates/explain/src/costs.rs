@@ -82,14 +82,18 @@ pub fn copy_costs(study: &Study) -> Vec<CopyCosts> {
             alike[place].push(cell);
         }
     }
-    let rule = match study.plan.design.rule {
-        StopRule::Sequential { .. } => Rule::Sequential(study.plan.design.confidence),
-        StopRule::Stein { .. } | StopRule::Fixed { .. } => {
-            Rule::Fixed(study.plan.design.confidence)
-        }
-    };
+    let rule = rule(study);
     let of_cells = |cells: &Vec<Cell>| CopyCosts::new(study, &gathered, cells, rule);
     alike.iter().filter_map(of_cells).collect()
+}
+
+/// How intervals of costs are made: those of a study that may have ended by what it found hold at all looks.
+pub(crate) fn rule(study: &Study) -> Rule {
+    let confidence = study.plan.design.confidence;
+    match study.plan.design.rule {
+        StopRule::Sequential { .. } => Rule::Sequential(confidence),
+        StopRule::Stein { .. } | StopRule::Fixed { .. } => Rule::Fixed(confidence),
+    }
 }
 
 /// What else than its files the time of a copy depends on.
@@ -235,7 +239,7 @@ fn scaled(of: Estimate, by: f64) -> Estimate {
 }
 
 /// The model of these times, and how far it is off of each.
-fn fitted(observed: &[Observed]) -> (CostModel, Vec<f64>) {
+pub(crate) fn fitted(observed: &[Observed]) -> (CostModel, Vec<f64>) {
     let amount = |cell: &Observed| (cell.work.files as u64, cell.work.bytes as u64);
     if observed.iter().map(amount).collect::<BTreeSet<_>>().len() < DATASETS {
         return (CostModel::TooFewDatasets, Vec::new());

@@ -20,6 +20,7 @@ mod merge;
 mod needed;
 mod pair;
 pub mod published;
+mod transfers;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
@@ -36,4 +37,5 @@ pub use limits::{
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
+pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};
 pub use writes::{Writes, writes};

@@ -44,6 +44,8 @@ pub(crate) struct Limits {
     pub end: Nanos,
     /// Whether the source must have ended by the tally's end.
     pub must_be_done: bool,
+    /// Whether as many as there may be in flight are issued together, and the next when all have ended.
+    pub rounds: bool,
 }
 
 /// How the workers of a load stand together.
@@ -148,6 +150,8 @@ pub(crate) struct Driver<'a> {
     held: Option<Op>,
     /// Whether operations are still issued.
     issuing: bool,
+    /// Whether the round that is in flight is complete; never where there are no rounds.
+    round_is_full: bool,
     ended: Ended,
     /// When to give up on what is still in flight after a stop or failure.
     give_up: Nanos,
@@ -177,6 +181,7 @@ impl<'a> Driver<'a> {
             free: (0..depth).rev().collect(),
             held: None,
             issuing: true,
+            round_is_full: false,
             ended: Ended::Complete,
             give_up: Nanos(u64::MAX),
             publish_at: Nanos(0),
@@ -242,8 +247,14 @@ impl<'a> Driver<'a> {
     /// Issues while slots are free; returns when to ask the source again.
     #[inline]
     fn issue(&mut self, source: &mut impl OperationSource, tally: &mut Tally) -> Nanos {
-        while self.issuing {
-            let Some(&tag) = self.free.last() else { break };
+        if self.round_is_full && self.idle() {
+            self.round_is_full = false;
+        }
+        while self.issuing && !self.round_is_full {
+            let Some(&tag) = self.free.last() else {
+                self.round_is_full = self.limits.rounds;
+                break;
+            };
             if self.stop.any() {
                 self.stop_early(tally);
                 break;

@@ -185,6 +185,7 @@ impl Pass<'_> {
             operation_timeout: self.means.operation_timeout,
             end: deadline.end(),
             must_be_done: false,
+            rounds: false,
         };
         let (none, progress) = (Team::default(), Progress::default());
         let stop = Stop { user: deadline.stop(), team: &none };

@@ -33,6 +33,8 @@ pub(crate) struct Needs {
     pub workers: NonZeroU16,
     /// Operations that each keeps in flight.
     pub depth: NonZeroU16,
+    /// Whether it issues them in rounds.
+    pub rounds: bool,
     /// What each lane is asked for.
     pub asks: Asks,
 }
@@ -104,6 +106,7 @@ fn work<S: OperationSource>(
         operation_timeout: means.operation_timeout,
         end: Nanos(u64::MAX),
         must_be_done: main && timing.until_done,
+        rounds: needs.rounds,
     };
     gate.wait(clock);
     let start = *gate.start.get_or_init(|| clock.now());
@@ -288,7 +291,8 @@ pub fn run_from(
 ) -> Result<(TeamResult, Vec<Written>, Option<Duration>), Failure> {
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
-    let needs = Needs { workers: *workers, depth: spec.depth, asks: pattern::asks(job) };
+    let needs =
+        Needs { workers: *workers, depth: spec.depth, rounds: false, asks: pattern::asks(job) };
     let mut crew = Crew::new(
         means,
         timing,

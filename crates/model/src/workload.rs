@@ -1,6 +1,7 @@
 //! What a trial does: one job or several at once, for how long, and in which steps.
 
 use crate::job::{Job, SubjectKind};
+use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
@@ -46,6 +47,28 @@ pub enum Arrival {
         /// Operations in flight per worker.
         depth: NonZeroU16,
     },
+    /// Each worker issues so many together, and the next when all of them have ended.
+    Rounds {
+        /// Operations of a round.
+        depth: NonZeroU16,
+    },
+}
+
+impl Arrival {
+    /// Most operations in flight per worker.
+    pub fn depth(self) -> NonZeroU16 {
+        let (Arrival::Closed { depth } | Arrival::Rounds { depth }) = self;
+        depth
+    }
+
+    /// The same with another number in flight.
+    #[must_use]
+    pub fn with_depth(self, depth: NonZeroU16) -> Arrival {
+        match self {
+            Arrival::Closed { .. } => Arrival::Closed { depth },
+            Arrival::Rounds { .. } => Arrival::Rounds { depth },
+        }
+    }
 }
 
 /// How long a trial lasts.
@@ -111,6 +134,8 @@ pub enum Parameter {
     Workers,
     /// The rate that a stream offers, in bytes per second.
     Rate,
+    /// Bytes of an operation.
+    Block,
 }
 
 /// A bound on one figure of the first part.
@@ -169,9 +194,10 @@ impl Workload {
         let stepped = self.together().map_or(1, usize::from);
         for part in at.parts.iter_mut().take(stepped) {
             match over {
-                Parameter::Depth => part.arrival = Arrival::Closed { depth: count },
+                Parameter::Depth => part.arrival = part.arrival.with_depth(count),
                 Parameter::Workers => part.workers = count,
                 Parameter::Rate => part.job.offer(value),
+                Parameter::Block => part.job.set_block(Bytes(value.round().max(1.0) as u64)),
             }
         }
         at
@@ -186,8 +212,7 @@ impl Part {
 
     /// Operations in flight per worker.
     pub fn depth(&self) -> NonZeroU16 {
-        let Arrival::Closed { depth } = self.arrival;
-        depth
+        self.arrival.depth()
     }
 
     /// Its settings in words: "4 KiB blocks, 1 GiB, 4 workers, 1 in flight each".
@@ -195,7 +220,10 @@ impl Part {
         let mut settings = self.job.settings();
         let workers = self.workers;
         settings.push(format!("{workers} worker{}", if workers.get() == 1 { "" } else { "s" }));
-        settings.push(format!("{} in flight each", self.depth()));
+        settings.push(match self.arrival {
+            Arrival::Closed { depth } => format!("{depth} in flight each"),
+            Arrival::Rounds { depth } => format!("rounds of {depth} each"),
+        });
         settings.join(", ")
     }
 }
@@ -204,7 +232,6 @@ impl Part {
 mod tests {
     use super::*;
     use crate::PatternJob;
-    use crate::units::Bytes;
 
     fn of_clients(patterns: [&str; 2]) -> Workload {
         let part = |(client, pattern)| {
@@ -225,5 +252,16 @@ mod tests {
         assert_eq!((same.together(), depths(same)), (Some(2), vec![8, 8]));
         let different = of_clients(["random-read", "random-write"]);
         assert_eq!((different.together(), depths(different)), (None, vec![8, 1]));
+    }
+
+    #[test]
+    fn a_sweep_over_blocks_changes_the_job_and_one_over_depths_keeps_rounds() {
+        let mut workload = of_clients(["sequential-read"; 2]);
+        workload.parts[0].arrival = Arrival::Rounds { depth: NonZeroU16::MIN };
+        let at = workload.at(Parameter::Block, 512.0);
+        let Job::Pattern(job) = &at.parts[0].job else { panic!("{at:?}") };
+        assert_eq!(job.block, Bytes(512));
+        let deep = workload.at(Parameter::Depth, 8.0).parts[0].arrival;
+        assert_eq!(deep, Arrival::Rounds { depth: NonZeroU16::new(8).unwrap() });
     }
 }

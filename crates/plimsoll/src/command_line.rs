@@ -9,6 +9,7 @@ use crate::copy::CopyArguments;
 use crate::device::DeviceArguments;
 use crate::explain::ExplainArguments;
 use crate::lab::LabArguments;
+use crate::ops::OpsArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
@@ -35,6 +36,9 @@ pub enum Command {
     Check(Box<CheckArguments>),
     /// How long do films, music, pictures, a source tree or your own files take, to the share and back?
     Copy(Box<CopyArguments>),
+    /// What does one operation cost, of each kind, by its size and with several in flight?
+    #[command(after_help = crate::ops::EXAMPLES)]
+    Ops(Box<OpsArguments>),
     /// A plan: any matrix of targets, jobs and settings, applied and put back
     Run(Box<RunArguments>),
     /// What is this box, and what can its processor, memory, cryptography and disk do?

@@ -16,6 +16,7 @@ mod import;
 mod jobs;
 mod lab;
 mod manual;
+mod ops;
 mod output;
 mod plan;
 mod reboot;
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
     let outcome = match arguments.command {
         Command::Check(check) => check::run(&check, &arguments.store),
         Command::Copy(copy) => copy::run(&copy, &arguments.store),
+        Command::Ops(ops) => ops::run(&ops, &arguments.store),
         Command::Run(plan) => run::run(&plan, &arguments.store),
         Command::Device(device) => device::run(&device, &arguments.store),
         Command::Lab(lab) => lab::run(&lab),

@@ -9,6 +9,7 @@ pub(crate) mod imported;
 pub(crate) mod limits;
 pub(crate) mod method;
 pub(crate) mod mounts;
+pub(crate) mod operations;
 pub(crate) mod steps;
 pub(crate) mod warnings;
 pub(crate) mod workload;
@@ -17,7 +18,7 @@ pub(crate) mod writes;
 use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
-use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Writes};
+use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Transfers, Writes};
 use plimsoll_model::{Contrast, Measure, Study, Workload};
 
 /// A study and what is needed of it on every part of the page.
@@ -29,6 +30,8 @@ pub(crate) struct Shown<'a> {
     pub(crate) forecast: Forecast,
     /// What files and bytes cost where they were copied.
     pub(crate) costs: Vec<CopyCosts>,
+    /// What operations and bytes cost where blocks of several sizes were moved.
+    pub(crate) transfers: Vec<Transfers>,
     /// What limits each workload.
     pub(crate) limits: Vec<Limits>,
     /// Whether writes are sustained.
@@ -46,6 +49,7 @@ impl<'a> Shown<'a> {
             names: Names::new(study),
             forecast: Forecast::new(study),
             costs: plimsoll_explain::copy_costs(study),
+            transfers: plimsoll_explain::transfers(study),
             limits: plimsoll_explain::limits(study),
             writes: plimsoll_explain::writes(study),
         }

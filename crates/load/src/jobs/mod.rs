@@ -5,6 +5,8 @@
 
 mod copy;
 mod log;
+mod made_tree;
+mod operations;
 pub(crate) mod pattern;
 mod scan;
 mod table;

@@ -4,14 +4,12 @@
 //! On a directory that is mounted here the kernel answers what it has cached, as it does for any
 //! program.
 
+use super::made_tree::Tree;
 use super::tree::{self, SCAN};
 use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
-use crate::op::{Done, FileId, Found, Op, PathId, Whole};
-use crate::prepare::Pass;
+use crate::op::{Done, Found, Op, PathId};
 use crate::share::{EntryKind, Lane};
-use plimsoll_model::{
-    Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob, Stability,
-};
+use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -26,14 +24,6 @@ pub(crate) struct ScanRun {
     number: usize,
     tree: Option<Arc<Tree>>,
     walk: Arc<Mutex<Walk>>,
-}
-
-/// The paths of the tree.
-struct Tree {
-    root: PathId,
-    directories: Vec<PathId>,
-    /// By directory.
-    files: Vec<Vec<PathId>>,
 }
 
 /// What is left of the walk, for all workers.
@@ -69,20 +59,8 @@ impl StorageJob for ScanRun {
         }
         at.run.event(Event::Phase { phase: Phase::LayOut, total_bytes: 0 });
         let root = format!("{}/{SCAN}{}", at.run.names()?.1, self.number);
-        let add = |path: String| at.means.paths.add(path);
-        let (mut directories, mut files) = (Vec::new(), Vec::new());
-        for number in 0..self.job.directories as usize {
-            let directory = format!("{root}/{}", tree::directory(number));
-            let file = |file| add(format!("{directory}/{}", tree::file(file)));
-            files.push((0..self.job.files as usize).map(file).collect());
-            directories.push(add(directory));
-        }
-        let made = Tree { root: add(root), directories, files };
-        let pass = Pass { share: at.share, means: at.means, block: 4096, verify: false };
-        let mut progress = || at.run.event(Event::Progress { bytes: 0 });
-        pass.over("make the tree to be scanned", |lane| {
-            MakeTree::new(&made, lane.does(OpKind::PUT), &mut progress)
-        })?;
+        let files = vec![self.job.files as usize; self.job.directories as usize];
+        let made = Tree::make("make the tree to be scanned", at, root, &files)?;
         self.tree = Some(Arc::new(made));
         Ok(Vec::new())
     }
@@ -221,54 +199,6 @@ impl ScanSource {
             let mut walk = lock(&self.walk);
             walk.left += tree.directories.len();
             walk.found.extend((0..tree.directories.len()).map(Directory::Below));
-        }
-    }
-}
-
-/// Makes a tree: the root, then the directories, then empty files.
-struct MakeTree<'a> {
-    /// What is left, the first last.
-    stages: Vec<Vec<Op>>,
-    in_flight: usize,
-    progress: &'a mut dyn FnMut(),
-}
-
-impl<'a> MakeTree<'a> {
-    fn new(tree: &Tree, puts: bool, progress: &'a mut dyn FnMut()) -> Self {
-        let empty = |path| Whole { path, length: 0, content: FileId(0), generation: 0 };
-        let file = |path: &PathId| {
-            if puts { Op::Put(empty(*path), Stability::FileSync) } else { Op::Create(*path) }
-        };
-        let files = tree.files.iter().flatten().map(file).collect();
-        let directories = tree.directories.iter().map(|d| Op::MakeDirectory(*d)).collect();
-        let stages = vec![files, directories, vec![Op::MakeDirectory(tree.root)]];
-        MakeTree { stages, in_flight: 0, progress }
-    }
-}
-
-impl OperationSource for MakeTree<'_> {
-    fn next(&mut self, _now: Nanos) -> Step {
-        while let Some(stage) = self.stages.last_mut() {
-            if let Some(op) = stage.pop() {
-                self.in_flight += 1;
-                return Step::Issue(op);
-            }
-            if self.in_flight > 0 {
-                return Step::WaitUntil(Nanos(u64::MAX));
-            }
-            self.stages.pop();
-        }
-        Step::End
-    }
-
-    fn completed(&mut self, _op: &Op, done: &Done) {
-        self.in_flight -= 1;
-        (self.progress)();
-        if let Ok(Some(found)) = &done.result
-            && let Found::File(file) = **found
-            && let Some(stage) = self.stages.last_mut()
-        {
-            stage.push(Op::Close(file));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The jobs of a study on one share, whatever they are.
 
 use super::copy::{CopyRun, Trees};
+use super::operations::OperationsRun;
 use super::pattern::{LaidOut, PatternRun};
 use super::scan::ScanRun;
 use super::test_files::{TestFiles, write_file_name};
@@ -13,8 +14,8 @@ use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
 use plimsoll_model::{
-    Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec, Prepared,
-    Workload,
+    Arrival, Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec,
+    Prepared, Workload,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,7 +66,8 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         self.crew = None;
         self.job.begin(at, point)?;
         let asks = self.job.asks();
-        let needs = Needs { workers: part.workers, depth: part.depth(), asks };
+        let rounds = matches!(part.arrival, Arrival::Rounds { .. });
+        let needs = Needs { workers: part.workers, depth: part.depth(), rounds, asks };
         let means = self.job.means(at.means);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
         let lane = |request| self.job.lane(at.share, request);
@@ -309,6 +311,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
         Job::Copy(job) => manned(CopyRun::new(job, number)?),
         Job::Log(job) => manned(super::log::LogRun::new(job)),
         Job::Scan(job) => manned(ScanRun::new(job, number)),
+        Job::Operations(job) => manned(OperationsRun::new(job, number)),
         other => {
             let tried = format!("do the job '{}'", other.kind());
             let happened = format!("it is not done to storage but to {}", other.subject());

@@ -11,6 +11,8 @@ const DEEPEST: usize = 32;
 
 /// What the name of a tree begins with, by what it is for.
 pub(super) const SCAN: &str = "scan-";
+/// The same of what operations are tried on.
+pub(super) const OPERATIONS: &str = "operations-";
 /// The same of copies.
 pub(super) const COPY: &str = "copy-";
 
@@ -73,7 +75,7 @@ pub(super) fn number(letter: char, name: &str) -> Option<usize> {
 
 /// Whether an entry of a run's directory is a tree of ours.
 pub fn is_tree(entry: &Entry) -> bool {
-    let rest = entry.name.strip_prefix(SCAN).or_else(|| entry.name.strip_prefix(COPY));
+    let rest = [SCAN, OPERATIONS, COPY].into_iter().find_map(|of| entry.name.strip_prefix(of));
     let is_ours = |rest: &str| rest.split('-').all(all_digits);
     entry.kind == EntryKind::Directory && rest.is_some_and(is_ours)
 }
@@ -134,7 +136,7 @@ mod tests {
 
     #[test]
     fn only_exact_names_are_ours() {
-        for name in ["scan-0", "copy-12-345"] {
+        for name in ["scan-0", "operations-3", "copy-12-345"] {
             assert!(is_tree(&entry(name, EntryKind::Directory)), "{name}");
             assert!(!is_tree(&entry(name, EntryKind::File)), "{name}");
         }

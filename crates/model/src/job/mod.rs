@@ -5,6 +5,7 @@ mod copy;
 mod dataset;
 mod device;
 mod log;
+mod operations;
 mod pattern;
 mod scan;
 mod stream;
@@ -13,6 +14,7 @@ pub use copy::{CopyJob, Method, Transfer};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
 pub use log::LogJob;
+pub use operations::OperationsJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
 pub use scan::ScanJob;
 pub use stream::StreamJob;
@@ -63,6 +65,7 @@ jobs! {
     Pattern(PatternJob),
     Scan(ScanJob),
     Log(LogJob),
+    Operations(OperationsJob),
     Copy(CopyJob),
     Stream(StreamJob),
     Device(DeviceJob),
@@ -247,5 +250,15 @@ pub trait JobFacts {
     /// Sets the rate that it offers, in bytes per second; of jobs that offer one.
     fn offer(&mut self, rate: f64) {
         let _ = rate;
+    }
+
+    /// The bytes of each of its operations; `None` where they have no size of their own.
+    fn block(&self) -> Option<Bytes> {
+        None
+    }
+
+    /// Sets the bytes of each of its operations; of jobs whose operations have a size.
+    fn set_block(&mut self, block: Bytes) {
+        let _ = block;
     }
 }

@@ -264,6 +264,14 @@ impl JobFacts for PatternJob {
         }
     }
 
+    fn block(&self) -> Option<Bytes> {
+        Some(self.block)
+    }
+
+    fn set_block(&mut self, block: Bytes) {
+        self.block = block;
+    }
+
     fn fit(&mut self, workers: u16, largest: u64) -> bool {
         let fitting = self.whole(workers, largest);
         self.size = Bytes(fitting.unwrap_or(self.size.0));

@@ -4,7 +4,7 @@ mod log;
 mod pattern;
 mod scan;
 
-pub use pattern::PatternArguments;
+pub use pattern::{PatternArguments, StabilityChoice};
 pub use scan::ScanArguments;
 
 use clap::builder::PossibleValuesParser;
@@ -63,7 +63,7 @@ pub fn jobs(arguments: &JobArguments, workers: NonZeroU16) -> Result<Vec<Job>, F
     Ok(jobs.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
 }
 
-fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
+pub fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
     if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
         return Ok(());
     }

@@ -16,6 +16,7 @@ mod resources;
 mod settings;
 mod stepped;
 mod study;
+mod transfers;
 mod trend;
 
 mod workload;

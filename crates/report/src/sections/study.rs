@@ -1,6 +1,6 @@
 //! The report of one study.
 
-use super::{answer, beside, costs, cpu, hosts, limits, settings, workload};
+use super::{answer, beside, costs, cpu, hosts, limits, settings, transfers, workload};
 use crate::device;
 use crate::document::{Document, Layout, Section};
 use crate::study::{Shown, head, method};
@@ -17,6 +17,7 @@ impl Document {
         let mut sections = vec![answer::section(&shown)];
         sections.push(limits::section(&shown));
         sections.push(costs::section(&shown));
+        sections.push(transfers::section(&shown));
         sections.push(beside::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));

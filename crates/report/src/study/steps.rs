@@ -2,8 +2,9 @@
 
 use super::{Shown, speed, workload};
 use crate::columns::Columns;
-use crate::figure::{BANDWIDTH, COUNT, Kind};
+use crate::figure::{BANDWIDTH, BYTES, COUNT, Kind};
 use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{Measure, Metric, Parameter, Steps, Workload};
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ fn named(parameter: Parameter) -> (&'static str, Kind) {
         Parameter::Depth => ("in flight per worker", COUNT),
         Parameter::Workers => ("workers", COUNT),
         Parameter::Rate => ("offered rate", BANDWIDTH),
+        Parameter::Block => ("block", BYTES),
     }
 }
 
@@ -26,6 +28,7 @@ fn value(parameter: Parameter, value: f64) -> String {
     match parameter {
         Parameter::Depth | Parameter::Workers => format!("{value}"),
         Parameter::Rate => BANDWIDTH.value(value),
+        Parameter::Block => Bytes(value as u64).to_string(),
     }
 }
 

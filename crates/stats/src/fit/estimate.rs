@@ -18,7 +18,8 @@ impl Rule {
         confidence
     }
 
-    pub(super) fn interval(self, values: &[f64]) -> Option<Interval> {
+    /// The interval around the mean of values, a block each; `None` where there are too few.
+    pub fn interval(self, values: &[f64]) -> Option<Interval> {
         match self {
             Rule::Fixed(confidence) => t_interval(values, confidence),
             Rule::Sequential(confidence) => sequential::interval(values, confidence),

@@ -3,6 +3,7 @@
 
 mod copies;
 mod names;
+mod operations;
 mod sentences;
 mod settings;
 mod speeds;
@@ -30,6 +31,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
     match complete {
         0 => section.text(NOTHING),
+        _ if operations::are_shown(shown) => operations::add(&mut section, shown, &brief),
         _ => {
             let marked = figures(&mut section, shown, &brief);
             section.texts(sentences::sentences(shown, &brief, marked));
