@@ -6,7 +6,7 @@ pub use message::is_file_server;
 
 use crate::device::DisturbedFigure;
 use crate::units::Bytes;
-use crate::{ClientMemory, HostResource, StoredOn};
+use crate::{ClientMemory, HostResource, OpKind, StoredOn};
 use serde::{Deserialize, Serialize};
 
 /// How much a warning matters, most first.
@@ -43,6 +43,7 @@ impl Flag {
             | Flag::SameTarget { .. }
             | Flag::Scaled { .. }
             | Flag::Burst { .. }
+            | Flag::OperationRefused { .. }
             | Flag::ServerRestarted
             | Flag::Reconnected { .. }
             | Flag::WrittenAgain { .. }
@@ -347,6 +348,17 @@ pub enum Flag {
         call: String,
         /// So many bytes, the first time.
         bytes: u64,
+    },
+    /// A kind of operation was refused when it was tried, and left out.
+    OperationRefused {
+        /// The target, as the user wrote it.
+        target: String,
+        /// Which kind.
+        operation: OpKind,
+        /// What it was for: "rename a file".
+        tried: String,
+        /// What happened.
+        reason: String,
     },
     /// A call that can be done without failed.
     CallFailed {

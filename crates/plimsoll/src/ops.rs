@@ -10,8 +10,8 @@ use crate::plan::{self, Storage};
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Arrival, Cause, Failure, Job, Length, OperationsJob, Parameter, Part, Pattern, PatternJob,
-    Plan, Rule, Steps, StorageOptions, Workload,
+    Arrival, Cause, Failure, FileJob, FileWay, Job, Length, OperationsJob, Parameter, Part,
+    Pattern, PatternJob, Plan, Rule, Stability, Steps, StorageOptions, Workload,
 };
 use std::num::NonZeroU16;
 
@@ -25,13 +25,17 @@ const ALL_KINDS: f64 = 4.0;
 const WARM_UP: f64 = 0.1;
 /// The working set where none is named.
 const SIZE: Bytes = Bytes(64 << 20);
+/// The file of --whole-file where no size is named: as large as the one that was published.
+const FILE: Bytes = Bytes(10_000_000);
 
 pub const EXAMPLES: &str = "Examples:
   plimsoll ops nfs://nas/films                              about a minute: every kind, sizes, in flight
   plimsoll ops --quick nfs://nas/films smb://me@nas/films   the same of two, side by side
   plimsoll ops --only kinds --entries 10000 nfs://nas/films what listing a large directory takes
   plimsoll ops --only blocks --blocks 1KiB,8KiB /mnt/nas    small buffers against larger ones
-  plimsoll ops --arrival rounds,pipelined --details nfs://nas/films";
+  plimsoll ops --arrival rounds,pipelined --details nfs://nas/films
+  plimsoll ops --whole-file read --arrival rounds nfs://nas/films   one file by 1, 2, 3 readers, beside RTEMS
+  plimsoll ops --whole-file write --size 50MB --readers 1 nfs://nas/films";
 
 #[derive(Args)]
 pub struct OpsArguments {
@@ -89,8 +93,29 @@ pub struct OperationArguments {
         default_value = "pipelined"
     )]
     pub arrival: Vec<HowIssued>,
+    /// Instead: read one file whole, write one, or both; writes once with each stable when it completes,
+    /// and once with a flush at the end (write-back)
+    #[arg(long, value_enum, value_name = "WAY", value_delimiter = ',', conflicts_with = "only")]
+    pub whole_file: Vec<Way>,
+    /// Sizes of the buffers of --whole-file
+    #[arg(
+        long = "buffer",
+        value_name = "SIZE",
+        value_delimiter = ',',
+        default_values = ["1KiB", "8KiB"]
+    )]
+    pub buffers: Vec<Bytes>,
+    /// Buffers of --whole-file in flight, each the next of the file, issued as --arrival says: readers that
+    /// share a file, or one that reads ahead
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_values = ["1", "2", "3"]
+    )]
+    pub readers: Vec<NonZeroU16>,
     /// Working set: the size of the eight files together that are read, and of the eight that are written
-    /// [default: 64MiB]
+    /// [default: 64MiB]; of --whole-file the size of the file [default: 10MB]
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
     /// When written data must be safe: at the final flush, or at each write
@@ -119,6 +144,25 @@ pub enum HowIssued {
     Rounds,
 }
 
+impl HowIssued {
+    const ALL: [HowIssued; 2] = [HowIssued::Pipelined, HowIssued::Rounds];
+
+    fn arrival(self, depth: NonZeroU16) -> Arrival {
+        match self {
+            HowIssued::Pipelined => Arrival::Closed { depth },
+            HowIssued::Rounds => Arrival::Rounds { depth },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Way {
+    /// A file that is there
+    Read,
+    /// A file that is made
+    Write,
+}
+
 impl OperationArguments {
     fn does(&self, what: Only) -> bool {
         self.only.is_empty() || self.only.contains(&what)
@@ -144,15 +188,11 @@ impl OperationArguments {
                 let steps = Some(Steps::Sweep { over: Parameter::Block, values });
                 all.push(Workload { steps, ..Workload::of(part, length(seconds)) });
             }
-            let arrivals = [HowIssued::Pipelined, HowIssued::Rounds];
-            for how in arrivals.into_iter().filter(|how| self.arrival.contains(how)) {
+            for how in HowIssued::ALL.into_iter().filter(|how| self.arrival.contains(how)) {
                 if !self.does(Only::Depths) {
                     continue;
                 }
-                let arrival = match how {
-                    HowIssued::Pipelined => Arrival::Closed { depth: one },
-                    HowIssued::Rounds => Arrival::Rounds { depth: one },
-                };
+                let arrival = how.arrival(one);
                 let values = sorted(self.depths.iter().map(|depth| f64::from(depth.get())));
                 let job = self.transfer(pattern, self.block)?;
                 let part = Part { arrival, ..Part::closed(job, one, one) };
@@ -177,6 +217,38 @@ impl OperationArguments {
             return Err(Failure::new(Cause::Usage, "plan the transfers", on, happened, next));
         }
         Ok(job.into())
+    }
+}
+
+impl OperationArguments {
+    /// Each whole file, in the order of tables; none may take longer.
+    fn files(&self, at_most_seconds: f64) -> Result<Vec<Workload>, Failure> {
+        let size = self.size.unwrap_or(FILE);
+        let (one, length) = (NonZeroU16::MIN, Length::UntilDone { at_most_seconds });
+        let kinds = [
+            (Way::Read, FileWay::Read, Stability::FileSync),
+            (Way::Write, FileWay::Write, Stability::FileSync),
+            (Way::Write, FileWay::Write, Stability::Unstable),
+        ];
+        let mut all = Vec::new();
+        for (_, way, stability) in kinds.into_iter().filter(|of| self.whole_file.contains(&of.0)) {
+            for buffer in &self.buffers {
+                block_can_be_driven("--buffer", *buffer)?;
+                for readers in &self.readers {
+                    for how in HowIssued::ALL.into_iter().filter(|how| self.arrival.contains(how)) {
+                        // One alone goes the same way in rounds.
+                        if *readers == one && how != self.arrival[0] {
+                            continue;
+                        }
+                        let job = FileJob { way, buffer: *buffer, size, stability };
+                        let arrival = how.arrival(*readers);
+                        let part = Part { arrival, ..Part::closed(job.into(), one, *readers) };
+                        all.push(Workload::of(part, length));
+                    }
+                }
+            }
+        }
+        Ok(all)
     }
 }
 
@@ -210,7 +282,10 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
         let next = "Give --time 250ms or more for figures one can trust.";
         return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
     }
-    let workloads = ops.what.workloads(seconds)?;
+    let workloads = match ops.what.whole_file[..] {
+        [] => ops.what.workloads(seconds)?,
+        _ => ops.what.files(design.cap_seconds)?,
+    };
     let made = plan::plan(Storage {
         targets: arguments::targets(&ops.targets)?,
         hosts: &ops.hosts,

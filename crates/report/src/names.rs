@@ -3,7 +3,7 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened};
 use plimsoll_model::{
-    Cell, Contrast, Factor, Measurand, OpKind, Plan, Study, Workload, factor, label,
+    Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Workload, factor, label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -185,7 +185,8 @@ pub(crate) fn title(workload: &Workload) -> String {
     let Some((first, others)) = workload.parts.split_first() else {
         return "nothing".to_owned();
     };
-    let first = first.job.title();
+    let sizes = workload.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Block);
+    let first = first.job.title() + if sizes { " by size" } else { "" };
     if workload.together().is_some() {
         return format!("{first} by {} clients", workload.parts.len());
     }

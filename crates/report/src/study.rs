@@ -3,6 +3,7 @@
 pub(crate) mod byte_costs;
 pub(crate) mod copies;
 pub(crate) mod cpu;
+pub(crate) mod files;
 pub(crate) mod head;
 pub(crate) mod hosts;
 pub(crate) mod imported;

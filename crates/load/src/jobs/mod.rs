@@ -4,6 +4,7 @@
 //! at what was done when the load is over. [`Jobs`] has those of a study on one share.
 
 mod copy;
+mod file;
 mod log;
 mod made_tree;
 mod operations;

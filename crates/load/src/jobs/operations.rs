@@ -51,12 +51,12 @@ impl OperationsRun {
     fn place(&mut self, at: &mut Workspace<'_>) -> Result<Place, Failure> {
         let within = format!("{}/{}", self.root(at)?, tree::directory(1));
         let number = self.used;
-        self.used += 2;
+        self.used += 1;
         let add = |name: String| at.means.paths.add(format!("{within}/{name}"));
         Ok(Place {
             directory: add(tree::directory(number)),
             file: add(tree::file(number)),
-            renamed: add(tree::file(number + 1)),
+            renamed: add(tree::long_file(number)),
         })
     }
 
@@ -80,17 +80,17 @@ impl OperationsRun {
         let pass = Pass { share: at.share, means: at.means, block: cycle.block, verify: false };
         while let Some(op) = cycle.next().or_else(|| cycle.listing()) {
             let listing = matches!(op, Op::ReadDirectory(_));
-            let words = op.kind().to_string().replace('_', " ");
+            let words = tried(&op);
             let once = Once { op: Some(op), cycle: &mut cycle };
-            match pass.over(&format!("do a {words}"), |_| once).map(drop) {
+            match pass.over(&words, |_| once).map(drop) {
                 Ok(()) => {}
                 Err(refused) if matches!(refused.cause, Cause::Trial | Cause::NotPermitted) => {
                     cycle.left_out.push(op.kind());
-                    flags.push(Flag::CallFailed {
+                    flags.push(Flag::OperationRefused {
                         target: at.share.facts().given,
-                        call: format!("do a {words}"),
+                        operation: op.kind(),
+                        tried: words,
                         reason: refused.happened,
-                        instead: "It is left out, and the rest is measured.".to_owned(),
                     });
                 }
                 Err(failure) => return Err(failure),
@@ -182,6 +182,19 @@ fn not_as_made(happened: &str) -> Failure {
     let (tried, on) = ("do one operation after the other", "the run's directory");
     let next = "Make sure that nobody changes that directory, and look at the warnings.";
     Failure::new(Cause::Trial, tried, on, happened, next)
+}
+
+/// What an operation is for, as what was tried.
+fn tried(op: &Op) -> String {
+    let words = match op {
+        Op::Lookup(_) => "look up a name",
+        Op::ReadDirectory(_) => "list a directory",
+        Op::SetAttribute(..) => "set the time of a file",
+        Op::MakeDirectory(_) => "make a directory",
+        Op::RemoveDirectory(_) => "remove a directory",
+        other => return format!("{} a file", other.kind()),
+    };
+    words.to_owned()
 }
 
 /// The steps of a cycle, in their order.

@@ -1,6 +1,7 @@
 //! The jobs of a study on one share, whatever they are.
 
 use super::copy::{CopyRun, Trees};
+use super::file::FileRun;
 use super::operations::OperationsRun;
 use super::pattern::{LaidOut, PatternRun};
 use super::scan::ScanRun;
@@ -311,6 +312,7 @@ fn open(job: &Job, number: usize, given: &str) -> Result<Box<dyn AnyJob>, Failur
         Job::Copy(job) => manned(CopyRun::new(job, number)?),
         Job::Log(job) => manned(super::log::LogRun::new(job)),
         Job::Scan(job) => manned(ScanRun::new(job, number)),
+        Job::File(job) => manned(FileRun::new(job, number)),
         Job::Operations(job) => manned(OperationsRun::new(job, number)),
         other => {
             let tried = format!("do the job '{}'", other.kind());

@@ -169,6 +169,9 @@ impl Flag {
             Flag::CallFailed { target, call, reason, .. } => {
                 format!("{target}: could not {call}: {reason}")
             }
+            Flag::OperationRefused { target, tried, reason, .. } => {
+                format!("{target} refused to {tried}: {reason}")
+            }
             Flag::OtherOwner { target, uid, owner } => {
                 let nobody = owner.is_some_and(|owner| NOBODY.contains(&owner));
                 let who = if nobody { "nobody" } else { "another user" };
@@ -384,6 +387,7 @@ impl Flag {
             Flag::ReplySurplus { target, call, .. } => format!(
                 "They were passed over; {call} of {target} is a mistake of the server's software."
             ),
+            Flag::OperationRefused { .. } => "It is left out; the rest is measured.".into(),
             Flag::CallFailed { instead, .. } => instead.clone(),
             Flag::OtherOwner { uid, .. } => format!(
                 "Speeds are not affected. For files of your own set {} on the export (exports(5); Squash = \

@@ -4,6 +4,7 @@
 mod copy;
 mod dataset;
 mod device;
+mod file;
 mod log;
 mod operations;
 mod pattern;
@@ -13,6 +14,7 @@ mod stream;
 pub use copy::{CopyJob, Method, Transfer};
 pub use dataset::{DataClass, DataSource, Dataset, GeneratedData};
 pub use device::DeviceJob;
+pub use file::{FileJob, FileWay};
 pub use log::LogJob;
 pub use operations::OperationsJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
@@ -66,6 +68,7 @@ jobs! {
     Scan(ScanJob),
     Log(LogJob),
     Operations(OperationsJob),
+    File(FileJob),
     Copy(CopyJob),
     Stream(StreamJob),
     Device(DeviceJob),

@@ -73,6 +73,12 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::Retransmitted { target: text(), times: n, late: n / 2, doubled: 1 },
         Flag::ReplySurplus { target: text(), call: text(), bytes: n },
         Flag::CallFailed { target: text(), call: text(), reason: text(), instead: text() },
+        Flag::OperationRefused {
+            target: text(),
+            operation: OpKind::RENAME,
+            tried: text(),
+            reason: text(),
+        },
         Flag::Continued { unix_seconds: n, block: 12 },
         Flag::Stolen { host: text(), share: x },
         Flag::ProgramLeft { host: text(), reason: text(), next: text() },
@@ -237,13 +243,26 @@ fn job() -> impl Strategy<Value = Job> {
     });
     let stream = (any::<u16>(), option::of(any::<f64>()))
         .prop_map(|(connections, rate)| Job::Stream(StreamJob { connections, rate }));
-    prop_oneof![pattern, scan, copy, stream]
+    let operations = any::<(u32, u64)>().prop_map(|(entries, block)| {
+        Job::Operations(OperationsJob { entries, block: Bytes(block) })
+    });
+    let file = (any::<(u64, u64)>(), any::<bool>()).prop_map(|((buffer, size), reads)| {
+        let way = if reads { FileWay::Read } else { FileWay::Write };
+        let (buffer, size, stability) = (Bytes(buffer), Bytes(size), Stability::FileSync);
+        Job::File(FileJob { way, buffer, size, stability })
+    });
+    prop_oneof![pattern, scan, operations, file, copy, stream]
 }
 
 fn part() -> impl Strategy<Value = Part> {
     use std::num::NonZeroU16;
-    (job(), any::<(u16, NonZeroU16, NonZeroU16)>()).prop_map(|(job, (client, workers, depth))| {
-        Part { client, ..Part::closed(job, workers, depth) }
+    let numbers = any::<(u16, NonZeroU16, NonZeroU16)>();
+    (job(), numbers, any::<bool>()).prop_map(|(job, (client, workers, depth), rounds)| {
+        let part = Part { client, ..Part::closed(job, workers, depth) };
+        match rounds {
+            true => Part { arrival: Arrival::Rounds { depth }, ..part },
+            false => part,
+        }
     })
 }
 

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::figure::TIME;
 use plimsoll_explain::{CellFindings, Level, WorkloadFindings};
-use plimsoll_model::{Cell, Measure, Metric, OpKind, SubjectFacts};
+use plimsoll_model::{Cell, Flag, Measure, Metric, OpKind, SubjectFacts};
 
 /// Names that the walk has whose time is predicted.
 pub(crate) const WALK: u32 = 5_000;
@@ -27,11 +27,9 @@ impl<'a> Operations<'a> {
         Some(Operations { found, entries: entries.parse().ok()? })
     }
 
-    /// The kinds that any subject has figures of, in the order of tables.
-    pub(crate) fn kinds(&self) -> Vec<OpKind> {
-        let known = |kind: &OpKind| self.found.cells.iter().any(|c| level(c, *kind).is_some());
-        let all = self.found.workload.main().map_or(&[][..], |part| part.job.kinds_apart());
-        all.iter().copied().filter(known).collect()
+    /// The kinds that were tried, in the order of tables.
+    pub(crate) fn kinds(&self) -> &'static [OpKind] {
+        self.found.workload.main().map_or(&[], |part| part.job.kinds_apart())
     }
 
     /// What was found of a subject under a setting.
@@ -56,10 +54,21 @@ pub(crate) fn level(cell: &CellFindings, kind: OpKind) -> Option<&Level> {
     cell.levels.get(&Metric { kind: Some(kind), measure: Measure::LATENCY_MEAN })
 }
 
-/// "121 µs [118–124]"; a dash where there is none.
-pub(crate) fn time(cell: Option<&CellFindings>, kind: OpKind) -> String {
-    let level = cell.and_then(|cell| level(cell, kind));
-    level.map_or("–".to_owned(), |level| TIME.with_ends(level.estimate, level.interval))
+/// "121 µs [118–124]", or that the kind was refused; a dash where nothing is known.
+pub(crate) fn time(shown: &Shown<'_>, found: Option<&CellFindings>, kind: OpKind) -> String {
+    let Some(found) = found else { return "–".to_owned() };
+    let given = shown.study.plan.target(usize::from(found.cell.subject)).map(ToString::to_string);
+    let refused = |flag: &Flag| match flag {
+        Flag::OperationRefused { target, operation, .. } => {
+            *operation == kind && given.as_ref() == Some(target)
+        }
+        _ => false,
+    };
+    match level(found, kind) {
+        Some(level) => TIME.with_ends(level.estimate, level.interval),
+        None if shown.study.flags.iter().any(refused) => "refused".to_owned(),
+        None => "–".to_owned(),
+    }
 }
 
 /// What an operation is called in a table: "look up", "list 640 names".

@@ -5,6 +5,7 @@ use crate::chart::Table;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, BYTES, RATE, TIME};
 use crate::study::Shown;
+use crate::study::files::{self, SOURCE, files};
 use crate::study::operations::{Operations, WALK, name, round_trip, time};
 use crate::text::{capital, duration};
 use crate::verdict::percent;
@@ -19,7 +20,7 @@ const NOTHING: &str = "–";
 
 /// Whether a study is about what single operations cost.
 pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
-    !shown.transfers.is_empty() || Operations::new(shown).is_some()
+    !shown.transfers.is_empty() || Operations::new(shown).is_some() || files(shown).next().is_some()
 }
 
 pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
@@ -28,6 +29,11 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section.table(times(shown, brief, operations), Layout::Figures);
     }
     section.table(costs(shown, brief), Layout::Words);
+    let files = files::table(shown, &|cell| brief.setup(shown, cell));
+    if let Some(files) = files {
+        section.table(files.table(), Layout::Figures);
+        section.text(SOURCE);
+    }
     let mut sentences: Vec<String> =
         shown.transfers.iter().flat_map(|t| sentences(shown, brief, t)).collect();
     if let Some(operations) = &operations {
@@ -48,8 +54,8 @@ fn times(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Table
         rows.push(std::iter::once(name).chain(trips.iter().map(trip)).collect());
     }
     for kind in operations.kinds() {
-        let times = setups.iter().map(|cell| time(operations.cell(*cell), kind));
-        rows.push(std::iter::once(name(kind, operations.entries)).chain(times).collect());
+        let times = setups.iter().map(|cell| time(shown, operations.cell(*cell), *kind));
+        rows.push(std::iter::once(name(*kind, operations.entries)).chain(times).collect());
     }
     let confidence = percent(shown.study.plan.design.confidence);
     if setups.len() == 1 {

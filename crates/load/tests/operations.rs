@@ -1,0 +1,150 @@
+//! Every kind of operation by turns, and operations in rounds: exactly, on scripted shares.
+
+mod support;
+
+use plimsoll_load::{DirectoryShare, MockShare, Op, OpenOptions, Reply, SystemClock, VirtualClock};
+use plimsoll_model::units::{Bytes, KIB, MIB};
+use plimsoll_model::{
+    Arrival, Cause, DirectoryTarget, ErrorKind, Flag, Length, OpKind, OperationsJob, Part, Pattern,
+    PatternJob, Workload,
+};
+use std::num::NonZeroU16;
+use std::sync::Arc;
+use std::time::Duration;
+use support::jobs::{Run, done, once, part};
+
+const MS: Duration = Duration::from_millis(1);
+const JOB: OperationsJob = OperationsJob { entries: 5, block: Bytes(4 * KIB) };
+
+/// A server that takes a millisecond for everything but refuses some kinds.
+fn refusing(refused: &'static [OpKind]) -> (Run, Arc<VirtualClock>) {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |op: &Op, _| {
+        match refused.contains(&op.kind()) {
+            true => Reply::error(MS, ErrorKind::NotPermitted),
+            false => Reply::After(MS),
+        }
+    });
+    (Run::new(Arc::new(share), clock.clone()), clock)
+}
+
+/// What one cycle does of each kind, and what was said to be refused.
+fn cycle(refused: &'static [OpKind]) -> (Vec<u64>, Vec<String>) {
+    let (mut run, _) = refusing(refused);
+    let workload = once(part(JOB.into(), 1, 1));
+    let flags = run.prepare(&workload).unwrap();
+    let call = |flag: &Flag| match flag {
+        Flag::OperationRefused { tried, .. } => tried.clone(),
+        other => panic!("{other:?}"),
+    };
+    let calls = flags.iter().map(call).collect();
+    let counts = {
+        let first = &run.good(&workload)[0];
+        let again = &run.good(&workload)[0];
+        let counts = |part| OperationsJob::KINDS.map(|kind| done(part, kind)).to_vec();
+        assert_eq!(counts(first), counts(again), "every point does the same");
+        counts(again)
+    };
+    if !refused.iter().any(|kind| [OpKind::REMOVE, OpKind::REMOVE_DIRECTORY].contains(kind)) {
+        run.close();
+    }
+    (counts, calls)
+}
+
+#[test]
+fn a_cycle_has_each_kind_once_but_closes_twice() {
+    //                        lookup open close read write flush create remove rename set mkdir rmdir list
+    assert_eq!(cycle(&[]), (vec![1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1], vec![]));
+}
+
+#[test]
+fn what_is_refused_is_named_and_the_rest_is_done() {
+    let (counts, refused) = cycle(&[OpKind::RENAME, OpKind::SET_ATTRIBUTES]);
+    assert_eq!(counts, [1, 1, 2, 1, 1, 1, 1, 1, 0, 0, 1, 1, 1]);
+    assert_eq!(refused, ["set the time of a file", "rename a file"]);
+    let (counts, refused) = cycle(&[OpKind::OPEN, OpKind::READ_DIRECTORY]);
+    assert_eq!(counts, [1, 0, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 0]);
+    assert_eq!(refused, ["open a file", "list a directory"]);
+}
+
+/// Else every cycle would leave a file behind.
+#[test]
+fn what_cannot_be_removed_is_not_made() {
+    let (counts, refused) = cycle(&[OpKind::REMOVE]);
+    assert_eq!(counts, [1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1]);
+    assert_eq!(refused, ["remove a file"]);
+    let (counts, _) = cycle(&[OpKind::REMOVE_DIRECTORY]);
+    assert_eq!(counts, [1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0, 1]);
+}
+
+/// Listings take a quarter of the time however long one is.
+#[test]
+fn a_large_directory_does_not_take_all_the_time() {
+    let clock = Arc::new(VirtualClock::new());
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |op: &Op, _| match op.kind() {
+        OpKind::READ_DIRECTORY => Reply::After(100 * MS),
+        _ => Reply::After(MS),
+    });
+    let mut run = Run::new(Arc::new(share), clock);
+    let length = Length::For { seconds: 10.0, warm_up_seconds: 0.0 };
+    let workload = Workload::of(part(JOB.into(), 1, 1), length);
+    run.prepare(&workload).unwrap();
+    let listings = done(&run.good(&workload)[0], OpKind::READ_DIRECTORY);
+    assert!((23..=26).contains(&listings), "{listings}");
+}
+
+#[test]
+fn a_connection_that_breaks_is_no_refusal() {
+    let (mut run, clock) = (None::<Run>, Arc::new(VirtualClock::new()));
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |op: &Op, _| match op.kind() {
+        OpKind::RENAME => Reply::error(MS, ErrorKind::ConnectionLost),
+        _ => Reply::After(MS),
+    });
+    let run = run.insert(Run::new(Arc::new(share), clock));
+    let failure = run.prepare(&once(part(JOB.into(), 1, 1))).unwrap_err();
+    assert_eq!(failure.cause, Cause::Unreachable);
+}
+
+#[test]
+fn several_workers_on_a_directory_leave_nothing_of_their_own() {
+    let place = tempfile::tempdir().unwrap();
+    let target = DirectoryTarget { path: place.path().to_owned() };
+    let share = DirectoryShare::open(&target, "here", &OpenOptions::default()).unwrap();
+    let mut run = Run::new(Arc::new(share), Arc::new(SystemClock::new()));
+    let length = Length::For { seconds: 0.2, warm_up_seconds: 0.0 };
+    let workload = Workload::of(part(JOB.into(), 3, 2), length);
+    assert_eq!(run.prepare(&workload).unwrap(), []);
+    for _ in 0..2 {
+        let part = &run.good(&workload)[0];
+        for kind in OperationsJob::KINDS {
+            assert!(done(part, kind) > 0, "{kind}");
+        }
+    }
+    run.close();
+}
+
+/// Operations of one and of three milliseconds by turns, on a server for each: in a round of two the longer
+/// one is waited for; without rounds both servers are always busy.
+#[test]
+fn the_next_round_begins_when_all_of_the_last_have_ended() {
+    let reads = |arrival| {
+        let clock = Arc::new(VirtualClock::new());
+        let servers = NonZeroU16::new(16).unwrap();
+        let share = MockShare::new(clock.clone(), servers, |op: &Op, _| match op {
+            Op::Read(span) if span.offset / (4 * KIB) % 2 == 1 => Reply::After(3 * MS),
+            Op::Read(_) => Reply::After(MS),
+            _ => Reply::After(Duration::ZERO),
+        });
+        let mut run = Run::new(Arc::new(share), clock);
+        let job = PatternJob::new(Pattern::SequentialRead, Bytes(4 * KIB), Bytes(8 * MIB));
+        let length = Length::For { seconds: 0.3, warm_up_seconds: 0.0 };
+        let workload = Workload::of(Part { arrival, ..part(job.into(), 1, 1) }, length);
+        run.prepare(&workload).unwrap();
+        let done = done(&run.good(&workload)[0], OpKind::READ);
+        run.close();
+        done
+    };
+    let two = NonZeroU16::new(2).unwrap();
+    assert_eq!(reads(Arrival::Rounds { depth: two }), 200);
+    assert!(reads(Arrival::Closed { depth: two }) >= 298);
+}

@@ -1,0 +1,71 @@
+//! Whole files that were read and written, beside those of the RTEMS list.
+
+use super::Shown;
+use crate::columns::Columns;
+use crate::figure::BANDWIDTH;
+use plimsoll_explain::published::rtems2012::published;
+use plimsoll_explain::{CellFindings, WorkloadFindings};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Arrival, Measure, Metric, Part};
+use plimsoll_references::tables;
+
+/// What is said of the published figures.
+pub(crate) const SOURCE: &str = "Published: T. Straumann, J. Johns, A. Rippa and others on the RTEMS list, 2012: NFS version 2 on an \
+     MVME6100 and 100 Mbit/s, one file of 10 MB.";
+
+/// Whole files of a study, in the order of the plan.
+pub(crate) fn files<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a WorkloadFindings> {
+    let is_file = |found: &&WorkloadFindings| {
+        found.workload.main().is_some_and(|part| part.job.kind().starts_with("file-"))
+    };
+    shown.findings.workloads.iter().filter(is_file)
+}
+
+/// A row for each, a column for each subject under each setting, and what was published of the same. `None`
+/// where there is none.
+pub(crate) fn table(
+    shown: &Shown<'_>,
+    name: &dyn Fn(plimsoll_model::Cell) -> String,
+) -> Option<Columns> {
+    let mut columns = Columns::default();
+    let setups: Vec<_> = shown.names.every_setup().collect();
+    columns.columns.extend(setups.iter().map(|cell| (name(*cell), Vec::new())));
+    columns.columns.push(("RTEMS, 2012".to_owned(), Vec::new()));
+    for found in files(shown) {
+        let Some(part) = found.workload.main() else { continue };
+        let rate = |cell: &CellFindings| {
+            let level = cell.levels.get(&Metric::all(Measure::THROUGHPUT))?;
+            Some(BANDWIDTH.with_ends(level.estimate, level.interval))
+        };
+        let own = setups.iter().map(|setup| {
+            let same = |c: &&CellFindings| {
+                (c.cell.subject, c.cell.setting) == (setup.subject, setup.setting)
+            };
+            found.cells.iter().find(same).and_then(rate).unwrap_or("–".to_owned())
+        });
+        let known = published_rate(part).map_or("–".to_owned(), |rate| BANDWIDTH.value(rate));
+        columns.row(row(part), own.chain([known]).collect::<Vec<_>>());
+    }
+    (!columns.rows.is_empty()).then_some(columns)
+}
+
+/// "read, buffers of 8 KiB, 2 readers", "write, buffers of 8 KiB, every write stable".
+fn row(part: &Part) -> String {
+    let way = part.job.kind().trim_start_matches("file-");
+    let settings = part.job.settings();
+    let buffers = settings.first().cloned().unwrap_or_default();
+    let stability = settings.get(2).map(|stability| format!(", {stability}")).unwrap_or_default();
+    let readers = match (part.depth().get(), part.arrival) {
+        (1, _) => String::new(),
+        (count, Arrival::Rounds { .. }) => format!(", {count} in rounds"),
+        (count, Arrival::Closed { .. }) => format!(", {count} in flight"),
+    };
+    format!("{way}, {buffers}{stability}{readers}")
+}
+
+/// Bytes per second of the same read, as published.
+fn published_rate(part: &Part) -> Option<f64> {
+    let reads = part.job.stability().is_none();
+    let Bytes(block) = part.job.block()?;
+    reads.then(|| published(tables(), part.depth().get(), block))?
+}

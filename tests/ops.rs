@@ -1,0 +1,231 @@
+//! `plimsoll ops` on real servers: every kind of operation has its cost, and nothing is left behind.
+
+mod support;
+
+use plimsoll_explain::{CostModel, transfers};
+use plimsoll_model::{
+    Ended, Flag, Measure, Metric, OpKind, OperationsJob, Outcome, Stability, Study, SubjectFacts,
+};
+use plimsoll_stats::fit::costs::Kind;
+use plimsoll_testkit::servers::samba::PASSWORD;
+use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::{Need, enter_or_skip};
+use std::path::Path;
+use support::rows::trials;
+use support::{Plimsoll, ended, listing, run_directories, signal, wait_until};
+
+/// Seconds in place of minutes.
+const SHORT: [&str; 6] = [
+    "--blocks=512B,4KiB,64KiB,256KiB",
+    "--depths=1,4",
+    "--repeats=2",
+    "--time=60ms",
+    "--size=4MiB",
+    "--quiet",
+];
+
+fn program() -> Plimsoll {
+    Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
+}
+
+fn ops<'a>(targets: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
+    [&["ops", "--baseline=0s"], targets, &SHORT, more].concat()
+}
+
+/// The mean time of one operation of a kind in the first trial of a subject.
+fn time(study: &Study, subject: u16, kind: OpKind) -> Option<f64> {
+    let of =
+        |trial: &&plimsoll_model::Trial| trial.cell.subject == subject && trial.cell.workload == 0;
+    let trial = study.trials.iter().find(of)?;
+    let metric = Metric { kind: Some(kind), measure: Measure::LATENCY_MEAN };
+    trial.result.value(0, metric)
+}
+
+/// Everything was measured: each kind but these, and each size and number in flight.
+#[track_caller]
+fn assert_whole(study: &Study, without: &[OpKind]) {
+    assert_eq!(study.ended, Ended::Done);
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "{:?}", trial.result.flags);
+        let points = [0, 4, 2, 4, 2][usize::from(trial.cell.workload)];
+        assert_eq!(trial.points.len(), points);
+    }
+    for subject in 0..study.subjects.len() as u16 {
+        for kind in OperationsJob::KINDS {
+            let seconds = time(study, subject, kind);
+            assert_eq!(seconds.is_some(), !without.contains(&kind), "{kind}");
+            assert!(seconds.is_none_or(|seconds| seconds > 0.0 && seconds < 5.0), "{kind}");
+        }
+    }
+    let found = transfers(study);
+    assert_eq!(found.len(), 2 * study.subjects.len());
+    for transfers in &found {
+        assert_eq!(transfers.sizes.len(), 4);
+        assert!(transfers.enough().is_some());
+        assert_eq!(transfers.flights.len(), 1);
+        assert!(transfers.flights[0].gain().is_some_and(|gain| gain >= 1.0));
+        // Whether the model fits so short a run is chance; where it does not, it says nothing.
+        let fits = matches!(transfers.model, CostModel::Fits { .. });
+        assert!(fits || transfers.cost(Kind::Operation).is_none());
+    }
+}
+
+#[test]
+fn operations_of_every_version_of_nfs_and_of_smb_have_their_costs() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Samba);
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let folder = nfs.directory("films").unwrap();
+    std::fs::write(folder.join("holiday.txt"), "not plimsoll's").unwrap();
+    let smb =
+        Samba::start(&stage, SambaConfig::one(SambaShare::existing("films", folder))).unwrap();
+    let before = listing(folder);
+    let versions = ["3", "4.0", "4.2"];
+    let urls = versions.map(|version| format!("{}&vers={version}", nfs.url_with_ports("films")));
+    let smb_url = smb.url("films");
+    let targets: Vec<&str> = urls.iter().map(String::as_str).chain([&*smb_url]).collect();
+    let program = program();
+    let ran = program.run(&ops(&targets, &["--only=kinds,blocks,depths"])).expect(0);
+    for word in
+        ["round trip", "lookup", "list 640 names", "sequential write", "A scan of 5000 names"]
+    {
+        assert!(ran.out.contains(word), "{word} in:\n{}", ran.out);
+    }
+    let study = program.latest();
+    assert_eq!(study.subjects.len(), 4);
+    assert_whole(&study, &[]);
+    let trip = |facts: &SubjectFacts| facts.storage().and_then(|facts| facts.round_trip_seconds);
+    assert!(study.subjects.iter().all(|facts| trip(facts).is_some()), "NULL and ECHO");
+    let shown = program.run(&["show", "--details"]).expect(0).out;
+    for word in ["What an operation and a byte cost", "by the model", "in flight:", "256 KiB"] {
+        assert!(shown.contains(word), "{word} in:\n{shown}");
+    }
+    let csv = program.run(&["export", "--csv"]).expect(0).out;
+    assert!(csv.contains("make_directory_operations") && csv.contains(",operations,"), "{csv}");
+    assert_eq!(listing(folder), before, "the folder is as it was");
+}
+
+#[test]
+fn a_directory_by_one_sweep_alone_in_rounds() {
+    let place = tempfile::tempdir().unwrap();
+    let program = program();
+    let target = place.path().to_str().unwrap();
+    let words = ops(&[target], &["--only=depths", "--arrival=rounds,pipelined"]);
+    let ran = program.run(&words).expect(0);
+    assert!(!ran.out.contains("lookup"), "{}", ran.out);
+    let study = program.latest();
+    let arrivals = study.plan.workloads.iter().map(|workload| workload.parts[0].settings());
+    let rounds = arrivals.filter(|settings| settings.contains("rounds of 1")).count();
+    assert_eq!((study.plan.workloads.len(), rounds), (4, 2));
+    assert_eq!(listing(place.path()), vec![]);
+}
+
+#[test]
+fn a_file_is_read_and_written_whole_beside_the_published_one() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let program = program();
+    let url = server.url("films");
+    let words = ["ops", &url, "--whole-file=read,write", "--arrival=rounds", "--repeats=2"];
+    // Not a whole number of buffers.
+    let more = ["--size=1MB", "--baseline=0s", "--timeout=20s"];
+    let ran = program.run(&[&words[..], &more].concat()).expect(0);
+    for word in ["2.89 MB/s", "7.63 MB/s", "8.90 MB/s", "9.60 MB/s", "RTEMS", "3 in rounds"] {
+        assert!(ran.out.contains(word), "{word} in:\n{}", ran.out);
+    }
+    let study = program.latest();
+    assert_eq!((study.ended.clone(), study.trials.len()), (Ended::Done, 2 * 3 * 2 * 3));
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete);
+        let part = study.plan.workloads[usize::from(trial.cell.workload)].main().unwrap();
+        let writes = part.job.stability().is_some();
+        let kind = if writes { OpKind::WRITE } else { OpKind::READ };
+        let ops = &trial.result.parts[0].ops;
+        let buffers = 1_000_000_u64.div_ceil(part.job.block().unwrap().0);
+        assert_eq!((ops[&kind].count, ops[&kind].bytes), (buffers, 1_000_000));
+        let flushes = ops.get(&OpKind::FLUSH).map_or(0, |stats| stats.count);
+        let expected = u64::from(part.job.stability() == Some(Stability::Unstable));
+        assert_eq!(flushes, expected, "write-back is flushed once");
+        let opening = if writes { OpKind::CREATE } else { OpKind::OPEN };
+        assert_eq!((ops[&opening].count, ops[&OpKind::CLOSE].count), (1, 1));
+    }
+    assert_eq!(listing(server.directory("films").unwrap()), vec![]);
+}
+
+/// A server that does not take names that end as those of sources do: so nothing can be renamed to them.
+#[test]
+fn what_a_server_refuses_is_said_and_the_rest_is_measured() {
+    let stage = enter_or_skip!(Need::Samba);
+    let config = SambaConfig::one(SambaShare::new("films")).line("veto files = /f*.c/f*.h/");
+    let server = Samba::start(&stage, config).unwrap();
+    let program = program();
+    let ran = program.run(&ops(&[&server.url("films")], &[])).expect(0);
+    assert!(ran.out.contains("rename") && ran.out.contains("refused"), "{}", ran.out);
+    assert!(ran.out.contains("refused to rename a file"), "{}", ran.out);
+    let study = program.latest();
+    assert_whole(&study, &[OpKind::RENAME]);
+    let refused = |flag: &&Flag| matches!(flag, Flag::OperationRefused { .. });
+    assert_eq!(study.flags.iter().filter(refused).count(), 1, "{:?}", study.flags);
+    assert_eq!(listing(&server.directory("films").unwrap()), vec![]);
+}
+
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let exported = server.directory("films").unwrap();
+    let program = program();
+    let url = server.url("films");
+    let child = program.start(&["ops", &url, "--size=8MiB", "--repeats=1000", "--quiet"]);
+    let has_names = |run: &std::path::PathBuf| run.join("operations-0").exists();
+    wait_until("names are made", || run_directories(exported).iter().any(has_names));
+    wait_until("a trial is kept", || trials(&program) >= 1);
+    signal(&child, "-INT");
+    ended(child).expect(130);
+    assert_eq!(program.latest().ended, Ended::Interrupted);
+    assert_eq!(listing(exported), vec![], "nothing is left");
+}
+
+/// A run that was killed: `clean` knows the names that it made.
+#[test]
+fn what_a_killed_run_leaves_is_removed() {
+    let place = tempfile::tempdir().unwrap();
+    let program = program();
+    let target = place.path().to_str().unwrap();
+    let mut child = program.start(&["ops", target, "--size=8MiB", "--repeats=1000", "--quiet"]);
+    wait_until("a trial is kept", || trials(&program) >= 1);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(run_directories(place.path()).len(), 1);
+    program.run(&["clean", target]).expect(0);
+    assert_eq!(listing(place.path()), vec![]);
+}
+
+#[test]
+fn bad_targets_passwords_and_options_say_what_to_do() {
+    let stage = enter_or_skip!(Need::Samba, Need::Ganesha);
+    let smb = Samba::start(&stage, SambaConfig::one(SambaShare::new("films"))).unwrap();
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let wrong = Plimsoll::new().with("PLIMSOLL_PASSWORD", "close sesame");
+    let ran = wrong.run(&ops(&[&smb.url("films")], &[])).expect(4);
+    assert!(ran.err.contains("LOGON_FAILURE") && !ran.err.contains("sesame"), "{}", ran.err);
+    let typo = nfs.url("fims");
+    let program = program();
+    assert!(program.run(&ops(&[&typo], &[])).expect(5).err.contains("next:"));
+    let nobody = program.run(&ops(&["nfs://127.0.0.1:9/films"], &["--timeout=2s"])).expect(3);
+    assert!(nobody.err.contains("127.0.0.1"), "{}", nobody.err);
+    let here = Path::new(env!("CARGO_TARGET_TMPDIR")).to_str().unwrap();
+    for (option, word) in [
+        ("--blocks=1000B", "multiple of 512"),
+        ("--blocks=2MiB", "smaller than a block"),
+        ("--time=1ms", "at least 50 ms"),
+        ("--entries=0", "--entries"),
+        ("--depths=0", "--depths"),
+        ("--only=everything", "--only"),
+    ] {
+        let words = [&["ops", here, "--size=8MiB"][..], &[option]].concat();
+        let refused = program.run(&words).expect(2);
+        assert!(refused.err.contains(word), "{option}: {}", refused.err);
+    }
+    let two = ["ops", here, "--on=ssh://a.invalid", "--on=ssh://b.invalid"];
+    assert!(program.run(&two).expect(2).err.contains("from one host"));
+}
