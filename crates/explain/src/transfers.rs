@@ -29,6 +29,8 @@ pub struct Transfers {
     pub title: String,
     /// The largest transfer that client and server agreed on, in bytes; 0 where there is none.
     pub largest: u32,
+    /// Seconds of a call that does nothing, where there is one.
+    pub round_trip: Option<f64>,
     /// By size, the smallest first.
     pub sizes: Vec<SizeTime>,
     /// The model of the times of sizes up to the largest transfer: larger ones are several at once.
@@ -68,8 +70,8 @@ pub struct Flight {
     pub depth: u16,
     /// Operations per second.
     pub per_second: Estimate,
-    /// The same by the model, if what an operation costs is all waiting, so that many wait at once, and bytes go
-    /// one after the other. `None` without a model.
+    /// The same by the model, if the round trip of a call that does nothing is waiting, which many do at once,
+    /// and all else goes one after the other. `None` without a model, and where there is no such call.
     pub modelled: Option<f64>,
 }
 
@@ -189,20 +191,21 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Transfe
         Some(SizeTime { block, seconds: average(seconds, rule)?, error })
     };
     let sizes = curve.seconds.iter().enumerate().filter_map(size).collect();
-    let mut transfers =
-        Transfers { cell, title: job.title(), largest, sizes, model, flights: Vec::new(), rule };
+    let (title, flights) = (job.title(), Vec::new());
+    let round_trip = facts.and_then(|facts| facts.round_trip_seconds);
+    let mut transfers = Transfers { cell, title, largest, round_trip, sizes, model, flights, rule };
     for (number, workload) in (0..).zip(&study.plan.workloads) {
         let same = workload.main().is_some_and(|part| part.job.kind() == job.kind());
         if same && sweeps(workload, Parameter::Depth) {
             let flights =
-                flights(&transfers, gathered, Cell { workload: number, ..cell }, workload);
+                in_flight_of(&transfers, gathered, Cell { workload: number, ..cell }, workload);
             transfers.flights.extend(flights);
         }
     }
     (!transfers.sizes.is_empty()).then_some(transfers)
 }
 
-fn flights(
+fn in_flight_of(
     transfers: &Transfers,
     gathered: &Gathered<'_>,
     cell: Cell,
@@ -213,11 +216,12 @@ fn flights(
     let costs = transfers.cost(Kind::Operation).zip(transfers.cost(Kind::Byte));
     let flight = |(at, seconds): (&u64, &BTreeMap<u32, f64>)| {
         let depth = f64::from_bits(*at) as u16;
-        let modelled = costs.and_then(|(operation, byte)| {
-            let demands = [byte.value * block.0 as f64];
+        let modelled = costs.zip(transfers.round_trip).and_then(|((operation, byte), trip)| {
+            let delay = trip.clamp(0.0, operation.value);
+            let demands = [operation.value - delay + byte.value * block.0 as f64];
             match in_rounds {
-                true => rounds(depth, &demands, operation.value),
-                false => mva(depth, &demands, operation.value).map(|closed| closed.per_second),
+                true => rounds(depth, &demands, delay),
+                false => mva(depth, &demands, delay).map(|closed| closed.per_second),
             }
         });
         let per_second = average(seconds, transfers.rule)?.reciprocal()?;

@@ -3,7 +3,8 @@
 use crate::study::steps;
 use crate::text::{listed, printable, shortened};
 use plimsoll_model::{
-    Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Workload, factor, label,
+    Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Workload, factor,
+    label,
 };
 use std::collections::{BTreeMap, HashSet};
 
@@ -186,7 +187,9 @@ pub(crate) fn title(workload: &Workload) -> String {
         return "nothing".to_owned();
     };
     let sizes = workload.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Block);
-    let first = first.job.title() + if sizes { " by size" } else { "" };
+    let rounds = matches!(first.arrival, Arrival::Rounds { .. }) && workload.steps.is_some();
+    let how = if sizes { " by size" } else { "" };
+    let first = first.job.title() + how + if rounds { " in rounds" } else { "" };
     if workload.together().is_some() {
         return format!("{first} by {} clients", workload.parts.len());
     }
@@ -225,6 +228,8 @@ pub(crate) fn operations(kind: OpKind) -> String {
     match kind {
         OpKind::READ_DIRECTORY => "directory reads".to_owned(),
         OpKind::FLUSH => "flushes".to_owned(),
+        OpKind::MAKE_DIRECTORY => "directories made".to_owned(),
+        OpKind::REMOVE_DIRECTORY => "directories removed".to_owned(),
         kind => format!("{}s", kind.name().replace('_', " ").trim_end_matches('s')),
     }
 }

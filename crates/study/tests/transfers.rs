@@ -7,6 +7,7 @@ use plimsoll_load::{Op, Reply};
 use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{
     Arrival, Design, Length, Parameter, Pattern, PatternJob, Plan, Rule, Steps, Study,
+    SubjectFacts, TargetFacts,
 };
 use plimsoll_stats::fit::costs::Kind;
 use std::num::NonZeroU16;
@@ -56,7 +57,11 @@ fn measured(seed: u64, noise: f64) -> Study {
 
 #[test]
 fn exact_times_give_the_exact_costs() {
-    let found = transfers(&measured(1, 0.0));
+    let mut study = measured(1, 0.0);
+    let [SubjectFacts::Storage(facts)] = &mut study.subjects[..] else { panic!("one share") };
+    // All of the cost of an operation is a round trip, so that two would take it at the same time.
+    facts.round_trip_seconds = Some(OPERATION);
+    let found = transfers(&study);
     let [reads] = &found[..] else { panic!("{found:?}") };
     assert!(matches!(reads.model, CostModel::Fits { .. }), "{:?}", reads.model);
     let of = |kind| reads.cost(kind).unwrap().value;
@@ -75,10 +80,20 @@ fn exact_times_give_the_exact_costs() {
         assert_eq!(flights.depths.iter().map(|one| one.depth).collect::<Vec<_>>(), [1, 2, 4]);
         assert_eq!(flights.block, Bytes(65_536));
     }
-    // Where the cost of an operation were waiting, two would take it at the same time.
     let two = rounds.depths[1].modelled.unwrap();
     let expected = 2.0 / (OPERATION + 2.0 * BYTE * 65_536.0);
     assert!((two / expected - 1.0).abs() < 0.01, "{two} {expected}");
+    // None of it is: then the model is what this server does, one after the other.
+    study.subjects[0] = SubjectFacts::Storage(TargetFacts {
+        round_trip_seconds: Some(0.0),
+        ..study.subjects[0].storage().unwrap().clone()
+    });
+    for flights in &transfers(&study)[0].flights {
+        for one in &flights.depths {
+            let off = one.modelled.unwrap() / one.per_second.value - 1.0;
+            assert!(off.abs() < 0.01, "{flights:?}");
+        }
+    }
 }
 
 #[test]

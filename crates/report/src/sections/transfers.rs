@@ -20,8 +20,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.text(
         "Model: time = cost of an operation + bytes × cost of a byte, fitted to the sizes of blocks that were \
          moved one at a time, up to the largest transfer that client and server agreed on. Several in flight \
-         are predicted from it as if the cost of an operation were waiting alone and bytes went one after the \
-         other.",
+         are predicted from it as if the round trip of a call that does nothing were waiting, which many do \
+         at once, and all else went one after the other: where more was done, several were worked on at once.",
     );
     for transfers in &shown.transfers {
         let name = match shown.names.setups() {

@@ -3,13 +3,14 @@
 use super::names::Brief;
 use crate::chart::Table;
 use crate::document::{Layout, Section};
-use crate::figure::{BANDWIDTH, BYTES, RATE, TIME};
+use crate::figure::{BANDWIDTH, RATE, TIME};
 use crate::study::Shown;
 use crate::study::files::{self, SOURCE, files};
 use crate::study::operations::{Operations, WALK, name, round_trip, time};
 use crate::text::{capital, duration};
 use crate::verdict::percent;
-use plimsoll_explain::{ENOUGH, Enough, Flights, Transfers};
+use plimsoll_explain::{ENOUGH, Enough, Transfers};
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs::Kind;
@@ -76,45 +77,40 @@ fn times(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Table
 
 /// A row for each kind of transfer: what an operation and a byte cost, and what is enough.
 fn costs(shown: &Shown<'_>, brief: &Brief) -> Table {
-    let header = ["transfer", "each operation", "bytes", "enough"].map(str::to_owned);
-    let mut table = Table { header: header.into(), rows: Vec::new() };
+    let header = ["", "each operation", "bytes", "enough:\nblock", "\nin flight"];
+    let mut table = Table { header: header.map(str::to_owned).into(), rows: Vec::new() };
     for transfers in &shown.transfers {
         let figure = |estimate: Option<Estimate>, kind: crate::figure::Kind| {
             estimate.map_or(NOTHING.to_owned(), |e| kind.with_ends(e.value, e.interval))
         };
-        let operation = figure(transfers.cost(Kind::Operation), TIME);
         let rate = transfers.cost(Kind::Byte).and_then(Estimate::reciprocal);
-        let mut enough: Vec<String> = transfers.enough().iter().map(block).collect();
-        let flights = transfers.flights.iter().filter_map(|f| Some((f, f.enough()?)));
-        enough.extend(flights.map(|(flights, enough)| depth(flights, enough)));
-        let row = vec![
+        let block = transfers.enough().map(|e| enough(e, Bytes(e.at as u64).to_string()));
+        let flight = transfers.flights.first().and_then(|flights| {
+            let of = flights.enough()?;
+            Some(enough(of, format!("{} × {}", of.at, flights.block)))
+        });
+        table.rows.push(vec![
             row(shown, brief, transfers),
-            operation,
+            figure(transfers.cost(Kind::Operation), TIME),
             figure(rate, BANDWIDTH),
-            enough.join("; "),
-        ];
-        table.rows.push(row);
+            block.unwrap_or(NOTHING.to_owned()),
+            flight.unwrap_or(NOTHING.to_owned()),
+        ]);
     }
     table
 }
 
-/// "256 KiB", or that more may bring more.
-fn block(enough: &Enough) -> String {
-    let more = if enough.is_last { " or more" } else { "" };
-    format!("{}{more}", BYTES.value(enough.at))
+/// A value that is enough, or, where it is the largest that was measured, that more may bring more.
+fn enough(of: Enough, value: String) -> String {
+    if of.is_last { format!("≥ {value}") } else { value }
 }
 
-/// "8 × 4 KiB".
-fn depth(flights: &Flights, enough: Enough) -> String {
-    let more = if enough.is_last { " or more" } else { "" };
-    let rounds = if flights.rounds { " in rounds" } else { "" };
-    format!("{} × {}{rounds}{more}", enough.at, flights.block)
-}
-
+/// "read", "nas, write".
 fn row(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
+    let title = transfers.title.trim_start_matches("sequential ");
     match shown.names.setups() {
-        1 => transfers.title.clone(),
-        _ => format!("{}, {}", brief.setup(shown, transfers.cell), transfers.title),
+        1 => title.to_owned(),
+        _ => format!("{}, {title}", brief.setup(shown, transfers.cell)),
     }
 }
 
@@ -127,7 +123,10 @@ fn sentences(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> Option<
     let name = capital(&row(shown, brief, transfers));
     let waits = match transfers.share_of_operation(block) {
         Some(share) => {
-            format!("{} of a {block} operation is its own, the rest its bytes", percent(share))
+            format!(
+                "{} of the time of {block} is the operation, the rest its bytes",
+                percent(share)
+            )
         }
         None => match transfers.off_by() {
             Some(off) => format!(
