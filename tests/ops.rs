@@ -85,9 +85,7 @@ fn operations_of_every_version_of_nfs_and_of_smb_have_their_costs() {
     let targets: Vec<&str> = urls.iter().map(String::as_str).chain([&*smb_url]).collect();
     let program = program();
     let ran = program.run(&ops(&targets, &["--only=kinds,blocks,depths"])).expect(0);
-    for word in
-        ["round trip", "lookup", "list 640 names", "sequential write", "A scan of 5000 names"]
-    {
+    for word in ["round trip", "lookup", "list 640 names", ", write", "A scan of 5000 names"] {
         assert!(ran.out.contains(word), "{word} in:\n{}", ran.out);
     }
     let study = program.latest();
@@ -149,6 +147,36 @@ fn a_file_is_read_and_written_whole_beside_the_published_one() {
         assert_eq!((ops[&opening].count, ops[&OpKind::CLOSE].count), (1, 1));
     }
     assert_eq!(listing(server.directory("films").unwrap()), vec![]);
+}
+
+/// The same file by the same reader, with and without: every byte comes, and nothing stays open or behind.
+#[test]
+fn a_file_is_read_ahead_over_every_protocol() {
+    let stage = enter_or_skip!(Need::Ganesha, Need::Samba);
+    let nfs = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let folder = nfs.directory("films").unwrap();
+    let smb =
+        Samba::start(&stage, SambaConfig::one(SambaShare::existing("films", folder))).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let version = |version| format!("{}&vers={version}", nfs.url_with_ports("films"));
+    let targets =
+        [version("3"), version("4.1"), smb.url("films"), here.path().display().to_string()];
+    let program = program();
+    let mut words = vec!["ops"];
+    words.extend(targets.iter().map(String::as_str));
+    words.extend(["--whole-file=read", "--read-ahead=0,3", "--readers=1,2", "--buffer=8KiB"]);
+    words.extend(["--size=300kB", "--repeats=2", "--baseline=0s", "--timeout=20s"]);
+    let ran = program.run(&words).expect(0);
+    assert!(ran.out.contains("3 read ahead"), "{}", ran.out);
+    let study = program.latest();
+    assert_eq!(study.trials.len(), 4 * 4 * 2);
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete, "{:?}", trial.cell);
+        let reads = &trial.result.parts[0].ops[&OpKind::READ];
+        assert_eq!((reads.bytes, reads.errors.len()), (300_000, 0), "{:?}", trial.cell);
+    }
+    assert_eq!(listing(folder), vec![]);
+    assert_eq!(listing(here.path()), vec![]);
 }
 
 /// A server that does not take names that end as those of sources do: so nothing can be renamed to them.

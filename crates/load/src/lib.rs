@@ -84,6 +84,7 @@ mod run;
 mod share;
 mod smb;
 mod tally;
+mod techniques;
 mod wire;
 
 pub use self::nfs::NfsShare;

@@ -5,11 +5,12 @@ mod support;
 use plimsoll_load::{DirectoryShare, MockShare, Op, OpenOptions, Reply, SystemClock, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Arrival, Cause, DirectoryTarget, ErrorKind, Flag, Length, OpKind, OperationsJob, Part, Pattern,
-    PatternJob, Workload,
+    Arrival, Cause, DirectoryTarget, ErrorKind, FileJob, FileWay, Flag, Length, OpKind,
+    OperationsJob, Part, Pattern, PatternJob, Stability, Technique, Workload,
 };
 use std::num::NonZeroU16;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use support::jobs::{Run, done, once, part};
 
@@ -121,6 +122,55 @@ fn several_workers_on_a_directory_leave_nothing_of_their_own() {
         }
     }
     run.close();
+}
+
+/// A server that is a millisecond away and has room for all: the file of 64 blocks takes a round trip for each
+/// block, and with a window of k one for k + 1 blocks. Past the end as many are asked for as the window holds, once.
+#[test]
+fn what_is_read_ahead_takes_fewer_round_trips() {
+    let read = |window: u16| {
+        let clock = Arc::new(VirtualClock::new());
+        let (asked, seen) = (Arc::new(AtomicU64::new(0)), NonZeroU16::new(64).unwrap());
+        let counter = asked.clone();
+        let share = MockShare::new(clock.clone(), seen, move |op: &Op, _| {
+            if let Op::Read(span) = op {
+                counter.fetch_add(1, Ordering::Relaxed);
+                if span.offset >= 64 * 4 * KIB {
+                    return Reply::error(MS, ErrorKind::Short);
+                }
+            }
+            Reply::After(MS)
+        });
+        let mut run = Run::new(Arc::new(share), clock);
+        let job = FileJob {
+            way: FileWay::Read,
+            buffer: Bytes(4 * KIB),
+            size: Bytes(64 * 4 * KIB),
+            stability: Stability::FileSync,
+        };
+        let window = NonZeroU16::new(window);
+        let techniques = window.map(|window| Technique::ReadAhead { window }).into_iter().collect();
+        let workload = once(Part { techniques, ..part(job.into(), 1, 1) });
+        run.prepare(&workload).unwrap();
+        let mut point = || {
+            let before = asked.load(Ordering::Relaxed);
+            let team = &run.good(&workload)[0].team;
+            assert_eq!(team.total.count(OpKind::READ).operations, 64);
+            (team.measured.as_millis() as u64, asked.load(Ordering::Relaxed) - before)
+        };
+        let (first, again) = (point(), point());
+        assert_eq!(first, again, "every point does the same");
+        run.close();
+        again
+    };
+    // Opening and closing take a round trip each.
+    assert_eq!(read(0), (2 + 64, 64));
+    for window in [1, 3, 7] {
+        let (took, asked) = read(window);
+        let round_trips = 64 / (u64::from(window) + 1);
+        assert!((round_trips..=round_trips + 1).contains(&(took - 2)), "{window}: {took} ms");
+        assert_eq!(asked, 64 + u64::from(window), "{window}");
+    }
 }
 
 /// Operations of one and of three milliseconds by turns, on a server for each: in a round of two the longer

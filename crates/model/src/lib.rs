@@ -69,4 +69,4 @@ pub use target::{
 pub use trial::{
     ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,
 };
-pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Workload};
+pub use workload::{Accept, Arrival, Length, Parameter, Part, Steps, Technique, Workload};

@@ -3,6 +3,7 @@
 use crate::job::{Job, SubjectKind};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::num::NonZeroU16;
 
 /// What one trial does to its subject.
@@ -32,6 +33,20 @@ pub struct Part {
     /// When operations are issued.
     #[serde(flatten)]
     pub arrival: Arrival,
+    /// What the client does by itself, the first next to the program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub techniques: Vec<Technique>,
+}
+
+/// What a client does by itself between a program and the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "technique")]
+pub enum Technique {
+    /// While a file is read from its beginning on, its next blocks are asked for before they are wanted.
+    ReadAhead {
+        /// Blocks that are asked for ahead.
+        window: NonZeroU16,
+    },
 }
 
 fn is_first(client: &u16) -> bool {
@@ -207,7 +222,8 @@ impl Workload {
 impl Part {
     /// A job done in a closed loop by the first client.
     pub fn closed(job: Job, workers: NonZeroU16, depth: NonZeroU16) -> Part {
-        Part { job, client: 0, workers, arrival: Arrival::Closed { depth } }
+        let (client, arrival, techniques) = (0, Arrival::Closed { depth }, Vec::new());
+        Part { job, client, workers, arrival, techniques }
     }
 
     /// Operations in flight per worker.
@@ -224,7 +240,16 @@ impl Part {
             Arrival::Closed { depth } => format!("{depth} in flight each"),
             Arrival::Rounds { depth } => format!("rounds of {depth} each"),
         });
+        settings.extend(self.techniques.iter().map(ToString::to_string));
         settings.join(", ")
+    }
+}
+
+impl fmt::Display for Technique {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Technique::ReadAhead { window } => write!(f, "{window} read ahead"),
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Arrival, Cause, Failure, FileJob, FileWay, Job, Length, OperationsJob, Parameter, Part,
-    Pattern, PatternJob, Plan, Rule, Stability, Steps, StorageOptions, Workload,
+    Pattern, PatternJob, Plan, Rule, Stability, Steps, StorageOptions, Technique, Workload,
 };
 use std::num::NonZeroU16;
 
@@ -35,6 +35,7 @@ pub const EXAMPLES: &str = "Examples:
   plimsoll ops --only blocks --blocks 1KiB,8KiB /mnt/nas    small buffers against larger ones
   plimsoll ops --arrival rounds,pipelined --details nfs://nas/films
   plimsoll ops --whole-file read --arrival rounds nfs://nas/films   one file by 1, 2, 3 readers, beside RTEMS
+  plimsoll ops --whole-file read --readers 1 --read-ahead 0,1,4 nfs://nas/films
   plimsoll ops --whole-file write --size 50MB --readers 1 nfs://nas/films";
 
 #[derive(Args)]
@@ -114,6 +115,9 @@ pub struct OperationArguments {
         default_values = ["1", "2", "3"]
     )]
     pub readers: Vec<NonZeroU16>,
+    /// Buffers that --whole-file read asks for ahead, beside those that its readers want
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["0"])]
+    pub read_ahead: Vec<u16>,
     /// Working set: the size of the eight files together that are read, and of the eight that are written
     /// [default: 64MiB]; of --whole-file the size of the file [default: 10MB]
     #[arg(long, value_name = "SIZE")]
@@ -232,19 +236,27 @@ impl OperationArguments {
         ];
         let mut all = Vec::new();
         for (_, way, stability) in kinds.into_iter().filter(|of| self.whole_file.contains(&of.0)) {
+            // What is written is not asked for ahead.
+            let windows = if way == FileWay::Read { &self.read_ahead[..] } else { &[0] };
             for buffer in &self.buffers {
                 block_can_be_driven("--buffer", *buffer)?;
-                for readers in &self.readers {
-                    for how in HowIssued::ALL.into_iter().filter(|how| self.arrival.contains(how)) {
-                        // One alone goes the same way in rounds.
-                        if *readers == one && how != self.arrival[0] {
-                            continue;
-                        }
-                        let job = FileJob { way, buffer: *buffer, size, stability };
-                        let arrival = how.arrival(*readers);
-                        let part = Part { arrival, ..Part::closed(job.into(), one, *readers) };
-                        all.push(Workload::of(part, length));
-                    }
+                for (readers, window) in
+                    self.readers.iter().flat_map(|n| windows.iter().map(move |window| (*n, window)))
+                {
+                    let job = FileJob { way, buffer: *buffer, size, stability };
+                    let window = NonZeroU16::new(*window);
+                    let ahead = window.map(|window| Technique::ReadAhead { window });
+                    let techniques = Vec::from_iter(ahead);
+                    let part = Part { techniques, ..Part::closed(job.into(), one, readers) };
+                    // One alone goes the same way in rounds.
+                    let arrivals = HowIssued::ALL.into_iter().filter(|how| match readers {
+                        NonZeroU16::MIN => *how == self.arrival[0],
+                        _ => self.arrival.contains(how),
+                    });
+                    all.extend(arrivals.map(|how| {
+                        let arrival = how.arrival(readers);
+                        Workload::of(Part { arrival, ..part.clone() }, length)
+                    }));
                 }
             }
         }

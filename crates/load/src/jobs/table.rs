@@ -14,6 +14,7 @@ use crate::result::{TeamResult, WorkerResult};
 use crate::run::{Crew, Needs, Observer, Ran, StartGate, Task, run_all};
 use crate::share::Share;
 use crate::tally::Timing;
+use crate::techniques;
 use plimsoll_model::{
     Arrival, Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec,
     Prepared, Workload,
@@ -71,7 +72,8 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         let needs = Needs { workers: part.workers, depth: part.depth(), rounds, asks };
         let means = self.job.means(at.means);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
-        let lane = |request| self.job.lane(at.share, request);
+        let mut own = |request| self.job.lane(at.share, request);
+        let lane = |request| techniques::lane(&part.techniques, request, &mut own);
         self.crew = Some(Crew::new(&means, timing, main, needs, lane, source)?);
         Ok(())
     }

@@ -258,7 +258,9 @@ fn part() -> impl Strategy<Value = Part> {
     use std::num::NonZeroU16;
     let numbers = any::<(u16, NonZeroU16, NonZeroU16)>();
     (job(), numbers, any::<bool>()).prop_map(|(job, (client, workers, depth), rounds)| {
-        let part = Part { client, ..Part::closed(job, workers, depth) };
+        let techniques = vec![Technique::ReadAhead { window: depth }];
+        let techniques = if rounds { techniques } else { Vec::new() };
+        let part = Part { client, techniques, ..Part::closed(job, workers, depth) };
         match rounds {
             true => Part { arrival: Arrival::Rounds { depth }, ..part },
             false => part,

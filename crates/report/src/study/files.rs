@@ -60,12 +60,14 @@ fn row(part: &Part) -> String {
         (count, Arrival::Rounds { .. }) => format!(", {count} in rounds"),
         (count, Arrival::Closed { .. }) => format!(", {count} in flight"),
     };
-    format!("{way}, {buffers}{stability}{readers}")
+    let techniques: String = part.techniques.iter().map(|one| format!(", {one}")).collect();
+    format!("{way}, {buffers}{stability}{readers}{techniques}")
 }
 
 /// Bytes per second of the same read, as published.
 fn published_rate(part: &Part) -> Option<f64> {
     let reads = part.job.stability().is_none();
     let Bytes(block) = part.job.block()?;
-    reads.then(|| published(tables(), part.depth().get(), block))?
+    let same = reads && part.techniques.is_empty();
+    same.then(|| published(tables(), part.depth().get(), block))?
 }
