@@ -3,7 +3,7 @@
 mod support;
 
 use plimsoll_model::{
-    Arrival, ImportedCpu, Job, LatencySummary, Measure, Metric, OpKind, Part, Pattern, Study, Trial,
+    ImportedCpu, Job, LatencySummary, Measure, Metric, OpKind, Part, Pattern, Study, Trial,
 };
 use plimsoll_testkit::Need;
 use serde_json::Value;

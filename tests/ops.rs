@@ -19,7 +19,7 @@ const SHORT: [&str; 6] = [
     "--blocks=512B,4KiB,64KiB,256KiB",
     "--depths=1,4",
     "--repeats=2",
-    "--time=60ms",
+    "--time=250ms",
     "--size=4MiB",
     "--quiet",
 ];

@@ -1,7 +1,7 @@
 //! One run of fio, with options for what a trial does.
 
 use crate::ratios::Figures;
-use plimsoll_model::{Arrival, Job, Layout, Part, Pattern, PatternJob, Workload};
+use plimsoll_model::{Job, Layout, Part, Pattern, PatternJob, Workload};
 use serde_json::Value;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};

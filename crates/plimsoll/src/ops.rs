@@ -19,8 +19,10 @@ use std::num::NonZeroU16;
 const BLOCKS: u32 = 6;
 const QUICK_BLOCKS: u32 = 3;
 /// Seconds of a point of a sweep; all kinds of operation together get so many times as much.
-const POINT_SECONDS: f64 = 0.25;
-const ALL_KINDS: f64 = 4.0;
+const POINT_SECONDS: f64 = 0.5;
+const QUICK_POINT_SECONDS: f64 = 0.25;
+const SHORTEST_SECONDS: f64 = 0.05;
+const ALL_KINDS: f64 = 2.0;
 /// Share of a point that is not counted.
 const WARM_UP: f64 = 0.1;
 /// The working set where none is named.
@@ -29,7 +31,7 @@ const SIZE: Bytes = Bytes(64 << 20);
 const FILE: Bytes = Bytes(10_000_000);
 
 pub const EXAMPLES: &str = "Examples:
-  plimsoll ops nfs://nas/films                              about a minute: every kind, sizes, in flight
+  plimsoll ops nfs://nas/films                              about two minutes: every kind, sizes, in flight
   plimsoll ops --quick nfs://nas/films smb://me@nas/films   the same of two, side by side
   plimsoll ops --only kinds --entries 10000 nfs://nas/films what listing a large directory takes
   plimsoll ops --only blocks --blocks 1KiB,8KiB /mnt/nas    small buffers against larger ones
@@ -288,10 +290,11 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
         (None, Rule::Fixed { blocks }) => Rule::Fixed { blocks },
         (None, _) => Rule::Fixed { blocks: BLOCKS },
     };
-    let seconds = ops.how.time.map_or(POINT_SECONDS, |time| time.as_secs_f64());
-    if seconds < POINT_SECONDS / 5.0 {
+    let usual = if ops.how.quick { QUICK_POINT_SECONDS } else { POINT_SECONDS };
+    let seconds = ops.how.time.map_or(usual, |time| time.as_secs_f64());
+    if seconds < SHORTEST_SECONDS {
         let happened = "a point must last at least 50 ms";
-        let next = "Give --time 250ms or more for figures one can trust.";
+        let next = "Give --time 500ms or more for figures one can trust.";
         return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
     }
     let workloads = match ops.what.whole_file[..] {
