@@ -30,7 +30,10 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
         section.table(times(shown, brief, operations), Layout::Figures);
     }
     section.table(costs(shown, brief), Layout::Words);
-    let files = files::table(shown, &|cell| brief.setup(shown, cell));
+    let files = files::table(shown, &|cell| match shown.names.setups() {
+        1 => format!("speed [{}]", percent(shown.study.plan.design.confidence)),
+        _ => brief.setup(shown, cell),
+    });
     if let Some(files) = files {
         section.table(files.table(), Layout::Figures);
         section.text(SOURCE);
@@ -120,7 +123,11 @@ fn sentences(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> Option<
     let (gain, enough) = (flights.gain()?, flights.enough()?);
     let best = flights.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
     let block = flights.block;
-    let name = capital(&row(shown, brief, transfers));
+    let name = match shown.names.setups() {
+        1 => capital(&row(shown, brief, transfers)),
+        // The name of a subject stays as the user writes it.
+        _ => row(shown, brief, transfers),
+    };
     let waits = match transfers.share_of_operation(block) {
         Some(share) => {
             format!(
