@@ -7,11 +7,13 @@ use plimsoll_explain::published::rtems2012::published;
 use plimsoll_explain::{CellFindings, WorkloadFindings};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{Arrival, Measure, Metric, Part};
-use plimsoll_references::tables;
+use plimsoll_references::{source, tables};
 
-/// What is said of the published figures.
-pub(crate) const SOURCE: &str = "Published: T. Straumann, J. Johns, A. Rippa and others on the RTEMS list, 2012: NFS version 2 on an \
-     MVME6100 and 100 Mbit/s, one file of 10 MB.";
+/// What the published figures are of, and where they are from.
+pub(crate) fn published_by() -> String {
+    let citation = source("rtems2012").map_or("", |source| source.citation);
+    format!("RTEMS, 2012: NFS version 2 over 100 Mbit/s, one file of 10 MB. Published: {citation}")
+}
 
 /// Whole files of a study, in the order of the plan.
 pub(crate) fn files<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a WorkloadFindings> {

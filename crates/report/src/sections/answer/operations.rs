@@ -5,7 +5,7 @@ use crate::chart::Table;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, RATE, TIME};
 use crate::study::Shown;
-use crate::study::files::{self, SOURCE, files};
+use crate::study::files::{self, files};
 use crate::study::operations::{Operations, WALK, name, round_trip, time};
 use crate::text::{capital, duration};
 use crate::verdict::percent;
@@ -36,7 +36,7 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     });
     if let Some(files) = files {
         section.table(files.table(), Layout::Figures);
-        section.text(SOURCE);
+        section.text(files::published_by());
     }
     let mut sentences: Vec<String> =
         shown.transfers.iter().flat_map(|t| sentences(shown, brief, t)).collect();
