@@ -18,7 +18,9 @@ if [ "$(stat -f -c %T $in_memory 2>/dev/null)" = tmpfs ] && [ -w $in_memory ] &&
     ! findmnt -no OPTIONS $in_memory | grep -qw noexec &&
     [ "$(df --output=avail -k $in_memory | tail -1)" -gt $((8 << 20)) ] &&
     [ "$(awk '/^MemAvailable:/ { print $2 }' /proc/meminfo)" -gt $((12 << 20)) ]; then
-    TMPDIR=$(mktemp -d $in_memory/plimsoll-tests.XXXXXX)
+    TMPDIR=$(mktemp -d $in_memory/t.XXXX)
+    # As /tmp is: servers in the tests serve what lies here to users of their own.
+    chmod 1777 "$TMPDIR"
     export TMPDIR
     trap 'rm -rf "$TMPDIR"' EXIT
 fi
