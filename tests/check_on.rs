@@ -361,6 +361,8 @@ fn under_way() -> Option<UnderWay> {
     wait_until("a trial has ended", || {
         program.exported("latest").is_some_and(|study| !study.trials.is_empty())
     });
+    // In the midst of the next: what happens between two trials ends a study in another way.
+    std::thread::sleep(std::time::Duration::from_secs(2));
     let places = places(&sshd.processes());
     assert_eq!(places.len(), 1, "one runner");
     Some(UnderWay { sshd, program, share, child, places, stage })

@@ -10,6 +10,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 use support::rows::check;
 use support::{Plimsoll, Ran, wait_until};
 
@@ -229,6 +230,9 @@ fn a_prompt_that_is_interrupted_leaves_the_terminal_as_it_was() {
         match by {
             "keys" => terminal.type_in("\u{3}"),
             signal => {
+                // What is typed reaches the terminal a moment after it was written; what comes when the
+                // prompt has ended is shown, as anything that is typed to a shell.
+                std::thread::sleep(Duration::from_millis(500));
                 let word = program.home().to_str().unwrap().to_owned();
                 kill_with_variable("PLIMSOLL_DB", &word, signal);
             }
