@@ -126,6 +126,7 @@ fn two_directories_there_have_the_figures_that_they_have_here() {
     assert!(shown.contains(named) && shown.contains("More: plimsoll show "), "{shown}");
     let shown = program.run(&["show", "--details"]).expect(0).out;
     assert!(shown.contains(&from), "{from} in\n{shown}");
+    assert!(shown.contains(path(&one)), "{shown}");
     assert!(std::fs::read_to_string(page).unwrap().contains(&from));
     let compared = program.run(&["compare", &here.id.0, &there.id.0, "--details"]).expect(0).out;
     assert!(compared.contains(&from), "{compared}");
