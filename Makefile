@@ -20,7 +20,7 @@ export PLIMSOLL_REQUIRE ?= all
 export CARGO_INCREMENTAL ?= 0
 endif
 
-.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-nfs measure-run measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
+.PHONY: help demo test bench fuzz fuzz-asan simulate measure-aa measure-burner measure-cache measure-clients measure-copies measure-limits measure-links measure-nfs measure-ops measure-own-client measure-readers measure-run measure-scan measure-settings measure-verdicts measure-versions measure-writes docs gallery lint lint-advisories \
 	install check-style check-tests probe probes check-probe setup-probe runner check-machines \
 	dist check-dist runners setup-demo setup-lint setup-fuzz setup-bench setup-test setup-machines setup-dist setup-copies setup-limits
 
@@ -48,6 +48,10 @@ help:
 	@echo "make measure-clients  how far apart two clients of a lab begin, and the sum of what they read against the server's count"
 	@echo "make measure-copies   copies beside rsync on a mount, beside smbclient and rclone, and of 56,206 files; at most two and a half hours"
 	@echo "make measure-nfs      versions of NFS side by side on NFS-Ganesha: CPU per operation and file, depth through 10 ms; half an hour"
+	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
+	@echo "make measure-readers  one file by several readers through a slow link, in rounds and pipelined, beside the model; a quarter of an hour"
+	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
+	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; ten minutes on a quiet machine"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"
@@ -142,8 +146,14 @@ measure-run: setup-machines
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
 	cargo test --locked -p plimsoll --test measure measure_run -- --ignored --nocapture --test-threads 1
 
+measure-own-client measure-readers measure-scan: measure-%: setup-machines runner
+	cargo test --release --locked -p plimsoll --test measure measure_$(subst -,_,$*) -- --ignored --nocapture
+
 measure-nfs: setup-test
 	cargo test --release --locked -p plimsoll --test measure measure_nfs -- --ignored --nocapture
+
+measure-ops: setup-demo
+	cargo test --release --locked -p plimsoll --test measure measure_ops -- --ignored --nocapture --test-threads 1
 
 # What a busy machine gets done is no test: these say what a quiet one does.
 measure-links: setup-test

@@ -7,8 +7,10 @@
 //! `PLIMSOLL_BENCH_SECONDS` the length of a run (0.25), `PLIMSOLL_BENCH_ROUNDS` their number (20),
 //! and an argument narrows the cases to those whose name contains it.
 
+#[allow(dead_code, reason = "files are laid out by plimsoll here")]
 #[path = "support/fio.rs"]
 mod peer;
+#[allow(dead_code, reason = "CPU time is compared where a run is long")]
 #[path = "support/ratios.rs"]
 mod ratios;
 #[path = "support/trials.rs"]
@@ -59,8 +61,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("directory beside fio: not compared, because fio is not installed");
         return Ok(());
     };
-    let seconds: f64 = number("PLIMSOLL_BENCH_SECONDS", 0.25)?;
-    let rounds = number("PLIMSOLL_BENCH_ROUNDS", 20.0)? as usize;
+    let seconds: f64 = peer::number("PLIMSOLL_BENCH_SECONDS", 0.25)?;
+    let rounds = peer::number("PLIMSOLL_BENCH_ROUNDS", 20.0)? as usize;
     let wanted = std::env::args().skip(1).find(|a| !a.starts_with('-')).unwrap_or_default();
     let place = place();
     let directory = tempfile::Builder::new().prefix("plimsoll-bench-").tempdir_in(&place)?;
@@ -115,11 +117,4 @@ fn place() -> PathBuf {
     let memory = Path::new("/dev/shm");
     let usual = || if memory.is_dir() { memory.into() } else { std::env::temp_dir() };
     std::env::var_os("PLIMSOLL_BENCH_DIRECTORY").map_or_else(usual, PathBuf::from)
-}
-
-fn number(variable: &str, usual: f64) -> Result<f64, Box<dyn Error>> {
-    match std::env::var(variable) {
-        Ok(text) => text.parse().map_err(|_| format!("{variable}={text} is not a number").into()),
-        Err(_) => Ok(usual),
-    }
 }

@@ -126,7 +126,7 @@ fn is_watched(trial: &Trial, host: &str) {
     assert!(load.memory.is_some() && load.idle.is_some() && load.softirqs.is_some());
     assert!(load.watcher_cpu_seconds.is_some());
     assert_eq!(trial.result.outcome, Outcome::Complete);
-    let moved = result(trial).series.total();
+    let moved = result(trial).series.served();
     for (measure, count) in [
         (Measure::SERVER_CPU_PER_OP, moved.operations),
         (Measure::SERVER_CPU_PER_BYTE, moved.bytes),

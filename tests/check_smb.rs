@@ -4,6 +4,9 @@ mod support;
 
 use plimsoll_load::{OpenOptions, Passwords};
 use plimsoll_model::{OpKind, Stability, Study};
+use plimsoll_smb::SigningAlgorithm;
+use plimsoll_testkit::responder::smb::SmbResponder;
+use plimsoll_testkit::responder::{self, Costs};
 use plimsoll_testkit::servers::samba::{Encryption, PASSWORD, Signing};
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage, enter_or_skip};
@@ -310,4 +313,21 @@ fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
     let cleaned = program.run(&["clean", &url]).expect(0);
     assert!(cleaned.out.contains("removed .plimsoll-"), "{}", cleaned.out);
     assert_eq!(listing(&folder), before);
+}
+
+/// The server in this program needs nobody's, so this runs everywhere.
+#[test]
+fn what_the_server_in_the_program_keeps_is_verified() {
+    for (signing, name) in
+        [(SigningAlgorithm::AesGmac, "AES-128-GMAC"), (SigningAlgorithm::AesCmac, "AES-128-CMAC")]
+    {
+        let server = SmbResponder::start(signing, Costs::FREE).unwrap();
+        let program = Plimsoll::new().with("PLIMSOLL_PASSWORD", responder::smb::PASSWORD);
+        let url = server.url();
+        program.run(&with(&["check", &url, "--verify"], &SHORT)).expect(0);
+        let study = program.latest();
+        assert_sound(&study);
+        assert_eq!(target(&study, 0).protocol, format!("SMB 3.1.1, signed with {name}"));
+        assert_eq!(server.names(), [""; 0], "the share is as it was");
+    }
 }

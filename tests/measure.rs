@@ -19,8 +19,16 @@ mod kept;
 mod limits;
 #[path = "measure/nfs.rs"]
 mod nfs;
+#[path = "measure/ops.rs"]
+mod ops;
+#[path = "measure/own_client.rs"]
+mod own_client;
+#[path = "measure/readers.rs"]
+mod readers;
 #[path = "measure/run.rs"]
 mod run;
+#[path = "measure/scan.rs"]
+mod scan;
 mod support;
 #[path = "measure/verdicts.rs"]
 mod verdicts;

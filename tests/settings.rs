@@ -225,6 +225,19 @@ fn a_level_that_check_cannot_set_ends_it_and_nothing_is_left() {
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
 }
 
+/// Stops a study while it has changed the setting: what stands still puts nothing back before it is killed.
+fn stop_while_changed(study: &std::process::Child, random: &mut Pcg64) {
+    loop {
+        wait_until("it is changed", || value("tcp_keepalive_time") == "300");
+        std::thread::sleep(Duration::from_micros(random.random_range(0..20_000)));
+        support::signal(study, "-STOP");
+        if value("tcp_keepalive_time") == "300" {
+            return;
+        }
+        support::signal(study, "-CONT");
+    }
+}
+
 /// Kills studies that vary a setting at random moments, and restores; counts those that had changed
 /// it.
 #[track_caller]
@@ -243,8 +256,7 @@ fn studies_killed(moments: usize) {
         std::thread::sleep(Duration::from_micros(random.random_range(0..400_000)));
         // Most while it is changed, some at any moment.
         if moment % 3 != 0 {
-            wait_until("it is changed", || value("tcp_keepalive_time") == "300");
-            std::thread::sleep(Duration::from_micros(random.random_range(0..20_000)));
+            stop_while_changed(&child, &mut random);
         }
         child.kill().unwrap();
         child.wait().unwrap();

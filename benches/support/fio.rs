@@ -1,6 +1,7 @@
 //! One run of fio, with options for what a trial does.
 
 use crate::ratios::Figures;
+use plimsoll_model::units::Bytes;
 use plimsoll_model::{Job, Layout, Part, Pattern, PatternJob, Workload};
 use serde_json::Value;
 use std::error::Error;
@@ -31,6 +32,21 @@ impl Peer {
     pub fn with(mut self, option: &str, value: impl Display) -> Peer {
         self.options.push(format!("--{option}={value}"));
         self
+    }
+
+    /// Writes its file once, whole.
+    pub fn lay_out(&self, size: Bytes) -> Result<(), Box<dyn Error>> {
+        let output = Command::new(&self.program)
+            .args(["--name=peer", "--rw=write", "--bs=1M", "--eta=never", "--output-format=json"])
+            .arg(format!("--size={}", size.0))
+            .args(&self.options)
+            .stdin(Stdio::null())
+            .output()?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(format!("fio cannot write its file ({}): {}", output.status, said.trim()).into())
     }
 
     /// Runs `workload` on files that are there, laid out whole.
@@ -87,10 +103,22 @@ impl Peer {
 fn figures(job: &Value) -> Option<Figures> {
     let sides = [&job["read"], &job["write"]];
     let side = sides.into_iter().find(|side| side["total_ios"].as_u64() > Some(0))?;
+    let sum = |name: &str| sides.iter().filter_map(|side| side[name].as_f64()).sum::<f64>();
+    // Percent of the time in milliseconds that the job ran.
+    let busy = (job["usr_cpu"].as_f64()? + job["sys_cpu"].as_f64()?) / 100.0;
     Some(Figures {
-        throughput: sides.iter().filter_map(|side| side["bw_bytes"].as_f64()).sum(),
+        throughput: sum("bw_bytes"),
         p50: side["lat_ns"]["percentile"]["50.000000"].as_f64()? / 1e9,
+        cpu: busy * job["job_runtime"].as_f64()? / 1e3 / sum("io_bytes"),
     })
+}
+
+/// What a variable of the environment sets.
+pub fn number(variable: &str, usual: f64) -> Result<f64, Box<dyn Error>> {
+    match std::env::var(variable) {
+        Ok(text) => text.parse().map_err(|_| format!("{variable}={text} is not a number").into()),
+        Err(_) => Ok(usual),
+    }
 }
 
 /// A file name as fio's options take it.

@@ -2,6 +2,7 @@
 //! pairs spread.
 
 use plimsoll_model::{Measure, Metric, PartResult};
+use plimsoll_stats::interval::t_interval;
 use std::error::Error;
 use std::fmt;
 
@@ -15,6 +16,8 @@ pub struct Figures {
     pub throughput: f64,
     /// Median latency in seconds.
     pub p50: f64,
+    /// CPU time of the client in seconds for a byte.
+    pub cpu: f64,
 }
 
 impl Figures {
@@ -24,7 +27,11 @@ impl Figures {
             let figure = result.quantities.get(&Metric::all(measure)).copied();
             figure.ok_or_else(|| format!("too few operations for {measure:?}"))
         };
-        Ok(Figures { throughput: figure(Measure::THROUGHPUT)?, p50: figure(Measure::LATENCY_P50)? })
+        Ok(Figures {
+            throughput: figure(Measure::THROUGHPUT)?,
+            p50: figure(Measure::LATENCY_P50)?,
+            cpu: figure(Measure::CLIENT_CPU_PER_BYTE)?,
+        })
     }
 }
 
@@ -96,6 +103,35 @@ pub fn print(name: &str, rounds: &[Round]) {
     println!("{name} (load average {})", load.split(' ').next().unwrap_or_default());
     line("throughput", "MB/s", 1e-6, rounds, |figures| figures.throughput);
     line("latency p50", "µs", 1e6, rounds, |figures| figures.p50);
+}
+
+/// How far a client is to be from the peer.
+#[derive(Clone, Copy)]
+pub struct Goal {
+    /// Its CPU time for a byte as a ratio: at most.
+    pub cpu: f64,
+    /// The lower end of the 95% interval of the ratio of throughputs: at least.
+    pub throughput: f64,
+}
+
+/// Prints a case beside what is wanted: medians of ratios of CPU time, and throughput with its interval.
+pub fn print_beside(name: &str, rounds: &[Round], goal: Goal) {
+    println!("{name}");
+    line("client CPU", "s/GB", 1e9, rounds, |figures| figures.cpu);
+    line("throughput", "MB/s", 1e-6, rounds, |figures| figures.throughput);
+    let cpu = Ratios::of(rounds.iter().map(|r| r.ours.cpu / r.peer.cpu)).median();
+    let logs: Vec<f64> =
+        rounds.iter().map(|r| (r.ours.throughput / r.peer.throughput).ln()).collect();
+    let lower = t_interval(&logs, 0.95).map_or(f64::NAN, |interval| interval.low.exp());
+    let met = |yes: bool| if yes { "met" } else { "NOT met" };
+    println!(
+        "  client CPU {cpu:.3} x (goal <= {}: {}), throughput at least {lower:.3} x with 95% confidence \
+         (goal >= {}: {})",
+        goal.cpu,
+        met(cpu <= goal.cpu),
+        goal.throughput,
+        met(lower >= goal.throughput)
+    );
 }
 
 fn line(what: &str, unit: &str, factor: f64, rounds: &[Round], of: fn(&Figures) -> f64) {

@@ -6,8 +6,9 @@
 use libfuzzer_sys::fuzz_target;
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
-    Completion, CreateArguments, CreateHow, Done, Exchange, FileHandle, Listing, Name, Nfs3,
-    PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability, WriteArguments,
+    AccessArguments, Completion, CreateArguments, CreateHow, Done, Exchange, FileHandle, Listing,
+    Name, Nfs3, PipelineOptions, Place, ReadArguments, Request, SetAttributes, Stability,
+    WriteArguments,
 };
 use plimsoll_nfs::rpc::Credential;
 use plimsoll_transport::Socket;
@@ -89,12 +90,13 @@ fn words(words: &[u32]) -> Vec<u8> {
 fn name_call(which: u8, file: FileHandle) -> Request<'static> {
     let place = Place { directory: file, name: Name::new("a name").expect("a name") };
     let attributes = SetAttributes { mode: Some(0o600), ..SetAttributes::default() };
-    match which % 6 {
+    match which % 7 {
         1 => Request::Attributes(file),
         2 => Request::Lookup(place),
         3 => Request::Create(CreateArguments { place, how: CreateHow::Guarded(attributes) }),
         4 => Request::Remove(place),
         5 => Request::List(Listing::default().next_page(file)),
+        6 => Request::Access(AccessArguments { file, rights: 0x3f }),
         _ => Request::commit(file),
     }
 }

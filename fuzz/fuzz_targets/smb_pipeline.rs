@@ -97,7 +97,7 @@ fuzz_target!(|data: &[u8]| {
             failed = reap(&mut pipeline, &mut user);
         }
         let (path, directory) = ("a/b", file);
-        let (tag, request) = match call % 13 {
+        let (tag, request) = match call % 16 {
             0 => (somewhere, Request::Read { file, offset, count }),
             1 => (somewhere, Request::Write { file, offset, count, through: call & 16 != 0 }),
             2 => (somewhere, Request::Flush { file }),
@@ -116,6 +116,9 @@ fuzz_target!(|data: &[u8]| {
             9 => (somewhere, Request::List { directory }),
             10 => (somewhere, Request::MakeDirectory { path }),
             11 => (somewhere, Request::Remove { path }),
+            12 => (somewhere, Request::Attributes { file }),
+            13 => (somewhere, Request::Lock { file, unlock: false }),
+            14 => (somewhere, Request::Lock { file, unlock: true }),
             _ => (somewhere, Request::RemoveDirectory { path }),
         };
         let queued = pipeline.submit(tag, request);

@@ -5,6 +5,7 @@
 
 use super::super::support::Ran;
 use super::super::support::beds::Beds;
+use super::super::support::server_lab::{self, EXPORTS, SERVER, journals, state};
 use super::super::support::setter::{STUDY, Setter};
 use super::saved::Machines;
 use plimsoll_host::settings::{Factor, Journal, Session, knob};
@@ -13,43 +14,11 @@ use plimsoll_testkit::Need;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::fs;
-use std::path::PathBuf;
 use std::time::Duration;
 
-/// Its exports and its undo journal lie on disks; everything else is in its memory.
-const LAB: &str = r#"
-[host.server]
-kind = "vm"
-memory = "256MiB"
-[host.server.disk.state]
-size = "16MiB"
-at = "/var/lib/plimsoll"
-[host.server.disk.exports]
-size = "16MiB"
-at = "/etc/exports.d"
-[host.server.disk.films]
-size = "16MiB"
-at = "/srv/films"
-[host.server.nfsd]
-threads = 2
-versions = ["3"]
-[[host.server.nfsd.export]]
-path = "/srv/other"
-options = "rw,sync,no_root_squash"
-[host.client]
-kind = "vm"
-memory = "256MiB"
-[link.lan]
-between = ["server", "client"]
-rate = "1Gbit/s"
-"#;
-
-const HOST: &str = "lab://settings/server";
+/// Where exports lie on the server, and its undo journal below the program's own directory.
 const FILE: &str = "/etc/exports.d/films.exports";
-/// As a user has it: `async` for one client, nothing said for another.
-const EXPORTS: &str = "# films\n/srv/films 10.0.0.0/8(rw,async,no_root_squash,no_subtree_check,insecure) \\\n  \
-                       10.99.0.9(ro,no_subtree_check) # the living room\n";
-
+const HERE: &str = "plimsoll/settings";
 const TEST: &str = "machines::settings::sets_until_it_is_killed";
 
 /// Started again by the tests, to be killed.
@@ -57,24 +26,6 @@ const TEST: &str = "machines::settings::sets_until_it_is_killed";
 #[ignore = "started by other tests"]
 fn sets_until_it_is_killed() {
     super::super::support::setter::set_until_killed();
-}
-
-/// The file, and what is exported of it.
-fn state(beds: &Beds) -> (String, String) {
-    let host = "settings/server";
-    let in_force = beds.on(host, "grep '^/srv/films[[:space:]]' /var/lib/nfs/etab | sort");
-    (beds.on(host, &format!("cat {FILE}")), in_force)
-}
-
-/// What is left on either side.
-fn journals(beds: &Beds) -> (String, Vec<PathBuf>) {
-    let there = beds.on("settings/server", "ls /var/lib/plimsoll | grep json || true");
-    let here = fs::read_dir(here(beds)).into_iter().flatten().flatten();
-    (there, here.map(|entry| entry.path()).collect())
-}
-
-fn here(beds: &Beds) -> PathBuf {
-    beds.program.home().join("plimsoll/settings")
 }
 
 /// How many kills and power cuts there are.
@@ -88,13 +39,7 @@ fn up() -> Option<Machines> {
         return None;
     }
     let machines = Machines::new();
-    let beds = &machines.beds;
-    beds.lab(&["up", &beds.file("settings", LAB)]).expect(0);
-    let write = format!("printf '%s' \"$0\" >{FILE}; exportfs -ra; sync");
-    beds.lab(&["exec", "settings/server", "--", "/bin/sh", "-c", &write, EXPORTS]).expect(0);
-    let found = state(beds);
-    assert_eq!(found.0, EXPORTS);
-    assert_eq!(found.1.lines().count(), 2, "{}", found.1);
+    server_lab::up(&machines.beds);
     Some(machines)
 }
 
@@ -117,27 +62,27 @@ fn an_export_is_put_back_after_power_cuts() {
 /// In the file, in force, and in the kernel for a client that works with it.
 fn levels_take_effect(beds: &Beds) {
     let found = state(beds);
-    let lab = beds.directory("settings");
+    let lab = beds.directory("run");
     let server = beds.on(
-        "settings/server",
+        "run/server",
         "ip -4 -o addr show scope global | sed -n '1s|.* inet \\([^/]*\\)/.*|\\1|p'",
     );
     let mount = format!(
         "mkdir -p /mnt/films && mount -t nfs -o vers=3,nolock,proto=tcp {}:/srv/films /mnt/films",
         server.trim()
     );
-    beds.on("settings/client", &mount);
-    let journal = Journal::at(here(beds));
+    beds.on("run/client", &mount);
+    let journal = Journal::at(beds.program.home().join(HERE));
     // The labs of this test are found by the environment of its programs alone.
     let reach = plimsoll_lab::vm::reach(&lab, "server");
     let kernel = || {
-        beds.on("settings/client", "ls /mnt/films >/dev/null; echo >/mnt/films/x");
-        beds.on("settings/server", "grep '^/srv/films' /proc/net/rpc/nfsd.export/content")
+        beds.on("run/client", "ls /mnt/films >/dev/null; echo >/mnt/films/x");
+        beds.on("run/server", "grep '^/srv/films' /proc/net/rpc/nfsd.export/content")
     };
     let level = |text: &str| FactorLevel::Set { value: text.to_owned() };
     let factor = Factor {
         knob: knob("export-sync:/srv/films").unwrap(),
-        name: HOST.parse().unwrap(),
+        name: SERVER.parse().unwrap(),
         host: reach,
         levels: vec![level("sync"), level("async"), FactorLevel::AsFound],
     };
@@ -145,7 +90,7 @@ fn levels_take_effect(beds: &Beds) {
     assert_eq!(session.found(0), Some("mixed"));
     for (number, word) in [(0, "sync"), (1, "async"), (0, "sync")] {
         session.set(0, number).unwrap();
-        let (file, in_force) = state(beds);
+        let [file, in_force, _] = state(beds);
         assert!(in_force.lines().all(|line| line.contains(&format!(",{word},"))), "{in_force}");
         assert_eq!(
             file,
@@ -156,7 +101,7 @@ fn levels_take_effect(beds: &Beds) {
         // A client that has it mounted all the time.
         assert!(kernel().contains(&format!(",{word},")), "{}", kernel());
         session.verify_all().unwrap();
-        let (there, here) = journals(beds);
+        let (there, here) = journals(beds, &beds.program);
         assert_eq!((there.lines().count(), here.len()), (1, 1));
     }
     session.set(0, 2).unwrap();
@@ -165,9 +110,9 @@ fn levels_take_effect(beds: &Beds) {
     session.set(0, 0).unwrap();
     session.restore_all().unwrap();
     assert_eq!(state(beds), found);
-    assert_eq!(journals(beds), (String::new(), vec![]));
+    assert_eq!(journals(beds, &beds.program), (String::new(), vec![]));
     assert!(kernel().contains(",async,"), "{}", kernel());
-    beds.on("settings/client", "umount /mnt/films");
+    beds.on("run/client", "umount /mnt/films");
 }
 
 /// What somebody adds while it is changed, to the file and by hand.
@@ -177,25 +122,25 @@ fn what_others_change_stays(beds: &Beds) {
     setter.wait_for("set");
     setter.kill();
     beds.on(
-        "settings/server",
+        "run/server",
         &format!(
             "echo '/srv/new *(rw,async,no_subtree_check,fsid=7)' >>{FILE}
          exportfs -o rw,fsid=8,no_subtree_check 10.1.1.1:/srv/other"
         ),
     );
-    beds.program.run(&["restore", HOST]).expect(0);
-    let (file, in_force) = state(beds);
+    beds.program.run(&["restore", SERVER]).expect(0);
+    let [file, in_force, _] = state(beds);
     assert_eq!(file, format!("{EXPORTS}/srv/new *(rw,async,no_subtree_check,fsid=7)\n"));
-    assert_eq!(in_force, found.1);
-    let all = beds.on("settings/server", "cat /var/lib/nfs/etab");
+    assert_eq!(in_force, found[1]);
+    let all = beds.on("run/server", "cat /var/lib/nfs/etab");
     assert!(all.contains("10.1.1.1(") && !all.contains("/srv/new"), "{all}");
     let back = format!("sed -i '/srv.new/d' {FILE}; exportfs -u 10.1.1.1:/srv/other");
-    beds.on("settings/server", &back);
+    beds.on("run/server", &back);
     assert_eq!(state(beds), found);
 }
 
 fn start(beds: &Beds) -> Setter {
-    let sets = format!("{HOST}/export-sync:/srv/films=sync,async");
+    let sets = format!("{SERVER}/export-sync:/srv/films=sync,async");
     Setter::start(&beds.program, TEST, None, &[&sets])
 }
 
@@ -223,17 +168,17 @@ fn killed(beds: &Beds, moments: usize, power: bool) {
         std::thread::sleep(Duration::from_micros(random.random_range(0..2_000_000)));
         setter.kill();
         if power {
-            cut_power(beds, "settings/server");
+            cut_power(beds, "run/server");
         }
-        changed += usize::from(state(beds).0 != found.0);
+        changed += usize::from(state(beds)[0] != found[0]);
         eprintln!("moment {moment}: {changed} were changed so far");
         // The journal of this machine is lost, and the host's own is there.
-        if moment % 3 == 2 && journals(beds).0.contains(".json\n") {
-            fs::remove_dir_all(here(beds)).unwrap();
+        if moment % 3 == 2 && journals(beds, &beds.program).0.contains(".json\n") {
+            fs::remove_dir_all(beds.program.home().join(HERE)).unwrap();
         }
-        let restored = beds.program.run(&["restore", HOST]).expect(0);
+        let restored = beds.program.run(&["restore", SERVER]).expect(0);
         assert_eq!(state(beds), found, "moment {moment}: {}", restored.out);
-        assert_eq!(journals(beds), (String::new(), vec![]), "moment {moment}");
+        assert_eq!(journals(beds, &beds.program), (String::new(), vec![]), "moment {moment}");
     }
     let what = if power { "power cuts" } else { "kills" };
     eprintln!("{what}: {moments} of {moments} restored, {changed} were changed at the moment");

@@ -95,8 +95,9 @@ fn disturb(beds: &Beds, kind: Kind, seconds: u64) {
             "server",
             format!("timeout {seconds} nice -n -20 sh -c 'while :; do :; done'; true"),
         ),
+        // Begun anew only where the server says that nobody listens.
         Kind::Traffic => {
-            shell("client", looped("head -c 200000 /dev/zero >/dev/udp/server/9 2>/dev/null"))
+            shell("client", looped("dd if=/dev/zero bs=8k >/dev/udp/server/9 2>/dev/null"))
         }
         Kind::Quota => {
             beds.lab(&["set", "others", "server", "cpu=10%"]).expect(0);

@@ -8,7 +8,7 @@ use plimsoll_model::{
 };
 use plimsoll_stats::fit::costs::{self, Cell as Observed, Costs, Groups, Kind, Work};
 use plimsoll_stats::fit::{Adequacy, Estimate, Rule};
-use plimsoll_stats::interval::{Interval, mean};
+use plimsoll_stats::interval::mean;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Datasets from which on the model can be held against them: it has two costs at least.
@@ -215,7 +215,7 @@ impl CopyCosts {
             let DatasetTime { work, seconds, .. } = measured?;
             let mean = work.bytes.0 as f64 / work.files as f64;
             let alike = (mean / amount.mean_bytes()).ln().abs() <= ALIKE;
-            return alike.then(|| scaled(*seconds, bytes / work.bytes.0 as f64));
+            return alike.then(|| seconds.scaled(bytes / work.bytes.0 as f64));
         };
         let several = self.datasets.iter().any(|dataset| dataset.work.block != block);
         let per_file = match measured {
@@ -227,15 +227,6 @@ impl CopyCosts {
         let work = Work { files, operations, bytes };
         Some(costs.predict(work, Groups::default(), self.rule)?.mean)
     }
-}
-
-fn scaled(of: Estimate, by: f64) -> Estimate {
-    let interval = of.interval.map(|i| Interval {
-        low: i.low * by,
-        estimate: i.estimate * by,
-        high: i.high * by,
-    });
-    Estimate { value: of.value * by, interval }
 }
 
 /// The model of these times, and how far it is off of each.

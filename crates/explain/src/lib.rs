@@ -9,6 +9,7 @@
 mod across;
 mod byte_costs;
 mod changes;
+mod clients;
 mod costs;
 mod effects;
 mod findings;
@@ -20,12 +21,15 @@ mod merge;
 mod needed;
 mod pair;
 pub mod published;
+mod scan;
 mod transfers;
+mod whole_files;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
 pub use byte_costs::{ByteCosts, Protected, byte_costs};
 pub use changes::{Change, changes};
+pub use clients::{BothClients, Call, Side, both_clients};
 pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};
 pub use effects::{Effect, effects};
 pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
@@ -37,5 +41,7 @@ pub use limits::{
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
+pub use scan::{NAMES, Scan, scans};
 pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};
+pub use whole_files::{WholeFile, WholeFiles, whole_files};
 pub use writes::{Writes, writes};

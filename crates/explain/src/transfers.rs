@@ -14,7 +14,6 @@ use plimsoll_model::{Arrival, Cell, Measure, Metric, Parameter, Study, SubjectFa
 use plimsoll_stats::closed::{mva, rounds};
 use plimsoll_stats::fit::costs::{Cell as Observed, Groups, Kind, Work};
 use plimsoll_stats::fit::{Estimate, Rule};
-use plimsoll_stats::interval::mean;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What brings less than this share of the most that was measured is enough.
@@ -218,11 +217,8 @@ fn in_flight_of(
         let depth = f64::from_bits(*at) as u16;
         let modelled = costs.zip(transfers.round_trip).and_then(|((operation, byte), trip)| {
             let delay = trip.clamp(0.0, operation.value);
-            let demands = [operation.value - delay + byte.value * block.0 as f64];
-            match in_rounds {
-                true => rounds(depth, &demands, delay),
-                false => mva(depth, &demands, delay).map(|closed| closed.per_second),
-            }
+            let demand = operation.value - delay + byte.value * block.0 as f64;
+            several(in_rounds, depth, demand, delay)
         });
         let per_second = average(seconds, transfers.rule)?.reciprocal()?;
         Some(Flight { depth, per_second, modelled })
@@ -266,6 +262,14 @@ impl Curve {
 
 /// The mean over blocks, with its interval.
 fn average(seconds: &BTreeMap<u32, f64>, rule: Rule) -> Option<Estimate> {
-    let seconds: Vec<f64> = seconds.values().copied().collect();
-    Some(Estimate { value: mean(&seconds)?, interval: rule.interval(&seconds) })
+    Estimate::mean(&seconds.values().copied().collect::<Vec<_>>(), rule)
+}
+
+/// Operations per second with so many in flight, by what each demands of the one resource that they go through
+/// one after the other and by how long each waits beside that. `None` where nothing follows from these.
+pub(crate) fn several(in_rounds: bool, depth: u16, demand: f64, delay: f64) -> Option<f64> {
+    match in_rounds {
+        true => rounds(depth, &[demand], delay),
+        false => mva(depth, &[demand], delay).map(|closed| closed.per_second),
+    }
 }

@@ -93,7 +93,17 @@ impl Memory {
             Op::SetAttribute(On::File(file), _) if self.lock().open.contains(&file.0) => {
                 return Ok(None);
             }
-            Op::SetAttribute(..) => return Err(not_open()),
+            Op::GetAttributes(file) if self.lock().open.contains(&file.0) => {
+                let of = Attributes { kind: EntryKind::File, size: 0 };
+                return Ok(Some(Box::new(Found::Attributes(of))));
+            }
+            Op::Lock(file) | Op::Unlock(file) if self.lock().open.contains(&file.0) => {
+                return Ok(None);
+            }
+            Op::SetAttribute(..) | Op::GetAttributes(_) | Op::Lock(_) | Op::Unlock(_) => {
+                return Err(not_open());
+            }
+            Op::Access(id) => names.look_up(&path(*id)?).map(|_| None),
             Op::Put(whole, _) => names.create(&path(whole.path)?).map(|f| self.forget(f)),
             Op::Get(whole) => names.open(&path(whole.path)?).map(|f| self.forget(f)),
         };

@@ -98,10 +98,18 @@ pub enum Op {
     Put(Whole, Stability),
     /// Read a small file whole.
     Get(Whole),
+    /// Get the attributes of an open file; [`Found::Attributes`].
+    GetAttributes(FileId),
+    /// Ask what may be done with a directory; the answer is not passed on.
+    Access(PathId),
+    /// Lock a whole open file, which nobody else may have locked, against all others; nothing is waited for.
+    Lock(FileId),
+    /// Give that lock back.
+    Unlock(FileId),
 }
 
 /// Every kind of operation that lanes know, by [`Op::index`].
-pub const KINDS: [OpKind; 15] = [
+pub const KINDS: [OpKind; 19] = [
     OpKind::READ,
     OpKind::WRITE,
     OpKind::FLUSH,
@@ -117,6 +125,10 @@ pub const KINDS: [OpKind; 15] = [
     OpKind::SET_ATTRIBUTES,
     OpKind::PUT,
     OpKind::GET,
+    OpKind::GET_ATTRIBUTES,
+    OpKind::ACCESS,
+    OpKind::LOCK,
+    OpKind::UNLOCK,
 ];
 
 impl Op {
@@ -139,6 +151,10 @@ impl Op {
             Op::SetAttribute(..) => 12,
             Op::Put(..) => 13,
             Op::Get(_) => 14,
+            Op::GetAttributes(_) => 15,
+            Op::Access(_) => 16,
+            Op::Lock(_) => 17,
+            Op::Unlock(_) => 18,
         }
     }
 
@@ -156,6 +172,7 @@ impl Op {
             Op::Flush(file) | Op::Close(file) | Op::SetAttribute(Node::File(file), _) => {
                 Some(*file)
             }
+            Op::GetAttributes(file) | Op::Lock(file) | Op::Unlock(file) => Some(*file),
             _ => None,
         }
     }

@@ -6,7 +6,7 @@ use crate::tally::{
     Counts, Finished, KindTally, Segment, Timing, by_kind, histogram, segment_length,
 };
 use hdrhistogram::Histogram;
-use plimsoll_model::{ErrorKind, LatencySummary, OpKind, OpStats, Window};
+use plimsoll_model::{Count, ErrorKind, LatencySummary, OpKind, OpStats, Window};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -27,8 +27,8 @@ pub struct TeamResult {
     /// Everything that completed, late operations included: what the CPU time was spent on and
     /// the flush made stable. The final flush is not counted.
     pub total: Window,
-    /// Operations that completed after the end.
-    pub late: u64,
+    /// What completed after the end.
+    pub late: Count,
     /// Longest final flush of any worker; `None` if there was none.
     pub flush: Option<Duration>,
     /// CPU time of the workers' threads and of their lanes' helpers, from the first operation to
@@ -104,7 +104,7 @@ impl TeamResult {
             measured: Duration::ZERO,
             windows: Vec::new(),
             total: Window::default(),
-            late: 0,
+            late: Count::default(),
             flush: None,
             cpu: Duration::ZERO,
             errors: BTreeMap::new(),
@@ -137,7 +137,7 @@ impl TeamResult {
         let late = window(&counted.late);
         self.total.add(&window(&counted.on_time));
         self.total.add(&late);
-        self.late += late.operations();
+        self.late.add(late.total());
         self.flush = self.flush.max(worker.flush);
         self.cpu += worker.cpu;
         for (kind, errors) in KINDS.iter().zip(counted.errors) {

@@ -52,7 +52,7 @@ fn spec(means: &Means, files: Files, depth: u16, job: PatternJob) -> RunSpec {
         means: means.clone(),
         depth: workers(depth),
         files,
-        ..common::spec(job, means.deadline.clock().clone(), Duration::from_millis(60))
+        ..common::spec(job, means.deadline.clock().clone(), Duration::from_millis(200))
     }
 }
 

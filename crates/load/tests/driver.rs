@@ -68,7 +68,7 @@ fn depth_four_on_two_servers_of_a_millisecond() {
     assert_eq!(whole.longest_gap, MS);
     assert!(reads.rpc.is_none());
     // Those still in flight at the end complete late.
-    assert_eq!((result.late, result.total.operations()), (2, 2002));
+    assert_eq!((result.late.operations, result.total.operations()), (2, 2002));
     // 100 ms a window; what completes at its end belongs to the next, and the last holds the end.
     let counts: Vec<u64> = result.windows.iter().map(|w| w.operations()).collect();
     assert_eq!(counts, [198, 200, 200, 200, 200, 200, 200, 200, 200, 202]);
@@ -108,7 +108,7 @@ fn in_flight_agrees_with_littles_law_where_service_times_vary() {
     let counted: u64 = whole.kinds.values().map(|k| k.client.len()).sum();
     let windows: u64 = result.windows.iter().map(|w| w.operations()).sum();
     assert_eq!(counted, windows);
-    assert_eq!(counted + result.late, result.total.operations());
+    assert_eq!(counted + result.late.operations, result.total.operations());
 }
 
 /// A second of slow operations is a handful: in whole ones, 3.3 a second and 4 would be the same.
@@ -156,7 +156,7 @@ fn silence_up_to_the_end_is_a_gap() {
     assert_eq!(result.ended, Ended::Complete, "drained within the operation's time limit");
     let whole = result.measured(Duration::ZERO);
     assert_eq!(whole.longest_gap, 400 * MS);
-    assert_eq!((whole.kinds[&OpKind::READ].operations, result.late), (600, 1));
+    assert_eq!((whole.kinds[&OpKind::READ].operations, result.late.operations), (600, 1));
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod support;
 
 use nix::unistd::{Uid, getuid, setfsuid};
 use plimsoll_load::{
-    DirectoryShare, Ended, FileSet, LocalFiles, MockShare, Node, NullShare, Op, OpenOptions,
-    Passwords, Reply, Share, SystemClock, VirtualClock,
+    DirectoryShare, Ended, FileSet, LocalFiles, MockShare, Node, NullShare, Op, OpenOptions, Reply,
+    Share, SystemClock, VirtualClock,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
@@ -15,7 +15,7 @@ use plimsoll_model::{
 };
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::ganesha::{Export, Ganesha, GaneshaConfig};
-use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
+use plimsoll_testkit::servers::samba::{Samba, SambaConfig, SambaShare};
 use std::fs;
 use std::num::NonZeroU16;
 use std::os::unix::ffi::OsStrExt;
@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::jobs::{Run, copy, done, once, part, user_directory};
+use support::jobs::{Run, copy, done, once, opened, part, user_directory};
 
 const MS: Duration = Duration::from_millis(1);
 
@@ -181,21 +181,15 @@ fn directory(path: &Path, engine: Engine) -> Arc<dyn Share> {
     Arc::new(DirectoryShare::open(&target, "here", &options).unwrap())
 }
 
-fn share(url: String) -> Arc<dyn Share> {
-    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
-    let options = OpenOptions { passwords, ..OpenOptions::default() };
-    plimsoll_load::open(&url.parse().unwrap(), &options).unwrap()
-}
-
 #[test]
 fn over_nfs() {
     let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     let disk = server.directory("data").unwrap().to_owned();
-    support::jobs::copy_up_and_down(share(server.url("data")), &disk);
-    support::jobs::generated_up_and_down(share(server.url("data")), &disk);
-    support::jobs::every_way_and_method(share(server.url("data")), &disk, true);
-    support::jobs::scan(share(server.url("data")));
+    support::jobs::copy_up_and_down(opened(&server.url("data")), &disk);
+    support::jobs::generated_up_and_down(opened(&server.url("data")), &disk);
+    support::jobs::every_way_and_method(opened(&server.url("data")), &disk, true);
+    support::jobs::scan(opened(&server.url("data")));
     assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
 }
 
@@ -207,10 +201,10 @@ fn over_smb() {
     // Signed requests go one by one, others as compounds.
     for options in ["", "?sign=off", "?encrypt=on"] {
         let url = format!("{}{options}", server.url("data"));
-        support::jobs::copy_up_and_down(share(url.clone()), &disk);
-        support::jobs::generated_up_and_down(share(url.clone()), &disk);
-        support::jobs::every_way_and_method(share(url.clone()), &disk, false);
-        support::jobs::scan(share(url));
+        support::jobs::copy_up_and_down(opened(&url), &disk);
+        support::jobs::generated_up_and_down(opened(&url), &disk);
+        support::jobs::every_way_and_method(opened(&url), &disk, false);
+        support::jobs::scan(opened(&url));
         assert_eq!(fs::read_dir(&disk).unwrap().count(), 0);
     }
 }

@@ -4,6 +4,8 @@
 mod over_the_wire;
 mod support;
 
+use nix::errno::Errno;
+use nix::fcntl::{FcntlArg, fcntl};
 use plimsoll_load::{
     Attributes, DirectoryShare, Done, EntryKind, FileId, Found, MockShare, NewAttribute, Node,
     NullShare, Op, OpenOptions, Paths, Reply, Share, Span, VirtualClock, Whole,
@@ -88,9 +90,12 @@ fn do_everything(share: &dyn Share, depth: u16, keeps: Option<&Path>) {
     let writes = [span(0), span(BLOCK.into())].map(|s| Op::Write(s, Stability::Unstable));
     assert_eq!(lanes.other.run_all(&writes), 2 * u64::from(BLOCK));
     let through = Op::Write(span(2 * u64::from(BLOCK)), Stability::FileSync);
-    for op in [through, Op::Flush(id), Op::Close(id)] {
+    for op in [through, Op::Flush(id)] {
         assert_eq!(found(&mut lanes.one, op), None);
     }
+    asked_and_locked(&mut lanes, id, a, keeps.map(|_| 3 * u64::from(BLOCK)));
+    assert_eq!(found(&mut lanes.one, Op::Close(id)), None);
+    assert_eq!(fails(&mut lanes.one, Op::GetAttributes(id)), ErrorKind::Gone, "closed");
     assert_eq!(fails(&mut lanes.one, Op::Close(id)), ErrorKind::Gone);
     let size = 3 * BLOCK;
     if let Some(root) = keeps {
@@ -152,6 +157,31 @@ fn do_everything(share: &dyn Share, depth: u16, keeps: Option<&Path>) {
     share.namespace().unwrap().remove_directory("run").unwrap();
 }
 
+/// What is asked of an open file and of a directory, and a lock of that file.
+fn asked_and_locked(lanes: &mut Lanes, id: FileId, directory: &str, size: Option<u64>) {
+    for lane in [&mut lanes.one, &mut lanes.other] {
+        let Some(Found::Attributes(of)) = found(lane, Op::GetAttributes(id)) else {
+            panic!("none")
+        };
+        assert_eq!(of.kind, EntryKind::File);
+        assert!(size.is_none_or(|size| of.size == size), "{of:?}");
+    }
+    // What a protocol has no call for is refused without one.
+    let (access, lane) = (Op::Access(lanes.paths.add(directory)), &mut lanes.one);
+    match lane.lane.does(OpKind::ACCESS) {
+        true => assert_eq!(found(lane, access), None),
+        false => assert_eq!(fails(lane, access), ErrorKind::Protocol),
+    }
+    match lane.lane.does(OpKind::LOCK) {
+        true => {
+            for op in [Op::Lock(id), Op::Unlock(id), Op::Lock(id), Op::Unlock(id)] {
+                assert_eq!(found(lane, op), None, "{op:?}");
+            }
+        }
+        false => assert_eq!(fails(lane, Op::Lock(id)), ErrorKind::Protocol),
+    }
+}
+
 /// What copying programs do after they have written a file: its time, its mode, its name in place of the
 /// one that was there.
 fn renamed_and_touched(lanes: &mut Lanes, file: &str, other: &str, keeps: Option<&Path>) {
@@ -200,6 +230,31 @@ fn on_directories() {
     for (engine, depth) in [(Engine::Psync, 1), (Engine::Psync, 4), (Engine::IoUring, 4)] {
         do_everything(&directory(there.path(), engine), depth, Some(there.path()));
     }
+}
+
+/// Nobody else can lock it meanwhile: locks of a description that is open, as those of another process.
+#[test]
+fn a_lock_on_a_directory_is_one() {
+    let there = tempfile::tempdir().unwrap();
+    let share = directory(there.path(), Engine::Psync);
+    share.namespace().unwrap().make_directory("run").unwrap();
+    let mut lanes = Lanes::new(&share, 1);
+    let create = lanes.op(Op::Create, "run/f");
+    let id = opened(&mut lanes.one, create);
+    let other = std::fs::File::options().write(true).open(there.path().join("run/f")).unwrap();
+    let wanted = nix::libc::flock {
+        l_type: nix::libc::F_WRLCK as nix::libc::c_short,
+        l_whence: 0,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    let others = || fcntl(&other, FcntlArg::F_OFD_SETLK(&wanted)).map(drop);
+    assert_eq!(found(&mut lanes.one, Op::Lock(id)), None);
+    assert_eq!(others(), Err(Errno::EAGAIN));
+    assert_eq!(found(&mut lanes.one, Op::Unlock(id)), None);
+    assert_eq!(others(), Ok(()));
+    assert!(one(&mut lanes.one, Op::Lock(id)).result.is_err(), "it is somebody else's");
 }
 
 #[test]

@@ -53,7 +53,7 @@ pub use host_name::{HostName, is_lab_name};
 pub use imported::{ImportedCpu, ImportedRun};
 pub use job::*;
 pub use metric::{Aggregation, Direction, Measure, MeasureInfo, Metric};
-pub use mount::{MountAccount, MountOperation, MountWire};
+pub use mount::{MountAccount, MountCommand, MountOperation, MountWire};
 pub use op::{Count, ErrorKind, LatencySummary, OpKind, OpStats};
 pub use plan::{Design, Plan, Rule, StorageOptions};
 pub use printable::{printable, printable_json, printable_lines};
@@ -62,9 +62,9 @@ pub use series::{Column, Series, Window};
 pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
-    DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion, Protection, SmbDialect,
-    SmbProtection, SmbTarget, SourcePort, Target, TargetFacts, WriteState, url_meant,
-    without_password,
+    AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
+    Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts, WriteState,
+    url_meant, without_password,
 };
 pub use trial::{
     ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,

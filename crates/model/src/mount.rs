@@ -23,6 +23,18 @@ pub struct MountOperation {
     /// Of NFS: what went over the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<MountWire>,
+    /// Of SMB, where the kernel keeps times: those of the command.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<MountCommand>,
+}
+
+/// What the kernel's SMB client counts of a command on its connection to a server, whatever share it is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct MountCommand {
+    /// Requests that were answered.
+    pub count: u64,
+    /// From being made to being done, by the kernel's ticks.
+    pub seconds: f64,
 }
 
 /// What the kernel's NFS client counts of one kind of operation.

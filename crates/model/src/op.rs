@@ -40,9 +40,17 @@ impl OpKind {
     pub const PUT: OpKind = OpKind("put");
     /// Read a small file whole: open, read, close.
     pub const GET: OpKind = OpKind("get");
+    /// Get the attributes of an open file: GETATTR, QUERY_INFO, fstat.
+    pub const GET_ATTRIBUTES: OpKind = OpKind("get_attributes");
+    /// Ask what may be done with a directory: ACCESS, faccessat.
+    pub const ACCESS: OpKind = OpKind("access");
+    /// Lock a whole open file for oneself.
+    pub const LOCK: OpKind = OpKind("lock");
+    /// Give such a lock back.
+    pub const UNLOCK: OpKind = OpKind("unlock");
 }
 
-const KNOWN: [&str; 15] = [
+const KNOWN: [&str; 19] = [
     "read",
     "write",
     "flush",
@@ -58,6 +66,10 @@ const KNOWN: [&str; 15] = [
     "set_attributes",
     "put",
     "get",
+    "get_attributes",
+    "access",
+    "lock",
+    "unlock",
 ];
 open_set!(OpKind);
 
@@ -82,6 +94,11 @@ pub struct Count {
 }
 
 impl Count {
+    /// Whether nothing was done.
+    pub fn is_none(&self) -> bool {
+        *self == Count::default()
+    }
+
     /// Adds others, at most up to the largest number there is.
     pub fn add(&mut self, other: Count) {
         self.operations = self.operations.saturating_add(other.operations);

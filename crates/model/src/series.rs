@@ -17,6 +17,9 @@ pub struct Series {
     /// is not known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight_ns: Vec<u64>,
+    /// What was in flight when the last window ended, and completed after it.
+    #[serde(default, skip_serializing_if = "Count::is_none")]
+    pub late: Count,
 }
 
 /// What completed of one kind, window by window.
@@ -87,7 +90,15 @@ impl Series {
         (0..self.len()).map(|number| self.window(number))
     }
 
-    /// Everything that completed, all kinds and windows together.
+    /// Everything that hosts which were watched until the load had ended had to do with: what completed in
+    /// the windows and after them.
+    pub fn served(&self) -> Count {
+        let mut all = self.total();
+        all.add(self.late);
+        all
+    }
+
+    /// Everything that completed in the windows, all kinds together.
     pub fn total(&self) -> Count {
         let mut total = Count::default();
         for column in self.kinds.values() {

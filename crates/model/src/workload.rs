@@ -39,13 +39,24 @@ pub struct Part {
 }
 
 /// What a client does by itself between a program and the wire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "technique")]
 pub enum Technique {
     /// While a file is read from its beginning on, its next blocks are asked for before they are wanted.
     ReadAhead {
         /// Blocks that are asked for ahead.
         window: NonZeroU16,
+    },
+    /// Attributes of a name or an open file that have come are not asked for again for a while.
+    AttributeCache {
+        /// How long, in seconds.
+        lifetime_seconds: f64,
+    },
+    /// Writes that need not be stable yet are taken at once, gathered with what lies next to them, and
+    /// written in the background.
+    WriteBack {
+        /// Most bytes of a write; of larger ones than the target takes, what it takes.
+        gather: Bytes,
     },
 }
 
@@ -249,6 +260,10 @@ impl fmt::Display for Technique {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Technique::ReadAhead { window } => write!(f, "{window} read ahead"),
+            Technique::AttributeCache { lifetime_seconds } => {
+                write!(f, "attributes cached for {lifetime_seconds} s")
+            }
+            Technique::WriteBack { gather } => write!(f, "write-back of {gather}"),
         }
     }
 }

@@ -6,6 +6,7 @@ use plimsoll_nfs::nfs3::{
 };
 use plimsoll_nfs::nfs4::{self, Client, Identity, Minor, Nfs4, StateId};
 use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_testkit::responder::Costs;
 use plimsoll_testkit::responder::null::{self, Table};
 use plimsoll_transport::{
     Completion, Exchange, Pipeline, PipelineOptions, Protocol, Socket, SourcePort, SystemClock,
@@ -65,7 +66,7 @@ const BLOCK: u32 = 65536;
 const LIMIT: Duration = Duration::from_secs(5);
 
 fn connect(table: Table) -> Socket {
-    let address = null::serve(table).unwrap();
+    let address = null::serve(table, Costs::FREE).unwrap();
     let free = SystemClock::no_deadline();
     plimsoll_transport::connect(&[address.ip()], address.port(), SourcePort::Any, LIMIT, &free)
         .unwrap()

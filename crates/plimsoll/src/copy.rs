@@ -288,6 +288,7 @@ impl CopyArguments {
                     workers: self.workers,
                     depth,
                     length: Length::UntilDone { at_most_seconds: design.cap_seconds },
+                    explain: false,
                 });
             }
         }

@@ -14,6 +14,7 @@ use plimsoll_model::{
     Pattern, PatternJob, Plan, Rule, Stability, Steps, StorageOptions, Technique, Workload,
 };
 use std::num::NonZeroU16;
+use std::time::Duration;
 
 /// Blocks, so that each point comes so often, in another order each time.
 const BLOCKS: u32 = 6;
@@ -38,7 +39,8 @@ pub const EXAMPLES: &str = "Examples:
   plimsoll ops --arrival rounds,pipelined --details nfs://nas/films
   plimsoll ops --whole-file read --arrival rounds nfs://nas/films   one file by 1, 2, 3 readers, beside RTEMS
   plimsoll ops --whole-file read --readers 1 --read-ahead 0,1,4 nfs://nas/films
-  plimsoll ops --whole-file write --size 50MB --readers 1 nfs://nas/films";
+  plimsoll ops --whole-file write --size 50MB --readers 1 --write-back 0,64KiB nfs://nas/films
+  plimsoll ops --only kinds --attribute-cache 0s,3s nfs://nas/films";
 
 #[derive(Args)]
 pub struct OpsArguments {
@@ -97,7 +99,7 @@ pub struct OperationArguments {
     )]
     pub arrival: Vec<HowIssued>,
     /// Instead: read one file whole, write one, or both; writes once with each stable when it completes,
-    /// and once with a flush at the end (write-back)
+    /// and once with a flush at the end
     #[arg(long, value_enum, value_name = "WAY", value_delimiter = ',', conflicts_with = "only")]
     pub whole_file: Vec<Way>,
     /// Sizes of the buffers of --whole-file
@@ -118,8 +120,35 @@ pub struct OperationArguments {
     )]
     pub readers: Vec<NonZeroU16>,
     /// Buffers that --whole-file read asks for ahead, beside those that its readers want
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values = ["0"])]
+    #[arg(
+        long,
+        value_name = "N",
+        value_delimiter = ',',
+        default_values = ["0"],
+        requires = "whole_file"
+    )]
     pub read_ahead: Vec<u16>,
+    /// Sizes up to which --whole-file write gathers what is flushed at the end, and writes it in the
+    /// background, as mounts do; 0: each buffer is a write of its own
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_delimiter = ',',
+        default_values = ["0"],
+        requires = "whole_file"
+    )]
+    pub write_back: Vec<Bytes>,
+    /// How long the attributes of a name are good for, once they have come, where each kind comes by turns;
+    /// 0s: they are asked for each time
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_delimiter = ',',
+        default_values = ["0s"],
+        value_parser = plimsoll_model::units::parse_duration,
+        conflicts_with = "whole_file"
+    )]
+    pub attribute_cache: Vec<Duration>,
     /// Working set: the size of the eight files together that are read, and of the eight that are written
     /// [default: 64MiB]; of --whole-file the size of the file [default: 10MB]
     #[arg(long, value_name = "SIZE")]
@@ -182,9 +211,14 @@ impl OperationArguments {
             |seconds| Length::For { seconds, warm_up_seconds: (seconds * WARM_UP).min(1.0) };
         let (one, mut all) = (NonZeroU16::MIN, Vec::new());
         if self.does(Only::Kinds) {
-            let job = OperationsJob { entries: self.entries, block: self.block };
-            let part = Part::closed(job.into(), one, one);
-            all.push(Workload::of(part, length(ALL_KINDS * seconds)));
+            for lifetime in &self.attribute_cache {
+                let job = OperationsJob { entries: self.entries, block: self.block };
+                let lifetime_seconds = lifetime.as_secs_f64();
+                let cached = Technique::AttributeCache { lifetime_seconds };
+                let techniques = Vec::from_iter((lifetime_seconds > 0.0).then_some(cached));
+                let part = Part { techniques, ..Part::closed(job.into(), one, one) };
+                all.push(Workload::of(part, length(ALL_KINDS * seconds)));
+            }
         }
         for pattern in [Pattern::SequentialRead, Pattern::SequentialWrite] {
             if self.does(Only::Blocks) {
@@ -229,6 +263,8 @@ impl OperationArguments {
 impl OperationArguments {
     /// Each whole file, in the order of tables; none may take longer.
     fn files(&self, at_most_seconds: f64) -> Result<Vec<Workload>, Failure> {
+        let gathered = self.write_back.iter().filter(|gather| gather.0 > 0);
+        gathered.copied().try_for_each(|gather| block_can_be_driven("--write-back", gather))?;
         let size = self.size.unwrap_or(FILE);
         let (one, length) = (NonZeroU16::MIN, Length::UntilDone { at_most_seconds });
         let kinds = [
@@ -238,17 +274,14 @@ impl OperationArguments {
         ];
         let mut all = Vec::new();
         for (_, way, stability) in kinds.into_iter().filter(|of| self.whole_file.contains(&of.0)) {
-            // What is written is not asked for ahead.
-            let windows = if way == FileWay::Read { &self.read_ahead[..] } else { &[0] };
+            let techniques = self.techniques(way, stability);
             for buffer in &self.buffers {
                 block_can_be_driven("--buffer", *buffer)?;
-                for (readers, window) in
-                    self.readers.iter().flat_map(|n| windows.iter().map(move |window| (*n, window)))
+                for (readers, technique) in
+                    self.readers.iter().flat_map(|n| techniques.iter().map(move |one| (*n, one)))
                 {
                     let job = FileJob { way, buffer: *buffer, size, stability };
-                    let window = NonZeroU16::new(*window);
-                    let ahead = window.map(|window| Technique::ReadAhead { window });
-                    let techniques = Vec::from_iter(ahead);
+                    let techniques = Vec::from_iter(*technique);
                     let part = Part { techniques, ..Part::closed(job.into(), one, readers) };
                     // One alone goes the same way in rounds.
                     let arrivals = HowIssued::ALL.into_iter().filter(|how| match readers {
@@ -263,6 +296,20 @@ impl OperationArguments {
             }
         }
         Ok(all)
+    }
+
+    /// What the client may do by itself with such a file, each in turn; `None`: nothing.
+    fn techniques(&self, way: FileWay, stability: Stability) -> Vec<Option<Technique>> {
+        let ahead =
+            |window: &u16| NonZeroU16::new(*window).map(|window| Technique::ReadAhead { window });
+        let gathered =
+            |gather: &Bytes| (gather.0 > 0).then_some(Technique::WriteBack { gather: *gather });
+        match (way, stability) {
+            (FileWay::Read, _) => self.read_ahead.iter().map(ahead).collect(),
+            (FileWay::Write, Stability::Unstable) => self.write_back.iter().map(gathered).collect(),
+            // What must be stable when it completes cannot be written later.
+            (FileWay::Write, _) => vec![None],
+        }
     }
 }
 

@@ -44,7 +44,8 @@ pub fn check(
     let mut design = design(how, &factors)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
     let length = length(how, &mut design, cells)?;
-    let work = |job| Work { job, workers: what.workers, depth: what.depth, length };
+    let (workers, depth, explain) = (what.workers, what.depth, what.explain);
+    let work = |job| Work { job, workers, depth, length, explain };
     if how.quick {
         look_soon(&mut design, how.margin);
     }
@@ -57,7 +58,6 @@ pub fn check(
         design,
         factors,
     })?;
-    let plan = if what.explain { with_ladders(plan) } else { plan };
     let pattern = &what.jobs.pattern;
     let (adapt_size, fit_size) = pattern.may_lower();
     let server_memory = pattern.server_memory;
@@ -71,26 +71,24 @@ pub fn check(
 const STEP: u16 = 4;
 const RUNG: Length = Length::For { seconds: 0.5, warm_up_seconds: 0.1 };
 
-/// The same with each workload also with one in flight and with more than it has: of several workers, by
-/// their number. They are compared with nothing.
-fn with_ladders(mut plan: Plan) -> Plan {
-    let numbers = |own: u16| match own {
+/// A workload also with one in flight and with more than it has: of several workers, by their number. None
+/// of what takes as long as it takes.
+fn ladder(workload: &Workload) -> Option<Workload> {
+    let main = workload.main()?;
+    let (over, own) = match main.workers.get() {
+        1 => (Parameter::Depth, main.depth().get()),
+        workers => (Parameter::Workers, workers),
+    };
+    let numbers = match own {
         1 => [1, STEP, STEP * STEP],
         own => [1, own, own.saturating_mul(STEP)],
     };
-    let timed = |workload: &&Workload| matches!(workload.length, Length::For { .. });
-    let ladder = |workload: &Workload| {
-        let main = workload.main()?;
-        let (over, own) = match main.workers.get() {
-            1 => (Parameter::Depth, main.depth().get()),
-            workers => (Parameter::Workers, workers),
-        };
-        let steps = Some(Steps::Sweep { over, values: numbers(own).map(f64::from).into() });
-        Some(Workload { steps, length: RUNG, ..workload.clone() })
-    };
-    let ladders: Vec<Workload> = plan.workloads.iter().filter(timed).filter_map(ladder).collect();
-    plan.workloads.extend(ladders);
-    plan
+    let steps = Some(Steps::Sweep { over, values: numbers.map(f64::from).into() });
+    matches!(workload.length, Length::For { .. }).then(|| Workload {
+        steps,
+        length: RUNG,
+        ..workload.clone()
+    })
 }
 
 /// Makes a design one of a first look: claims are about that minute, and say so.
@@ -116,20 +114,25 @@ pub struct Work {
     pub workers: NonZeroU16,
     pub depth: NonZeroU16,
     pub length: Length,
+    /// Whether it is also measured with other numbers in flight, which are compared with nothing.
+    pub explain: bool,
 }
 
 /// A plan in which every client does each of the jobs by itself.
 pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let clients = clients(&storage.hosts.on)?;
-    let workload = |Work { job, workers, depth, length }: Work| {
-        let part = Part::closed(job, workers, depth);
+    let workload = |work: &Work| {
+        let part = Part::closed(work.job.clone(), work.workers, work.depth);
         let numbers = 0..clients.len().max(1) as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
-        Workload { parts, steps: None, length }
+        Workload { parts, steps: None, length: work.length }
     };
+    let workloads: Vec<Workload> = storage.work.iter().map(workload).collect();
+    let explained = storage.work.iter().zip(&workloads).filter(|(work, _)| work.explain);
+    let ladders: Vec<Workload> = explained.filter_map(|(_, workload)| ladder(workload)).collect();
     let mut plan = Plan {
         hosts: servers(&storage.hosts.hosts, &storage.targets)?,
-        workloads: storage.work.into_iter().map(workload).collect(),
+        workloads,
         subjects: storage.targets.into_iter().map(Into::into).collect(),
         labels: Vec::new(),
         factors: storage.factors,
@@ -154,6 +157,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     {
         *half_width = LEVEL_HALF_WIDTH.ln_1p();
     }
+    plan.workloads.extend(ladders);
     Ok(plan)
 }
 

@@ -102,6 +102,19 @@ fn a_lab_is_documented_and_read_back() {
     }
 }
 
+/// So were the times of commands of SMB.
+#[test]
+fn times_of_a_mount_of_smb_are_documented_and_read_back() {
+    let mut study = support::watched();
+    let mut account = support::mount(0.25, 7);
+    let command = plimsoll_model::MountCommand { count: 8, seconds: 0.25 };
+    account.operations.get_mut("Writes").unwrap().command = Some(command);
+    study.trials[0].mount = Some(account);
+    let text = to_json(&study).unwrap();
+    assert_eq!(from_json(&text).unwrap(), study);
+    assert!(text.contains("\"command\"") && SCHEMA_PAGE.contains("`command`"), "{text}");
+}
+
 /// Added to schema plimsoll/1 after its golden file: an older reader meets an unknown kind.
 #[test]
 fn an_smb_target_is_documented() {

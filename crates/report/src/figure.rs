@@ -69,6 +69,16 @@ impl Kind {
         self.between(value, interval.low, interval.high)
     }
 
+    /// "112 MB/s ±4%": as far as the further end of the interval.
+    pub(crate) fn within(self, value: f64, interval: Option<Interval>) -> String {
+        let Some(interval) = interval else { return self.value(value) };
+        if is_wide(value, interval) || value <= 0.0 {
+            return format!("{} {TOO_WIDE}", self.value(value));
+        }
+        let reach = (interval.high - value).max(value - interval.low) / value;
+        format!("{} ±{:.0}%", self.value(value), (100.0 * reach - 1e-9).ceil())
+    }
+
     /// "112 MB/s [108–116]".
     pub(crate) fn with_ends(self, value: f64, interval: Option<Interval>) -> String {
         match interval {
@@ -102,6 +112,13 @@ mod tests {
         assert_eq!(shown, "999 MB/s [950–1100]");
         assert_eq!(TIME.with_ends(0.0012, interval(0.0009, 0.0013)), "1.20 ms [0.900–1.30]");
         assert_eq!(BANDWIDTH.with_ends(24e6, interval(1e6, 500e6)), "24.0 MB/s [too wide]");
+        assert_eq!(TIME.within(0.0012, interval(0.0011, 0.001_212)), "1.20 ms ±9%");
+        assert_eq!(TIME.within(0.0012, interval(0.0012, 0.003)), "1.20 ms ±150%");
+        assert_eq!(TIME.within(0.0012, interval(0.0001, 0.0012)), "1.20 ms [too wide]");
+        assert_eq!(
+            (TIME.within(0.0012, None), TIME.within(0.0, None)),
+            ("1.20 ms".into(), "0".into())
+        );
         assert_eq!(RATE.value(7334.4), "7334");
         assert_eq!(RATE.value(33_000.0), "33.0 k");
         assert_eq!(RATE.value(1.5e6), "1.50 M");

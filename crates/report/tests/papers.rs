@@ -89,6 +89,39 @@ fn a_mounted_target_has_the_kernels_account() {
 }
 
 #[test]
+fn plimsolls_client_stands_beside_the_kernels() {
+    let mut study = measured(&TWO, 3);
+    for trial in &mut study.trials {
+        match trial.cell.subject {
+            1 => trial.mount = Some(any_study::mount(0.007, 7)),
+            _ => trial.result.parts[0].ops.values_mut().for_each(|stats| {
+                stats.rpc_latency = Some(stats.client_latency.clone());
+            }),
+        }
+    }
+    let mounted = plain::storage(&mut study.subjects[1]);
+    (mounted.protocol, mounted.mount_options) = ("directory on nfs".into(), Some("vers=3".into()));
+    let terminal =
+        crate::written::study(&study, &plimsoll_report::Style { width: 4000, colour: false });
+    for said in [
+        " by plimsoll's client as a multiple of ",
+        "; the kernel's client alone sends Writes",
+        "plimsoll's client beside the kernel's",
+        "server time,",
+    ] {
+        assert!(terminal.contains(said), "{said} in {terminal}");
+    }
+    // A table for each of the five patterns.
+    assert_eq!(
+        count(&terminal, "by plimsoll's client, /srv/data by the kernel's:"),
+        5,
+        "{terminal}"
+    );
+    study.trials.iter_mut().for_each(|trial| trial.mount = None);
+    assert!(!html(&study).contains("beside the kernel"));
+}
+
+#[test]
 fn which_watched_and_what_was_not_watched_is_reported() {
     let mut study = measured(&TWO, 2);
     support::watch(&mut study, "ssh://root@nas");

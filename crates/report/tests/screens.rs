@@ -268,6 +268,22 @@ fn what_is_left_on_a_target_is_on_the_screen() {
     assert!(screen.contains("plimsoll clean"), "{screen}");
 }
 
+/// What failed in a trial and ended the study, with what to do about it, is said once.
+#[test]
+fn the_failure_that_ended_a_study_is_said_once() {
+    let mut study = four_verdicts();
+    let last = study.trials.last_mut().unwrap();
+    fail(last);
+    let Outcome::Failed { failure, .. } = &last.result.outcome else { panic!("it failed") };
+    let (happened, next) = (failure.happened.clone(), failure.next.clone());
+    assert!(!next.is_empty());
+    study.ended = Ended::Failed { failure: failure.clone() };
+    let whole = words(&Document::of_study(&study).text(&SCREEN));
+    for said in ["It was given up", &happened, &next, "failed at '"] {
+        assert_eq!(whole.matches(said).count(), 1, "{said} in\n{whole}");
+    }
+}
+
 /// Corruption first, then what the figures are not about, then limits, then noise; each once, and
 /// what has no room is counted.
 #[test]

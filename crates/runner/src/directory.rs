@@ -18,7 +18,7 @@ fn is_own_file(name: &str) -> bool {
 
 const PREFIX: &str = ".plimsoll-";
 
-/// How long a directory without a readable lease may be one that is just being made.
+/// How long a directory without a readable lease may be one that is just being made, or removed.
 const SETTLE: Duration = Duration::from_secs(2);
 
 /// How long it may take to remove a directory that holds nothing yet.
@@ -117,16 +117,9 @@ pub struct Found {
 
 /// Every run directory on the target. `wait` is called once where a directory may be in the making.
 pub fn find(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Vec<Found>, Failure> {
-    let mut names: Vec<String> = namespace
-        .list("")?
-        .into_iter()
-        .filter(|e| e.kind == EntryKind::Directory && is_run_directory(&e.name))
-        .map(|e| e.name)
-        .collect();
-    names.sort();
     let mut found = Vec::new();
     let mut waited = false;
-    for name in names {
+    for name in names(namespace)? {
         let mut state = state_of(namespace, &name);
         if state.is_none() && !waited {
             wait(SETTLE);
@@ -136,6 +129,15 @@ pub fn find(namespace: &mut dyn Namespace, wait: &dyn Fn(Duration)) -> Result<Ve
         found.push(Found { name, state: state.unwrap_or(LeaseState::Dead) });
     }
     Ok(found)
+}
+
+/// The names of the run directories on the target, in order.
+fn names(namespace: &mut dyn Namespace) -> Result<Vec<String>, Failure> {
+    let entries = namespace.list("")?.into_iter();
+    let ours = entries.filter(|e| e.kind == EntryKind::Directory && is_run_directory(&e.name));
+    let mut names: Vec<String> = ours.map(|e| e.name).collect();
+    names.sort();
+    Ok(names)
 }
 
 /// What `clean` did.
@@ -149,7 +151,8 @@ pub struct Cleaned {
     pub left: Vec<(String, String)>,
 }
 
-/// Removes the leftovers of dead runs, or of those of one study, and nothing else.
+/// Removes the leftovers of dead runs, or of those of one study, and nothing else. `wait` is called where
+/// a directory may be in the making, or being removed by another client of the study.
 pub fn clean(
     namespace: &mut dyn Namespace,
     of: Option<&StudyId>,
@@ -172,6 +175,16 @@ pub fn clean(
                 }
                 Err(failure) => cleaned.left.push((name, failure.happened)),
             },
+        }
+    }
+    if !cleaned.left.is_empty() {
+        // The clients of a study end together: each may be removing its own at the same time.
+        if of.is_some() {
+            wait(SETTLE);
+        }
+        // What was removed is reported in any case.
+        if let Ok(there) = names(namespace) {
+            cleaned.left.retain(|(name, _)| there.contains(name));
         }
     }
     Ok(cleaned)

@@ -17,6 +17,8 @@ use std::time::Duration;
 
 /// Space left for the lease and for what file systems need for themselves, in bytes.
 const SPARE: u64 = 1 << 20;
+/// Time between two attempts to connect again to a server that restarts.
+const REOPEN_PAUSE: Duration = Duration::from_millis(200);
 /// How often, and at what intervals, cleaning up is tried again on a target that does not answer.
 const CLEAN_UP_TRIES: u32 = 3;
 const CLEAN_UP_PAUSE: Duration = Duration::from_secs(1);
@@ -301,8 +303,24 @@ impl Session {
         self.share.release()
     }
 
-    /// Makes the connection that names are worked on with anew; every lane has one of its own.
+    /// Makes the connection that names are worked on with anew; every lane has one of its own. A server
+    /// that restarts between two trials is waited for as long as lanes wait for one that does within.
     pub(crate) fn reopen(&mut self) -> Result<(), Failure> {
+        let deadline = self.means.deadline.clone();
+        let end = deadline.now() + self.means.operation_timeout / 2;
+        loop {
+            match self.try_reopen() {
+                Err(failure) if failure.cause == Cause::Unreachable && deadline.now() < end => {
+                    if deadline.sleep(REOPEN_PAUSE).is_err() {
+                        return Err(failure);
+                    }
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    fn try_reopen(&mut self) -> Result<(), Failure> {
         self.share.resume()?;
         if let Some(directory) = &mut self.directory {
             directory.reconnect(self.share.namespace()?);

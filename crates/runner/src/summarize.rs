@@ -47,7 +47,7 @@ pub(crate) fn part(
     let mut result = PartResult {
         quantities: BTreeMap::new(),
         ops: ops(team, &measured),
-        series: Series::new(spec.window_seconds, &team.windows),
+        series: Series { late: team.late, ..Series::new(spec.window_seconds, &team.windows) },
     };
     if outcome == Outcome::Complete {
         result.quantities = quantities(team, &measured, job, counted);

@@ -1,12 +1,15 @@
 //! Scans, copies and several parts at once through the runner: figures exactly, on scripted shares and a
 //! scripted clock; and what a run that died leaves on a disk.
 
-use plimsoll_load::{LocalFiles, MockShare, Op, OpenOptions, Reply, VirtualClock};
+use plimsoll_load::{
+    Lane, LaneRequest, LocalFiles, MockShare, Namespace, Op, OpenOptions, Reply, Share,
+    VirtualClock,
+};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    CopyJob, Deadline, ErrorKind, Event, Flag, Job, Layout, Length, LoadObserver, Measure, Method,
-    Metric, OpKind, Outcome, Part, Pattern, PatternJob, PointResult, PointSpec, ScanJob, Stability,
-    StudyId, SubjectRunner, Transfer, Workload,
+    Cause, Clock, CopyJob, Deadline, ErrorKind, Event, Failure, Flag, Job, Layout, Length,
+    LoadObserver, Measure, Method, Metric, OpKind, Outcome, Part, Pattern, PatternJob, PointResult,
+    PointSpec, ScanJob, Stability, StudyId, SubjectRunner, TargetFacts, Transfer, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, clean};
 use std::num::NonZeroU16;
@@ -262,6 +265,13 @@ fn clean_removes_trees_of_ours_and_nothing_else() {
     assert!(cleaned.removed.is_empty() && cleaned.left.len() == 1, "{cleaned:?}");
     assert!(cleaned.left[0].1.contains("scan-1/d000001/precious"), "{cleaned:?}");
     assert_eq!(names(), ["lease.json", "scan-1"]);
+    // What another removes at the same time, as clients of one study do that end together, is not left.
+    let elsewhere = there.path().join("elsewhere");
+    let removed = |_| std::fs::rename(&run, &elsewhere).unwrap();
+    let study = StudyId("0123abcd".into());
+    let cleaned = clean(&mut *open().namespace().unwrap(), Some(&study), &removed).unwrap();
+    assert!(cleaned.removed.is_empty() && cleaned.left.is_empty(), "{cleaned:?}");
+    std::fs::rename(&elsewhere, &run).unwrap();
     std::fs::remove_file(&precious).unwrap();
     let cleaned = clean(&mut *open().namespace().unwrap(), None, &|_| {}).unwrap();
     assert_eq!(cleaned.removed.len(), 1, "{cleaned:?}");
@@ -289,4 +299,56 @@ fn names_are_worked_on_over_a_new_connection_after_reopening() {
     assert_eq!(runner.point(&spec(&workload), &mut Nobody).outcome, Outcome::Complete);
     assert_eq!(runner.close(), vec![]);
     assert_eq!(share.paths(), Vec::<String>::new());
+}
+
+/// A share of a server that nobody can connect to until a time of its clock.
+struct Restarting {
+    share: MockShare,
+    back: Arc<AtomicU64>,
+    cause: Cause,
+}
+
+impl Share for Restarting {
+    fn facts(&self) -> TargetFacts {
+        self.share.facts()
+    }
+
+    fn namespace(&self) -> Result<Box<dyn Namespace>, Failure> {
+        match self.share.clock().now().0 < self.back.load(Ordering::Relaxed) {
+            true => Err(Failure::new(self.cause, "connect", "the server", "refused", "wait")),
+            false => self.share.namespace(),
+        }
+    }
+
+    fn lane(&self, request: LaneRequest) -> Result<Box<dyn Lane>, Failure> {
+        self.share.lane(request)
+    }
+}
+
+/// What reopening ends with, on a server that is gone for so long, and the seconds it takes.
+fn reopened(gone: Duration, cause: Cause) -> (Result<(), Cause>, f64) {
+    let clock = Arc::new(VirtualClock::new());
+    let back = Arc::<AtomicU64>::default();
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, |_, _| Reply::After(MS));
+    let share = Arc::new(Restarting { share, back: back.clone(), cause });
+    let mut runner =
+        Runner::new(options(Deadline::new(clock.clone(), Arc::default())), vec![share]);
+    assert_eq!(runner.attach(0).unwrap(), vec![]);
+    let begun = clock.now();
+    back.store((begun + gone).0, Ordering::Relaxed);
+    let ended = runner.reopen().map_err(|failure| failure.cause);
+    (ended, clock.now().since(begun).as_secs_f64())
+}
+
+/// A check ended when its server happened to restart between two blocks, while one that restarts within
+/// a trial is waited for: half of the 30 s that an operation may take.
+#[test]
+fn a_server_that_restarts_between_blocks_is_waited_for() {
+    let (ended, seconds) = reopened(Duration::from_secs(14), Cause::Unreachable);
+    assert!(ended == Ok(()) && (14.0..14.3).contains(&seconds), "{ended:?} after {seconds} s");
+    let (ended, seconds) = reopened(Duration::from_secs(60), Cause::Unreachable);
+    assert_eq!(ended, Err(Cause::Unreachable));
+    assert!((15.0..15.3).contains(&seconds), "{seconds} s");
+    // What waiting does not mend is not waited for.
+    assert_eq!(reopened(Duration::from_secs(14), Cause::NotPermitted).1, 0.0);
 }

@@ -139,12 +139,25 @@ pub(crate) fn flush_or_close(to: &mut Vec<u8>, file: FileId) {
     Fields(to).u16(24).u16(0).u32(0).file(file);
 }
 
+/// LOCK (section 2.2.26): the whole of a file that is open, exclusively and at once or not at all, or that is undone.
+pub(crate) fn lock(to: &mut Vec<u8>, file: FileId, unlock: bool) {
+    const EXCLUSIVE_AT_ONCE: u32 = 0x02 | 0x10;
+    const UNLOCK: u32 = 0x04;
+    let flags = if unlock { UNLOCK } else { EXCLUSIVE_AT_ONCE };
+    let fields = Fields(to).u16(48).u16(1).u32(0).file(file);
+    fields.u64(0).u64(u64::MAX).u32(flags).u32(0);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use smb2::msg::close::CloseRequest;
     use smb2::msg::create::{CreateDisposition, CreateRequest, ImpersonationLevel, ShareAccess};
     use smb2::msg::flush::FlushRequest;
+    use smb2::msg::lock::{
+        LockElement, LockRequest, SMB2_LOCKFLAG_EXCLUSIVE_LOCK, SMB2_LOCKFLAG_FAIL_IMMEDIATELY,
+        SMB2_LOCKFLAG_UNLOCK,
+    };
     use smb2::msg::read::{ReadRequest, SMB2_CHANNEL_NONE};
     use smb2::msg::write::WriteRequest;
     use smb2::pack::{Pack, WriteCursor};
@@ -213,6 +226,12 @@ mod tests {
             read_channel_info: Vec::new(),
         };
         assert_eq!(ours(|to| read(to, FILE, 1 << 40, 70_000)), theirs(&request));
+        let at_once = SMB2_LOCKFLAG_EXCLUSIVE_LOCK | SMB2_LOCKFLAG_FAIL_IMMEDIATELY;
+        for (unlock, flags) in [(false, at_once), (true, SMB2_LOCKFLAG_UNLOCK)] {
+            let locks = vec![LockElement { offset: 0, length: u64::MAX, flags }];
+            let request = LockRequest { lock_sequence: 0, file_id: THEIR_FILE, locks };
+            assert_eq!(ours(|to| lock(to, FILE, unlock)), theirs(&request));
+        }
         for through in [false, true] {
             let request = WriteRequest {
                 data_offset: 112,

@@ -175,8 +175,8 @@ impl Tree {
         Smb2::pipeline(self.into_link(), options)
     }
 
-    /// What is needed to send requests about this share, for a pipeline.
-    pub(crate) fn into_link(self) -> Link {
+    /// What is needed to send requests about this share, as a pipeline does.
+    pub fn into_link(self) -> Link {
         let Connection { socket, guard, session_id, tree_id, next_message_id, credits, .. } =
             *self.connection;
         let (facts, compounds) = (self.facts, guard.signing().is_none());

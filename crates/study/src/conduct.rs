@@ -17,9 +17,9 @@ use crate::{check, costs, disturbed, resume, size, stability, steps};
 use plimsoll_explain::Forecast;
 use plimsoll_host::Watch;
 use plimsoll_model::{
-    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Nanos, Origin, Outcome, Plan, PointResult,
-    PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch, Target, Trial, Workload,
-    WriteState, label,
+    Cause, Cell, Clock, Ended, Failure, Flag, HostLoad, Length, Nanos, Origin, Outcome, Plan,
+    PointResult, PointSpec, Rule, SCHEMA, Study, StudyId, SubjectRunner, Switch, Target, Trial,
+    Workload, WriteState, label,
 };
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -258,7 +258,12 @@ impl Conductor<'_> {
 
     /// Runs blocks until the rule, the cap, the user or a failure ends the study.
     fn blocks(&mut self) -> Result<(), Failure> {
-        let mut seconds_per_trial = self.study.plan.longest_trial_seconds();
+        // Work that ends when it is done takes no time that is known before.
+        let timed = |workload: &Workload| matches!(workload.length, Length::For { .. });
+        let mut seconds_per_trial = match self.study.plan.workloads.iter().all(timed) {
+            true => self.study.plan.longest_trial_seconds(),
+            false => 0.0,
+        };
         loop {
             let begun = self.elapsed();
             let forecast = Forecast::new(&self.study);
@@ -277,7 +282,11 @@ impl Conductor<'_> {
             self.hosts.again();
             self.study.hosts = self.hosts.facts();
             if block > self.first_block {
-                self.runner.reopen()?;
+                match self.runner.reopen() {
+                    // The trial that follows fails by it, and keeps the reason.
+                    Err(failure) if failure.cause == Cause::Unreachable => {}
+                    reopened => reopened?,
+                }
                 self.idle_between();
             }
             let count = cells.len() as f64;

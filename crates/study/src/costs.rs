@@ -62,7 +62,7 @@ fn full(load: &HostLoad) -> Option<f64> {
 
 fn charge(part: Option<&mut PartResult>, spent: CpuSeconds, measures: (Measure, Measure)) {
     let Some(part) = part.filter(|_| spent.0.is_finite()) else { return };
-    let Count { operations, bytes } = part.series.total();
+    let Count { operations, bytes } = part.series.served();
     for (measure, count) in [(measures.0, operations), (measures.1, bytes)] {
         if count > 0 {
             part.quantities.insert(Metric::all(measure), spent.0 / count as f64);

@@ -56,7 +56,7 @@ impl Use {
 }
 
 fn operations(result: &PointResult) -> f64 {
-    result.parts.iter().map(|part| part.series.total().operations as f64).sum()
+    result.parts.iter().map(|part| part.series.served().operations as f64).sum()
 }
 
 /// What shows in this trial of a cell that something beside it held it up or took of the hosts, where that
@@ -106,8 +106,8 @@ fn others_used(
     Some(rest(&now) - centre).filter(|more| is_far && *more > least(resource))
 }
 
-/// How many times fewer operations a second it did than usual, where that is far fewer. All trials count as
-/// usual, disturbed or not: what goes on for most of them is no disturbance.
+/// How many times fewer operations a second it did than usual, where that is far fewer. Trials that something held up
+/// do not count as usual, unless most were: what goes on for most of them is no disturbance.
 fn slower(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Option<Flag> {
     let speed = |result: &PointResult, loads: &[HostLoad]| {
         let per_second = operations(result) / loads.first()?.seconds;
@@ -115,10 +115,17 @@ fn slower(result: &PointResult, loads: &[HostLoad], others: &[&Trial]) -> Option
     };
     let complete = others.iter().rev().filter(|trial| trial.result.outcome == Outcome::Complete);
     // From the fastest down: what lies far above is far slower.
-    let usual: Vec<f64> = complete
-        .filter_map(|trial| Some(-speed(&trial.result, &trial.loads)?))
+    let latest: Vec<(f64, bool)> = complete
+        .filter_map(|trial| {
+            let held_up =
+                |flag: &Flag| matches!(flag, Flag::FarSlower { .. } | Flag::OtherLoad { .. });
+            Some((-speed(&trial.result, &trial.loads)?, trial.result.flags.iter().any(held_up)))
+        })
         .take(REMEMBERED)
         .collect();
+    let most_were = 2 * latest.iter().filter(|(_, held_up)| *held_up).count() > latest.len();
+    let counted = latest.into_iter().filter(|(_, held_up)| most_were || !held_up);
+    let usual: Vec<f64> = counted.map(|(speed, _)| speed).collect();
     let times = outlier::beyond(&usual, -speed(result, loads)?)?.exp();
     (times > SLOWER).then_some(Flag::FarSlower { times })
 }
@@ -297,5 +304,24 @@ mod tests {
         let mut stopped = scrub;
         stopped.result.outcome = Outcome::Stopped;
         assert_eq!(found(&stopped, &known), []);
+    }
+
+    /// With two fifths of the trials held up, what is usual is what the others did; with three fifths it is that.
+    #[test]
+    fn what_is_held_up_often_is_still_seen() {
+        let found = |slow: u64, quick: u64| {
+            let held_up = (0..slow).map(|number| {
+                let mut trial = trial(10 + number, (0.0, 0, 0));
+                trial.result.flags.push(Flag::FarSlower { times: 10.0 });
+                trial
+            });
+            let undisturbed = (0..quick).map(|number| trial(150 + 4 * number, (0.0, 0, 0)));
+            let known: Vec<Trial> = held_up.chain(undisturbed).collect();
+            let now = trial(20, (0.0, 0, 0));
+            let flags = flags(&now.result, &now.loads, &known.iter().collect::<Vec<_>>());
+            flags.iter().any(|flag| matches!(flag, Flag::FarSlower { .. }))
+        };
+        assert!(found(0, 50) && found(20, 30));
+        assert!(!found(30, 20), "what goes on for most of them is no disturbance");
     }
 }

@@ -4,7 +4,7 @@ use plimsoll_load::{FileId, LaneDead, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, Design, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Job, Length, Nanos, Outcome,
-    Part, Pattern, PatternJob, Plan, Rule, Study, StudyId, Target, Trial, Workload,
+    Part, Pattern, PatternJob, Plan, Rule, ScanJob, Study, StudyId, Target, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
@@ -238,6 +238,18 @@ fn a_comparison_that_is_decided_ends_by_itself() {
     assert!(trials(1) > 2 * 6, "{} writes", trials(1));
     let more = plimsoll_explain::blocks_needed(&study);
     assert!(more[0] <= more[1], "{more:?}");
+}
+
+/// How long it may take at most says nothing of how many trials there will be: "trial 1 of 1" it said once.
+#[test]
+fn work_that_ends_by_itself_is_planned_whole() {
+    let plan = plan(2, Rule::Fixed { blocks: 3 });
+    let part = Part::closed(Job::Scan(ScanJob::default()), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::UntilDone { at_most_seconds: plan.design.cap_seconds };
+    let plan = Plan::new(plan.subjects, vec![Workload::of(part, length)], plan.design);
+    let Ran { study, planned, .. } = run(plan, None, &running(), |_, _| Reply::After(MS));
+    assert_eq!(study.unwrap().ended, Ended::Done);
+    assert_eq!(planned, [6; 6]);
 }
 
 #[test]

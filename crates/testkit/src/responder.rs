@@ -1,16 +1,24 @@
 //! An NFS server in this program whose behaviour tests command: it keeps files in memory as RFC 1813
 //! wants it, restarts when it is asked to, with the loss of what was not committed, loses replies and
-//! asks to be asked again later. It counts what it did.
+//! asks to be asked again later. It counts what it did. What its calls cost is known where tests say so
+//! ([`Costs`]).
 //!
 //! Every version of the protocol is a table of procedures of its own (`responder/`), and so is each
-//! transport: what they have in common is [`Responder`].
+//! transport: what they have in common is [`Responder`]. [`null`] is without storage; how both serve a
+//! connection and what they charge is the same.
 
+mod connection;
+mod costs;
 mod nfs3;
 pub mod null;
+pub mod smb;
 mod tree;
 
+pub use costs::{Costs, Schedule, Stalls};
 pub use nfs3::procedure;
 
+use connection::{Answer, RECORDS};
+use costs::Charge;
 use nfs3::Refusal;
 use nfs3_types::rpc::{
     accept_stat_data, accepted_reply, auth_unix, call_body, msg_body, opaque_auth, reply_body,
@@ -18,7 +26,7 @@ use nfs3_types::rpc::{
 };
 use nfs3_types::xdr_codec::{Pack, Unpack};
 use std::collections::BTreeMap;
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,8 +35,6 @@ use tree::Tree;
 
 /// The path of the one export.
 const EXPORT: &str = "/data";
-/// Longest call taken, in bytes.
-const LONGEST: u32 = 4 << 20;
 
 /// A server that runs until it is dropped.
 #[derive(Debug)]
@@ -43,6 +49,8 @@ pub struct Responder {
 pub struct Counts {
     /// Connections that were made.
     pub connections: u64,
+    /// LOOKUPs that were done.
+    pub lookups: u64,
     /// READs that were done.
     pub reads: u64,
     /// WRITEs that were done.
@@ -79,6 +87,7 @@ pub enum Handles {
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
+    charge: Option<Charge>,
     connections: Mutex<Vec<TcpStream>>,
     ended: AtomicBool,
 }
@@ -122,6 +131,14 @@ impl Responder {
     /// # Errors
     /// No port can be listened on.
     pub fn start() -> io::Result<Responder> {
+        Self::start_with(Costs::FREE)
+    }
+
+    /// The same, with calls of known costs.
+    ///
+    /// # Errors
+    /// No port can be listened on.
+    pub fn start_with(costs: Costs) -> io::Result<Responder> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let state = State {
@@ -136,6 +153,7 @@ impl Responder {
         };
         let shared = Arc::new(Shared {
             state: Mutex::new(state),
+            charge: Charge::new(costs),
             connections: Mutex::default(),
             ended: AtomicBool::new(false),
         });
@@ -218,15 +236,6 @@ impl Drop for Responder {
     }
 }
 
-/// What becomes of a call.
-enum Answer {
-    Reply(Vec<u8>),
-    /// None, and the connection breaks.
-    Cut,
-    /// All connections do.
-    CutAll,
-}
-
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
@@ -240,36 +249,23 @@ impl Shared {
     }
 
     /// Answers the calls of a connection one after the other.
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_nodelay(true)?;
+    fn serve(&self, stream: TcpStream) -> io::Result<()> {
         let again = stream.try_clone()?;
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(again);
         self.state().counts.connections += 1;
-        loop {
-            // Clients send a call in one fragment (RFC 5531, section 11).
-            let mut mark = [0; 4];
-            stream.read_exact(&mut mark)?;
-            let length = u32::from_be_bytes(mark) & 0x7fff_ffff;
-            if length > LONGEST {
-                return stream.shutdown(Shutdown::Both);
+        let answer = |call: &mut [u8], replies: &mut Vec<u8>| self.state().answer(call, replies);
+        match connection::serve(&stream, RECORDS, self.charge.as_ref(), answer) {
+            Ok(Answer::CutAll) => {
+                self.cut();
+                Ok(())
             }
-            let mut call = vec![0; length as usize];
-            stream.read_exact(&mut call)?;
-            let answer = self.state().answer(&call);
-            match answer {
-                Answer::Reply(reply) => {
-                    let mark = reply.len() as u32 | 0x8000_0000;
-                    stream.write_all(&[&mark.to_be_bytes()[..], &reply].concat())?;
-                }
-                Answer::Cut => return stream.shutdown(Shutdown::Both),
-                Answer::CutAll => self.cut(),
-            }
+            _ => stream.shutdown(Shutdown::Both),
         }
     }
 }
 
 impl State {
-    fn answer(&mut self, call: &[u8]) -> Answer {
+    fn answer(&mut self, call: &[u8], replies: &mut Vec<u8>) -> Answer {
         let mut rest = call;
         let Ok((rpc_msg { xid, body: msg_body::CALL(call) }, _)) = rpc_msg::unpack(&mut rest)
         else {
@@ -307,7 +303,8 @@ impl State {
                 return Answer::CutAll;
             }
         }
-        Answer::Reply(reply(xid, results))
+        reply(xid, results, replies);
+        Answer::Reply
     }
 
     fn called_by(&mut self, call: &call_body<'_>) {
@@ -327,7 +324,7 @@ impl State {
     }
 }
 
-fn reply(xid: u32, results: Result<Vec<u8>, Refusal>) -> Vec<u8> {
+fn reply(xid: u32, results: Result<Vec<u8>, Refusal>, to: &mut Vec<u8>) {
     let (reply_data, results) = match results {
         Ok(results) => (accept_stat_data::SUCCESS, results),
         Err(Refusal::Rpc(status)) => (status, Vec::new()),
@@ -335,8 +332,6 @@ fn reply(xid: u32, results: Result<Vec<u8>, Refusal>) -> Vec<u8> {
     };
     let accepted = accepted_reply { verf: opaque_auth::default(), reply_data };
     let message = rpc_msg { xid, body: msg_body::REPLY(reply_body::MSG_ACCEPTED(accepted)) };
-    let mut bytes = Vec::new();
-    message.pack(&mut bytes).expect("a vector takes everything");
-    bytes.extend(results);
-    bytes
+    message.pack(to).expect("a vector takes everything");
+    to.extend(results);
 }

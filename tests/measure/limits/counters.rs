@@ -91,7 +91,8 @@ fn on_a_disk() -> bool {
         command.args(words).args(["-o", "JSON", "1"]);
         Tool::start(command)
     };
-    let (mpstat, iostat) = (sysstat("mpstat", &[]), sysstat("iostat", &["-x", "-y"]));
+    // Of disks alone: with processors beside them a sample that is broken off is no JSON.
+    let (mpstat, iostat) = (sysstat("mpstat", &[]), sysstat("iostat", &["-d", "-x", "-y"]));
     std::thread::sleep(IDLE);
     let program = Plimsoll::new();
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory");

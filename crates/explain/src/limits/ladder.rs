@@ -31,9 +31,6 @@ pub struct Rung {
     pub uses: Vec<Use>,
     /// Seconds of an operation that nothing accounts for.
     pub waiting_seconds: f64,
-    /// Share of the operations that were in flight when counting began or ended: what hosts counted of them
-    /// may be of others.
-    pub edge: f64,
 }
 
 impl Ladder {
@@ -58,8 +55,7 @@ impl Ladder {
 
     /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.
     pub fn is_constant(&self, of: &Use) -> Option<bool> {
-        let edge = self.rungs.iter().map(|rung| rung.edge).fold(0.0, f64::max);
-        self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT + edge))
+        self.demands(of).map(|(least, most)| most <= least * (1.0 + CONSTANT))
     }
 }
 
@@ -84,7 +80,6 @@ pub(super) fn of(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<L
             per_second: seen.per_second,
             uses: seen.uses,
             waiting_seconds: network.waiting,
-            edge: seen.edge,
         })
     };
     let rungs: Vec<Rung> = depths.into_values().filter_map(rung).collect();

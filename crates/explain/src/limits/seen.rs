@@ -37,8 +37,6 @@ pub(super) struct Seen {
     pub(super) per_second: f64,
     pub(super) bytes_per_operation: f64,
     pub(super) in_flight: f64,
-    /// Those in flight by those of a run.
-    pub(super) edge: f64,
     pub(super) uses: Vec<Use>,
     pub(super) unseen: Vec<Unseen>,
     pub(super) conditions: Vec<Condition>,
@@ -72,7 +70,6 @@ impl Seen {
             per_second,
             bytes_per_operation: throughput / per_second,
             in_flight,
-            edge: in_flight * runs.len() as f64 / runs.iter().map(Run::operations).sum::<f64>(),
             uses: Vec::new(),
             unseen: Vec::new(),
             conditions: Vec::new(),
@@ -170,7 +167,8 @@ impl Seen {
         }
     }
 
-    /// The round trip that was measured before the load.
+    /// The round trip that was measured before the load, when processors had to wake up for it: under load it
+    /// is no longer than what the others leave of an operation's time.
     fn round_trip(&mut self, study: &Study, cell: Cell) {
         let facts = study.subjects.get(usize::from(cell.subject)).and_then(|s| s.storage());
         let local = matches!(
@@ -180,7 +178,9 @@ impl Seen {
         match facts.and_then(|facts| facts.round_trip_seconds) {
             Some(seconds) if seconds > 0.0 => {
                 let one = Use::new(Resource::RoundTrip, "", Role::Both);
-                let delay = Use { demand_seconds: seconds, ..one };
+                let others: f64 = self.uses.iter().map(Use::service_seconds).sum();
+                let left = (self.in_flight / self.per_second - others).max(0.0);
+                let delay = Use { demand_seconds: seconds.min(left), ..one };
                 self.uses.push(delay);
             }
             _ if local => {}
@@ -220,15 +220,15 @@ impl Run<'_> {
         Some(a_second / self.per_second()?).filter(|seconds| seconds.is_finite())
     }
 
-    /// Operations that completed while the hosts were watched, warm-up included; of another tool's runs, which
-    /// have no windows, those that it counted.
+    /// Operations that completed while the hosts were watched, warm-up and what was still in flight at the end
+    /// included; of another tool's runs, which have no windows, those that it counted.
     fn operations(&self) -> f64 {
         self.parts.iter().map(|part| completed(part)).sum()
     }
 }
 
 fn completed(part: &PartResult) -> f64 {
-    match part.series.total().operations {
+    match part.series.served().operations {
         0 => part.ops.values().map(|ops| ops.count as f64).sum(),
         counted => counted as f64,
     }

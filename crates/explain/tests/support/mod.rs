@@ -89,6 +89,7 @@ fn facts(target: &Target) -> TargetFacts {
         engine: pick("plimsoll's NFS client", "io_uring"),
         read_size_bytes: if nfs { 1 << 20 } else { 0 },
         write_size_bytes: if nfs { 1 << 20 } else { 0 },
+        advertised: AdvertisedSizes::default(),
         client_cache: pick("none", "O_DIRECT"),
         stability: pick("UNSTABLE, then COMMIT", "fdatasync at the end"),
         space_bytes: (4_000_000_000_000, 1_500_000_000_000),

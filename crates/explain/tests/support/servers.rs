@@ -53,7 +53,7 @@ impl Truth {
         let series = Series {
             window_seconds: seconds,
             kinds: BTreeMap::from([(OpKind::READ, column)]),
-            in_flight_ns: Vec::new(),
+            ..Series::default()
         };
         let bytes = (self.link * 125e6 * per_second * seconds) as u64;
         let interface = InterfaceLoad {

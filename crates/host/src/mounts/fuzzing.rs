@@ -25,7 +25,10 @@ pub fn texts(bytes: &[u8]) {
     for (name, operation) in &load.operations {
         assert!(name.len() <= LONGEST && operation.count > 0 || operation.errors > 0);
         let wire = operation.wire.unwrap_or_default();
-        for seconds in [wire.queue_seconds, wire.round_trip_seconds, wire.execution_seconds] {
+        let command = operation.command.unwrap_or_default().seconds;
+        for seconds in
+            [wire.queue_seconds, wire.round_trip_seconds, wire.execution_seconds, command]
+        {
             assert!(seconds.is_finite() && seconds >= 0.0, "{load:?}");
         }
     }

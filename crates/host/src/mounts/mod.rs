@@ -9,7 +9,7 @@ mod table;
 
 pub(crate) use table::{Mount, mount_of};
 
-use plimsoll_model::MountAccount;
+use plimsoll_model::{MountAccount, MountCommand};
 
 /// What a kernel says of its mounts; empty where it has no such file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,6 +50,13 @@ pub fn between(from: &MountAccount, to: &MountAccount) -> Option<MountAccount> {
             wire.round_trip_seconds = tidy(wire.round_trip_seconds - before.round_trip_seconds);
             wire.execution_seconds = tidy(wire.execution_seconds - before.execution_seconds);
         }
+        operation.command = match (operation.command, before.command) {
+            (Some(now), Some(before)) => Some(MountCommand {
+                count: now.count.checked_sub(before.count)?,
+                seconds: tidy(now.seconds - before.seconds),
+            }),
+            _ => None,
+        };
     }
     operations.retain(|_, operation| operation.count > 0 || operation.errors > 0);
     Some(MountAccount { file_system: to.file_system.clone(), operations })

@@ -50,5 +50,7 @@ fn operation(line: &str) -> Option<(String, MountOperation)> {
     };
     let errors = next().unwrap_or(0);
     let plain = name.len() <= 32 && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
-    plain.then(|| (name.to_owned(), MountOperation { count, errors, wire: Some(wire) }))
+    plain.then(|| {
+        (name.to_owned(), MountOperation { count, errors, wire: Some(wire), command: None })
+    })
 }

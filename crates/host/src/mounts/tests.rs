@@ -1,5 +1,5 @@
 use super::*;
-use plimsoll_model::MountWire;
+use plimsoll_model::{MountCommand, MountWire};
 use proptest::prelude::*;
 
 const MOUNTINFO: &str = "\
@@ -103,6 +103,40 @@ fn operations_of_an_smb_share() {
     assert_eq!(cifs::operations(STATS, "//nas/other"), None);
 }
 
+/// Command 8 of MS-SMB2 is READ; what comes below the shares of a server is another one's.
+#[test]
+fn times_of_smb_are_those_of_the_server_above_the_share() {
+    let of = |stats: &str, source| cifs::operations(stats, source).unwrap()["Reads"].command;
+    let reads = MountCommand { count: 900, seconds: 0.08 };
+    assert_eq!(of(STATS, "//nas/films"), Some(reads));
+    assert_eq!(of(STATS, "//nas/music"), Some(reads), "also of its second share");
+    assert!(cifs::operations(STATS, "//nas/films").unwrap()["Creates"].command.is_none());
+    let other = STATS.replace("nas", "other").replace("\t900\t20", "\t7\t50");
+    let both = format!("{STATS}{other}");
+    assert_eq!(of(&both, "//nas/films"), Some(reads));
+    assert_eq!(of(&both, "//other/films"), Some(MountCommand { count: 7, seconds: 0.2 }));
+    let again = format!("{STATS}3) \\\\nas\\films\nSMBs: 4\nReads: 11 total 2 failed\n");
+    assert_eq!(of(&again, "//nas/films"), Some(reads), "once, though there are two sessions");
+    for (from, to) in [("(250 per", "(0 per"), ("(250 per", "(x per"), ("Total time", "No time")] {
+        assert_eq!(of(&STATS.replace(from, to), "//nas/films"), None, "{to}");
+    }
+    let slow = STATS.replace("\t900\t20", "\t900\t18446744073709551616");
+    assert_eq!(of(&slow, "//nas/films"), None, "more than the kernel can count");
+}
+
+#[test]
+fn times_of_smb_between_two_looks() {
+    let account = |text: &str| MountAccount {
+        file_system: "cifs".into(),
+        operations: cifs::operations(text, "//nas/films").unwrap(),
+    };
+    let later = STATS.replace("\t900\t20", "\t950\t45").replace("Reads: 900", "Reads: 940");
+    let (from, to) = (account(STATS), account(&later));
+    let reads = between(&from, &to).unwrap().operations["Reads"];
+    assert_eq!((reads.count, reads.command), (40, Some(MountCommand { count: 50, seconds: 0.1 })));
+    assert_eq!(between(&to, &from), None, "mounted anew");
+}
+
 #[test]
 fn older_kernels_and_older_dialects_of_smb() {
     let old = STATS.replace(" total ", " sent ");
@@ -173,6 +207,65 @@ fn the_last_mount_on_a_point_counts() {
     let operations = nfs::operations(&twice, "/mnt/my films").unwrap();
     assert_eq!(operations["READ"].count, 5);
     assert!(!operations.contains_key("WRITE"));
+}
+
+/// What Linux 6.1 said after `find -ls` had walked over 500 directories of ten files, in three versions of NFS
+/// and over SMB.
+const SEEN: [&str; 3] = [
+    include_str!("../../tests/mounts/linux-6.1-nfs3.txt"),
+    include_str!("../../tests/mounts/linux-6.1-nfs4.1.txt"),
+    include_str!("../../tests/mounts/linux-6.1-nfs4.2.txt"),
+];
+const SEEN_OF_SMB: &str = include_str!("../../tests/mounts/linux-6.1-cifs.txt");
+
+#[test]
+fn every_version_of_nfs_as_a_kernel_has_it() {
+    for (text, listing) in SEEN.into_iter().zip(["READDIRPLUS", "READDIR", "READDIR"]) {
+        let operations = nfs::operations(text, "/mnt/nfs").unwrap();
+        let each = |name: &str| operations[name].count;
+        assert_eq!((each(listing), each("ACCESS"), each("LOOKUP")), (502, 502, 1), "{listing}");
+        assert!((502..=503).contains(&each("GETATTR")) && each("READ") == 0);
+        let wire = operations[listing].wire.unwrap();
+        assert_eq!(wire.transmissions, 502);
+        assert!(wire.execution_seconds > wire.round_trip_seconds && wire.queue_seconds < 0.1);
+        let lines = text.lines().filter(|line| line.starts_with('\t') && line.contains(": "));
+        let figures = lines.filter(|line| line.split_ascii_whitespace().count() == 10).count();
+        assert_eq!(operations.len(), figures, "each line that has nine figures");
+    }
+}
+
+#[test]
+fn smb_as_a_kernel_has_it() {
+    let operations = cifs::operations(SEEN_OF_SMB, "//server/data").unwrap();
+    let command = |name: &str| operations[name].command.unwrap();
+    assert_eq!((operations["Creates"].count, operations["QueryInfos"].count), (994, 494));
+    assert_eq!(command("Creates"), MountCommand { count: 994, seconds: 22.356 });
+    assert_eq!(command("QueryDirectories"), MountCommand { count: 1005, seconds: 19.232 });
+    assert_eq!(operations["Flushes"].count, 0);
+}
+
+/// What a kernel said, with one of its lines cut off, doubled, or its figures out of all bounds.
+#[test]
+fn accounts_that_are_damaged_do_no_harm() {
+    // As of the mounts that the table of mounts has.
+    let placed = |text: &str| {
+        text.replace("/mnt/nfs", "/mnt/my\\040films").replace("server\\data", "nas\\music")
+    };
+    for text in SEEN.into_iter().chain([SEEN_OF_SMB]).map(placed) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (number, line) in lines.iter().enumerate() {
+            let half = line.get(..line.len() / 2).unwrap_or("");
+            for instead in [half, &line.repeat(2), &line.replace('0', "99999999999999999999")] {
+                let mut changed = lines.clone();
+                changed[number] = instead;
+                let changed = changed.join("\n");
+                for directory in ["/mnt/my films", "/mnt/smb"] {
+                    let looks = [directory, MOUNTINFO, &text, &text, &changed, &changed];
+                    fuzzing::texts(looks.join("\0").as_bytes());
+                }
+            }
+        }
+    }
 }
 
 proptest! {

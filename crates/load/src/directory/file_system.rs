@@ -150,6 +150,11 @@ pub(super) fn is_on_cached_loop(root: &OwnedFd) -> bool {
     direct.iter().flatten().any(|direct| direct.trim() == "0")
 }
 
+/// What a file system names as the size for reads and writes, in bytes (stat(3type), "st_blksize").
+pub(super) fn preferred_block(root: &OwnedFd) -> Option<u32> {
+    u32::try_from(fstat(root).ok()?.st_blksize).ok().filter(|block| *block > 0)
+}
+
 /// Space on the file system of `root`, for this user.
 pub(super) fn space(root: &OwnedFd) -> nix::Result<Space> {
     let stat = fstatvfs(root)?;

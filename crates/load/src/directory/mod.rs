@@ -23,8 +23,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, TargetFacts, url_meant,
-    without_password,
+    AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, TargetFacts,
+    url_meant, without_password,
 };
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -183,11 +183,17 @@ impl Share for DirectoryShare {
             true => "pwrite with O_DIRECT on NFS: each is committed when it completes",
             false => "pwrite, then fdatasync; O_DSYNC for filesync",
         };
+        let block = self.tree.root().ok().and_then(|root| file_system::preferred_block(&root));
         TargetFacts {
             label: String::new(),
             given: self.given.clone(),
             protocol: format!("directory on {}", self.file_system),
             engine: engine.to_owned(),
+            advertised: AdvertisedSizes {
+                preferred_read_bytes: block,
+                preferred_write_bytes: block,
+                ..AdvertisedSizes::default()
+            },
             client_cache,
             stability: stability.to_owned(),
             commits_each_write,

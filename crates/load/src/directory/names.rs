@@ -16,10 +16,13 @@ use crate::paths::Paths;
 use crate::share::{EntryKind, LaneRequest};
 use crate::wire::new_path_of;
 use nix::errno::Errno;
-use nix::fcntl::{AtFlags, OFlag, openat, renameat};
-use nix::sys::stat::{Mode, SFlag, UtimensatFlags, fchmod, fstatat, futimens, mkdirat, utimensat};
+use nix::fcntl::{AtFlags, FcntlArg, OFlag, fcntl, openat, renameat};
+use nix::libc;
+use nix::sys::stat::{
+    FileStat, Mode, SFlag, UtimensatFlags, fchmod, fstat, fstatat, futimens, mkdirat, utimensat,
+};
 use nix::sys::time::TimeSpec;
-use nix::unistd::{UnlinkatFlags, unlinkat};
+use nix::unistd::{AccessFlags, UnlinkatFlags, faccessat, unlinkat};
 use plimsoll_model::{ErrorKind, Stability};
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -66,6 +69,7 @@ impl Names {
             Op::Create(path) | Op::Open(path) | Op::Remove(path) | Op::Lookup(path) => path,
             Op::LookupIfThere(path)
             | Op::ReadDirectory(path)
+            | Op::Access(path)
             | Op::MakeDirectory(path)
             | Op::RemoveDirectory(path) => path,
             Op::Put(whole, _) | Op::Get(whole) => &whole.path,
@@ -73,6 +77,16 @@ impl Names {
             Op::SetAttribute(Node::Directory(path) | Node::Closed(path), _) => path,
             Op::SetAttribute(Node::File(file), new) => {
                 return self.set_of_file(*file, *new, files).map(|()| (0, None));
+            }
+            Op::GetAttributes(file) => {
+                let open = files.get(*file).ok_or_else(|| not_open(*file))?;
+                let found = fstat(open.for_flush()).map_err(|errno| of_file("fstat", errno))?;
+                return Ok((0, Some(Box::new(Found::Attributes(attributes(&found))))));
+            }
+            Op::Lock(file) | Op::Unlock(file) => {
+                let open = files.get(*file).ok_or_else(|| not_open(*file))?;
+                let kind = if matches!(op, Op::Lock(_)) { libc::F_WRLCK } else { libc::F_UNLCK };
+                return lock(open.for_flush(), kind).map(|()| (0, None));
             }
             Op::Read(_) | Op::Write(..) | Op::Flush(_) => {
                 return Err(crate::op::not_done_here(op));
@@ -92,6 +106,7 @@ impl Names {
             Op::ReadDirectory(_) => {
                 namespace::list(&self.tree, &path).map(|all| Some(Found::Entries(all.into())))
             }
+            Op::Access(_) => self.access(&path).map(|()| None),
             Op::MakeDirectory(_) => self.make_directory(&path).map(|()| None),
             Op::Rename(..) => {
                 let to = new_path_of(&self.paths, op, &path)?;
@@ -137,13 +152,13 @@ impl Names {
 
     fn look_up(&self, path: &str) -> Result<Attributes, Trouble> {
         let (directory, name) = self.tree.place(path)?;
-        let found = fstatat(&*directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?;
-        let kind = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
-            SFlag::S_IFREG => EntryKind::File,
-            SFlag::S_IFDIR => EntryKind::Directory,
-            _ => EntryKind::Other,
-        };
-        Ok(Attributes { kind, size: u64::try_from(found.st_size).unwrap_or(0) })
+        Ok(attributes(&fstatat(&*directory, name, AtFlags::AT_SYMLINK_NOFOLLOW)?))
+    }
+
+    fn access(&self, path: &str) -> Result<(), Trouble> {
+        let (directory, name) = self.tree.place(path)?;
+        let rights = AccessFlags::R_OK | AccessFlags::W_OK | AccessFlags::X_OK;
+        Ok(faccessat(&*directory, name, rights, AtFlags::empty())?)
     }
 
     fn make_directory(&self, path: &str) -> Result<(), Trouble> {
@@ -188,7 +203,7 @@ impl Names {
                 futimens(file, &kept, &time)
             }
         };
-        done.map_err(|errno| op_error("set an attribute", &io::Error::from(errno)))
+        done.map_err(|errno| of_file("set an attribute", errno))
     }
 
     fn remove(&self, path: &str) -> Result<(), Trouble> {
@@ -237,6 +252,36 @@ impl Names {
         }
         Ok((whole.length, None))
     }
+}
+
+/// What stat(2) tells of a file.
+fn attributes(found: &FileStat) -> Attributes {
+    let kind = match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
+        SFlag::S_IFREG => EntryKind::File,
+        SFlag::S_IFDIR => EntryKind::Directory,
+        _ => EntryKind::Other,
+    };
+    Attributes { kind, size: u64::try_from(found.st_size).unwrap_or(0) }
+}
+
+/// Locks a whole file for whoever has it open here, or undoes that (fcntl_locking(2), "Open file description
+/// locks"): other locks of this process would end with the first close of any of its files.
+fn lock(file: &File, kind: libc::c_int) -> Result<(), OpError> {
+    let (start, to_the_end) = (0, 0);
+    let wanted = libc::flock {
+        l_type: kind as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: start,
+        l_len: to_the_end,
+        l_pid: 0,
+    };
+    let done = fcntl(file, FcntlArg::F_OFD_SETLK(&wanted));
+    done.map(drop).map_err(|errno| of_file("lock a file", errno))
+}
+
+#[cold]
+fn of_file(tried: &str, errno: Errno) -> OpError {
+    op_error(tried, &io::Error::from(errno))
 }
 
 fn bits(mode: u16) -> Mode {

@@ -1,7 +1,8 @@
 //! Every kind of operation by turns, one at a time: a name is looked up and opened, a directory and a file
-//! are made, the file is written, read, renamed and removed, and a large directory is listed in between.
+//! are made, the file is written, read, locked, renamed and removed, and a large directory is listed in between.
 //!
-//! What a server refuses is found before the first point, kind by kind, and left out.
+//! What a server refuses is found before the first point, kind by kind, and left out; so is what its protocol has
+//! no call for.
 
 use super::made_tree::Tree;
 use super::tree::{self, OPERATIONS};
@@ -81,11 +82,31 @@ impl OperationsRun {
         while let Some(op) = cycle.next().or_else(|| cycle.listing()) {
             let listing = matches!(op, Op::ReadDirectory(_));
             let words = tried(&op);
-            let once = Once { op: Some(op), cycle: &mut cycle };
-            match pass.over(&words, |_| once).map(drop) {
+            let mut here = true;
+            // A lock is the lane's own with SMB: it is given back over the same one.
+            let back = match op {
+                Op::Lock(file) => Some(Op::Unlock(file)),
+                // It was tried with that.
+                Op::Unlock(_) => continue,
+                _ => None,
+            };
+            let mut once = Once { ops: [Some(op), back], in_flight: false, cycle: &mut cycle };
+            // What the protocol has no call for is not tried.
+            let source = |lane: &dyn Lane| {
+                here = lane.does(op.kind());
+                if !here {
+                    once.ops = [None; 2];
+                }
+                once
+            };
+            let tried = pass.over(&words, source).map(drop);
+            if tried.is_err() || !here {
+                cycle.left_out.push(op.kind());
+                cycle.left_out.extend(back.map(|back| back.kind()));
+            }
+            match tried {
                 Ok(()) => {}
                 Err(refused) if matches!(refused.cause, Cause::Trial | Cause::NotPermitted) => {
-                    cycle.left_out.push(op.kind());
                     flags.push(Flag::OperationRefused {
                         target: at.share.facts().given,
                         operation: op.kind(),
@@ -189,6 +210,9 @@ fn tried(op: &Op) -> String {
     let words = match op {
         Op::Lookup(_) => "look up a name",
         Op::ReadDirectory(_) => "list a directory",
+        Op::GetAttributes(_) => "ask for the attributes of a file",
+        Op::Access(_) => "ask for the rights to a directory",
+        Op::Lock(_) => "lock and unlock a file",
         Op::SetAttribute(..) => "set the time of a file",
         Op::MakeDirectory(_) => "make a directory",
         Op::RemoveDirectory(_) => "remove a directory",
@@ -201,6 +225,7 @@ fn tried(op: &Op) -> String {
 #[derive(Clone, Copy)]
 enum Stage {
     LookUp,
+    Access,
     Open,
     CloseOpened,
     MakeDirectory,
@@ -208,6 +233,9 @@ enum Stage {
     Write,
     Flush,
     Read,
+    GetAttributes,
+    Lock,
+    Unlock,
     CloseCreated,
     SetTime,
     Rename,
@@ -215,8 +243,9 @@ enum Stage {
     RemoveDirectory,
 }
 
-const STAGES: [Stage; 13] = [
+const STAGES: [Stage; 17] = [
     Stage::LookUp,
+    Stage::Access,
     Stage::Open,
     Stage::CloseOpened,
     Stage::MakeDirectory,
@@ -224,6 +253,9 @@ const STAGES: [Stage; 13] = [
     Stage::Write,
     Stage::Flush,
     Stage::Read,
+    Stage::GetAttributes,
+    Stage::Lock,
+    Stage::Unlock,
     Stage::CloseCreated,
     Stage::SetTime,
     Stage::Rename,
@@ -280,12 +312,16 @@ impl Cycle {
         let span = |file| Span { file, offset: 0, length: self.block, generation: self.round };
         Some(match stage {
             Stage::LookUp => Op::Lookup(name),
+            Stage::Access => Op::Access(self.tree.directories[0]),
             Stage::Open => Op::Open(name),
             Stage::MakeDirectory => Op::MakeDirectory(place.directory),
             Stage::Create => Op::Create(place.file),
             Stage::Write => Op::Write(span(made.open?), Stability::Unstable),
             Stage::Flush => Op::Flush(made.open?),
             Stage::Read => Op::Read(span(made.open?)),
+            Stage::GetAttributes => Op::GetAttributes(made.open?),
+            Stage::Lock => Op::Lock(made.open?),
+            Stage::Unlock => Op::Unlock(made.open?),
             Stage::CloseOpened | Stage::CloseCreated => Op::Close(made.open?),
             // A day of the year 2001, so that it is another one each time.
             Stage::SetTime => Op::SetAttribute(
@@ -317,18 +353,25 @@ impl Cycle {
     }
 }
 
-/// One operation, of a cycle that takes its time.
+/// One operation, of a cycle that takes its time, and perhaps one that undoes it.
 struct Once<'c> {
-    op: Option<Op>,
+    ops: [Option<Op>; 2],
+    in_flight: bool,
     cycle: &'c mut Cycle,
 }
 
 impl OperationSource for Once<'_> {
     fn next(&mut self, _: Nanos) -> Step {
-        self.op.take().map_or(Step::End, Step::Issue)
+        if self.in_flight {
+            return Step::WaitUntil(Nanos(u64::MAX));
+        }
+        let next = self.ops.iter_mut().find_map(Option::take);
+        self.in_flight = next.is_some();
+        next.map_or(Step::End, Step::Issue)
     }
 
     fn completed(&mut self, op: &Op, done: &Done) {
+        self.in_flight = false;
         self.cycle.completed(op, done);
     }
 }

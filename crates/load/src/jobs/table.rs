@@ -73,7 +73,8 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         let means = self.job.means(at.means);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
         let mut own = |request| self.job.lane(at.share, request);
-        let lane = |request| techniques::lane(&part.techniques, request, &mut own);
+        let largest_write = at.share.facts().write_size_bytes;
+        let lane = |request| techniques::lane(&part.techniques, request, largest_write, &mut own);
         self.crew = Some(Crew::new(&means, timing, main, needs, lane, source)?);
         Ok(())
     }

@@ -4,10 +4,10 @@ use super::failures::{lane_dead, op_error};
 use super::files::NfsFile;
 use super::held::{Held, Way};
 use super::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
-use super::parts::{last, name};
+use super::parts::{EVERY_RIGHT, last, name};
 use super::site::Site;
 use super::stable::{Flush, written};
-use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span};
+use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Span, not_done_here};
 use crate::open_files::LaneFiles;
 use crate::paths::Paths;
 use crate::share::LaneDead;
@@ -16,7 +16,7 @@ use crate::wire::{
 };
 use plimsoll_model::{ErrorKind, OpKind, Stability};
 use plimsoll_nfs::nfs3::{
-    self, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
+    self, AccessArguments, CreateArguments, CreateHow, DirectoryEntry, Done, FileHandle, Listing,
     MakeDirectoryArguments, Name, Nfs3, Place, ReadArguments, RenameArguments, Request,
     SetAttributes, SetAttributesArguments, Status, Time, WriteArguments,
 };
@@ -198,6 +198,10 @@ impl NfsWire {
                 written(of, unstable, (count, committed, verifier));
                 Ok(Outcome::Moved { count, ended: false })
             }
+            (Done::Attributes(of), _) => {
+                let found = Attributes { kind: kind(Some(of.kind)), size: of.size };
+                Ok(Outcome::Found(Some(Found::Attributes(found))))
+            }
             (Done::Commit { verifier }, Some(unstable)) => {
                 let flush = &mut self.steps[usize::from(call.op)].flush;
                 flush.committed(call, unstable, verifier, self.write_again)
@@ -211,11 +215,19 @@ impl Wire for NfsWire {
     type Protocol = Nfs3;
     const COMMITS_AT_CLOSE: bool = true;
 
-    fn does(&self, _: OpKind) -> bool {
-        true
+    /// Locks are another protocol's (NLM), which is not spoken here.
+    fn does(&self, kind: OpKind) -> bool {
+        match kind {
+            OpKind::LOCK | OpKind::UNLOCK => false,
+            OpKind::ACCESS => self.site.version == Version::V3,
+            _ => true,
+        }
     }
 
     fn begin(&mut self, tag: u16, op: &Op) -> Result<bool, OpError> {
+        if !self.does(op.kind()) {
+            return Err(not_done_here(op));
+        }
         if let Some(path) = path_of(&self.paths, op)? {
             if matches!(op, Op::Rename(..)) {
                 self.steps[usize::from(tag)].way.to = new_path_of(&self.paths, op, &path)?;
@@ -247,6 +259,7 @@ impl Wire for NfsWire {
                     Op::Read(Span { file, .. })
                     | Op::Write(Span { file, .. }, _)
                     | Op::Flush(file)
+                    | Op::GetAttributes(file)
                     | Op::SetAttribute(Node::File(file), _) => Err(not_open(*file)),
                     _ => Ok(None),
                 };
@@ -266,6 +279,7 @@ impl Wire for NfsWire {
                     return Ok(Some(Request::commit(file)));
                 }
                 Op::SetAttribute(_, new) => return Ok(Some(set_attribute(file, *new))),
+                Op::GetAttributes(_) => return Ok(Some(Request::Attributes(file))),
                 Op::Write(_, Stability::Unstable) => nfs3::Stability::Unstable,
                 Op::Write(_, Stability::DataSync) => nfs3::Stability::DataSync,
                 // One WRITE that is stable is what a client's close comes to, too.
@@ -285,6 +299,9 @@ impl Wire for NfsWire {
             },
             (Next::Names, _) => Request::ListNames(steps.listing.next_names(directory)),
             (_, Op::ReadDirectory(_)) => Request::List(steps.listing.next_page(directory)),
+            (_, Op::Access(_)) => {
+                Request::Access(AccessArguments { file: directory, rights: EVERY_RIGHT })
+            }
             (Next::Name, Op::Create(_) | Op::Put(..)) => {
                 let (place, how) =
                     (place(last(&steps.way.path)?), CreateHow::Guarded(made(FILE_MODE)));

@@ -19,6 +19,8 @@ pub(crate) const DIRECTORY_MODE: u32 = 0o700;
 /// Servers close connections that nobody uses; after this time one is tried before it is relied
 /// on.
 const IDLE: Duration = Duration::from_secs(20);
+/// How often a call is made once more on a new connection: a server that is restarting may cut several.
+const AGAIN: u32 = 4;
 
 type HandleOf<S> = <<S as Server>::Calls as Calls>::Handle;
 type FileOf<S> = <<S as Server>::Calls as Calls>::File;
@@ -107,9 +109,11 @@ impl<S: Server> NfsNamespace<S> {
             }
         }
         let mut result = self.attempt(&mut work, false);
-        if matches!(&result, Err(Trouble::Nfs(error)) if error.is_lost())
-            && let Ok(calls) = self.connect_again()
-        {
+        for _ in 0..AGAIN {
+            if !matches!(&result, Err(Trouble::Nfs(error)) if error.is_lost()) {
+                break;
+            }
+            let Ok(calls) = self.connect_again() else { break };
             self.calls = Some(calls);
             result = self.attempt(&mut work, true);
         }

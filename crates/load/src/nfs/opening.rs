@@ -5,7 +5,9 @@ use super::site::Site;
 use crate::open::OpenOptions;
 use crate::wire::TransferSizes;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, NfsTarget, NfsTransport, NfsVersion, SourcePort};
+use plimsoll_model::{
+    AdvertisedSizes, Cause, Failure, NfsTarget, NfsTransport, NfsVersion, SourcePort,
+};
 use plimsoll_nfs::mount::{self, Export, MountStatus, Path};
 use plimsoll_nfs::nfs3::{
     self, Client, DATAGRAM_TRANSFER, FileHandle, FileSystemInfo, FileType, Name, Skipped, Status,
@@ -49,6 +51,7 @@ pub(super) struct Opened {
     pub base: FileHandle,
     pub export: String,
     pub sizes: TransferSizes,
+    pub advertised: AdvertisedSizes,
     pub notes: Vec<String>,
 }
 
@@ -70,8 +73,8 @@ pub(super) fn open(
     client.set_deadline(site.operation());
     let rest = path.below(&export);
     let base = descend(&site, &mut client, root, rest)?;
-    let sizes = ask_sizes(&site, &mut client, base, target, &mut notes)?;
-    Ok(Opened { site, client, base, export, sizes, notes })
+    let (sizes, advertised) = ask_sizes(&site, &mut client, base, target, &mut notes)?;
+    Ok(Opened { site, client, base, export, sizes, advertised, notes })
 }
 
 /// The server and who calls it, with its addresses; the port is the usual one where none is named.
@@ -152,14 +155,14 @@ fn try_version(site: &mut Site, target: &NfsTarget) -> Result<Result<(), Failure
     }
 }
 
-/// The sizes of calls that the server takes now, as far as the user names none.
+/// The sizes of calls that the server takes now, as far as the user names none, and those that it names.
 pub(super) fn ask_sizes(
     site: &Site,
     client: &mut Client,
     base: FileHandle,
     target: &NfsTarget,
     notes: &mut Vec<String>,
-) -> Result<TransferSizes, Failure> {
+) -> Result<(TransferSizes, AdvertisedSizes), Failure> {
     client.set_deadline(site.operation());
     let server = match client.information(base) {
         Err(e) if !e.is_fatal() => {
@@ -172,7 +175,16 @@ pub(super) fn ask_sizes(
         })?,
     };
     let (read, write) = sizes(target, &server, own_limits(site), notes);
-    Ok(TransferSizes { read: read.max(1), write: write.max(1) })
+    // None of them can be 0, which UNKNOWN has throughout.
+    let named = |size: u32| (size > 0).then_some(size);
+    let advertised = AdvertisedSizes {
+        largest_read_bytes: named(server.read_most),
+        largest_write_bytes: named(server.write_most),
+        preferred_read_bytes: named(server.read_preferred),
+        preferred_write_bytes: named(server.write_preferred),
+        listing_bytes: named(server.directory_preferred),
+    };
+    Ok((TransferSizes { read: read.max(1), write: write.max(1) }, advertised))
 }
 
 fn ask_portmapper(site: &Site, service: Program, name: &str) -> Result<u16, Failure> {

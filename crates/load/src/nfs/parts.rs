@@ -5,9 +5,16 @@ use crate::wire::failed;
 use plimsoll_model::ErrorKind;
 use plimsoll_nfs::nfs3::Name;
 
+/// Every right that ACCESS knows: to read, look up, modify, extend, delete and execute (RFC 1813, section 3.3.4;
+/// RFC 8881, section 18.1).
+pub(crate) const EVERY_RIGHT: u32 = 0x3f;
+
 /// The directory that must be found before an operation's own call.
 pub(crate) fn directory_of<'p>(op: &Op, path: &'p str) -> &'p str {
-    let itself = matches!(op, Op::ReadDirectory(_) | Op::SetAttribute(Node::Directory(_), _));
+    let itself = matches!(
+        op,
+        Op::ReadDirectory(_) | Op::Access(_) | Op::SetAttribute(Node::Directory(_), _)
+    );
     if itself { path } else { parent(path) }
 }
 

@@ -131,6 +131,7 @@ fn facts(opened: &mut Opened) -> Result<TargetFacts, Failure> {
         engine: "plimsoll's NFS client".into(),
         read_size_bytes: read,
         write_size_bytes: write,
+        advertised: opened.advertised,
         client_cache: "none".into(),
         stability: match site.version {
             Version::V2 => "stable with each WRITE".into(),
@@ -196,7 +197,7 @@ impl Share for NfsShare {
         let mut client = self.site.client()?;
         let notes = &mut Vec::new();
         let base = self.held.base();
-        let asked = opening::ask_sizes(&self.site, &mut client, base, &self.target, notes)?;
+        let (asked, _) = opening::ask_sizes(&self.site, &mut client, base, &self.target, notes)?;
         *self.sizes() = asked;
         Ok(())
     }

@@ -5,7 +5,7 @@ use super::{Held, Nfs4File};
 use crate::nfs::failures::{lane_dead, op_error};
 use crate::nfs::held::Way;
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE, entry, kind};
-use crate::nfs::parts::{last, name};
+use crate::nfs::parts::{EVERY_RIGHT, last, name};
 use crate::nfs::stable::{Flush, written};
 use crate::op::{Attributes, Found, NewAttribute, Node, Op, OpError, Whole};
 use crate::open_files::LaneFiles;
@@ -182,6 +182,15 @@ impl Nfs4Wire {
                 }
                 Ok(Outcome::Moved { count, ended: false })
             }
+            (Done::Attributes(of), _) => {
+                let size = of.size.unwrap_or_default();
+                let found = Attributes { kind: kind(of.kind), size };
+                Ok(Outcome::Found(Some(Found::Attributes(found))))
+            }
+            (Done::Locked(state), Some(file)) => {
+                *file.lock() = Some(*state);
+                Ok(Outcome::Found(None))
+            }
             (Done::Commit { verifier }, Some(file)) => {
                 let flush = &mut self.steps[usize::from(call.op)].flush;
                 flush.committed(call, &file.unstable, *verifier, self.write_again)
@@ -220,6 +229,7 @@ impl Nfs4Wire {
                 stability: nfs3::Stability::FileSync,
             },
             (_, Op::ReadDirectory(_)) => Request::List(directory, &steps.listing),
+            (_, Op::Access(_)) => Request::Access(directory, EVERY_RIGHT),
             (_, Op::Create(_)) => Request::Create(named()?, how),
             (_, Op::Open(_)) => Request::Open(named()?),
             (_, Op::MakeDirectory(_)) => {
@@ -280,6 +290,17 @@ impl Wire for Nfs4Wire {
                     Op::Flush(_) if count == 0 => {
                         steps.flush.commit_begins(&opened.unstable);
                         return Ok(Some(Request::Commit(opened.open.handle)));
+                    }
+                    Op::GetAttributes(_) => {
+                        return Ok(Some(Request::Attributes(opened.open.handle)));
+                    }
+                    Op::Lock(_) => return Ok(Some(Request::Lock(&opened.open))),
+                    Op::Unlock(_) => {
+                        let Some(lock) = *opened.lock() else {
+                            let why = "it is not locked".to_owned();
+                            return Err(failed(ErrorKind::Protocol, why));
+                        };
+                        return Ok(Some(Request::Unlock(opened.open.handle, lock)));
                     }
                     Op::SetAttribute(_, new) => {
                         let file = opened.open.handle;
@@ -358,6 +379,10 @@ impl Wire for Nfs4Wire {
                 Ok(Outcome::GoOn)
             }
             (_, Done::Changed) => {
+                if let (Op::Unlock(_), Some(file)) = (op, op.file().and_then(|f| self.files.get(f)))
+                {
+                    *file.lock() = None;
+                }
                 let steps = &mut self.steps[usize::from(tag)];
                 steps.closing = None;
                 if matches!(op, Op::RemoveDirectory(_)) {

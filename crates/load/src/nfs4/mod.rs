@@ -9,19 +9,25 @@ mod share;
 pub use share::Nfs4Share;
 
 use plimsoll_nfs::nfs3::UnstableData;
-use plimsoll_nfs::nfs4::{FileHandle, OpenFile};
-use std::sync::Arc;
+use plimsoll_nfs::nfs4::{FileHandle, OpenFile, StateId};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A file that is open: at the server, and what is not yet stable of it.
 #[derive(Debug)]
 pub(crate) struct Nfs4File {
     open: Arc<OpenFile>,
     unstable: UnstableData,
+    /// What it is unlocked by, while it is locked.
+    lock: Mutex<Option<StateId>>,
 }
 
 impl Nfs4File {
     fn new(open: Arc<OpenFile>) -> Self {
-        Nfs4File { open, unstable: UnstableData::new() }
+        Nfs4File { open, unstable: UnstableData::new(), lock: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<StateId>> {
+        self.lock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -16,7 +16,9 @@ use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, pipeline_options, reconnecting};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cause, Failure, Flag, InPlace, NfsTarget, NfsVersion, TargetFacts};
+use plimsoll_model::{
+    AdvertisedSizes, Cause, Failure, Flag, InPlace, NfsTarget, NfsVersion, TargetFacts,
+};
 use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{FileType, Name, Status};
 use plimsoll_nfs::nfs4::{self, Attributes, Client, FileHandle, Identity, Minor, Nfs4};
@@ -234,6 +236,20 @@ fn sizes(target: &NfsTarget, client: &Client, about: &Attributes) -> (TransferSi
     (TransferSizes { read, write }, notes)
 }
 
+/// The sizes that the server names: of the file system, and of what the session has room for.
+fn advertised(client: &Client, about: &Attributes) -> AdvertisedSizes {
+    let session = client.limits();
+    let named = |most: Option<u64>, session: Option<u32>| {
+        let most = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+        most.into_iter().chain(session).min()
+    };
+    AdvertisedSizes {
+        largest_read_bytes: named(about.read_most, session.map(|of| of.largest_read())),
+        largest_write_bytes: named(about.write_most, session.map(|of| of.largest_write())),
+        ..AdvertisedSizes::default()
+    }
+}
+
 fn facts(
     site: &Site,
     client: &mut Client,
@@ -270,6 +286,7 @@ fn facts(
         engine: "plimsoll's NFS client".into(),
         read_size_bytes: sizes.read,
         write_size_bytes: sizes.write,
+        advertised: advertised(client, about),
         client_cache: "none".into(),
         stability: "UNSTABLE, then COMMIT; or FILE_SYNC".into(),
         space_bytes: space.unwrap_or_default(),

@@ -166,6 +166,8 @@ impl Wire for SmbWire {
         match kind {
             OpKind::GET => self.whole.0,
             OpKind::PUT => self.whole.1,
+            // There is no such request: what may be done comes with what is opened.
+            OpKind::ACCESS => false,
             _ => true,
         }
     }
@@ -235,6 +237,9 @@ impl Wire for SmbWire {
                     Some(Request::Write { file, offset, count, through })
                 }
                 Op::Flush(_) => Some(Request::Flush { file }),
+                Op::GetAttributes(_) => Some(Request::Attributes { file }),
+                Op::Lock(_) => Some(Request::Lock { file, unlock: false }),
+                Op::Unlock(_) => Some(Request::Lock { file, unlock: true }),
                 Op::SetAttribute(_, NewAttribute::Modified(seconds)) => {
                     Some(Request::SetTimes { file, written: time(*seconds) })
                 }

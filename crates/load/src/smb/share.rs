@@ -10,7 +10,7 @@ use crate::round_trip;
 use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
+use plimsoll_model::{AdvertisedSizes, Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
 use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
@@ -77,6 +77,7 @@ impl SmbShare {
             engine: "plimsoll's SMB client".into(),
             read_size_bytes: sizes.read,
             write_size_bytes: sizes.write,
+            advertised: advertised(tree.facts()),
             client_cache: "none".into(),
             stability: match tree.facts().dialect {
                 // It has no such flag (MS-SMB2, section 2.2.21).
@@ -170,6 +171,16 @@ fn sizes(target: &SmbTarget, session: &SessionFacts, notes: &mut Vec<String>) ->
     let read = size("rsize", target.rsize, session.read_most);
     let write = size("wsize", target.wsize, session.write_most);
     TransferSizes { read, write }
+}
+
+/// The sizes that were negotiated.
+fn advertised(session: &SessionFacts) -> AdvertisedSizes {
+    AdvertisedSizes {
+        largest_read_bytes: Some(session.read_most),
+        largest_write_bytes: Some(session.write_most),
+        listing_bytes: Some(session.transact_most),
+        ..AdvertisedSizes::default()
+    }
 }
 
 impl Share for SmbShare {

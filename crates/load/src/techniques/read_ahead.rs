@@ -4,22 +4,20 @@
 //! How long a file is, a lane does not know: past its end as many reads as the window holds are asked for in vain,
 //! once.
 
+use super::below::{Below, Wrapper};
 use crate::op::{Done, FileId, Op, Span, Tag};
 use crate::share::{Full, Lane, LaneDead};
-use plimsoll_model::{Clock, Nanos, OpKind};
+use plimsoll_model::{Clock, Nanos};
 use std::collections::VecDeque;
 use std::num::NonZeroU16;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A lane that reads ahead.
 pub(super) struct ReadAhead {
-    inner: Box<dyn Lane>,
+    /// What is in flight is for the driver, under its tag, or `None` of a read ahead.
+    below: Below<Option<Tag>>,
     clock: Arc<dyn Clock>,
     window: usize,
-    /// What is in flight below, by the tags used there: the driver's tag, or `None` of a read ahead.
-    slots: Vec<Option<Option<Tag>>>,
-    free: Vec<u16>,
     /// In the order of their offsets.
     ahead: VecDeque<Ahead>,
     /// Where the file that is read goes on.
@@ -30,7 +28,6 @@ pub(super) struct ReadAhead {
     held: Vec<(Tag, Op, Nanos)>,
     /// What completed without the wire.
     ready: Vec<Done>,
-    below: Vec<Done>,
 }
 
 /// A block that is read ahead.
@@ -61,27 +58,15 @@ impl ReadAhead {
         clock: Arc<dyn Clock>,
     ) -> ReadAhead {
         ReadAhead {
-            inner,
+            below: Below::new(inner, both),
             clock,
             window: window.get().into(),
-            slots: vec![None; usize::from(both.get())],
-            free: (0..both.get()).rev().collect(),
             ahead: VecDeque::with_capacity(window.get().into()),
             next: None,
             end: None,
             held: Vec::new(),
             ready: Vec::new(),
-            below: Vec::new(),
         }
-    }
-
-    /// Hands an operation to the lane below; the tag that it has there.
-    fn hand_on(&mut self, of: Option<Tag>, op: &Op, issued: Nanos) -> Result<u16, Full> {
-        let tag = *self.free.last().ok_or(Full)?;
-        self.inner.submit(Tag(tag), op, issued)?;
-        self.free.pop();
-        self.slots[usize::from(tag)] = Some(of);
-        Ok(tag)
     }
 
     fn read(&mut self, tag: Tag, span: Span, issued: Nanos) -> Result<(), Full> {
@@ -91,7 +76,7 @@ impl ReadAhead {
         match self.ahead.iter().position(|ahead| ahead.span == span) {
             Some(place) => self.take(place, tag, issued),
             None => {
-                self.hand_on(Some(tag), &Op::Read(span), issued)?;
+                self.below.submit(Some(tag), &Op::Read(span), issued)?;
                 // It was read elsewhere: what nobody has asked for is not wanted any more.
                 self.ahead.retain(Ahead::is_asked_for);
             }
@@ -126,7 +111,7 @@ impl ReadAhead {
                 return;
             }
             let span = Span { offset, ..after };
-            let Ok(tag) = self.hand_on(None, &Op::Read(span), issued) else { return };
+            let Ok(tag) = self.below.submit(None, &Op::Read(span), issued) else { return };
             self.ahead.push_back(Ahead { span, state: State::InFlight(tag, None) });
             offset += u64::from(after.length);
         }
@@ -139,11 +124,7 @@ impl ReadAhead {
     }
 
     /// An operation below has ended.
-    fn ended(&mut self, done: Done, out: &mut Vec<Done>) {
-        let Some(of) = self.slots.get_mut(usize::from(done.tag.0)).and_then(Option::take) else {
-            return;
-        };
-        self.free.push(done.tag.0);
+    fn ended(&mut self, of: Option<Tag>, done: Done, out: &mut Vec<Done>) {
         if let Some(tag) = of {
             out.push(Done { tag, ..done });
             return;
@@ -172,29 +153,21 @@ impl ReadAhead {
     fn release(&mut self) {
         for (tag, op, issued) in std::mem::take(&mut self.held) {
             let waits = op.file().is_some_and(|file| self.reads_ahead(file));
-            if waits || self.hand_on(Some(tag), &op, issued).is_err() {
+            if waits || self.below.submit(Some(tag), &op, issued).is_err() {
                 self.held.push((tag, op, issued));
             }
         }
     }
 }
 
-impl Lane for ReadAhead {
-    fn does(&self, kind: OpKind) -> bool {
-        self.inner.does(kind)
-    }
-
-    fn commits_at_close(&self) -> bool {
-        self.inner.commits_at_close()
-    }
-
-    fn helper_cpu(&self) -> Duration {
-        self.inner.helper_cpu()
+impl Wrapper for ReadAhead {
+    fn below(&self) -> &dyn Lane {
+        self.below.lane()
     }
 
     fn submit(&mut self, tag: Tag, op: &Op, issued: Nanos) -> Result<(), Full> {
         let Some(file) = op.file() else {
-            return self.hand_on(Some(tag), op, issued).map(drop);
+            return self.below.submit(Some(tag), op, issued).map(drop);
         };
         if let Op::Read(span) = op {
             return self.read(tag, *span, issued);
@@ -205,7 +178,7 @@ impl Lane for ReadAhead {
         }
         // What was read ahead of a write is old; a file that is closed has none.
         self.ahead.retain(|ahead| ahead.span.file != file);
-        self.hand_on(Some(tag), op, issued).map(drop)
+        self.below.submit(Some(tag), op, issued).map(drop)
     }
 
     fn reap(&mut self, until: Nanos, out: &mut Vec<Done>) -> Result<(), LaneDead> {
@@ -213,12 +186,10 @@ impl Lane for ReadAhead {
         loop {
             // With something at hand what was batched is sent, and nothing is waited for.
             let wait = if out.is_empty() { until } else { Nanos(0) };
-            let mut below = std::mem::take(&mut self.below);
-            self.inner.reap(wait, &mut below)?;
-            for done in below.drain(..) {
-                self.ended(done, out);
+            self.below.reap(wait)?;
+            while let Some((of, done)) = self.below.ended() {
+                self.ended(of, done, out);
             }
-            self.below = below;
             self.release();
             if !out.is_empty() || self.clock.now() >= until {
                 return Ok(());

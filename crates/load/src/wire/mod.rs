@@ -401,10 +401,11 @@ pub(crate) fn path_of(paths: &Paths, op: &Op) -> Result<Option<Arc<str>>, OpErro
         Op::SetAttribute(Node::Directory(path) | Node::Closed(path), _) => (*path, true),
         Op::Put(whole, _) => (whole.path, true),
         Op::Open(path) | Op::Lookup(path) | Op::LookupIfThere(path) => (*path, false),
-        Op::ReadDirectory(path) => (*path, false),
+        Op::ReadDirectory(path) | Op::Access(path) => (*path, false),
         Op::Get(whole) => (whole.path, false),
         Op::Read(_) | Op::Write(..) | Op::Flush(_) | Op::Close(_) => return Ok(None),
         Op::SetAttribute(Node::File(_), _) => return Ok(None),
+        Op::GetAttributes(_) | Op::Lock(_) | Op::Unlock(_) => return Ok(None),
     };
     let known = known(paths, path)?;
     if changes && !known.contains('/') {

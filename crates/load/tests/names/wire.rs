@@ -55,6 +55,7 @@ fn over_nfs_4() {
             do_everything(&*share, depth, Some(&disk));
             many_names(&*share, depth, &disk);
         }
+        locks(&*share);
         refusals(&*share, &disk);
         long_listing(&*share, &disk);
     }
@@ -70,9 +71,29 @@ fn over_smb() {
             do_everything(&smb(&server, way), depth, Some(&disk));
             many_names(&smb(&server, way), depth, &disk);
         }
+        locks(&smb(&server, way));
         refusals(&smb(&server, way), &disk);
         long_listing(&smb(&server, way), &disk);
     }
+}
+
+/// What is locked cannot be locked again, nor unlocked twice.
+fn locks(share: &dyn Share) {
+    share.namespace().unwrap().make_directory("run").unwrap();
+    let mut lanes = Lanes::new(share, 1);
+    let [create, remove] = [Op::Create, Op::Remove].map(|make| lanes.op(make, "run/locked"));
+    let lane = &mut lanes.one;
+    for _ in 0..3 {
+        let id = opened(lane, create);
+        assert!(one(lane, Op::Unlock(id)).result.is_err(), "it is not locked");
+        assert_eq!(found(lane, Op::Lock(id)), None);
+        assert!(one(lane, Op::Lock(id)).result.is_err(), "it is locked");
+        assert_eq!(found(lane, Op::Unlock(id)), None);
+        assert!(one(lane, Op::Unlock(id)).result.is_err(), "it is not locked any more");
+        lane.run_all(&[Op::Close(id), remove]);
+    }
+    drop(lanes);
+    share.namespace().unwrap().remove_directory("run").unwrap();
 }
 
 /// Names at depth: what a lane says of them is what a second, blocking path sees, and the disk.
@@ -258,6 +279,9 @@ fn replies_to_each(share: &dyn Share, recorder: &Recorder, expected: &[(Make, &s
         let before = count();
         let op = match (make(rig.paths.add(*path)), open) {
             (Op::Close(_), Some(file)) => Op::Close(file),
+            (Op::GetAttributes(_), Some(file)) => Op::GetAttributes(file),
+            (Op::Lock(_), Some(file)) => Op::Lock(file),
+            (Op::Unlock(_), Some(file)) => Op::Unlock(file),
             (op, _) => op,
         };
         if let Some(Found::File(file)) = found(&mut rig, op) {
@@ -279,6 +303,8 @@ fn names_take_the_calls_that_a_client_makes() {
     let put: Make = |path| Op::Put(small(path), Stability::FileSync);
     let get: Make = |path| Op::Get(small(path));
     let close: Make = |_| Op::Close(FileId(0));
+    let attributes: Make = |_| Op::GetAttributes(FileId(0));
+    let [lock, unlock]: [Make; 2] = [|_| Op::Lock(FileId(0)), |_| Op::Unlock(FileId(0))];
 
     let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
     std::fs::create_dir_all(server.directory("data").unwrap().join("run/a/b")).unwrap();
@@ -288,11 +314,13 @@ fn names_take_the_calls_that_a_client_makes() {
     let url = plain.replace(&format!(":{}/", server.nfs_port()), &format!(":{}/", way.port()));
     let Ok(Target::Nfs(target)) = url.parse() else { panic!("{url}") };
     let share = NfsShare::open(&target, &url, &OpenOptions::default()).unwrap();
-    let expected: [(Make, &str, usize); 14] = [
+    let expected: [(Make, &str, usize); 16] = [
         (Op::ReadDirectory, "run/a/b", 4), // LOOKUP of three names, READDIRPLUS
         (Op::ReadDirectory, "run/a/b", 1),
         (Op::MakeDirectory, "run/a/c", 1),
+        (Op::Access, "run/a/c", 1),
         (Op::Create, "run/a/c/f", 1),
+        (attributes, "", 1),
         (close, "", 0),
         (Op::Lookup, "run/a/c/f", 1),
         (Op::Open, "run/a/c/f", 1),
@@ -320,10 +348,13 @@ fn names_take_the_calls_that_a_client_makes() {
         let share = SmbShare::open(&target, &url, &open).unwrap();
         share.namespace().unwrap().make_directory("run").unwrap();
         let frames = |requests| if whole { 1 } else { requests };
-        let expected: [(Make, &str, usize); 9] = [
+        let expected: [(Make, &str, usize); 12] = [
             (Op::ReadDirectory, "run", 4), // CREATE, QUERY_DIRECTORY until there are no more, CLOSE
             (Op::MakeDirectory, "run/c", frames(2)),
             (Op::Create, "run/c/f", 1),
+            (attributes, "", 1),
+            (lock, "", 1),
+            (unlock, "", 1),
             (close, "", 1),
             (Op::Lookup, "run/c/f", frames(3)),
             (put, "run/c/small", frames(3)),

@@ -2,14 +2,15 @@
 #![allow(dead_code)]
 
 use plimsoll_load::{
-    Content, FileSet, Jobs, LocalFiles, Manifest, Means, Namespace, PartDone, RunContext, Share,
-    is_tree, remove_tree,
+    Content, FileSet, Jobs, LocalFiles, Manifest, Means, Namespace, OpenOptions, PartDone,
+    Passwords, RunContext, Share, is_tree, remove_tree,
 };
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
     Clock, CopyJob, DataClass, Deadline, Event, Failure, Flag, GeneratedData, Job, Length, Method,
     OpKind, Part, PointSpec, Transfer, Workload,
 };
+use plimsoll_testkit::servers::samba::PASSWORD;
 use std::collections::BTreeSet;
 use std::fs;
 use std::num::NonZeroU16;
@@ -133,6 +134,13 @@ pub fn errors(part: &PartDone) -> &Option<plimsoll_load::OpError> {
 /// What completed of a kind.
 pub fn done(part: &PartDone, kind: OpKind) -> u64 {
     part.team.total.count(kind).operations
+}
+
+/// A target that test servers serve.
+pub fn opened(url: &str) -> Arc<dyn Share> {
+    let passwords = Passwords::new(|_| Ok(PASSWORD.into()));
+    let options = OpenOptions { passwords, ..OpenOptions::default() };
+    plimsoll_load::open(&url.parse().unwrap(), &options).unwrap()
 }
 
 pub fn part(job: Job, workers: u16, depth: u16) -> Part {

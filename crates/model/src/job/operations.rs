@@ -5,7 +5,7 @@ use crate::units::Bytes;
 use crate::{Measure, Metric, OpKind};
 use serde::{Deserialize, Serialize};
 
-/// Makes a file in a directory of its own, writes, reads, looks up, renames and removes it, over and over,
+/// Makes a file in a directory of its own, writes, reads, locks, looks up, renames and removes it, over and over,
 /// and lists a large directory in between, for about a quarter of the time. Each operation is alone in flight
 /// unless there are several workers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,13 +18,17 @@ pub struct OperationsJob {
 
 impl OperationsJob {
     /// What it does, in the order of tables.
-    pub const KINDS: [OpKind; 13] = [
+    pub const KINDS: [OpKind; 17] = [
         OpKind::LOOKUP,
+        OpKind::GET_ATTRIBUTES,
+        OpKind::ACCESS,
         OpKind::OPEN,
         OpKind::CLOSE,
         OpKind::READ,
         OpKind::WRITE,
         OpKind::FLUSH,
+        OpKind::LOCK,
+        OpKind::UNLOCK,
         OpKind::CREATE,
         OpKind::REMOVE,
         OpKind::RENAME,

@@ -19,6 +19,9 @@ pub struct TargetFacts {
     pub read_size_bytes: u32,
     /// Largest write in one operation on the wire, in bytes; 0 where there is no limit.
     pub write_size_bytes: u32,
+    /// The sizes that the server or file system names by itself.
+    #[serde(default, skip_serializing_if = "AdvertisedSizes::is_empty")]
+    pub advertised: AdvertisedSizes,
     /// What can serve a read from memory on this machine: "none", "O_DIRECT", "page cache".
     pub client_cache: String,
     /// What a completed write and a flush mean: "UNSTABLE, then COMMIT".
@@ -56,6 +59,35 @@ pub struct TargetFacts {
     /// Anything else worth knowing, a line each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// Sizes of transfers, in bytes, that a server or file system names by itself, whatever is used: `None` where
+/// it names none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AdvertisedSizes {
+    /// Largest read: rtmax of FSINFO (RFC 1813, section 3.3.19), maxread of NFS 4 (RFC 8881, section
+    /// 5.8.2.20), MaxReadSize of SMB ([MS-SMB2], section 2.2.4).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_read_bytes: Option<u32>,
+    /// Largest write: wtmax, maxwrite, MaxWriteSize.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_write_bytes: Option<u32>,
+    /// Preferred read: rtpref, tsize of NFS 2 (RFC 1094, section 2.2.18), st_blksize (stat(3type)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferred_read_bytes: Option<u32>,
+    /// Preferred write: wtpref, tsize, st_blksize.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferred_write_bytes: Option<u32>,
+    /// Preferred size of a page of a listing: dtpref; of SMB the largest, MaxTransactSize.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listing_bytes: Option<u32>,
+}
+
+impl AdvertisedSizes {
+    /// Whether none is named.
+    pub fn is_empty(&self) -> bool {
+        *self == AdvertisedSizes::default()
+    }
 }
 
 /// How the bytes of a connection are protected: each of them takes processor time at both ends.

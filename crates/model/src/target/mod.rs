@@ -10,7 +10,7 @@ mod smb;
 mod tests;
 
 pub use authority::without_password;
-pub use facts::{InPlace, Protection, TargetFacts, WriteState};
+pub use facts::{AdvertisedSizes, InPlace, Protection, TargetFacts, WriteState};
 pub use meant::url_meant;
 pub use nfs::{NfsTarget, NfsTransport, NfsVersion, SourcePort};
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};

@@ -18,6 +18,7 @@ pub(crate) fn refusal(request: &Request<'_>) -> Option<Error> {
         }
         Request::Commit(_) => return Some(not_there(Procedure::Commit)),
         Request::List(_) => return Some(not_there(Procedure::ReadDirectoryPlus)),
+        Request::Access(_) => return Some(not_there(Procedure::Access)),
         _ => return None,
     };
     let within = offset.checked_add(count.into()).is_some_and(|end| end <= u32::MAX.into());
@@ -75,7 +76,7 @@ pub(crate) fn encode(request: &Request<'_>, to: &mut Encoder<'_>) {
             to.u32(page.count.min(LONGEST_TRANSFER));
         }
         // Refused before.
-        Request::Commit(_) | Request::List(_) => {}
+        Request::Commit(_) | Request::List(_) | Request::Access(_) => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! NFS version 2 (RFC 1094), in the words of version 3: what a [`Request`](crate::nfs3::Request) is
 //! on the wire, and what a reply means for it.
 //!
-//! What version 2 does not have, COMMIT and READDIRPLUS, is refused as NFS3ERR_NOTSUPP without being
+//! What version 2 does not have, ACCESS, COMMIT and READDIRPLUS, is refused as NFS3ERR_NOTSUPP without being
 //! sent; so is a transfer beyond 32 bits, in words. Every WRITE is stable when it is answered (section
 //! 2.2.9). CREATE has no guard: it does not fail where the file is there (section 2.2.10).
 

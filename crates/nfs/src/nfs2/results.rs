@@ -209,7 +209,7 @@ pub(crate) fn results<'a>(
         }
         Asked::ListNames => Done::NamesPage(take::<Entries<'_>>(from, procedure)?.0),
         // Not sent.
-        Asked::Commit | Asked::List => {
+        Asked::Commit | Asked::List | Asked::Access => {
             let status = crate::nfs3::Status::NotSupported;
             return Err(crate::Error::Nfs { procedure, status });
         }

@@ -1,14 +1,14 @@
 //! Calls of a pipeline: what they ask for, and what their replies mean.
 
 use super::arguments::{
-    CommitArguments, CreateArguments, MakeDirectoryArguments, Place, ReadArguments,
-    ReadDirectoryArguments, ReadDirectoryPlusArguments, RenameArguments, SetAttributesArguments,
-    WriteArguments, encode_write,
+    AccessArguments, CommitArguments, CreateArguments, MakeDirectoryArguments, Place,
+    ReadArguments, ReadDirectoryArguments, ReadDirectoryPlusArguments, RenameArguments,
+    SetAttributesArguments, WriteArguments, encode_write,
 };
 use super::attributes::Attributes;
 use super::results::{
-    Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Renamed, Reply,
-    WriteOk, check_written, checked_data,
+    AccessOk, Changed, CommitOk, CreateOk, LookupOk, Page, PageEntry, PagePlus, ReadOk, Renamed,
+    Reply, WriteOk, check_written, checked_data,
 };
 use super::status::Status;
 use super::types::{FileHandle, Procedure, Stability, Verifier};
@@ -29,6 +29,8 @@ pub enum Request<'a> {
     Attributes(FileHandle),
     /// SETATTR.
     SetAttributes(SetAttributesArguments),
+    /// ACCESS.
+    Access(AccessArguments),
     /// RENAME.
     Rename(RenameArguments<'a>),
     /// LOOKUP.
@@ -76,6 +78,7 @@ impl Request<'_> {
             Request::Commit(_) => Asked::Commit,
             Request::Attributes(_) => Asked::Attributes,
             Request::SetAttributes(_) => Asked::Change(Procedure::SetAttributes),
+            Request::Access(_) => Asked::Access,
             Request::Rename(_) => Asked::Rename,
             Request::Lookup(_) => Asked::Lookup,
             Request::Create(_) => Asked::Make(Procedure::Create),
@@ -97,6 +100,7 @@ impl Encode for Request<'_> {
             Request::Commit(commit) => to.value(commit),
             Request::Attributes(file) => to.value(file),
             Request::SetAttributes(set) => to.value(set),
+            Request::Access(access) => to.value(access),
             Request::Rename(rename) => to.value(rename),
             Request::Create(create) => to.value(create),
             Request::MakeDirectory(make) => to.value(make),
@@ -135,6 +139,8 @@ pub enum Done<'a> {
     },
     /// GETATTR. What is large is boxed, so that reads and writes do not pay for it.
     Attributes(Box<Attributes>),
+    /// ACCESS: the rights granted, of those that were asked for, as bits.
+    Access(u32),
     /// LOOKUP: the file, and its attributes where the server gives them.
     Found(Box<LookupOk>),
     /// CREATE and MKDIR: the new file, where the server gives it.
@@ -161,6 +167,7 @@ pub(crate) enum Asked {
     },
     Commit,
     Attributes,
+    Access,
     Lookup,
     Make(Procedure),
     Change(Procedure),
@@ -178,6 +185,7 @@ impl Asked {
             Asked::Write { .. } => Procedure::Write,
             Asked::Commit => Procedure::Commit,
             Asked::Attributes => Procedure::GetAttributes,
+            Asked::Access => Procedure::Access,
             Asked::Lookup => Procedure::Lookup,
             Asked::Make(procedure) | Asked::Change(procedure) => procedure,
             Asked::Rename => Procedure::Rename,
@@ -224,6 +232,7 @@ impl Asked {
             }
             Asked::Commit => Done::Commit { verifier: take::<CommitOk>(from, procedure)?.verifier },
             Asked::Attributes => Done::Attributes(Box::new(take(from, procedure)?)),
+            Asked::Access => Done::Access(take::<AccessOk>(from, procedure)?.rights),
             Asked::Lookup => Done::Found(Box::new(take(from, procedure)?)),
             Asked::Make(_) => Done::Made(Box::new(take(from, procedure)?)),
             Asked::Change(_) => take::<Changed>(from, procedure).map(|_| Done::Changed)?,

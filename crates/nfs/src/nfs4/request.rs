@@ -6,18 +6,21 @@ use super::identity::{Identity, OpenFile, OwnerName};
 use super::listing::{PageEntry, ReadDirectory};
 use super::names::{OF_FILES, next_page};
 use super::opening::{
-    BOTH_ACCESS, Claim, Close, ConfirmOpen, MUST_CONFIRM, Open, OpenHow, OpenOk, READ_ACCESS,
-    WANT_NO_DELEGATION,
+    BOTH_ACCESS, Claim, Close, ConfirmOpen, Lock, LockKind, Locker, MUST_CONFIRM, Open, OpenHow,
+    OpenOk, READ_ACCESS, Unlock, WANT_NO_DELEGATION,
 };
 use super::operations::{
-    Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove, Rename,
-    SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
+    Access, Commit, CreateDirectory, GetAttributes, GetHandle, Lookup, PutHandle, Read, Remove,
+    Rename, SaveHandle, SetAttributesOf, Verify, WriteHead, WriteOk,
 };
 use super::types::{FileHandle, Minor, StateId};
 use super::{checked_data, checked_written};
 use crate::Error;
 use crate::nfs3::{FileType, Listing, Name, Page, Stability, Verifier};
 use std::sync::Arc;
+
+/// The length of a lock that reaches to the end of the file, wherever that is (RFC 8881, section 18.10.3).
+const TO_THE_END: u64 = u64::MAX;
 
 /// A name in a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,6 +62,12 @@ pub enum Request<'a> {
     Commit(FileHandle),
     /// GETATTR.
     Attributes(FileHandle),
+    /// ACCESS: these rights, as bits.
+    Access(FileHandle, u32),
+    /// LOCK of an open file whole, against all others, by somebody who has no locks.
+    Lock(&'a OpenFile),
+    /// LOCKU of the whole file, as the first thing after its LOCK, which is named.
+    Unlock(FileHandle, StateId),
     /// SETATTR of what needs no open file.
     SetAttributes(FileHandle, SetAttributes),
     /// LOOKUP.
@@ -125,11 +134,15 @@ pub enum Done<'a> {
     },
     /// GETATTR.
     Attributes(Box<Attributes>),
+    /// ACCESS: the rights granted, of those that were asked for, as bits.
+    Access(u32),
+    /// LOCK: what it is unlocked by.
+    Locked(StateId),
     /// LOOKUP, and a new directory.
     Found(Box<(FileHandle, Attributes)>),
     /// OPEN and a new file.
     Opened(Arc<OpenFile>, Box<Attributes>),
-    /// CLOSE, REMOVE, SETATTR, RENAME, and a small file without bytes.
+    /// CLOSE, REMOVE, SETATTR, RENAME, LOCKU, and a small file without bytes.
     Changed,
     /// READDIR.
     Page(Page<PageEntry<'a>>),
@@ -144,6 +157,9 @@ pub(super) enum Asked {
     Write(u32, Stability),
     Commit,
     Attributes,
+    Access,
+    Lock,
+    Unlock,
     SetAttributes,
     Lookup,
     Open(u32, OwnerName),
@@ -259,6 +275,29 @@ impl Building<'_, '_> {
                 self.compound.add(&OF_FILES);
                 Asked::Attributes
             }
+            Request::Access(file, rights) => {
+                self.put(*file);
+                self.compound.add(&Access { rights: *rights });
+                Asked::Access
+            }
+            Request::Lock(file) => {
+                self.put(file.handle);
+                let minor = self.identity.minor();
+                let open_sequence = if minor == Minor::V0 { file.next_sequence() } else { 0 };
+                let name = self.identity.next_owner();
+                let (open, owner) = (file.state_id(), name.of(self.client));
+                let locker = Locker::New { open_sequence, open, lock_sequence: 0, owner };
+                let (kind, reclaim, offset, length) = (LockKind::Write, false, 0, TO_THE_END);
+                self.compound.add(&Lock { kind, reclaim, offset, length, locker });
+                Asked::Lock
+            }
+            Request::Unlock(file, state) => {
+                self.put(*file);
+                let sequence = u32::from(self.identity.minor() == Minor::V0);
+                let (kind, offset, length) = (LockKind::Write, 0, TO_THE_END);
+                self.compound.add(&Unlock { kind, sequence, state: *state, offset, length });
+                Asked::Unlock
+            }
             Request::SetAttributes(file, attributes) => {
                 self.put(*file);
                 let (state, attributes) = (StateId::ANONYMOUS, *attributes);
@@ -343,6 +382,9 @@ impl Building<'_, '_> {
             Asked::Write(count, stability) => write(results, count, stability)?,
             Asked::Commit => Done::Commit { verifier: results.take::<Commit>()? },
             Asked::Attributes => Done::Attributes(Box::new(results.take::<GetAttributes>()?)),
+            Asked::Access => Done::Access(results.take::<Access>()?.rights),
+            Asked::Lock => Done::Locked(results.take::<Lock<'_>>()?),
+            Asked::Unlock => results.take::<Unlock>().map(|_| Done::Changed)?,
             Asked::SetAttributes => results.take::<SetAttributesOf>().map(|_| Done::Changed)?,
             Asked::Lookup => {
                 results.take::<Lookup<'_>>()?;

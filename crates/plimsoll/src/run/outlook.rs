@@ -1,9 +1,14 @@
 //! What a plan would take, and what its settings are now: shown before it is run, changing nothing.
 
 use crate::{output, settings};
-use plimsoll_model::{Failure, Plan, Rule, units::Bytes};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{Factor, Failure, NfsVersion, Plan, Rule, Subject, Switch, Target};
 use plimsoll_report::{Document, counted, duration};
 use plimsoll_study::{Estimate, estimate};
+
+const GRACE: &str = "grace period";
+/// The default of the kernel's server and of NFS-Ganesha.
+const GRACE_SECONDS: f64 = 90.0;
 
 /// Shows all of it, and asks the hosts what the settings are unless this is to be offline. The exit code
 /// is that of the first setting that cannot be read.
@@ -33,8 +38,8 @@ pub fn in_brief(plan: &Plan) -> String {
         counted(claims as u64, "claim"),
         counted(others as u64, "estimate"),
     )];
-    let takes =
-        takes(plan).into_iter().filter(|(name, _)| ["time", "too little"].contains(&&**name));
+    let brief = ["time", GRACE, "too little"];
+    let takes = takes(plan).into_iter().filter(|(name, _)| brief.contains(&&**name));
     lines.extend(takes.map(|(name, value)| format!("{name}: {value}")));
     lines.join("\n")
 }
@@ -76,6 +81,7 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
             ),
         ),
     ];
+    facts.extend(grace(plan, estimate.whole_plots).map(|text| (GRACE.to_owned(), text)));
     if estimate.seconds > cap {
         let happened = format!(
             "the first {} take longer than max-time, {}: what does not fit is left out",
@@ -85,4 +91,23 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
         facts.push(("too little".to_owned(), happened));
     }
     facts
+}
+
+/// What the estimate does not have: how long an NFS server of version 4 lets nobody open files after each
+/// restart (RFC 8881, section 8.4.2.1).
+fn grace(plan: &Plan, whole_plots: u64) -> Option<String> {
+    let restarts = |factor: &Factor| factor.switch == Switch::Restart;
+    let is_4 = |target: &Target| match target {
+        Target::Nfs(nfs) => nfs.version.is_none_or(NfsVersion::is_4),
+        _ => false,
+    };
+    let any = plan.factors.iter().any(restarts)
+        && plan.subjects.iter().filter_map(Subject::target).any(is_4);
+    any.then(|| {
+        format!(
+            "an NFS server of version 4 that restarts opens no file for up to 90 s as a rule: {} more at most; \
+             ?vers=3 at the target saves that",
+            duration(GRACE_SECONDS * whole_plots as f64)
+        )
+    })
 }

@@ -3,10 +3,13 @@
 use super::assemble::{self, Assembled, Given};
 use super::file::Source;
 use super::options::{Word, typed};
+use super::outlook;
 use super::shipped::SHIPPED;
 use crate::arguments::{HostArguments, RuleArguments};
 use clap::{Args, Command};
-use plimsoll_model::{Cause, Contrast, FactorLevel, Failure, Length, Rule, factor, label};
+use plimsoll_model::{
+    Cause, Contrast, FactorLevel, Failure, Length, Parameter, Rule, Steps, factor, label,
+};
 use proptest::prelude::*;
 
 const GOOD: &str = r#"about = "two targets, three jobs, two settings"
@@ -135,6 +138,38 @@ fn a_plan_says_all_that_the_command_line_does() {
     assert_eq!(factor::settings(&plan.factors), 6);
     // A size is named by one job: nothing is lowered.
     assert!(!plan.storage.adapt_size && !plan.storage.fit_size);
+}
+
+#[test]
+fn a_job_is_explained_by_other_numbers_in_flight_that_nothing_is_claimed_of() {
+    let seed = ["--seed=1"];
+    let plain = good(&seed).plan;
+    let text = GOOD.replace("verify = true\n", "verify = true\nexplain = true\n");
+    let plan = assembled(&text, GIVEN, &["nfs://nas/a"], &seed).unwrap().plan;
+    assert_eq!(plan.contrasts, plain.contrasts);
+    assert_eq!(plan.workloads[..4], plain.workloads);
+    let ladders: Vec<_> =
+        plan.workloads[4..].iter().map(|one| one.main().unwrap().job.kind()).collect();
+    assert_eq!(ladders, ["random-read", "random-write"]);
+    for ladder in &plan.workloads[4..] {
+        let over = Parameter::Workers;
+        assert_eq!(ladder.steps, Some(Steps::Sweep { over, values: vec![1.0, 2.0, 8.0] }));
+    }
+}
+
+#[test]
+fn a_server_of_version_4_that_restarts_takes_its_grace_period() {
+    let text = GOOD
+        .replace("export-sync:/srv/a", "nfsd-max-block-size")
+        .replace(r#"["sync", "async"]"#, r#"["16KiB", "32KiB"]"#);
+    let brief = |text: &str, target: &str| {
+        outlook::in_brief(&assembled(text, GIVEN, &[target], &[]).unwrap().plan)
+    };
+    // Five repeats of two levels at three settings of the other factor are ten whole plots at least.
+    let told = brief(&text, "nfs://nas/a");
+    assert!(told.contains("grace period: ") && told.contains("15 min more at most"), "{told}");
+    assert!(!brief(&text, "nfs://nas/a?vers=3").contains("grace period"));
+    assert!(!brief(GOOD, "nfs://nas/a").contains("grace period"));
 }
 
 #[test]
@@ -384,7 +419,8 @@ fn the_example_on_the_page_is_a_plan() {
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (text, _) = rest.split_once("```").unwrap();
     let plan = assembled(text, GIVEN, &["nfs://nas/films"], &[]).unwrap().plan;
-    assert_eq!((plan.workloads.len(), factor::settings(&plan.factors)), (4, 4));
+    // Four jobs, two of them also with other numbers in flight; at four settings.
+    assert_eq!((plan.workloads.len(), factor::settings(&plan.factors)), (6, 4));
     // Two uploads on one target; four jobs at four settings.
     assert_eq!(plan.contrasts.iter().filter(|contrast| contrast.claim).count(), 2 + 16);
 }

@@ -34,7 +34,7 @@ pub struct Common {
 /// The kind of job that is done by `plimsoll copy`.
 const COPY: &str = "copy";
 /// What each job may have beside its own options.
-const SHARED: [&str; 3] = ["workers", "depth", "engine"];
+const SHARED: [&str; 4] = ["workers", "depth", "engine", "explain"];
 
 /// The work of one `[[job]]`, and what claims call it.
 pub fn job(
@@ -98,7 +98,8 @@ pub fn job(
     common.server_memory = common.server_memory.max(pattern.server_memory);
     // The length is fixed when all jobs are known.
     let length = Length::For { seconds: 0.0, warm_up_seconds: 0.0 };
-    let work = |job| Work { job, workers: what.workers, depth: what.depth, length };
+    let (workers, depth, explain) = (what.workers, what.depth, what.explain);
+    let work = |job| Work { job, workers, depth, length, explain };
     Ok((name, jobs.into_iter().map(work).collect()))
 }
 

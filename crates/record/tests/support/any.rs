@@ -258,7 +258,11 @@ fn part() -> impl Strategy<Value = Part> {
     use std::num::NonZeroU16;
     let numbers = any::<(u16, NonZeroU16, NonZeroU16)>();
     (job(), numbers, any::<bool>()).prop_map(|(job, (client, workers, depth), rounds)| {
-        let techniques = vec![Technique::ReadAhead { window: depth }];
+        let techniques = vec![
+            Technique::AttributeCache { lifetime_seconds: f64::from(client) / 7.0 },
+            Technique::WriteBack { gather: Bytes(client.into()) },
+            Technique::ReadAhead { window: depth },
+        ];
         let techniques = if rounds { techniques } else { Vec::new() };
         let part = Part { client, techniques, ..Part::closed(job, workers, depth) };
         match rounds {
@@ -470,9 +474,11 @@ fn series() -> impl Strategy<Value = Series> {
     let counts = || vec(any::<u64>(), 0..4);
     let column = (vec(any::<u64>(), 1..4), counts())
         .prop_map(|(operations, bytes)| Column { operations, bytes });
-    (any::<f64>(), btree_map(kind(), column, 0..3), counts()).prop_map(
-        |(window_seconds, kinds, in_flight_ns)| {
-            let series = Series { window_seconds, kinds, in_flight_ns };
+    let late =
+        (any::<u64>(), any::<u64>()).prop_map(|(operations, bytes)| Count { operations, bytes });
+    (any::<f64>(), btree_map(kind(), column, 0..3), counts(), late).prop_map(
+        |(window_seconds, kinds, in_flight_ns, late)| {
+            let series = Series { window_seconds, kinds, in_flight_ns, late };
             if series.is_empty() { Series::default() } else { series }
         },
     )
@@ -554,6 +560,11 @@ fn facts() -> impl Strategy<Value = TargetFacts> {
             client_cache: label.clone(),
             label,
             given,
+            advertised: AdvertisedSizes {
+                largest_read_bytes: reads_from.map(|_| space_bytes.0 as u32),
+                listing_bytes: notes.first().map(|_| space_bytes.1 as u32),
+                ..AdvertisedSizes::default()
+            },
             space_bytes,
             reads_from,
             in_place: notes.first().map(|file: &String| InPlace {

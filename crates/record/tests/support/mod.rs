@@ -117,6 +117,7 @@ pub fn series() -> Series {
         ]
         .into(),
         in_flight_ns: vec![390_000_000, 0],
+        ..Series::default()
     }
 }
 
@@ -159,6 +160,7 @@ pub fn full() -> Study {
                 reads_from: Some(StoredOn::Unknown),
                 round_trip_seconds: Some(0.000_31),
                 // After the golden files, as is what was written before.
+                advertised: AdvertisedSizes::default(),
                 protection: None,
                 mount_options: Some("rw,relatime".into()),
                 in_place: None,
@@ -339,7 +341,7 @@ pub fn mount(x: f64, n: u64) -> MountAccount {
         round_trip_seconds: x,
         execution_seconds: x,
     };
-    let operation = MountOperation { count: n, errors: 2, wire: Some(wire) };
+    let operation = MountOperation { count: n, errors: 2, wire: Some(wire), command: None };
     let plain = MountOperation { wire: None, ..operation };
     let operations = [("READ".to_owned(), operation), ("Writes".to_owned(), plain)];
     MountAccount { file_system: "nfs4".into(), operations: operations.into() }

@@ -13,11 +13,13 @@ use std::collections::BTreeMap;
 pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
     let mut windows = Vec::new();
     let mut ops: BTreeMap<OpKind, OpStats> = BTreeMap::new();
+    let mut late = Count::default();
     for part in parts {
         windows.resize(part.series.len().max(windows.len()), Window::default());
         for (sum, window) in windows.iter_mut().zip(part.series.windows()) {
             sum.add(&window);
         }
+        late.add(part.series.late);
         for (kind, more) in &part.ops {
             add(ops.entry(*kind).or_default(), more);
         }
@@ -29,7 +31,8 @@ pub(super) fn together(spec: &PointSpec, parts: &[PartResult]) -> PartResult {
         let sum = Sum { spec, job: &main.job, parts, windows: &windows, ops: &ops };
         quantities = sum.quantities();
     }
-    PartResult { quantities, ops, series: Series::new(spec.window_seconds, &windows) }
+    let series = Series { late, ..Series::new(spec.window_seconds, &windows) };
+    PartResult { quantities, ops, series }
 }
 
 fn add(sum: &mut OpStats, more: &OpStats) {

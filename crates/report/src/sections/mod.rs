@@ -3,12 +3,14 @@
 mod answer;
 mod beside;
 mod changed;
+mod clients;
 mod common;
 mod compare;
 mod costs;
 mod cpu;
 mod hosts;
 mod limits;
+mod operations;
 mod over_time;
 mod planned;
 mod quantiles;
@@ -18,6 +20,7 @@ mod stepped;
 mod study;
 mod transfers;
 mod trend;
+mod whole_files;
 
 mod workload;
 

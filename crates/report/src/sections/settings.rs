@@ -2,6 +2,7 @@
 
 use crate::chart::Table;
 use crate::device;
+use crate::study::operations::advertised;
 use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::units::{Bytes, GIB, three_digits};
@@ -46,12 +47,13 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
 /// What is known of a thing, by name; `None` where there is nothing to say.
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
-const TARGET: [Fact<TargetFacts>; 11] = [
+const TARGET: [Fact<TargetFacts>; 12] = [
     ("as given", |t| known(&t.given)),
     ("protocol", |t| known(&t.protocol)),
     ("driven by", |t| known(&t.engine)),
     ("largest read", |t| size(t.read_size_bytes)),
     ("largest write", |t| size(t.write_size_bytes)),
+    ("sizes it names", |t| advertised(&t.advertised)),
     ("cache on this machine", |t| known(&t.client_cache)),
     ("writes", |t| known(&t.stability)),
     ("reads", |t| t.reads_from.map(|from| head::reads_from(from).to_owned())),

@@ -1,6 +1,9 @@
 //! The report of one study.
 
-use super::{answer, beside, costs, cpu, hosts, limits, settings, transfers, workload};
+use super::{
+    answer, beside, clients, costs, cpu, hosts, limits, operations, settings, transfers,
+    whole_files, workload,
+};
 use crate::device;
 use crate::document::{Document, Layout, Section};
 use crate::study::{Shown, head, method};
@@ -17,8 +20,11 @@ impl Document {
         let mut sections = vec![answer::section(&shown)];
         sections.push(limits::section(&shown));
         sections.push(costs::section(&shown));
+        sections.push(operations::section(&shown));
         sections.push(transfers::section(&shown));
+        sections.push(whole_files::section(&shown));
         sections.push(beside::section(&shown));
+        sections.push(clients::section(&shown));
         let workloads = shown.findings.workloads.iter().enumerate();
         sections.extend(workloads.map(|(i, found)| workload::section(&shown, i, found)));
         sections.push(cpu::section(&shown));

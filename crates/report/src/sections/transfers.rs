@@ -1,6 +1,7 @@
 //! What an operation and a byte cost by the size of blocks, and what several in flight bring, each beside the
 //! model.
 
+use super::answer::binds;
 use crate::columns::Columns;
 use crate::document::{Layout, Section};
 use crate::figure::{BANDWIDTH, RATE, TIME};
@@ -30,6 +31,10 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         };
         section.text(format!("{}: {}", capital(&name), model(transfers)));
         section.table(sizes(transfers).table(), Layout::Figures);
+        // Of one alone the answer has it.
+        if shown.names.setups() > 1 {
+            section.texts(binds(shown, transfers));
+        }
         for flights in &transfers.flights {
             section.text(in_flight(flights));
             section.table(depths(flights).table(), Layout::Figures);
@@ -58,7 +63,7 @@ fn model(transfers: &Transfers) -> String {
 }
 
 /// A measured value, and how far off the model is of it.
-fn beside(error: Option<f64>, value: impl Fn(f64) -> String) -> String {
+pub(super) fn beside(error: Option<f64>, value: impl Fn(f64) -> String) -> String {
     error.map_or(NOTHING.to_owned(), |error| {
         // Rounded first, so that what is shown as nothing has no sign.
         let off = (1000.0 * error).round() / 10.0 + 0.0;

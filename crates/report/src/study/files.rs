@@ -9,10 +9,14 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{Arrival, Measure, Metric, Part};
 use plimsoll_references::{source, tables};
 
-/// What the published figures are of, and where they are from.
-pub(crate) fn published_by() -> String {
+/// What the published figures are of, and where they are from. `None` where there is none of what was measured.
+pub(crate) fn published_by(shown: &Shown<'_>) -> Option<String> {
+    if !files(shown).any(is_published) {
+        return None;
+    }
     let citation = source("rtems2012").map_or("", |source| source.citation);
-    format!("RTEMS, 2012: NFS version 2 over 100 Mbit/s, one file of 10 MB. Published: {citation}")
+    let of = "RTEMS, 2012: NFS version 2 over 100 Mbit/s, one file of 10 MB.";
+    Some(format!("{of} Published: {citation}"))
 }
 
 /// Whole files of a study, in the order of the plan.
@@ -23,8 +27,8 @@ pub(crate) fn files<'a>(shown: &'a Shown<'_>) -> impl Iterator<Item = &'a Worklo
     shown.findings.workloads.iter().filter(is_file)
 }
 
-/// A row for each, a column for each subject under each setting, and what was published of the same. `None`
-/// where there is none.
+/// A row for each, a column for each subject under each setting, and what was published of the same, if anything
+/// was. `None` where there is none.
 pub(crate) fn table(
     shown: &Shown<'_>,
     name: &dyn Fn(plimsoll_model::Cell) -> String,
@@ -32,7 +36,10 @@ pub(crate) fn table(
     let mut columns = Columns::default();
     let setups: Vec<_> = shown.names.every_setup().collect();
     columns.columns.extend(setups.iter().map(|cell| (name(*cell), Vec::new())));
-    columns.columns.push(("RTEMS, 2012".to_owned(), Vec::new()));
+    let published = files(shown).any(is_published);
+    if published {
+        columns.columns.push(("RTEMS, 2012".to_owned(), Vec::new()));
+    }
     for found in files(shown) {
         let Some(part) = found.workload.main() else { continue };
         let rate = |cell: &CellFindings| {
@@ -46,13 +53,14 @@ pub(crate) fn table(
             found.cells.iter().find(same).and_then(rate).unwrap_or("–".to_owned())
         });
         let known = published_rate(part).map_or("–".to_owned(), |rate| BANDWIDTH.value(rate));
-        columns.row(row(part), own.chain([known]).collect::<Vec<_>>());
+        let known = published.then_some(known);
+        columns.row(row(part), own.chain(known).collect::<Vec<_>>());
     }
     (!columns.rows.is_empty()).then_some(columns)
 }
 
 /// "read, buffers of 8 KiB, 2 readers", "write, buffers of 8 KiB, every write stable".
-fn row(part: &Part) -> String {
+pub(crate) fn row(part: &Part) -> String {
     let way = part.job.kind().trim_start_matches("file-");
     let settings = part.job.settings();
     let buffers = settings.first().cloned().unwrap_or_default();
@@ -64,6 +72,10 @@ fn row(part: &Part) -> String {
     };
     let techniques: String = part.techniques.iter().map(|one| format!(", {one}")).collect();
     format!("{way}, {buffers}{stability}{readers}{techniques}")
+}
+
+fn is_published(found: &WorkloadFindings) -> bool {
+    found.workload.main().is_some_and(|part| published_rate(part).is_some())
 }
 
 /// Bytes per second of the same read, as published.

@@ -3,7 +3,7 @@
 use super::Shown;
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable};
-use plimsoll_model::{Cell, Failure, Flag, Outcome, Severity, Trial};
+use plimsoll_model::{Cell, Ended, Failure, Flag, Outcome, Severity, Trial};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.
@@ -58,10 +58,15 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
         let Failure { tried, on, happened, next, .. } = cause;
-        let reason = printable(&format!("{happened}; could not {tried} ({on})"));
+        // What ended the study says all of it where that is said.
+        let ended = matches!(&study.ended, Ended::Failed { failure } if failure == cause);
+        let reason = match ended {
+            true => "the study ended with it".to_owned(),
+            false => printable(&format!("{happened}; could not {tried} ({on})")),
+        };
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
-        let advice = Some(printable(next)).filter(|next| !next.is_empty());
+        let advice = Some(printable(next)).filter(|next| !next.is_empty() && !ended);
         warnings.push(Warning { text, advice, urgent: false });
     }
     // Stable: of the same severity in the order seen.

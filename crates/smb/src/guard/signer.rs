@@ -52,9 +52,11 @@ pub(super) enum Role {
     Server = 1,
 }
 
-/// Signs requests and verifies replies.
+/// Signs requests and verifies replies; a server's the other way round.
 pub struct Signer {
     key: Key,
+    own: Role,
+    others: Role,
 }
 
 impl Signer {
@@ -76,7 +78,13 @@ impl Signer {
                 Key::AesGmac(Box::new(LessSafeKey::new(key)))
             }
         };
-        Ok(Signer { key })
+        Ok(Signer { key, own: Role::Client, others: Role::Server })
+    }
+
+    /// The same for a server, which signs replies and verifies requests.
+    #[must_use]
+    pub fn of_server(self) -> Signer {
+        Signer { own: Role::Server, others: Role::Client, ..self }
     }
 
     /// Signs one message, which begins with its header; in a compound it ends with its padding.
@@ -86,11 +94,11 @@ impl Signer {
     pub fn sign(&self, message: &mut [u8]) {
         message[FLAGS] |= SIGNED;
         message[SIGNATURE].fill(0);
-        let signature = self.signature(message, Role::Client);
+        let signature = self.signature(message, self.own);
         message[SIGNATURE].copy_from_slice(&signature);
     }
 
-    /// Checks the server's signature of one message, which is the same afterwards.
+    /// Checks the other side's signature of one message, which is the same afterwards.
     pub fn verify(&self, message: &mut [u8]) -> Result<(), Error> {
         if message.len() < HEADER {
             return Err(Error::Malformed(format!("a message of {} bytes", message.len())));
@@ -101,7 +109,7 @@ impl Signer {
         let mut claimed = [0; 16];
         claimed.copy_from_slice(&message[SIGNATURE]);
         message[SIGNATURE].fill(0);
-        let signature = self.signature(message, Role::Server);
+        let signature = self.signature(message, self.others);
         message[SIGNATURE].copy_from_slice(&claimed);
         // All bytes are looked at, so that the time taken tells a forger nothing.
         let difference = signature.iter().zip(&claimed).fold(0, |all, (a, b)| all | (a ^ b));

@@ -214,6 +214,9 @@ impl Call {
             Command::Flush => {
                 body(message, 4, "a FLUSH reply")?;
             }
+            Command::Lock => {
+                body(message, 4, "a LOCK reply")?;
+            }
             Command::Close => {
                 body(message, 60, "a CLOSE reply")?;
                 self.closed = true;

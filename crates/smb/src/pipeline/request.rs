@@ -96,6 +96,19 @@ pub enum Request<'a> {
         /// The path that it gets.
         to: &'a str,
     },
+    /// What an open file is.
+    Attributes {
+        /// The file.
+        file: FileId,
+    },
+    /// A whole open file is locked against all others, or that is undone. Where somebody else has it locked, that
+    /// is refused at once.
+    Lock {
+        /// The file.
+        file: FileId,
+        /// Whether it is undone.
+        unlock: bool,
+    },
     /// The time of the last write of an open file is set.
     SetTimes {
         /// The file.
@@ -158,7 +171,7 @@ pub enum Done<'a> {
     },
     /// A file or a directory was closed.
     Close,
-    /// What a name is.
+    /// What a name or an open file is.
     Found(FileInfo),
     /// Names of a directory, without `.` and `..`.
     Page {
@@ -169,7 +182,7 @@ pub enum Done<'a> {
     },
     /// A directory was made.
     Made,
-    /// A file or a directory was removed, renamed, or has other times.
+    /// A file or a directory was removed, renamed, locked or unlocked, or has other times.
     Changed,
 }
 
@@ -186,6 +199,8 @@ pub(super) enum Asked {
     OpenDirectory,
     Close { file: FileId },
     Lookup,
+    Attributes { file: FileId },
+    Lock { file: FileId, unlock: bool },
     List { directory: FileId, buffer: u32 },
     MakeDirectory,
     Rename,
@@ -222,7 +237,9 @@ pub(super) const MOST_PARTS: usize = 4;
 impl Asked {
     /// The requests that it takes, each but the first about the file of the first.
     pub fn parts(self) -> &'static [Command] {
-        use Command::{Close, Create, Flush, QueryDirectory, QueryInfo, Read, SetInfo, Write};
+        use Command::{
+            Close, Create, Flush, Lock, QueryDirectory, QueryInfo, Read, SetInfo, Write,
+        };
         match self {
             Asked::Nothing => &[],
             Asked::Read { .. } => &[Read],
@@ -236,6 +253,8 @@ impl Asked {
             Asked::Open { .. } | Asked::OpenDirectory => &[Create],
             Asked::Close { .. } => &[Close],
             Asked::Lookup => &[Create, QueryInfo, Close],
+            Asked::Attributes { .. } => &[QueryInfo],
+            Asked::Lock { .. } => &[Lock],
             Asked::List { .. } => &[QueryDirectory],
             Asked::SetTimes { .. } => &[SetInfo],
             Asked::Rename | Asked::SetTimesOf { .. } | Asked::Remove(_) => {
@@ -261,6 +280,8 @@ impl Asked {
             | Asked::Write { file, .. }
             | Asked::Flush { file }
             | Asked::SetTimes { file, .. }
+            | Asked::Attributes { file }
+            | Asked::Lock { file, .. }
             | Asked::List { directory: file, .. }
             | Asked::Close { file } => file,
             _ => FileId::OF_THE_REQUEST_BEFORE,
@@ -303,6 +324,7 @@ impl Asked {
                 requests::write(to, file, 0, count, through == Through::Flag);
             }
             (Command::QueryInfo, _) => network_open(file).append_body(to),
+            (Command::Lock, Asked::Lock { unlock, .. }) => requests::lock(to, file, unlock),
             (Command::SetInfo, Asked::SetTimes { written, .. } | Asked::SetTimesOf { written }) => {
                 times(file, written).append_body(to)
             }
@@ -336,10 +358,11 @@ impl Asked {
             Asked::Put { .. } => Done::Put { count: written },
             Asked::Get { .. } => Done::Get { data, size: info.size },
             Asked::Open { .. } | Asked::OpenDirectory => Done::Open { file, size: info.size },
-            Asked::Lookup => Done::Found(info),
+            Asked::Lookup | Asked::Attributes { .. } => Done::Found(info),
             Asked::List { .. } => Done::Page { entries, end },
             Asked::MakeDirectory => Done::Made,
             Asked::Rename
+            | Asked::Lock { .. }
             | Asked::SetTimes { .. }
             | Asked::SetTimesOf { .. }
             | Asked::Remove(_) => Done::Changed,

@@ -3,6 +3,12 @@
 //! guest, so nothing it sends is signed.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
+use plimsoll_testkit::responder::smb::reply;
+#[allow(unused_imports, reason = "every test program uses a part of it")]
+pub use plimsoll_testkit::responder::smb::reply::{
+    buffer as buffer_body, error as error_body, frame, negotiate as negotiate_body,
+    preauth_context, read as read_body, session_setup as session_setup_body, write as write_body,
+};
 use plimsoll_transport::{Socket, SourcePort};
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, TcpListener, TcpStream};
@@ -90,13 +96,13 @@ impl Request {
                 (MORE_PROCESSING, session_setup_body(0, &challenge()))
             }
             SESSION_SETUP => (SUCCESS, session_setup_body(1, &[])),
-            TREE_CONNECT => (SUCCESS, [&[16, 0, 1, 0][..], &[0; 8], &[0xff, 1, 0x1f, 0]].concat()),
+            TREE_CONNECT => (SUCCESS, reply::tree_connect()),
             CREATE => (SUCCESS, create_body(100)),
-            CLOSE => (SUCCESS, [&[60, 0][..], &[0; 58]].concat()),
+            CLOSE => (SUCCESS, reply::close()),
             READ => (SUCCESS, read_body(80, 100, &[7; 100])),
             WRITE => (SUCCESS, write_body(self.u32_at(64 + 4))),
             QUERY_DIRECTORY => (NO_MORE_FILES, error_body()),
-            _ => (SUCCESS, vec![4, 0, 0, 0]),
+            _ => (SUCCESS, reply::empty()),
         };
         self.response(status, &body)
     }
@@ -132,101 +138,14 @@ impl Response {
     }
 }
 
-/// A frame of direct TCP transport (MS-SMB2, section 2.1).
-pub fn frame(message: &[u8]) -> Vec<u8> {
-    [&(message.len() as u32).to_be_bytes()[..], message].concat()
-}
-
-/// NEGOTIATE Response; contexts belong to dialect 3.1.1 and follow at the next multiple of eight.
-pub fn negotiate_body(dialect: u16, contexts: &[(u16, Vec<u8>)]) -> Vec<u8> {
-    let mut body = vec![0; 64];
-    body[0] = 65;
-    body[2] = 1;
-    body[4..6].copy_from_slice(&dialect.to_le_bytes());
-    body[6..8].copy_from_slice(&(contexts.len() as u16).to_le_bytes());
-    body[24] = 4; // large transfers
-    for at in [28, 32, 36] {
-        body[at..at + 4].copy_from_slice(&0x0010_0000_u32.to_le_bytes());
-    }
-    body[56] = 128;
-    if !contexts.is_empty() {
-        body[60] = 128;
-    }
-    for (kind, data) in contexts {
-        body.resize(body.len().next_multiple_of(8), 0);
-        body.extend_from_slice(&kind.to_le_bytes());
-        body.extend_from_slice(&(data.len() as u16).to_le_bytes());
-        body.extend_from_slice(&[0; 4]);
-        body.extend_from_slice(data);
-    }
-    body
-}
-
-/// The context of dialect 3.1.1 that says SHA-512.
-pub fn preauth_context() -> (u16, Vec<u8>) {
-    (1, [&[1, 0, 32, 0, 1, 0][..], &[5; 32]].concat())
-}
-
-/// SESSION_SETUP Response; flags: 1 is a guest, 2 nobody, 4 encryption.
-pub fn session_setup_body(flags: u16, token: &[u8]) -> Vec<u8> {
-    let length = (token.len() as u16).to_le_bytes();
-    [&[9, 0], &flags.to_le_bytes()[..], &[72, 0], &length, token].concat()
-}
-
 /// CREATE Response of a regular file of so many bytes.
 pub fn create_body(size: u64) -> Vec<u8> {
-    let mut body = vec![0; 88];
-    body[0] = 89;
-    body[4] = 1;
-    body[40..48].copy_from_slice(&size.to_le_bytes());
-    body[48..56].copy_from_slice(&size.to_le_bytes());
-    body[56] = 0x80;
-    body[64..80].copy_from_slice(&[3; 16]);
-    body
+    reply::create(1, 0, size, 0x80, [3; 16])
 }
 
-/// READ Response; an honest offset is 80 and an honest length that of the data.
-pub fn read_body(offset: u8, length: u32, data: &[u8]) -> Vec<u8> {
-    [&[17, 0, offset, 0][..], &length.to_le_bytes(), &[0; 8], data].concat()
-}
-
-/// WRITE Response.
-pub fn write_body(count: u32) -> Vec<u8> {
-    [&[17, 0, 0, 0][..], &count.to_le_bytes(), &[0; 8]].concat()
-}
-
-/// QUERY_DIRECTORY, QUERY_INFO: a buffer.
-pub fn buffer_body(offset: u16, length: u32, data: &[u8]) -> Vec<u8> {
-    [&[9, 0], &offset.to_le_bytes()[..], &length.to_le_bytes(), data].concat()
-}
-
-/// The body of every refusal (MS-SMB2, section 2.2.2).
-pub fn error_body() -> Vec<u8> {
-    vec![9, 0, 0, 0, 0, 0, 0, 0, 0]
-}
-
-/// An NTLM CHALLENGE_MESSAGE (MS-NLMP, section 2.2.1.2) in a SPNEGO negTokenResp (RFC 4178,
-/// section 4.2.2).
+/// An NTLM CHALLENGE_MESSAGE in a SPNEGO negTokenResp (RFC 4178, section 4.2.2).
 fn challenge() -> Vec<u8> {
-    let name = [b'X', 0];
-    let pair = |id: u8| [&[id, 0, 2, 0][..], &name].concat();
-    let information = [pair(2), pair(1), vec![0; 4]].concat();
-    let field = |length: usize, offset: u32| {
-        let length = (length as u16).to_le_bytes();
-        [&length[..], &length, &offset.to_le_bytes()].concat()
-    };
-    let ntlm = [
-        &b"NTLMSSP\0\x02\0\0\0"[..],
-        &field(name.len(), 56),
-        &0xe28a_8215_u32.to_le_bytes(),
-        &[9; 8],
-        &[0; 8],
-        &field(information.len(), 58),
-        &[10, 0, 0, 0, 0, 0, 0, 15],
-        &name,
-        &information,
-    ]
-    .concat();
+    let ntlm = reply::challenge(0xe28a_8215, [9; 8]);
     let der = |tag: u8, content: &[u8]| {
         assert!(content.len() < 128);
         [&[tag, content.len() as u8][..], content].concat()

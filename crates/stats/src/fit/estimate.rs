@@ -1,6 +1,6 @@
 //! Fitted figures with their intervals.
 
-use crate::interval::{Interval, t_interval};
+use crate::interval::{Interval, mean, t_interval};
 use crate::sequential;
 
 /// How an interval over blocks is made.
@@ -37,6 +37,21 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// The mean of values, a block each; `None` of nothing.
+    pub fn mean(values: &[f64], rule: Rule) -> Option<Estimate> {
+        Some(Estimate { value: mean(values)?, interval: rule.interval(values) })
+    }
+
+    /// So many times the figure.
+    pub fn scaled(self, by: f64) -> Estimate {
+        let of = |i: Interval| Interval {
+            low: i.low * by,
+            estimate: i.estimate * by,
+            high: i.high * by,
+        };
+        Estimate { value: self.value * by, interval: self.interval.map(of) }
+    }
+
     /// 1/figure, such as bytes per second from seconds per byte. Without an interval where that of the
     /// figure reaches zero. `None` where the figure is zero.
     pub fn reciprocal(self) -> Option<Estimate> {

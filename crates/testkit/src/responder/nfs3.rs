@@ -125,6 +125,7 @@ fn perform(state: &mut State, procedure: u32, arguments: &[u8]) -> Results {
             let directory = state.id(&what.dir)?;
             let id = state.tree.look_up(directory, what.name.as_ref())?;
             let (object, obj_attributes) = (state.handle(id), Some3(state.attributes(id)?));
+            state.counts.lookups += 1;
             packed(&LOOKUP3resok { object, obj_attributes, dir_attributes: Nfs3Option::None })
         }
         4 => {

@@ -5,11 +5,11 @@ mod nfs4;
 
 pub use nfs4::nfs4;
 
-use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-
-/// Space for the longest call or reply in bytes.
-const LONGEST: usize = (1 << 20) + 4096;
+use super::connection::{self, Answer, RECORDS};
+use super::costs::{Charge, Costs};
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
 
 /// What a version of the protocol answers: appends the results of a procedure with these arguments.
 pub type Table = fn(procedure: u32, arguments: &[u8], results: &mut Vec<u8>);
@@ -19,12 +19,17 @@ pub type Table = fn(procedure: u32, arguments: &[u8], results: &mut Vec<u8>);
 ///
 /// # Errors
 /// No port can be listened on.
-pub fn serve(table: Table) -> io::Result<SocketAddr> {
+pub fn serve(table: Table, costs: Costs) -> io::Result<SocketAddr> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
+    let charge = Arc::new(Charge::new(costs));
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
-            std::thread::spawn(move || drop(answer(stream, table)));
+            let charge = charge.clone();
+            let answer = move |call: &mut [u8], replies: &mut Vec<u8>| reply(call, table, replies);
+            std::thread::spawn(move || {
+                drop(connection::serve(&stream, RECORDS, (*charge).as_ref(), answer));
+            });
         }
     });
     Ok(address)
@@ -71,45 +76,12 @@ pub fn nfs3(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
     }
 }
 
-/// Answers all calls that have come together.
-fn answer(mut stream: TcpStream, table: Table) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    let mut buffer = vec![0; 4 * LONGEST];
-    let mut replies = Vec::with_capacity(LONGEST);
-    let (mut begin, mut end) = (0, 0);
-    loop {
-        if buffer.len() - end < LONGEST {
-            buffer.copy_within(begin..end, 0);
-            (begin, end) = (0, end - begin);
-        }
-        match stream.read(&mut buffer[end..])? {
-            0 => return Ok(()),
-            count => end += count,
-        }
-        while end - begin >= 4 {
-            let length = (word(&buffer, begin) & 0x7fff_ffff) as usize;
-            if length > LONGEST {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
-            if end - begin < 4 + length {
-                break;
-            }
-            reply(&buffer[begin + 4..begin + 4 + length], table, &mut replies);
-            begin += 4 + length;
-        }
-        stream.write_all(&replies)?;
-        replies.clear();
-    }
-}
-
-fn reply(call: &[u8], table: Table, replies: &mut Vec<u8>) {
+fn reply(call: &[u8], table: Table, replies: &mut Vec<u8>) -> Answer {
     let procedure = word(call, 20);
     let arguments = skip(call, skip(call, 24 + 4) + 4);
-    let at = replies.len();
-    put(replies, &[0, word(call, 0), 1, 0, 0, 0, 0]); // mark, header
+    put(replies, &[word(call, 0), 1, 0, 0, 0, 0]); // header
     table(procedure, call.get(arguments..).unwrap_or(&[]), replies);
-    let mark = (replies.len() - at - 4) as u32 | 0x8000_0000;
-    replies[at..at + 4].copy_from_slice(&mark.to_be_bytes());
+    Answer::Reply
 }
 
 fn put(to: &mut Vec<u8>, words: &[u32]) {

@@ -126,6 +126,23 @@ impl Tree {
         self.file(id).map(|file| &*file)
     }
 
+    /// The paths of everything below the root, sorted.
+    pub fn paths(&self) -> Vec<String> {
+        let mut paths = Vec::new();
+        let mut directories = vec![(ROOT, String::new())];
+        while let Some((id, above)) = directories.pop() {
+            if let Some(Node { kind: Kind::Directory(names), .. }) = self.nodes.get(&id) {
+                for (name, id) in names {
+                    let path = format!("{above}{}", String::from_utf8_lossy(name));
+                    directories.push((*id, format!("{path}/")));
+                    paths.push(path);
+                }
+            }
+        }
+        paths.sort();
+        paths
+    }
+
     /// What is not stable is gone; how many bytes were overwritten or added in vain.
     pub fn restart(&mut self) -> u64 {
         let files = self.nodes.values_mut().filter_map(|node| match &mut node.kind {

@@ -9,11 +9,13 @@ mod settings;
 mod speeds;
 mod table;
 
+use super::clients;
 use crate::document::{Layout, Section};
 use crate::study::copies::Copies;
 use crate::study::{Shown, head, hosts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
+pub(super) use operations::binds;
 use plimsoll_explain::WorkloadFindings;
 use plimsoll_model::{Ended, Rule, SubjectKind};
 
@@ -38,6 +40,7 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
             section.figures(speeds::figure(shown));
         }
     }
+    section.texts(clients::sentences(shown));
     section.warnings(warnings::all(shown));
     next(&mut section, shown);
     section

@@ -1,20 +1,22 @@
-//! What operations cost: a time for each kind, what a byte costs, what is enough, and what a walk takes.
+//! What operations cost: a time for each kind, what a byte costs, what is enough, and what a scan takes.
 
 use super::names::Brief;
 use crate::chart::Table;
 use crate::document::{Layout, Section};
-use crate::figure::{BANDWIDTH, RATE, TIME};
+use crate::figure::{BANDWIDTH, Kind, RATE, TIME};
 use crate::study::Shown;
 use crate::study::files::{self, files};
-use crate::study::operations::{Operations, WALK, name, round_trip, time};
-use crate::text::{capital, duration};
+use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
+use crate::text::{capital, width};
 use crate::verdict::percent;
-use plimsoll_explain::{ENOUGH, Enough, Transfers};
+use plimsoll_explain::{ENOUGH, Enough, NAMES, Scan, Transfers};
+use plimsoll_model::OpKind;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
-use plimsoll_stats::fit::costs::Kind;
+use plimsoll_stats::fit::costs;
 
+/// Names of two columns no longer than this leave room for two rows beside each other.
+const NARROW: usize = 14;
 /// More in flight that bring less than so many times as much are no help.
 const HELPS: f64 = 1.5;
 const NOTHING: &str = "–";
@@ -27,74 +29,113 @@ pub(super) fn are_shown(shown: &Shown<'_>) -> bool {
 pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let operations = Operations::new(shown);
     if let Some(operations) = &operations {
-        section.table(times(shown, brief, operations), Layout::Figures);
+        times(section, shown, brief, operations);
     }
-    section.table(costs(shown, brief), Layout::Words);
+    section.table(transfers(shown, brief), Layout::Words);
+    section.texts(sizes(shown, brief));
     let files = files::table(shown, &|cell| match shown.names.setups() {
         1 => format!("speed [{}]", percent(shown.study.plan.design.confidence)),
         _ => brief.setup(shown, cell),
     });
     if let Some(files) = files {
         section.table(files.table(), Layout::Figures);
-        section.text(files::published_by());
+        section.texts(files::published_by(shown));
     }
-    let mut sentences: Vec<String> =
-        shown.transfers.iter().flat_map(|t| sentences(shown, brief, t)).collect();
-    if let Some(operations) = &operations {
-        sentences.extend(walks(shown, brief, operations));
+    // A screen has no room for those of several: they stand with the details.
+    if shown.names.setups() == 1 {
+        section.texts(shown.transfers.iter().filter_map(|transfers| binds(shown, transfers)));
     }
-    section.texts(sentences);
+    section.texts(operations.iter().filter_map(|operations| scans(shown, operations)));
 }
 
-/// A row for each kind of operation. Of one subject alone there are two beside each other, so that a screen
-/// holds them.
-fn times(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Table {
-    let setups: Vec<Cell> = shown.names.every_setup().collect();
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let trips: Vec<Option<f64>> = setups.iter().map(|cell| round_trip(shown, *cell)).collect();
-    if trips.iter().any(Option::is_some) {
-        let trip = |trip: &Option<f64>| trip.map_or(NOTHING.to_owned(), |s| TIME.value(s));
-        let name = "round trip".to_owned();
-        rows.push(std::iter::once(name).chain(trips.iter().map(trip)).collect());
-    }
-    for kind in operations.kinds() {
-        let times = setups.iter().map(|cell| time(shown, operations.cell(*cell), *kind));
-        rows.push(std::iter::once(name(*kind, operations.entries)).chain(times).collect());
-    }
+/// A row for each kind of operation. Where they are narrow enough there are two beside each other, so that a
+/// screen holds them.
+fn times(section: &mut Section, shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) {
+    let columns = operations.columns(shown);
     let confidence = percent(shown.study.plan.design.confidence);
-    if setups.len() == 1 {
-        let half = rows.len().div_ceil(2);
-        let right = rows.split_off(half.min(rows.len()));
-        for (at, row) in rows.iter_mut().enumerate() {
-            let beside = right.get(at).cloned();
-            row.extend(beside.unwrap_or_else(|| vec![String::new(), String::new()]));
-        }
-        let heading = format!("mean [{confidence}]");
-        let header = ["operation", &heading, "operation", &heading].map(str::to_owned);
-        return Table { header: header.into(), rows };
+    if columns.len() == 1 {
+        let header = vec!["operation".to_owned(), format!("mean [{confidence}]")];
+        let rows = rows(shown, operations, &columns, Kind::with_ends);
+        return section.table(halves(header, rows), Layout::Figures);
     }
-    let names = setups.iter().map(|cell| brief.setup(shown, *cell));
-    let header = std::iter::once(format!("operation, mean [{confidence}]")).chain(names).collect();
-    Table { header, rows }
+    let names: Vec<String> = columns.iter().map(|column| whose(shown, brief, column)).collect();
+    let narrow = columns.len() == 2 && names.iter().all(|name| width(name) <= NARROW);
+    let (figure, first): (Figure, _) = match narrow {
+        true => (Kind::within, "mean time".to_owned()),
+        false => (Kind::with_ends, format!("operation, mean [{confidence}]")),
+    };
+    let header: Vec<String> = std::iter::once(first).chain(names).collect();
+    let mut rows = rows(shown, operations, &columns, figure);
+    rows.extend(scan_rows(shown, &columns));
+    match narrow {
+        true => section.table(halves(header, rows), Layout::Figures),
+        false => section.table(Table { header, rows }, Layout::Figures),
+    }
+    let scan = columns
+        .iter()
+        .find_map(|column| column.scan(shown))
+        .map(|scan| format!("Scans: {NAMES} names, directories of {}.", scan.entries));
+    let within = narrow.then(|| format!("±: to the further end of the {confidence} interval."));
+    let notes: Vec<String> = within.into_iter().chain(scan).collect();
+    if !notes.is_empty() {
+        section.text(notes.join(" "));
+    }
+}
+
+/// The lower half of the rows beside the upper one.
+fn halves(header: Vec<String>, mut rows: Vec<Vec<String>>) -> Table {
+    let right = rows.split_off(rows.len().div_ceil(2));
+    for (at, row) in rows.iter_mut().enumerate() {
+        let empty = || vec![String::new(); header.len()];
+        row.extend(right.get(at).cloned().unwrap_or_else(empty));
+    }
+    Table { header: [header.clone(), header].concat(), rows }
+}
+
+/// What a scan takes, of each.
+fn scan_rows(shown: &Shown<'_>, columns: &[Column<'_>]) -> Vec<Vec<String>> {
+    let scans: Vec<Option<Scan>> = columns.iter().map(|column| column.scan(shown)).collect();
+    let of = |name: &str, seconds: fn(&Scan) -> Option<f64>| {
+        let seconds: Vec<_> = scans.iter().map(|scan| scan.as_ref().and_then(seconds)).collect();
+        let known = seconds.iter().any(Option::is_some);
+        known.then(|| row(name.to_owned(), seconds))
+    };
+    let rows = [
+        of("scan, listings", |scan| Some(scan.listings)),
+        of("scan, lookups", |scan| Some(scan.with_lookups)),
+        of("scan on a mount", |scan| scan.mounted),
+    ];
+    rows.into_iter().flatten().collect()
+}
+
+/// "nas", "attributes cached for 3 s", or both.
+fn whose(shown: &Shown<'_>, brief: &Brief, column: &Column<'_>) -> String {
+    let subject = brief.setup(shown, column.setup);
+    match (shown.names.setups(), column.techniques()) {
+        (1, Some(techniques)) => techniques,
+        (1, None) => "each asked for".to_owned(),
+        (_, Some(techniques)) => format!("{subject}, {techniques}"),
+        (_, None) => subject,
+    }
 }
 
 /// A row for each kind of transfer: what an operation and a byte cost, and what is enough.
-fn costs(shown: &Shown<'_>, brief: &Brief) -> Table {
-    let header = ["", "each operation", "bytes", "enough:\nblock", "\nin flight"];
+fn transfers(shown: &Shown<'_>, brief: &Brief) -> Table {
+    let header = ["", "each operation", "bytes", "enough: block", "in flight"];
     let mut table = Table { header: header.map(str::to_owned).into(), rows: Vec::new() };
     for transfers in &shown.transfers {
-        let figure = |estimate: Option<Estimate>, kind: crate::figure::Kind| {
+        let figure = |estimate: Option<Estimate>, kind: Kind| {
             estimate.map_or(NOTHING.to_owned(), |e| kind.with_ends(e.value, e.interval))
         };
-        let rate = transfers.cost(Kind::Byte).and_then(Estimate::reciprocal);
+        let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
         let block = transfers.enough().map(|e| enough(e, Bytes(e.at as u64).to_string()));
         let flight = transfers.flights.first().and_then(|flights| {
             let of = flights.enough()?;
             Some(enough(of, format!("{} × {}", of.at, flights.block)))
         });
         table.rows.push(vec![
-            row(shown, brief, transfers),
-            figure(transfers.cost(Kind::Operation), TIME),
+            transfer(shown, brief, transfers),
+            figure(transfers.cost(costs::Kind::Operation), TIME),
             figure(rate, BANDWIDTH),
             block.unwrap_or(NOTHING.to_owned()),
             flight.unwrap_or(NOTHING.to_owned()),
@@ -109,7 +150,7 @@ fn enough(of: Enough, value: String) -> String {
 }
 
 /// "read", "nas, write".
-fn row(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
+fn transfer(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
     let title = transfers.title.trim_start_matches("sequential ");
     match shown.names.setups() {
         1 => title.to_owned(),
@@ -117,16 +158,53 @@ fn row(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
     }
 }
 
+/// Subjects up to which the sizes of each are a line.
+const NAMED: usize = 2;
+
+/// The sizes that each server or file system names, and which blocks are above what one call takes.
+fn sizes(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
+    let subjects = &shown.study.subjects;
+    if subjects.len() > NAMED {
+        // They stand with the details.
+        return Vec::new();
+    }
+    let mut all: Vec<(String, String)> = Vec::new();
+    for (facts, number) in subjects.iter().zip(0..) {
+        let Some(sizes) = facts.storage().and_then(|facts| advertised(&facts.advertised)) else {
+            continue;
+        };
+        let above = |of: &Transfers| {
+            let largest = of.sizes.last()?.block;
+            (of.largest > 0 && largest.0 > of.largest.into()).then_some(of.largest)
+        };
+        let own = shown.transfers.iter().filter(|of| of.cell.subject == number);
+        let above = own.filter_map(above).min().map_or(String::new(), |largest| {
+            format!("; blocks above {} are several calls", Bytes(largest.into()))
+        });
+        let sizes = format!("{sizes}{above}");
+        match all.iter_mut().find(|(same, _)| *same == sizes) {
+            Some((_, of)) => "Sizes that both name".clone_into(of),
+            None if subjects.len() == 1 => all.push((sizes, "Sizes it names".to_owned())),
+            None => {
+                let of = format!("Sizes that {} names", brief.subject(shown, number));
+                all.push((sizes, of));
+            }
+        }
+    }
+    all.into_iter().map(|(sizes, of)| format!("{of}: {sizes}.")).collect()
+}
+
 /// What binds one kind of transfer, in a sentence.
-fn sentences(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> Option<String> {
+pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> {
     let flights = transfers.flights.first()?;
     let (gain, enough) = (flights.gain()?, flights.enough()?);
     let best = flights.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
     let block = flights.block;
+    let title = transfers.title.trim_start_matches("sequential ");
     let name = match shown.names.setups() {
-        1 => capital(&row(shown, brief, transfers)),
+        1 => capital(title),
         // The name of a subject stays as the user writes it.
-        _ => row(shown, brief, transfers),
+        _ => format!("{}, {title}", shown.names.setup(transfers.cell)),
     };
     let waits = match transfers.share_of_operation(block) {
         Some(share) => {
@@ -159,29 +237,17 @@ fn sentences(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> Option<
     Some(format!("{name}: {waits}; {flight}."))
 }
 
-/// A time that may be short or long.
-fn long(seconds: f64) -> String {
-    if seconds < 60.0 { TIME.value(seconds) } else { duration(seconds) }
-}
-
-/// What a walk over names takes.
-fn walks(shown: &Shown<'_>, brief: &Brief, operations: &Operations<'_>) -> Vec<String> {
-    let several = operations.found.cells.len() > 1;
-    let cells = operations.found.cells.iter();
-    let sentence = |cell: &plimsoll_explain::CellFindings| {
-        let (listings, with_lookups) = operations.walk(cell)?;
-        let whose = match several {
-            true => format!(" on {}", brief.setup(shown, cell.cell)),
-            false => String::new(),
-        };
-        Some(format!(
-            "A scan of {WALK} names{whose}, in directories of {}: {} where listings tell all, {} with a {} \
-             of each.",
-            operations.entries,
-            long(listings),
-            long(with_lookups),
-            OpKind::LOOKUP.name()
-        ))
-    };
-    cells.filter_map(sentence).collect()
+/// What a scan of many names takes; of several there are rows of the table.
+fn scans(shown: &Shown<'_>, operations: &Operations<'_>) -> Option<String> {
+    let [column] = &operations.columns(shown)[..] else { return None };
+    let scan = column.scan(shown)?;
+    let mounted = scan.mounted.map(|seconds| format!("; on a mount by Linux {}", long(seconds)));
+    Some(format!(
+        "A scan of {NAMES} names, in directories of {}: {} where listings tell all, {} with a {} of each{}.",
+        scan.entries,
+        long(scan.listings),
+        long(scan.with_lookups),
+        OpKind::LOOKUP.name(),
+        mounted.unwrap_or_default()
+    ))
 }

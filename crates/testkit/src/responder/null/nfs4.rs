@@ -1,6 +1,7 @@
 //! Version 4.1 (RFC 8881): sessions with 64 slots for everybody, whose numbers are taken as they come.
 
 use super::{put, skip, word};
+use crate::responder::connection;
 
 const COMMIT: u32 = 5;
 const PUT_HANDLE: u32 = 22;
@@ -17,7 +18,7 @@ const NOT_SUPPORTED: u32 = 10004;
 
 /// Slots of a session, and its longest call and reply in bytes.
 const SLOTS: u32 = 64;
-const LONGEST: u32 = super::LONGEST as u32;
+const LONGEST: u32 = connection::LONGEST as u32;
 
 /// COMPOUND, with as much of it as transfers need: at anything else it ends.
 pub fn nfs4(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {

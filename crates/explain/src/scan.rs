@@ -1,0 +1,67 @@
+//! What a scan of many names takes, by what one operation of each kind costs: that of a media centre, or of
+//! `find -ls`.
+
+use crate::findings::{CellFindings, findings};
+use plimsoll_model::{Job, Measure, Metric, OpKind, Study, Workload};
+
+/// Names of the scan that is predicted.
+pub const NAMES: u32 = 5_000;
+
+/// What Linux sends for a directory beside its listing: calls that take as long as a lookup, and round trips that
+/// it saves. Of NFS it sends GETATTR and ACCESS as the directory is opened. Of SMB it looks at the directory by
+/// CREATE, QUERY_INFO and CLOSE in one request, which is a lookup of plimsoll's client, and asks for the first
+/// names in the request that opens the directory, which plimsoll's does after that. Names below it cost no call:
+/// their attributes come with the listing, and are believed for a second or more. Counted by mountstats and
+/// /proc/fs/cifs/Stats on Linux 6.1, for 501 directories: 503 GETATTR, 502 ACCESS and 502 READDIRPLUS; 490
+/// QUERY_INFO, 990 CREATE and CLOSE and 1005 QUERY_DIRECTORY.
+const BESIDE: [(&str, f64, f64); 2] = [("NFS", 2.0, 0.0), ("SMB", 1.0, 1.0)];
+
+/// The scan of [`NAMES`] names in directories of as many as were listed, one call at a time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scan {
+    /// Names in a directory.
+    pub entries: u32,
+    /// Seconds where listings tell all.
+    pub listings: f64,
+    /// Seconds where every name is looked up besides.
+    pub with_lookups: f64,
+    /// Seconds that the calls of a mount by Linux take: each directory is looked at before it is listed. `None`
+    /// of directories.
+    pub mounted: Option<f64>,
+}
+
+impl Scan {
+    /// By what was found of a cell of a workload of operations. `None` of another workload, and where listings
+    /// or lookups were not measured.
+    pub fn of(study: &Study, workload: &Workload, found: &CellFindings) -> Option<Scan> {
+        let Job::Operations(job) = &workload.main()?.job else { return None };
+        let level = |kind| {
+            let metric = Metric { kind: Some(kind), measure: Measure::LATENCY_MEAN };
+            Some(found.levels.get(&metric)?.estimate)
+        };
+        let (listing, lookup) = (level(OpKind::READ_DIRECTORY)?, level(OpKind::LOOKUP)?);
+        let (names, entries) = (f64::from(NAMES), job.entries.max(1));
+        let directories = names / f64::from(entries);
+        let facts = study.subjects.get(usize::from(found.cell.subject))?.storage();
+        let beside = facts.and_then(|facts| {
+            let of_protocol = |of: &&(&str, f64, f64)| facts.protocol.starts_with(of.0);
+            let (_, calls, saved) = BESIDE.iter().find(of_protocol)?;
+            let trip = facts.round_trip_seconds.unwrap_or(0.0).max(0.0).min(lookup);
+            Some(calls * lookup - saved * trip)
+        });
+        Some(Scan {
+            entries,
+            listings: directories * listing,
+            with_lookups: directories * listing + names * lookup,
+            mounted: beside.map(|beside| directories * (listing + beside)),
+        })
+    }
+}
+
+/// The scans of a study, in the order of its subjects.
+pub fn scans(study: &Study) -> Vec<Scan> {
+    let findings = findings(study);
+    let workloads = findings.workloads.iter();
+    let cells = workloads.flat_map(|found| found.cells.iter().map(move |cell| (found, cell)));
+    cells.filter_map(|(found, cell)| Scan::of(study, &found.workload, cell)).collect()
+}

@@ -1,0 +1,73 @@
+//! The scan that follows from what operations cost: by its listings, with lookups, and as a mount does it.
+
+mod support;
+
+use plimsoll_explain::{NAMES, scans};
+use plimsoll_model::units::Bytes;
+use plimsoll_model::*;
+use std::num::NonZeroU16;
+use support::{empty, storage};
+
+/// Seconds of a listing and of a lookup.
+const COSTS: (f64, f64) = (9e-3, 2e-3);
+/// Of a call that does nothing.
+const TRIP: f64 = 0.5e-3;
+
+/// What one operation of each kind took on targets of these protocols, ten names to a directory.
+fn study(protocols: &[&str], kinds: &[(OpKind, f64)]) -> Study {
+    let mut study = empty(&vec!["nfs://nas/films"; protocols.len()], &[]);
+    let job = OperationsJob { entries: 10, block: Bytes(4096) };
+    let part = Part::closed(job.into(), NonZeroU16::MIN, NonZeroU16::MIN);
+    let length = Length::For { seconds: 1.0, warm_up_seconds: 0.1 };
+    study.plan.workloads = vec![Workload::of(part, length)];
+    for (subject, protocol) in (0..).zip(protocols) {
+        let facts = storage(&mut study.subjects[usize::from(subject)]);
+        (facts.protocol, facts.round_trip_seconds) = ((*protocol).into(), Some(TRIP));
+        for block in 0..3 {
+            let mean = |kind: &OpKind| Metric { kind: Some(*kind), measure: Measure::LATENCY_MEAN };
+            let quantities = kinds.iter().map(|(kind, seconds)| (mean(kind), *seconds)).collect();
+            let part = PartResult { quantities, ..PartResult::default() };
+            study.trials.push(Trial {
+                number: study.trials.len() as u32,
+                block: Some(block),
+                cell: Cell { subject, workload: 0, setting: 0 },
+                started_seconds: 0.0,
+                result: PointResult { parts: vec![part], ..PointResult::empty(Outcome::Complete) },
+                points: Vec::new(),
+                loads: Vec::new(),
+                mount: None,
+                imported: None,
+            });
+        }
+    }
+    study
+}
+
+#[test]
+fn a_mount_looks_at_each_directory_before_it_lists_it() {
+    let kinds = [(OpKind::READ_DIRECTORY, COSTS.0), (OpKind::LOOKUP, COSTS.1)];
+    let protocols =
+        ["NFSv3 over TCP", "NFSv4.1 over TCP", "SMB 3.1.1, signed", "directory on ext4"];
+    let found = scans(&study(&protocols, &kinds));
+    let directories = f64::from(NAMES) / 10.0;
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-9, "{a} {b}");
+    let (calls, lookup) = (2.0 * COSTS.1, COSTS.1);
+    let beside = [Some(calls), Some(calls), Some(lookup - TRIP), None];
+    for (scan, beside) in found.iter().zip(beside) {
+        assert_eq!(scan.entries, 10);
+        near(scan.listings, directories * COSTS.0);
+        near(scan.with_lookups, directories * COSTS.0 + f64::from(NAMES) * COSTS.1);
+        assert_eq!(scan.mounted.is_some(), beside.is_some());
+        let mounted = beside.map(|beside| directories * (COSTS.0 + beside));
+        scan.mounted.into_iter().zip(mounted).for_each(|(a, b)| near(a, b));
+    }
+    assert_eq!(found.len(), protocols.len());
+}
+
+#[test]
+fn without_listings_or_lookups_nothing_is_predicted() {
+    for kind in [OpKind::READ_DIRECTORY, OpKind::LOOKUP] {
+        assert!(scans(&study(&["NFSv3 over TCP"], &[(kind, 1e-3)])).is_empty());
+    }
+    assert!(scans(&empty(&["nfs://nas/films"], &[Pattern::RandomRead])).is_empty());
+}

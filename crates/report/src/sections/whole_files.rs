@@ -1,0 +1,64 @@
+//! Whole files by several readers, beside what the costs of one reader predict.
+
+use super::transfers::beside;
+use crate::columns::Columns;
+use crate::document::{Layout, Section};
+use crate::figure::{BANDWIDTH, TIME};
+use crate::study::Shown;
+use crate::study::files::row;
+use crate::text::capital;
+use plimsoll_explain::{WholeFiles, whole_files};
+use plimsoll_stats::fit::costs::Kind;
+
+const NOTHING: &str = "–";
+
+pub(super) fn section(shown: &Shown<'_>) -> Section {
+    let mut section =
+        Section::details("whole-files", "Several readers of a file by the costs of one");
+    let modelled = |group: &WholeFiles| group.files.iter().any(|file| file.modelled.is_some());
+    let groups: Vec<WholeFiles> = whole_files(shown.study).into_iter().filter(modelled).collect();
+    if groups.is_empty() {
+        return section;
+    }
+    section.text(
+        "Model: time = operations × cost of an operation + bytes × cost of a byte, by the buffers of one reader. \
+         Of several, what an operation costs is taken for waiting, which all do at once, and bytes for going \
+         one after the other, as through a link: in rounds, or as soon as a buffer has come (exact mean value \
+         analysis). Where more came than that, bytes did not wait for each other; where less, operations did.",
+    );
+    for group in &groups {
+        let whose = match shown.names.setups() {
+            1 => String::new(),
+            _ => format!("{}, ", shown.names.setup(group.cell)),
+        };
+        section.text(format!("{}{}.", capital(&whose), costs(group)));
+        section.table(table(group).table(), Layout::Figures);
+    }
+    section
+}
+
+/// "whole file read: an operation costs 2.50 ms, bytes go at 1.22 MB/s".
+fn costs(group: &WholeFiles) -> String {
+    let operation = group.cost(Kind::Operation).map(|e| TIME.with_ends(e.value, e.interval));
+    let rate = group.cost(Kind::Byte).and_then(|byte| byte.reciprocal());
+    let rate = rate.map(|e| BANDWIDTH.with_ends(e.value, e.interval));
+    format!(
+        "{}: an operation costs {}, bytes go at {}",
+        group.part.job.title(),
+        operation.as_deref().unwrap_or(NOTHING),
+        rate.as_deref().unwrap_or(NOTHING)
+    )
+}
+
+fn table(group: &WholeFiles) -> Columns {
+    let mut columns = Columns::of(["measured", "by the model"]);
+    for file in &group.files {
+        let rate = file.rate;
+        let cells = [
+            BANDWIDTH.with_ends(rate.value, rate.interval),
+            beside(file.error(), |of| BANDWIDTH.value(rate.value * of)),
+        ];
+        columns.row(row(&file.part), cells);
+    }
+    columns
+}

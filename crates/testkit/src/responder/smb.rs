@@ -1,0 +1,159 @@
+//! An SMB server in this program: dialect 3.1.1, one share, one user, every message signed with GMAC or
+//! CMAC. It keeps files in memory, in the same tree as the NFS server beside it, and charges the same costs.
+//! No locks, oplocks, links, encryption or older dialects.
+
+mod files;
+mod login;
+pub mod reply;
+mod request;
+mod session;
+
+use super::connection::{self, FRAMES};
+use super::costs::{Charge, Costs};
+use super::tree::Tree;
+use plimsoll_smb::SigningAlgorithm;
+use session::Session;
+use std::io;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+/// The one share.
+pub const SHARE: &str = "data";
+/// Who may come to it.
+pub const USER: &str = "user";
+/// With which password.
+pub const PASSWORD: &str = "password";
+
+/// A server that runs until it is dropped.
+#[derive(Debug)]
+pub struct SmbResponder {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Shared {
+    tree: Mutex<Tree>,
+    charge: Option<Charge>,
+    /// How messages are signed where the client has it too, and else with CMAC.
+    signing: SigningAlgorithm,
+    connections: Mutex<Vec<TcpStream>>,
+    ended: AtomicBool,
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("signing", &self.signing).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn new(signing: SigningAlgorithm, costs: Costs) -> Shared {
+        Shared {
+            tree: Mutex::new(Tree::new()),
+            charge: Charge::new(costs),
+            signing,
+            connections: Mutex::default(),
+            ended: AtomicBool::new(false),
+        }
+    }
+
+    fn tree(&self) -> MutexGuard<'_, Tree> {
+        self.tree.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(self: &Arc<Self>, stream: &TcpStream) -> io::Result<()> {
+        let again = stream.try_clone()?;
+        self.connections.lock().unwrap_or_else(PoisonError::into_inner).push(again);
+        let mut session = Session::new(self.clone());
+        let answer = |frame: &mut [u8], replies: &mut Vec<u8>| session.answer(frame, replies);
+        connection::serve(stream, FRAMES, self.charge.as_ref(), answer)?;
+        stream.shutdown(Shutdown::Both)
+    }
+}
+
+/// A status of MS-ERREF, section 2.3.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Status(u32);
+
+impl Status {
+    const MORE_PROCESSING: Status = Status(0xc000_0016);
+    const NO_MORE_FILES: Status = Status(0x8000_0006);
+    const INFO_CLASS: Status = Status(0xc000_0003);
+    const INVALID: Status = Status(0xc000_000d);
+    const END_OF_FILE: Status = Status(0xc000_0011);
+    const ACCESS_DENIED: Status = Status(0xc000_0022);
+    const NAME_NOT_FOUND: Status = Status(0xc000_0034);
+    const NAME_COLLISION: Status = Status(0xc000_0035);
+    const PATH_NOT_FOUND: Status = Status(0xc000_003a);
+    const LOGON_FAILURE: Status = Status(0xc000_006d);
+    const DISK_FULL: Status = Status(0xc000_007f);
+    const IS_A_DIRECTORY: Status = Status(0xc000_00ba);
+    const NOT_SUPPORTED: Status = Status(0xc000_00bb);
+    const NO_TREE: Status = Status(0xc000_00c9);
+    const NO_SUCH_SHARE: Status = Status(0xc000_00cc);
+    const NOT_EMPTY: Status = Status(0xc000_0101);
+    const NOT_A_DIRECTORY: Status = Status(0xc000_0103);
+    const FILE_CLOSED: Status = Status(0xc000_0128);
+    const NO_SESSION: Status = Status(0xc000_0203);
+}
+
+impl SmbResponder {
+    /// Serves an empty share on any port of this machine, signed in this way where the client has it too.
+    ///
+    /// # Errors
+    /// No port can be listened on.
+    pub fn start(signing: SigningAlgorithm, costs: Costs) -> io::Result<SmbResponder> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        let address = listener.local_addr()?;
+        let shared = Arc::new(Shared::new(signing, costs));
+        let of_thread = shared.clone();
+        let thread = std::thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                if of_thread.ended.load(Ordering::Acquire) {
+                    return;
+                }
+                let shared = of_thread.clone();
+                // Those threads end with their connections.
+                std::thread::spawn(move || drop(shared.serve(&stream)));
+            }
+        });
+        Ok(SmbResponder { address, shared, thread: Some(thread) })
+    }
+
+    /// The URL of its share, with its user.
+    pub fn url(&self) -> String {
+        format!("smb://{USER}@127.0.0.1:{}/{SHARE}", self.address.port())
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Breaks every connection.
+    pub fn cut(&self) {
+        let mut open = self.shared.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        for stream in open.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// What is below the share: paths with `/` between names, sorted.
+    pub fn names(&self) -> Vec<String> {
+        self.shared.tree().paths()
+    }
+}
+
+impl Drop for SmbResponder {
+    fn drop(&mut self) {
+        self.shared.ended.store(true, Ordering::Release);
+        self.cut();
+        let _waker = TcpStream::connect(self.address);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
