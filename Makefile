@@ -51,7 +51,7 @@ help:
 	@echo "make measure-own-client  plimsoll's client beside the kernel's on NFS 3, 4.1 and SMB: the server's time of a call, and what only one sends; an hour"
 	@echo "make measure-readers  one file by several readers through a slow link, in rounds and pipelined, beside the model; a quarter of an hour"
 	@echo "make measure-scan     the scan that ops predicts beside find -ls on mounts of NFS and SMB; a quarter of an hour"
-	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; ten minutes on a quiet machine"
+	@echo "make measure-ops      what ops finds of a server whose costs are known, and quantiles where it stalls; a quarter of an hour on a quiet machine"
 	@echo "make measure-burner   are the CPU shares of a known load found within two points? On a quiet machine"
 	@echo "make measure-versions PLIMSOLL_PEER=FILE beside this build, on Ganesha, Samba and a directory; a quarter of an hour"
 	@echo "make measure-settings kill -9 at 30 moments a host, and 30 power cuts of a machine, with settings changed; half an hour"

@@ -2,14 +2,14 @@
 //! link and the CPU quotas of a server and a client, and over the round trip, the disk and the threads of the
 //! kernel's NFS server. Each is also measured with each of its three candidates doubled: that is the truth. Six more
 //! have their limit where it is not seen. A case in which this machine itself was busy is void, and another
-//! one is drawn in its place.
+//! one is drawn in its place. Speeds and studies are kept; what is named is computed from them each time.
 
 #[path = "limits/beds.rs"]
 mod beds;
 #[path = "limits/counters.rs"]
 mod counters;
 
-use crate::kept::{Kept, Until, load_average, setting, until_quiet, words};
+use crate::kept::{Kept, Until, load_average, place, setting, until_quiet, words};
 use crate::support::Plimsoll;
 use crate::support::beds::Beds;
 use crate::support::runner_program::runner;
@@ -18,6 +18,8 @@ use plimsoll_explain::{Ladder, Limit, Limits, Resource, Role, limits};
 use plimsoll_model::Study;
 use plimsoll_testkit::available;
 use serde::{Deserialize, Serialize};
+use std::fs;
+use std::path::PathBuf;
 
 const SEED: u64 = 17;
 /// Cases of each lab, and whether their limit is hidden.
@@ -41,8 +43,13 @@ struct Row {
     /// What it carried, and with each candidate doubled over that, less one.
     speed: f64,
     gains: [f64; 3],
-    named: String,
-    /// Whether U = U₀ + X·D held of what was named, where that was tried.
+}
+
+/// What is named for a case.
+struct Named {
+    /// One of the candidates, "cannot tell", or something else that it is not.
+    what: String,
+    /// Whether U = U₀ + X·D held of it, where that was tried.
     constant: Option<bool>,
 }
 
@@ -65,41 +72,38 @@ fn candidate(limits: &Limits, place: usize) -> &'static str {
 }
 
 /// What is named, in one word, and whether its demand held at all depths.
-fn named(limits: &Limits) -> (String, Option<bool>) {
-    match limits.verdict {
+fn named(limits: &Limits) -> Named {
+    let (what, constant) = match limits.verdict {
         Limit::Resource { binding, .. } => {
             let ladder: Option<&Ladder> = limits.ladder.as_ref();
-            (
-                candidate(limits, binding).to_owned(),
-                ladder.and_then(|ladder| ladder.is_constant(&limits.uses[binding])),
-            )
+            let constant = ladder.and_then(|ladder| ladder.is_constant(&limits.uses[binding]));
+            (candidate(limits, binding), constant)
         }
-        Limit::Contradiction(_) => ("contradiction".to_owned(), None),
-        Limit::Several { .. } | Limit::Waiting | Limit::Hidden => ("cannot tell".to_owned(), None),
-    }
+        Limit::Contradiction(_) => ("contradiction", None),
+        Limit::Several { .. } | Limit::Waiting | Limit::Hidden => ("cannot tell", None),
+    };
+    Named { what: what.to_owned(), constant }
 }
 
 fn measured(beds: &Beds, seed: u64, number: u64, (bed, hidden): (Bed, bool)) -> Row {
     let case = drawn(seed, number, bed, hidden);
+    let mut row = Row { seed, number, case, void: String::new(), speed: 0.0, gains: [0.0; 3] };
     let study = case.measure(beds, !hidden);
-    let busy = busy(&study);
-    let (mut gains, mut void) = ([0.0; 3], String::new());
+    fs::write(row.place(), serde_json::to_string(&study).expect("JSON")).expect("it is kept");
     let Some(limits) = found(&study) else {
-        let void = "no complete trial".to_owned();
-        let named = String::new();
-        return Row { seed, number, case, void, speed: 0.0, gains, named, constant: None };
+        return Row { void: "no complete trial".to_owned(), ..row };
     };
+    row.speed = limits.per_second;
+    let busy = busy(&study);
     if busy > BUSY {
-        void = format!("this machine was {:.0}% busy", 100.0 * busy);
-    }
-    if void.is_empty() && !hidden {
-        for (which, gain) in gains.iter_mut().enumerate() {
+        row.void = format!("this machine was {:.0}% busy", 100.0 * busy);
+    } else if !hidden {
+        for (which, gain) in row.gains.iter_mut().enumerate() {
             let more = found(&case.doubled(which).measure(beds, false));
-            *gain = more.map_or(f64::NAN, |more| more.per_second / limits.per_second - 1.0);
+            *gain = more.map_or(f64::NAN, |more| more.per_second / row.speed - 1.0);
         }
     }
-    let (named, constant) = named(&limits);
-    Row { seed, number, case, void, speed: limits.per_second, gains, named, constant }
+    row
 }
 
 /// How busy this machine was in the trials, of all its cores.
@@ -111,25 +115,39 @@ fn busy(study: &Study) -> f64 {
 }
 
 impl Row {
-    fn show(&self) {
+    /// Where its study is kept.
+    fn place(&self) -> PathBuf {
+        let hidden = if self.case.hidden { "-hidden" } else { "" };
+        place(&format!("limits-{}-{:?}{hidden}-{}.json", self.seed, self.case.bed, self.number))
+    }
+
+    /// What is named today.
+    fn named(&self) -> Named {
+        let nothing = Named { what: String::new(), constant: None };
+        let text = fs::read_to_string(self.place()).expect("the study was kept");
+        let study: Study = serde_json::from_str(&text).expect("a study");
+        found(&study).map_or(nothing, |limits| named(&limits))
+    }
+
+    fn show(&self, named: &Named) {
         let gains = self.gains.map(|gain| format!("{:+.0}%", 100.0 * gain)).join(" ");
         println!(
             "{:2} {}: {:.0}/s, doubled {gains}; named {}: {} {}",
             self.number,
             self.case,
             self.speed,
-            self.named,
-            self.judgement(),
+            named.what,
+            self.judgement(named),
             self.void
         );
     }
 
-    fn judgement(&self) -> &'static str {
+    fn judgement(&self, named: &Named) -> &'static str {
         let mut order = [0, 1, 2];
         order.sort_by(|a, b| self.gains[*b].total_cmp(&self.gains[*a]));
         let [first, second, _] = order.map(|n| (self.case.bed.candidates()[n], self.gains[n]));
         let alike = first.1 < ALIKE * second.1 || first.1 < HELPS;
-        match self.named.as_str() {
+        match named.what.as_str() {
             _ if !self.void.is_empty() => "void",
             "cannot tell" if self.case.hidden => "right",
             "cannot tell" => "cannot tell",
@@ -171,8 +189,9 @@ fn measure_limits() {
                 kept.add(measured(&beds, seed, number, (bed, hidden)));
             }
             let row = kept.cases.iter().find(|row| is_it(row)).expect("it is kept");
-            judged.add(row);
-            row.show();
+            let named = row.named();
+            judged.add(row, &named);
+            row.show(&named);
             number += 1;
         }
         println!("{bed:?}{}: {judged}", if hidden { ", hidden" } else { "" });
@@ -199,16 +218,16 @@ struct Judged {
 }
 
 impl Judged {
-    fn add(&mut self, row: &Row) {
-        let judgement = row.judgement();
+    fn add(&mut self, row: &Row, named: &Named) {
+        let judgement = row.judgement(named);
         if judgement == "void" {
             return;
         }
         self.counted += 1;
         self.right += u32::from(judgement == "right");
         self.wrong += u32::from(judgement == "WRONG");
-        self.tried += u32::from(row.constant.is_some());
-        self.held += u32::from(row.constant == Some(true));
+        self.tried += u32::from(named.constant.is_some());
+        self.held += u32::from(named.constant == Some(true));
     }
 
     fn join(&mut self, other: &Judged) {

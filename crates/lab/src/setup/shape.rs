@@ -17,6 +17,16 @@ const MTU: u32 = 1500;
 /// The queue of a port: what it sends in so many milliseconds. The bucket drops what is more.
 const QUEUE_MS: u64 = 50;
 
+/// The longest segment that a host hands on whole: what a bucket cannot let through at once it cuts into
+/// packets, and a slow link would then cost a receiver many times the processor time of a fast one.
+fn whole_bytes(burst: u64) -> u64 {
+    // The bucket counts the headers of each packet of a segment, too.
+    (burst * 9 / 10).min(LONGEST)
+}
+
+/// The kernel's own limit of a segment.
+const LONGEST: u64 = 65_536;
+
 /// Shapes what a host sends into a link, and sets how long a packet may be. `rate` is that of this
 /// host, and what is set where it is scaled.
 pub(crate) fn shape(
@@ -59,6 +69,8 @@ fn commands(name: &str, link: &Link, rate: Option<Rate>) -> String {
         }
         text.push('\n');
     }
+    let whole = rate.map_or(LONGEST, |rate| whole_bytes(burst_bytes(rate, mtu)));
+    text.push_str(&format!("ip link set dev {name} gso_max_size {whole} 2>/dev/null || :\n"));
     if let Some(rate) = rate {
         let parent = if netem { "parent 1: handle 2:" } else { "root handle 2:" };
         let (bits, burst) = (rate.0, burst_bytes(rate, mtu));
@@ -76,11 +88,14 @@ mod tests {
     #[test]
     fn the_commands_of_tc() {
         let mut link = Link { between: vec![], rate: None, mtu: None, delay: None, loss: None };
-        assert!(!commands("lan", &link, None).contains("add"));
+        let free = commands("lan", &link, None);
+        assert!(!free.contains("add") && free.contains("gso_max_size 65536"), "{free}");
         let rate = Some(Rate(1_000_000_000));
         assert!(commands("lan", &link, rate).contains(
             "add dev lan root handle 2: tbf rate 1000000000bit burst 125000 latency 50ms"
         ));
+        let slow = commands("lan", &link, Some(Rate(400_000_000)));
+        assert!(slow.contains("gso_max_size 45000 ") && slow.contains("burst 50000 "), "{slow}");
         link.mtu = Some(9000);
         let long = commands("lan", &link, Some(Rate(8_000)));
         assert!(long.starts_with("ip link set dev lan mtu 9000\n"), "{long}");
