@@ -167,26 +167,53 @@ fn what_helps_alike_cannot_be_told_apart() {
     assert_eq!(named(&found), "disk or waiting", "{found:#?}");
 }
 
+/// A disk that is a fifth faster than a link: twice as fast, the link would be in the way at once.
+#[test]
+fn two_that_are_both_full_are_named_together() {
+    let found = one(&study(Truth { disk: 400e-6, link: 370e-6, ..base(64) }, true));
+    assert_eq!(named(&found), "disk or link", "{found:#?}");
+    let found = one(&study(Truth { disk: 400e-6, link: 300e-6, ..base(64) }, true));
+    assert_eq!(named(&found), "disk", "{found:#?}");
+}
+
+/// A disk that does several at a time is busy for the shorter with each of them, and no queue.
+#[test]
+fn a_disk_whose_operations_overlap_is_known_by_a_ladder() {
+    let at =
+        |depth: u16| Truth { disk: 20e-3 / f64::from(depth), round_trip: 15e-3, ..base(depth) };
+    let study = study(at(4), true);
+    assert_eq!(named(&one(&study)), "disk", "with one number in flight it looks like a queue");
+    let found = one(&with_ladder(study, true, [1, 4, 16], at));
+    assert_eq!(named(&found), "disk or round trip", "{found:#?}");
+    let disk = found.uses.iter().find(|one| name(&one.resource) == "disk").unwrap();
+    assert!((disk.demand_seconds / 20e-3 - 1.0).abs() < 0.01, "{disk:?}");
+    assert!((disk.servers / 16.0 - 1.0).abs() < 0.01, "{disk:?}");
+    assert!((disk.utilisation / (found.per_second * 20e-3 / 16.0) - 1.0).abs() < 0.01, "{disk:?}");
+}
+
 /// A disk that serves many at a time is busy all the time with one: it takes either more of them or a
 /// faster one.
 #[test]
 fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
-    let with_threads = |count: u32, depth: u16| {
+    let with_threads = |count: u32, depth: u16, idle: f64| {
         let mut study = study(Truth { disk: 5e-3, ..base(depth) }, true);
         let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
         for load in servers.filter(|load| load.host == SERVER) {
             let nfsd = NfsdLoad { threads: Some(count), ..NfsdLoad::default() };
             load.nfsd = Some(nfsd);
+            (load.idle, load.idle_baseline) = (None, idle);
             load.disks[0].in_flight_seconds = load.disks[0].busy_seconds;
         }
         one(&study)
     };
-    let few = with_threads(1, 4);
+    let few = with_threads(1, 4, 0.0);
     assert_eq!(named(&few), "disk or threads", "{few:#?}");
+    // The idle window was busier than the trials are.
+    assert_eq!(named(&with_threads(1, 4, 1.5)), "disk or threads");
     let threads = few.uses.iter().find(|u| u.resource == Resource::Threads { count: 1 }).unwrap();
     assert!((threads.demand_seconds / 5.02e-3 - 1.0).abs() < 1e-2, "{threads:?}");
     for (count, depth) in [(8, 16), (8, 4), (1, 1)] {
-        let enough = with_threads(count, depth);
+        let enough = with_threads(count, depth, 0.0);
         assert_eq!(named(&enough), "disk", "{enough:#?}");
     }
 }
@@ -295,6 +322,32 @@ fn a_quota_is_what_a_host_may_use_and_a_shared_machine_tells_nothing_else() {
     assert_eq!(named(&found), "quota", "{found:#?}");
     let quota = found.binding().unwrap();
     assert!((quota.utilisation / (truth.carries(16) * 400e-6) - 1.0).abs() < 0.01, "{quota:?}");
+}
+
+/// What a quota held back differs from number to number in flight, and its demand is still looked at.
+#[test]
+fn the_demand_on_a_quota_is_compared_over_a_ladder() {
+    let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
+    let mut study =
+        with_ladder(study(truth, true), true, [1, 4, 16], move |depth| Truth { depth, ..truth });
+    let limit = |load: &mut HostLoad, operations: u64| {
+        load.control_group = Some(ControlGroupLoad {
+            cpu_seconds: operations as f64 * 200e-6,
+            quota_cores: Some(0.5),
+            throttled_share: Some(1.0 / (operations as f64)),
+        });
+    };
+    for trial in &mut study.trials {
+        let operations = trial.result.moved().operations;
+        trial.loads.iter_mut().for_each(|load| limit(load, operations));
+        for point in &mut trial.points {
+            let operations = point.parts[0].series.served().operations;
+            point.loads.iter_mut().for_each(|load| limit(load, operations));
+        }
+    }
+    let found = one(&study);
+    let quota = found.uses.iter().find(|one| name(&one.resource) == "quota").unwrap();
+    assert_eq!(found.ladder.as_ref().unwrap().is_constant(quota), Some(true), "{found:#?}");
 }
 
 #[test]

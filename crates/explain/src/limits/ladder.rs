@@ -1,9 +1,9 @@
 //! The same workload with other numbers in flight: whether more help, and whether each resource's
 //! utilisation is U = U₀ + X·D, as every prediction assumes.
 
-use super::Use;
 use super::network::Network;
 use super::seen::Seen;
+use super::{Resource, Use};
 use crate::gather::Gathered;
 use plimsoll_model::{Cell, Parameter, Plan, Steps, Study, Workload};
 use std::collections::BTreeMap;
@@ -45,12 +45,29 @@ impl Ladder {
     /// The least and the most that one operation takes of a resource, over the depths at which it was
     /// used. `None` where that is at fewer than two.
     pub fn demands(&self, of: &Use) -> Option<(f64, f64)> {
-        let same = |one: &&Use| one.resource == of.resource && one.host == of.host;
-        let found = self.rungs.iter().filter_map(|rung| rung.uses.iter().find(same));
-        let demands: Vec<f64> = found.map(|one| one.demand_seconds).filter(|d| *d > 0.0).collect();
+        let demands = self.of_each_depth(of);
         let least = demands.iter().copied().fold(f64::INFINITY, f64::min);
         let most = demands.iter().copied().fold(0.0, f64::max);
         (demands.len() > 1).then_some((least, most))
+    }
+
+    fn of_each_depth(&self, of: &Use) -> Vec<f64> {
+        let same = |one: &&Use| one.is_same(of);
+        let found = self.rungs.iter().filter_map(|rung| rung.uses.iter().find(same));
+        found.map(|one| one.demand_seconds).filter(|demand| *demand > 0.0).collect()
+    }
+
+    /// How many operations a disk does at a time, and the seconds that it takes over one of them: where it is
+    /// busy for the shorter with each operation the more are in flight, that many overlap. One at a time takes
+    /// as long as it did with the fewest in flight, or as here. `None` where they do not overlap.
+    pub(super) fn overlap(&self, of: &Use) -> Option<(f64, f64)> {
+        let demands = self.of_each_depth(of);
+        let falling = demands.windows(2).all(|pair| pair[1] < pair[0]);
+        let (first, last) = (*demands.first()?, *demands.last()?);
+        let several = first > last * (1.0 + CONSTANT);
+        let is_disk = matches!(of.resource, Resource::Disk { .. });
+        let seconds = first.max(of.demand_seconds);
+        (is_disk && falling && several).then_some((first / last, seconds))
     }
 
     /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.

@@ -22,6 +22,9 @@ use seen::Seen;
 
 /// A resource whose doubling would help by less than this, as a share, is no limit.
 const HELPS: f64 = 0.05;
+/// Two that are both so busy: twice as much of either alone would help by next to nothing, as more than
+/// 1/U − 1 is not to be had of the other (Denning and Buzen 1978, ACM Computing Surveys 10, 225–261).
+const BOTH_FULL: f64 = 0.9;
 /// What stands out would help by so many times as much as the next.
 const STANDS_OUT: f64 = 1.5;
 /// More than a link can carry is a wrong figure, beyond what rounding and clocks explain.
@@ -168,13 +171,18 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     study.plan.target(usize::from(cell.subject))?;
     let trials = gathered.complete(cell);
     let seen = Seen::of_trials(study, cell, &trials).filter(|seen| !seen.uses.is_empty())?;
-    let network = Network::fit(&seen.uses, seen.per_second, seen.in_flight)?;
+    let ladder = ladder::of(study, gathered, cell);
     let mut uses = seen.uses;
+    for one in &mut uses {
+        if let Some((servers, seconds)) = ladder.as_ref().and_then(|ladder| ladder.overlap(one)) {
+            *one = Use { servers, ..one.clone() }.at(seen.per_second, seconds, one.background);
+        }
+    }
+    let network = Network::fit(&uses, seen.per_second, seen.in_flight)?;
     for (number, one) in uses.iter_mut().enumerate() {
         one.gain = network.gain(number);
     }
     uses.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
-    let ladder = ladder::of(study, gathered, cell);
     let mut limits = Limits {
         cell,
         per_second: seen.per_second,
@@ -209,7 +217,17 @@ fn verdict(limits: &Limits) -> Limit {
         .map(|(place, _)| *place)
         .collect();
     let hidden = || limits.ladder.as_ref().is_some_and(Ladder::is_saturated);
+    // By utilisation alone; a delay has none, and what others keep busy no workload frees.
+    let full = |place: &usize| {
+        let one = &limits.uses[*place];
+        one.utilisation >= BOTH_FULL && one.demand_seconds > 0.0
+    };
+    let full: Vec<usize> = (0..limits.uses.len()).filter(full).collect();
     match (alike.as_slice(), first) {
+        ([_], Some(binding)) if full.len() > 1 && full.contains(&binding) => {
+            let others = full.into_iter().filter(|place| *place != binding);
+            Limit::Several { uses: [binding].into_iter().chain(others).collect(), waiting: false }
+        }
         ([_], Some(binding)) => {
             let runner_up = helps.get(1).and_then(|(place, _)| *place);
             Limit::Resource { binding, runner_up }

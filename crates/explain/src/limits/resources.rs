@@ -116,6 +116,18 @@ impl Use {
         self.demand_seconds / self.servers.min(1.0)
     }
 
+    /// Whether it is the same as one that was seen with another number in flight: of a link either end, of a
+    /// quota whatever share of the time it held its processes back.
+    pub(super) fn is_same(&self, other: &Use) -> bool {
+        match (&self.resource, &other.resource) {
+            (Resource::Link { .. }, Resource::Link { .. }) => true,
+            (Resource::Quota { cores: a, .. }, Resource::Quota { cores: b, .. }) => {
+                self.host == other.host && a == b
+            }
+            (a, b) => self.host == other.host && a == b,
+        }
+    }
+
     /// Whether it only delays.
     pub fn is_delay(&self) -> bool {
         self.resource == Resource::RoundTrip

@@ -419,7 +419,8 @@ impl<'a> Host<'a> {
         let most = |load: &HostLoad| {
             load.disks.iter().map(|disk| disk.in_flight_seconds).fold(0.0, f64::max)
         };
-        let kept: f64 = self.loads.iter().map(|load| load.caused().0 + most(load)).sum();
+        // An idle window that was busier than the trial takes nothing off what threads wait for.
+        let kept: f64 = self.loads.iter().map(|load| load.caused().0.max(0.0) + most(load)).sum();
         let one = Use::new(Resource::Threads { count }, self.name, self.role);
         let one = Use { servers: count.into(), ..one };
         let one = one.at(seen.per_second, kept / self.operations, 0.0);
