@@ -179,8 +179,10 @@ fn two_that_are_both_full_are_named_together() {
 /// A disk that does several at a time is busy for the shorter with each of them, and no queue.
 #[test]
 fn a_disk_whose_operations_overlap_is_known_by_a_ladder() {
-    let at =
-        |depth: u16| Truth { disk: 20e-3 / f64::from(depth), round_trip: 15e-3, ..base(depth) };
+    let at = |depth: u16| {
+        let at_a_time = f64::from(depth);
+        Truth { disk: 20e-3 / at_a_time, at_a_time, round_trip: 15e-3, ..base(depth) }
+    };
     let study = study(at(4), true);
     assert_eq!(named(&one(&study)), "disk", "with one number in flight it looks like a queue");
     let found = one(&with_ladder(study, true, [1, 4, 16], at));
@@ -189,6 +191,20 @@ fn a_disk_whose_operations_overlap_is_known_by_a_ladder() {
     assert!((disk.demand_seconds / 20e-3 - 1.0).abs() < 0.01, "{disk:?}");
     assert!((disk.servers / 16.0 - 1.0).abs() < 0.01, "{disk:?}");
     assert!((disk.utilisation / (found.per_second * 20e-3 / 16.0) - 1.0).abs() < 0.01, "{disk:?}");
+}
+
+/// What memory serves keeps a disk busy for the shorter as well, but with one operation at a time.
+#[test]
+fn a_disk_that_is_asked_for_less_does_not_overlap() {
+    let at = |depth: u16| {
+        let from_disk = 1.0 / f64::from(depth).sqrt();
+        Truth { disk: 8e-3 * from_disk, at_a_time: 1.0, round_trip: 1e-3, ..base(depth) }
+    };
+    let found = one(&with_ladder(study(at(4), true), true, [1, 4, 16], at));
+    let disk = found.uses.iter().find(|one| name(&one.resource) == "disk").unwrap();
+    assert_eq!(disk.servers, 1.0, "{disk:?}");
+    assert!((disk.demand_seconds / 4e-3 - 1.0).abs() < 0.01, "{disk:?}");
+    assert_eq!(named(&found), "disk", "{found:#?}");
 }
 
 /// A disk that serves many at a time is busy all the time with one: it takes either more of them or a
@@ -389,6 +405,7 @@ fn any(seed: u64) -> Truth {
         link: demand(3),
         round_trip: demand(4),
         hidden: if uniform(seed, 8) < 0.3 { demand(5) } else { 0.0 },
+        at_a_time: 1.0,
         idle: 0.3 * uniform(seed, 6),
     }
 }

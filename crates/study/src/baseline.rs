@@ -21,7 +21,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const SETTLED: Duration = Duration::from_secs(60);
 
 impl Hosts {
-    /// Watches the idle hosts for `window` and returns what disturbs; ends early when stopped.
+    /// Watches the idle hosts for `window`, once their disks have written what was laid out, and returns what
+    /// disturbs; ends early when stopped.
     pub(crate) fn idle(
         &mut self,
         window: Duration,
@@ -31,6 +32,7 @@ impl Hosts {
         if window.is_zero() || self.watched.is_empty() {
             return Vec::new();
         }
+        self.rest(clock);
         // Processes are asked for outside of the window: that costs more than a look.
         let ask = |hosts: &mut Self| -> Vec<Asked> {
             hosts.watched.iter_mut().map(|host| host.watch.ask(Ask::Processes)).collect()

@@ -28,9 +28,9 @@ use std::time::Duration;
 
 /// Length of the windows of a trial's series.
 const WINDOW_SECONDS: f64 = 0.1;
-/// The idle window before every block but the first: at most so long, and so much of the first one.
+/// The idle window before every block but the first, where the first one is no shorter: CPU times have steps of
+/// 10 ms, and of a much shorter window they show chance.
 pub(crate) const IDLE_BETWEEN_BLOCKS: Duration = Duration::from_secs(1);
-pub(crate) const IDLE_SHARE: f64 = 0.2;
 
 /// Everything a study is conducted with.
 pub struct Conduct<'a> {
@@ -352,7 +352,7 @@ impl Conductor<'_> {
     fn idle_between(&mut self) {
         let seconds = self.study.plan.design.baseline_seconds;
         if seconds > 0.0 {
-            let window = IDLE_BETWEEN_BLOCKS.min(Duration::from_secs_f64(seconds * IDLE_SHARE));
+            let window = IDLE_BETWEEN_BLOCKS.min(Duration::from_secs_f64(seconds));
             let flags = self.hosts.idle(window, &*self.clock, &self.stop);
             add_new(&mut self.study.flags, flags);
         }

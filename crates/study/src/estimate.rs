@@ -1,6 +1,6 @@
 //! What a plan would take, before anything of it is done.
 
-use crate::conduct::{IDLE_BETWEEN_BLOCKS, IDLE_SHARE};
+use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
@@ -91,7 +91,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
             .rests_on
             .push("trials as short as they may be; a slow target has longer ones".into());
     }
-    let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds * IDLE_SHARE);
+    let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds);
     let changes = each(changes(plan)) - whole_plots as f64;
     let (restart, what) = match plan.reboot {
         None => (SECONDS_PER_RESTART, "restart"),

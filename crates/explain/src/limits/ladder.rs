@@ -52,22 +52,27 @@ impl Ladder {
     }
 
     fn of_each_depth(&self, of: &Use) -> Vec<f64> {
-        let same = |one: &&Use| one.is_same(of);
-        let found = self.rungs.iter().filter_map(|rung| rung.uses.iter().find(same));
-        found.map(|one| one.demand_seconds).filter(|demand| *demand > 0.0).collect()
+        self.used(of).map(|one| one.demand_seconds).collect()
+    }
+
+    fn used<'a>(&'a self, of: &'a Use) -> impl Iterator<Item = &'a Use> {
+        let found = self.rungs.iter().filter_map(|rung| rung.uses.iter().find(|u| u.is_same(of)));
+        found.filter(|one| one.demand_seconds > 0.0)
     }
 
     /// How many operations a disk does at a time, and the seconds that it takes over one of them: where it is
     /// busy for the shorter with each operation the more are in flight, that many overlap. One at a time takes
-    /// as long as it did with the fewest in flight, or as here. `None` where they do not overlap.
+    /// as long as it did with the fewest in flight, or as here. No more overlap than it had at a time: where
+    /// memory serves some of what is read, the disk is busy for the shorter as well. `None` where they do not.
     pub(super) fn overlap(&self, of: &Use) -> Option<(f64, f64)> {
         let demands = self.of_each_depth(of);
         let falling = demands.windows(2).all(|pair| pair[1] < pair[0]);
         let (first, last) = (*demands.first()?, *demands.last()?);
-        let several = first > last * (1.0 + CONSTANT);
+        let overlap = (first / last).min(self.used(of).last()?.at_a_time.unwrap_or(1.0));
         let is_disk = matches!(of.resource, Resource::Disk { .. });
-        let seconds = first.max(of.demand_seconds);
-        (is_disk && falling && several).then_some((first / last, seconds))
+        // What the overlap does not explain was not asked of the disk.
+        let seconds = (last * overlap).max(of.demand_seconds);
+        (is_disk && falling && overlap > 1.0 + CONSTANT).then_some((overlap, seconds))
     }
 
     /// Whether U = U₀ + X·D holds of a resource. `None` where that was not tried.

@@ -77,6 +77,8 @@ pub struct Use {
     pub gain: f64,
     /// Of processors: shares of their time by class.
     pub classes: Option<CpuTimes>,
+    /// Of disks: how many operations it had at a time, on average while it had any.
+    pub at_a_time: Option<f64>,
 }
 
 impl Use {
@@ -92,6 +94,7 @@ impl Use {
             alone_per_second: None,
             gain: 0.0,
             classes: None,
+            at_a_time: None,
         }
     }
 

@@ -381,14 +381,15 @@ impl<'a> Host<'a> {
     /// The disk that was busiest, where it did enough for the workload to be what kept it so: what others do on
     /// it meanwhile is no demand of ours.
     fn disk(&self, per_second: f64, bytes_per_operation: f64) -> Option<Use> {
-        let mut done: BTreeMap<&str, (f64, f64, f64)> = BTreeMap::new();
+        let mut done: BTreeMap<&str, (f64, f64, f64, f64)> = BTreeMap::new();
         for disk in self.loads.iter().flat_map(|load| &load.disks) {
-            let (busy, operations, bytes) = done.entry(&disk.name).or_default();
+            let (busy, in_flight, operations, bytes) = done.entry(&disk.name).or_default();
             *busy += disk.busy_seconds;
+            *in_flight += disk.in_flight_seconds;
             *operations += disk.reads.saturating_add(disk.writes) as f64;
             *bytes += disk.read_bytes.saturating_add(disk.written_bytes) as f64;
         }
-        let (name, (seconds, operations, bytes)) =
+        let (name, (seconds, in_flight, operations, bytes)) =
             done.into_iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
         let moved = bytes >= OURS * bytes_per_operation * self.operations;
         let small = bytes_per_operation <= SMALL && operations >= OURS * self.operations;
@@ -396,8 +397,9 @@ impl<'a> Host<'a> {
             return None;
         }
         let resource = Resource::Disk { name: name.to_owned() };
-        let one = Use::new(resource, self.name, self.role);
         let used = self.known() && seconds > 0.0;
+        let at_a_time = used.then(|| in_flight / seconds);
+        let one = Use { at_a_time, ..Use::new(resource, self.name, self.role) };
         used.then(|| one.at(per_second, seconds / self.operations, 0.0))
     }
 

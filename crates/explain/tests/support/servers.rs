@@ -19,6 +19,8 @@ pub struct Truth {
     pub server: f64,
     pub one_core: bool,
     pub disk: f64,
+    /// Operations that the disk has at a time while it is busy.
+    pub at_a_time: f64,
     /// On a link of 1 Gbit/s.
     pub link: f64,
     pub round_trip: f64,
@@ -71,6 +73,7 @@ impl Truth {
             name: "sda".into(),
             reads: count,
             busy_seconds: self.disk * per_second * seconds,
+            in_flight_seconds: self.at_a_time * self.disk * per_second * seconds,
             ..DiskLoad::default()
         };
         let server = HostLoad { disks: vec![disk], ..load(SERVER, seconds, cores, self.idle) };

@@ -2,7 +2,7 @@
 //! A short run of each workload on each subject fixes one length for it, the same for all subjects and
 //! settings, before the first block.
 
-use super::{Conductor, IDLE_BETWEEN_BLOCKS, IDLE_SHARE, Preparing, interrupted};
+use super::{Conductor, IDLE_BETWEEN_BLOCKS, Preparing, interrupted};
 use plimsoll_model::{
     Event, Failure, Flag, Length, LoadObserver, Measure, Metric, Outcome, PartResult, Plan,
     PointResult, PointSpec, Rule, Workload,
@@ -161,7 +161,7 @@ impl Conductor<'_> {
     fn leave_out(&mut self, calibrated: bool) {
         let left = TAKEN * (self.study.plan.design.cap_seconds - self.elapsed());
         let plan = &mut self.study.plan;
-        let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(IDLE_SHARE * plan.design.baseline_seconds);
+        let idle = IDLE_BETWEEN_BLOCKS.as_secs_f64().min(plan.design.baseline_seconds);
         let cells = plan.cells();
         let pace = |number| self.paces.get(&number).copied().unwrap_or_default();
         let block = |plan: &Plan, of_trial: fn(&Workload, Pace) -> f64| -> f64 {
