@@ -3,7 +3,7 @@
 
 mod support;
 
-use plimsoll_model::{Ended, Flag, OpKind, Outcome, Study};
+use plimsoll_model::{Ended, Flag, Measure, Metric, OpKind, Outcome, Study};
 use plimsoll_testkit::clients::nfs_cat;
 use plimsoll_testkit::servers::{Export, Ganesha, GaneshaConfig, GoNfs, Nfs2Server};
 use plimsoll_testkit::{Need, enter_or_skip};
@@ -64,6 +64,39 @@ fn every_version_and_transport_carries_every_byte() {
         assert_eq!(listing(&exported), vec![], "{protocol}");
     }
     assert_eq!(old.count(), 0);
+}
+
+/// As many as are due are done, on a mount's server as in a directory, and no more; the figure that two are
+/// compared by is the time that an operation takes, and nothing is said to be full.
+#[test]
+fn operations_at_a_fixed_rate_are_done_at_that_rate() {
+    let stage = enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("films"))).unwrap();
+    let url = server.url_with_ports("films");
+    let directory = tempfile::tempdir().unwrap();
+    let program = Plimsoll::new();
+    let line = |more: &[&str]| {
+        let words = ["check", &url, directory.path().to_str().unwrap(), "--pattern=random-read"];
+        let short = ["--size=2MiB", "--repeats=2", "--baseline=0s", "--quiet"];
+        program.run(&[&words[..], &short, more].concat())
+    };
+    let ran = line(&["--rate=200", "--workers=3", "--time=1s"]).expect(0);
+    assert!(ran.out.contains("random read at 200/s"), "{}", ran.out);
+    assert!(!ran.out.contains("imited by"), "{}", ran.out);
+    let study = program.latest();
+    assert_eq!(study.trials.len(), 4);
+    for trial in &study.trials {
+        assert_eq!(trial.result.outcome, Outcome::Complete);
+        let rate = trial.result.value(0, Metric::all(Measure::IOPS)).unwrap();
+        assert!((rate / 200.0 - 1.0).abs() < 0.1, "{rate}");
+    }
+    assert_eq!(study.plan.contrasts[0].of.metric, Metric::all(Measure::LATENCY_MEAN));
+    let ran = line(&["--rate=200", "--explain"]).expect(2);
+    assert!(ran.err.contains("--explain"), "{}", ran.err);
+    line(&["--rate=0"]).expect(2);
+    // More than a server can do.
+    let ran = line(&["--rate=4000000000", "--time=200ms", "--details"]);
+    assert!(ran.out.contains("were due and"), "{}", ran.out);
 }
 
 /// A server that has nothing in common with the others, and one mistake of its own.

@@ -1,17 +1,14 @@
-//! What `plimsoll ops` and a client make of a server whose costs are known: the cost of an operation and of a
-//! byte, and quantiles of response times where the server stands still at times, of operations that arrive at
-//! times of their own beside those of a closed loop.
+//! What plimsoll makes of a server whose costs are known: `ops` of the cost of an operation and of a byte, and
+//! `check` of one that stands still at times, by latencies of operations at a fixed rate beside those of a
+//! closed loop.
 
 use crate::kept::{load_average, until_quiet};
 use crate::support::Plimsoll;
 use plimsoll_explain::transfers;
-use plimsoll_nfs::nfs3::{FileHandle, Nfs3, Pipeline, ReadArguments, Request};
-use plimsoll_nfs::rpc::{AuthSys, Credential};
+use plimsoll_model::{Histogram, OpKind};
 use plimsoll_stats::fit::costs::Kind;
-use plimsoll_testkit::responder::{Costs, Responder, Stalls, null};
-use plimsoll_transport::{Completion, Exchange, PipelineOptions, SourcePort, SystemClock};
-use std::num::NonZeroU16;
-use std::time::{Duration, Instant};
+use plimsoll_testkit::responder::{Costs, Responder, Stalls};
+use std::time::Duration;
 
 /// Runs whose median counts.
 const RUNS: usize = 20;
@@ -63,122 +60,58 @@ fn measure_ops_costs() {
     }
 }
 
-/// Calls that are due at times of their own, or each when the one before has ended.
-#[derive(Clone, Copy)]
-enum Arrivals {
-    Paced(Duration),
-    Closed,
+/// Latencies of reads, as `check` has them of one trial: at so many a second, or in a closed loop of one.
+fn latencies(url: &str, per_second: Option<u32>, length: Duration) -> Histogram {
+    let time = format!("--time={}ms", length.as_millis());
+    let rate = per_second.map(|rate| format!("--rate={rate}"));
+    let words = ["check", url, "--pattern=random-read", "--block=4KiB", "--size=64KiB", &time];
+    let more = ["--workers=1", "--repeats=1", "--baseline=0s", "--quiet"];
+    let program = Plimsoll::new();
+    let rate: Vec<&str> = rate.iter().map(String::as_str).collect();
+    program.run(&[&words[..], &more, &rate].concat()).expect(0);
+    let study = program.latest();
+    let reads = &study.trials[0].result.parts[0].ops[&OpKind::READ];
+    println!("{} reads, {} flags", reads.count, study.trials[0].result.flags.len());
+    reads.client_latency.histogram.clone().expect("a trial keeps its latencies")
 }
 
-/// Most calls that wait at once, which is more than there are.
-const DEPTH: u16 = 256;
-/// The end of a wait that is spun rather than slept.
-const SPUN: Duration = Duration::from_micros(150);
-
-struct Times {
-    begun: Instant,
-    /// When each call was due, by its tag.
-    due: [Duration; DEPTH as usize],
-    free: Vec<u32>,
-    /// Seconds from then until its reply.
-    seconds: Vec<f64>,
-}
-
-impl Exchange<Nfs3> for Times {
-    fn now(&mut self) -> u64 {
-        self.begun.elapsed().as_nanos() as u64
-    }
-    fn payload(&mut self, _: u32) -> &[u8] {
-        &[]
-    }
-    fn complete(
-        &mut self,
-        completion: Completion<plimsoll_nfs::nfs3::Done<'_>, plimsoll_nfs::Error>,
-    ) {
-        completion.result.expect("the server answers everything");
-        let due = self.due[completion.tag as usize];
-        self.seconds.push((Duration::from_nanos(completion.done) - due).as_secs_f64());
-        self.free.push(completion.tag);
-    }
-}
-
-/// Response times of reads for so long, sorted.
-fn response_times(pipeline: &mut Pipeline, arrivals: Arrivals, length: Duration) -> Vec<f64> {
-    let mut with = Times {
-        begun: Instant::now(),
-        due: [Duration::ZERO; DEPTH as usize],
-        free: (0..DEPTH.into()).collect(),
-        seconds: Vec::new(),
-    };
-    let file = FileHandle::new(&[1; 32]).expect("short enough");
-    let read = Request::Read(ReadArguments { file, offset: 0, count: 512 });
-    let mut number = 0;
-    loop {
-        let now = with.begun.elapsed();
-        let due = match arrivals {
-            Arrivals::Paced(interval) => interval * number,
-            Arrivals::Closed if pipeline.in_flight() == 0 => now,
-            Arrivals::Closed => Duration::MAX,
-        };
-        let more = now < length;
-        if more && due <= now {
-            let tag = with.free.pop().expect("fewer wait than there is space for");
-            with.due[tag as usize] = due;
-            pipeline.submit(tag, read).expect("a free tag is a free slot");
-            number += 1;
-        } else if more && pipeline.in_flight() == 0 {
-            std::thread::sleep(due.saturating_sub(now).saturating_sub(SPUN));
-        } else if pipeline.in_flight() == 0 {
-            break;
+/// What that share of the latencies is below, in seconds.
+fn quantile(histogram: &Histogram, share: f64) -> f64 {
+    let all: u64 = histogram.buckets_ns.iter().map(|(_, count)| count).sum();
+    let mut left = (all as f64 * share) as u64;
+    let bucket = histogram.buckets_ns.iter().find(|(_, count)| match left.checked_sub(*count) {
+        Some(after) => {
+            left = after;
+            false
         }
-        let until = if more { due.saturating_sub(SPUN) } else { Duration::MAX };
-        let until = u64::try_from(until.as_nanos()).unwrap_or(u64::MAX);
-        pipeline.reap(until, &mut with).expect("the server is in this program");
-    }
-    with.seconds.sort_by(f64::total_cmp);
-    with.seconds
-}
-
-fn quantile(sorted: &[f64], share: f64) -> f64 {
-    sorted[((sorted.len() as f64 * share) as usize).min(sorted.len() - 1)]
+        None => true,
+    });
+    bucket.or(histogram.buckets_ns.last()).map_or(f64::NAN, |(low, _)| *low as f64 * 1e-9)
 }
 
 #[test]
-#[ignore = "takes five minutes, and a quiet machine: make measure-ops"]
+#[ignore = "takes six minutes, and a quiet machine: make measure-ops"]
 fn measure_ops_paced() {
-    let stalls = Stalls { length: Duration::from_secs(1), every: Duration::from_secs(10) };
+    // At ten a second no multiple of the interval, so arrivals fall at another time of each stall.
+    let stalls =
+        Stalls { length: Duration::from_secs(1), every: Duration::from_micros(10_041_700) };
     // Long beside what this machine takes to wake up who waits.
     let operation = Duration::from_millis(20);
     let costs = Costs { operation, stalls: Some(stalls), ..Costs::FREE };
-    // The tenth part of a period is no multiple of it, so arrivals fall at another time of each stall.
-    let interval = Duration::from_micros(101_424);
+    let per_second = 10;
+    let interval = Duration::from_secs(1) / per_second;
     let quantiles = [0.5, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995];
     let mut missed = Vec::new();
+    let server = Responder::start_with(costs).unwrap();
     until_quiet();
-    for (arrivals, periods) in [(Arrivals::Paced(interval), 24), (Arrivals::Closed, 6)] {
-        // The first stall begins with the server: whole periods are measured.
-        let address = null::serve(null::nfs3, costs).unwrap();
-        let free = SystemClock::no_deadline();
-        let limit = Duration::from_secs(5);
-        let ip = [address.ip()];
-        let port = address.port();
-        let socket = plimsoll_transport::connect(&ip, port, SourcePort::Any, limit, &free).unwrap();
-        let depth = NonZeroU16::new(DEPTH).expect("not zero");
-        let options = PipelineOptions { depth, read_most: 512, write_most: 512 };
-        let caller = Credential::Sys(AuthSys::caller(None, None));
-        let mut pipeline = Nfs3::pipeline(socket, &caller, options);
-        let times = response_times(&mut pipeline, arrivals, periods * stalls.every);
-        let alone = operation.as_secs_f64();
+    for (name, rate, periods) in [("paced", Some(per_second), 24), ("closed", None, 6)] {
+        let found = latencies(&server.url(), rate, periods * stalls.every);
         for share in quantiles {
-            let found = quantile(&times, share);
-            let expected = match arrivals {
-                Arrivals::Paced(interval) => stalls.quantile(operation, interval, share),
+            let found = quantile(&found, share);
+            let expected = match rate {
+                Some(_) => stalls.quantile(operation, interval, share),
                 // One in some 450 meets a stall.
-                Arrivals::Closed => alone,
-            };
-            let name = match arrivals {
-                Arrivals::Paced(_) => "paced",
-                Arrivals::Closed => "closed",
+                None => operation.as_secs_f64(),
             };
             println!(
                 "{name:6} {:5.1}%: {:8.2} ms, by calculation {:8.2} ms: {:.4}",
@@ -192,5 +125,6 @@ fn measure_ops_paced() {
             }
         }
     }
+    println!("load average at the end: {}", load_average());
     assert!(missed.is_empty(), "further than 2% off: {missed:?}");
 }

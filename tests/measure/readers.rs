@@ -50,7 +50,9 @@ fn words(file: &WholeFile) -> String {
     match file.part.arrival {
         _ if readers == 1 => format!("{buffer:>6}, 1 reader"),
         Arrival::Rounds { .. } => format!("{buffer:>6}, {readers} in rounds"),
-        Arrival::Closed { .. } => format!("{buffer:>6}, {readers} pipelined"),
+        Arrival::Closed { .. } | Arrival::Paced { .. } => {
+            format!("{buffer:>6}, {readers} pipelined")
+        }
     }
 }
 

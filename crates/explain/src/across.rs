@@ -83,7 +83,7 @@ pub fn across(a: &Study, b: &Study) -> Across {
         };
         let metrics = in_a.metrics().into_iter();
         let ratios = metrics.filter_map(|m| Some((m, ratio(m, confidence)?))).collect();
-        let headline = a.plan.workload(cell_a).and_then(Workload::main).map(|p| p.job.headline());
+        let headline = a.plan.workload(cell_a).and_then(Workload::main).map(|p| p.headline());
         let claim = headline.and_then(|metric| ratio(metric, family)).map(|ratio| Claim {
             ratio,
             verdict: ratio.interval.and_then(|i| Verdict::on(i, a.plan.design.margin)),

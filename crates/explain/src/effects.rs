@@ -52,7 +52,7 @@ pub fn effects(study: &Study) -> Vec<Effect> {
 fn log_ratios(gathered: &Gathered<'_>, plan: &Plan, cells: &[Cell], number: usize) -> Vec<f64> {
     let logs = |cell: Cell| {
         let workload = plan.workload(cell)?;
-        let (part, metric) = (workload.headline_part(), workload.main()?.job.headline());
+        let (part, metric) = (workload.headline_part(), workload.main()?.headline());
         Some(gathered.logs_by_block(Measurand { cell, part, metric }))
     };
     let mut blocks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();

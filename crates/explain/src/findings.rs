@@ -107,7 +107,7 @@ fn of_cell(
     // With nothing to compare, the stop rule looks at the level itself.
     let judged = workload
         .main()
-        .map(|part| part.job.headline())
+        .map(|part| part.headline())
         .filter(|_| gather::subjects(study) == 1 && study.plan.contrasts.is_empty());
     let levels = |results: &Results<'_>| -> Levels {
         let level = |metric: Metric| {

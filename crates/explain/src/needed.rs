@@ -35,7 +35,7 @@ pub fn blocks_needed(study: &Study) -> Vec<Option<u64>> {
         }
         if contrasts.is_empty() {
             let what = study.plan.workloads.get(usize::from(workload))?;
-            let metric = what.main()?.job.headline();
+            let metric = what.main()?.headline();
             let cell = Cell { workload, ..Cell::default() };
             let values = gathered.results(cell, what.headline_part()).values(metric);
             let logs: Vec<f64> = values.iter().map(|v| v.ln()).collect();

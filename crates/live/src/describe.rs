@@ -80,7 +80,7 @@ pub(crate) fn done(run: &Run, cell: Cell) -> String {
 }
 
 fn headline(workload: &Workload) -> Option<Measure> {
-    workload.main().map(|part| part.job.headline().measure)
+    workload.main().map(|part| part.headline().measure)
 }
 
 /// A figure in the unit of its measure.

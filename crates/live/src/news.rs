@@ -167,7 +167,7 @@ impl News {
                 cell: trial.cell,
                 complete: trial.result.outcome == Outcome::Complete,
                 headline: plan.workload(trial.cell).and_then(|workload| {
-                    let metric = workload.main()?.job.headline();
+                    let metric = workload.main()?.headline();
                     trial.result.value(workload.headline_part(), metric)
                 }),
             },

@@ -5,7 +5,7 @@ use crate::op::{Done, FileId, KINDS, Op, OpError, Tag};
 use crate::share::Lane;
 use crate::tally::{Counts, Tally};
 use plimsoll_model::{Clock, Count, ErrorKind, Nanos, OpKind};
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -44,8 +44,39 @@ pub(crate) struct Limits {
     pub end: Nanos,
     /// Whether the source must have ended by the tally's end.
     pub must_be_done: bool,
-    /// Whether as many as there may be in flight are issued together, and the next when all have ended.
-    pub rounds: bool,
+    /// When operations are issued.
+    pub issue: Issue,
+}
+
+/// When a worker issues operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Issue {
+    /// As soon as there are fewer in flight than there may be.
+    Closed,
+    /// As many as there may be in flight together, and the next when all of them have ended.
+    Rounds,
+    /// When they are due; later where as many are in flight as there may be.
+    Paced(Schedule),
+}
+
+/// When the operations of one of several workers are due that take turns at a fixed rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Schedule {
+    pub start: Nanos,
+    /// Of all workers together.
+    pub per_second: NonZeroU32,
+    pub workers: NonZeroU16,
+    /// Its number, from 0.
+    pub worker: u16,
+}
+
+impl Schedule {
+    /// When the worker's n-th operation is due, the first at n = 0.
+    fn due(&self, number: u64) -> Nanos {
+        let before = u128::from(number) * u128::from(self.workers.get()) + u128::from(self.worker);
+        let after = before * 1_000_000_000 / u128::from(self.per_second.get());
+        Nanos(self.start.0.saturating_add(u64::try_from(after).unwrap_or(u64::MAX)))
+    }
 }
 
 /// How the workers of a load stand together.
@@ -152,6 +183,8 @@ pub(crate) struct Driver<'a> {
     issuing: bool,
     /// Whether the round that is in flight is complete; never where there are no rounds.
     round_is_full: bool,
+    /// How many operations were issued of those that have a schedule.
+    scheduled: u64,
     ended: Ended,
     /// When to give up on what is still in flight after a stop or failure.
     give_up: Nanos,
@@ -182,6 +215,7 @@ impl<'a> Driver<'a> {
             held: None,
             issuing: true,
             round_is_full: false,
+            scheduled: 0,
             ended: Ended::Complete,
             give_up: Nanos(u64::MAX),
             publish_at: Nanos(0),
@@ -252,7 +286,7 @@ impl<'a> Driver<'a> {
         }
         while self.issuing && !self.round_is_full {
             let Some(&tag) = self.free.last() else {
-                self.round_is_full = self.limits.rounds;
+                self.round_is_full = self.limits.issue == Issue::Rounds;
                 break;
             };
             if self.stop.any() {
@@ -264,6 +298,13 @@ impl<'a> Driver<'a> {
             if now >= tally.end() {
                 self.out_of_time();
                 break;
+            }
+            let due = match &self.limits.issue {
+                Issue::Closed | Issue::Rounds => now,
+                Issue::Paced(schedule) => schedule.due(self.scheduled),
+            };
+            if due > now {
+                return due.min(tally.end());
             }
             let op = match self.held.take() {
                 Some(op) => op,
@@ -278,10 +319,11 @@ impl<'a> Driver<'a> {
             };
             // In its slot before it is handed over: a copy made later would wait for its stores.
             let (op, _) = self.slots[usize::from(tag)].insert((op, now));
-            if self.lane.submit(Tag(tag), op, now).is_err() {
+            if self.lane.submit(Tag(tag), op, due).is_err() {
                 self.hold(tag, tally);
                 break;
             }
+            self.scheduled += 1;
             tally.issued(now);
             self.free.pop();
         }
@@ -445,4 +487,21 @@ fn describe(op: &Op) -> String {
 
 fn error(kind: ErrorKind, detail: &str) -> OpError {
     OpError { kind, detail: detail.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workers_take_turns_at_equal_intervals_without_drift() {
+        let [three, seven] = [3, 7].map(|n| NonZeroU32::new(n).unwrap());
+        let workers = NonZeroU16::new(2).unwrap();
+        let of = |worker, per_second| Schedule { start: Nanos(5), per_second, workers, worker };
+        let turns = [(0, 0), (1, 0), (0, 1), (1, 1)];
+        let due = turns.map(|(worker, number)| of(worker, three).due(number));
+        assert_eq!(due, [0, 333_333_333, 666_666_666, 1_000_000_000].map(|at| Nanos(at + 5)));
+        assert_eq!(of(1, seven).due(3_500_000_003), Nanos(1_000_000_001_000_000_005));
+        assert_eq!(of(1, three).due(u64::MAX), Nanos(u64::MAX));
+    }
 }

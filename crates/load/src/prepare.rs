@@ -2,7 +2,7 @@
 
 use crate::connection;
 use crate::content::Content;
-use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
+use crate::driver::{Driver, Ended, Issue, Limits, Progress, Stop, Team};
 use crate::jobs::{LaidOut, OperationSource, ReadBack, WriteOnce, Written};
 use crate::op::{Done, OpError, Span};
 use crate::paths::Paths;
@@ -185,7 +185,7 @@ impl Pass<'_> {
             operation_timeout: self.means.operation_timeout,
             end: deadline.end(),
             must_be_done: false,
-            rounds: false,
+            issue: Issue::Closed,
         };
         let (none, progress) = (Team::default(), Progress::default());
         let stop = Stop { user: deadline.stop(), team: &none };

@@ -3,13 +3,13 @@
 //! [`StartGate`].
 
 use crate::cpu;
-use crate::driver::{Driver, Ended, Limits, Progress, Stop, Team};
+use crate::driver::{Driver, Ended, Issue, Limits, Progress, Schedule, Stop, Team};
 use crate::jobs::{Asks, Files, OperationSource, PatternSource, Written, pattern};
 use crate::prepare::Means;
 use crate::result::{TeamResult, WorkerResult};
 use crate::share::{Lane, LaneRequest, Share};
 use crate::tally::{Counts, Shape, Tally, Timing, by_kind, difference};
-use plimsoll_model::{Clock, Failure, Nanos, PatternJob, Window};
+use plimsoll_model::{Arrival, Clock, Failure, Nanos, PatternJob, Window};
 use std::num::NonZeroU16;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, OnceLock};
@@ -31,10 +31,8 @@ pub(crate) type Task<'a> = Box<dyn FnOnce(&Gate<'_>) -> WorkerResult + Send + 'a
 pub(crate) struct Needs {
     /// Threads, each with a lane of its own.
     pub workers: NonZeroU16,
-    /// Operations that each keeps in flight.
-    pub depth: NonZeroU16,
-    /// Whether it issues them in rounds.
-    pub rounds: bool,
+    /// When each issues operations, and how many may be in flight.
+    pub arrival: Arrival,
     /// What each lane is asked for.
     pub asks: Asks,
 }
@@ -67,7 +65,7 @@ impl<S: OperationSource + Send> Crew<S> {
     ) -> Result<Crew<S>, Failure> {
         let asks = &needs.asks;
         let mut worker = |number| {
-            let lane = lane(means.lane(needs.depth, asks.block, asks.verify))?;
+            let lane = lane(means.lane(needs.arrival.depth(), asks.block, asks.verify))?;
             let source = source(number, &*lane)?;
             Ok(Worker { lane, source, progress: Arc::new(Progress::of(asks.kinds)) })
         };
@@ -83,7 +81,7 @@ impl<S: OperationSource + Send> Crew<S> {
         let task = |worker| -> Task<'_> {
             Box::new(move |gate| work(worker, needs, means, timing, main, gate))
         };
-        (workers.iter_mut().map(task).collect(), progress)
+        ((0..).zip(workers.iter_mut()).map(task).collect(), progress)
     }
 
     /// The sources, when the work is done; the lanes end.
@@ -93,7 +91,7 @@ impl<S: OperationSource + Send> Crew<S> {
 }
 
 fn work<S: OperationSource>(
-    worker: &mut Worker<S>,
+    (number, worker): (u16, &mut Worker<S>),
     needs: &Needs,
     means: &Means,
     timing: Timing,
@@ -102,20 +100,36 @@ fn work<S: OperationSource>(
 ) -> WorkerResult {
     let mut tally = Tally::new(Shape { timing: Some(timing), kinds: needs.asks.kinds });
     let clock = &**means.deadline.clock();
+    gate.wait(clock);
+    let start = *gate.start.get_or_init(|| clock.now());
+    let issue = match needs.arrival {
+        Arrival::Closed { .. } => Issue::Closed,
+        Arrival::Rounds { .. } => Issue::Rounds,
+        Arrival::Paced { per_second, .. } => {
+            // What is issued late for want of a finer timer would count as the server's time; where the
+            // kernel has none, it does.
+            let _ = nix::sys::prctl::set_timerslack(1);
+            Issue::Paced(Schedule { start, per_second, workers: needs.workers, worker: number })
+        }
+    };
     let limits = Limits {
         operation_timeout: means.operation_timeout,
         end: Nanos(u64::MAX),
         must_be_done: main && timing.until_done,
-        rounds: needs.rounds,
+        issue,
     };
-    gate.wait(clock);
-    let start = *gate.start.get_or_init(|| clock.now());
     let helpers_before = worker.lane.helper_cpu();
     let cpu_before = cpu::of_this_thread();
     tally.begin(start);
     let stop = Stop { user: gate.stop, team: &gate.team };
-    let driver =
-        Driver::new(&mut *worker.lane, needs.depth, clock, &limits, stop, &worker.progress);
+    let driver = Driver::new(
+        &mut *worker.lane,
+        needs.arrival.depth(),
+        clock,
+        &limits,
+        stop,
+        &worker.progress,
+    );
     let (ended, flush) = driver.drive(&mut worker.source, &mut tally);
     if !matches!(ended, Ended::Complete | Ended::Stopped) {
         gate.team.fail();
@@ -291,8 +305,8 @@ pub fn run_from(
 ) -> Result<(TeamResult, Vec<Written>, Option<Duration>), Failure> {
     let RunSpec { job, workers, means, duration: length, window, .. } = spec;
     let timing = Timing { length: *length, until_done: false, window: *window };
-    let needs =
-        Needs { workers: *workers, depth: spec.depth, rounds: false, asks: pattern::asks(job) };
+    let arrival = Arrival::Closed { depth: spec.depth };
+    let needs = Needs { workers: *workers, arrival, asks: pattern::asks(job) };
     let mut crew = Crew::new(
         means,
         timing,

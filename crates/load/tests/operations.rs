@@ -8,7 +8,7 @@ use plimsoll_model::{
     Arrival, Cause, DirectoryTarget, ErrorKind, FileJob, FileWay, Flag, Length, OpKind,
     OperationsJob, Part, Pattern, PatternJob, Stability, Technique, Workload,
 };
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -223,4 +223,55 @@ fn the_next_round_begins_when_all_of_the_last_have_ended() {
     let two = NonZeroU16::new(2).unwrap();
     assert_eq!(reads(Arrival::Rounds { depth: two }), 200);
     assert!(reads(Arrival::Closed { depth: two }) >= 298);
+}
+
+/// Latencies in milliseconds of reads that are due every 10 ms for 0.3 s, the longest first, and how many
+/// were done in time. The server takes a millisecond each, and from 100 ms on once 50.
+fn paced(depth: u16, each: Duration) -> (Vec<u64>, u64) {
+    let clock = Arc::new(VirtualClock::new());
+    let (reads, stalled) = (AtomicU64::new(0), 10);
+    let share = MockShare::new(clock.clone(), NonZeroU16::MIN, move |op: &Op, _| match op {
+        Op::Read(_) if reads.fetch_add(1, Ordering::Relaxed) == stalled => Reply::After(50 * MS),
+        Op::Read(_) => Reply::After(each),
+        _ => Reply::After(Duration::ZERO),
+    });
+    let mut run = Run::new(Arc::new(share), clock);
+    let job = PatternJob::new(Pattern::SequentialRead, Bytes(4 * KIB), Bytes(8 * MIB));
+    let length = Length::For { seconds: 0.3, warm_up_seconds: 0.0 };
+    let (depth, per_second) = (NonZeroU16::new(depth).unwrap(), NonZeroU32::new(100).unwrap());
+    let arrival = Arrival::Paced { depth, per_second };
+    let workload = Workload::of(Part { arrival, ..part(job.into(), 1, 1) }, length);
+    run.prepare(&workload).unwrap();
+    let parts = run.good(&workload);
+    let measured = parts[0].team.measured(Duration::ZERO);
+    let client = &measured.kinds[&OpKind::READ].client;
+    let milliseconds = |nanos: u64| (nanos + 500_000) / 1_000_000;
+    let values = client.iter_recorded().flat_map(|value| {
+        vec![milliseconds(value.value_iterated_to()); value.count_at_value() as usize]
+    });
+    let mut values: Vec<u64> = values.collect();
+    values.reverse();
+    let done = done(&parts[0], OpKind::READ);
+    run.close();
+    (values, done)
+}
+
+/// One that was due while the server stood still waited for that, however many may be in flight: nothing is
+/// left out because the client was held up (a closed loop would show one slow read of thirty).
+#[test]
+fn what_is_due_at_a_fixed_rate_waits_from_then() {
+    for depth in [1, 2, 32] {
+        let (latencies, done) = paced(depth, MS);
+        assert_eq!(done, 30, "depth {depth}");
+        assert_eq!(latencies[..7], [50, 41, 32, 23, 14, 5, 1], "depth {depth}");
+        assert!(latencies[6..].iter().all(|one| *one == 1), "depth {depth}");
+    }
+}
+
+/// A server that needs 25 ms for what comes every 10 has the later ones wait the longer.
+#[test]
+fn a_rate_that_cannot_be_kept_shows_in_what_is_done_and_in_how_long_it_takes() {
+    let (latencies, done) = paced(1, 25 * MS);
+    assert_eq!(done, 11);
+    assert_eq!(latencies[0], 25 * 10 + 50 - 10 * 10);
 }

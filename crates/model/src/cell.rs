@@ -60,7 +60,7 @@ impl Contrast {
         let mut contrasts = Vec::new();
         for (workload, what) in plan.workloads.iter().enumerate() {
             let Some(main) = what.main() else { continue };
-            let (metric, part) = (main.job.headline(), what.headline_part());
+            let (metric, part) = (main.headline(), what.headline_part());
             let measurand = |subject: usize, setting: usize| Measurand {
                 cell: Cell::of(subject, workload, setting),
                 part,

@@ -417,6 +417,13 @@ pub enum Flag {
         /// Of so many that were measured.
         of: u32,
     },
+    /// Operations at a fixed rate were due faster than they were done.
+    BehindSchedule {
+        /// Operations per second that were due.
+        due_per_second: f64,
+        /// Those that completed.
+        per_second: f64,
+    },
     /// The operations' rate cannot be trusted because few of them completed.
     FewOperations {
         /// How many completed in the measured part.

@@ -1,10 +1,11 @@
 //! What a trial does: one job or several at once, for how long, and in which steps.
 
 use crate::job::{Job, SubjectKind};
+use crate::metric::{Measure, Metric};
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 
 /// What one trial does to its subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -78,13 +79,23 @@ pub enum Arrival {
         /// Operations of a round.
         depth: NonZeroU16,
     },
+    /// The workers of a part by turns, at equal intervals, whatever is still in flight. What an operation takes
+    /// is counted from when it was due: one that had to wait behind others took the longer.
+    Paced {
+        /// Most operations in flight per worker; one that finds as many is issued as soon as there are fewer.
+        depth: NonZeroU16,
+        /// Operations that are due in a second, of all workers of the part together.
+        per_second: NonZeroU32,
+    },
 }
 
 impl Arrival {
     /// Most operations in flight per worker.
     pub fn depth(self) -> NonZeroU16 {
-        let (Arrival::Closed { depth } | Arrival::Rounds { depth }) = self;
-        depth
+        match self {
+            Arrival::Closed { depth } | Arrival::Rounds { depth } => depth,
+            Arrival::Paced { depth, .. } => depth,
+        }
     }
 
     /// The same with another number in flight.
@@ -93,6 +104,15 @@ impl Arrival {
         match self {
             Arrival::Closed { .. } => Arrival::Closed { depth },
             Arrival::Rounds { .. } => Arrival::Rounds { depth },
+            Arrival::Paced { per_second, .. } => Arrival::Paced { depth, per_second },
+        }
+    }
+
+    /// Operations that are due in a second; `None` where as many are done as can be.
+    pub fn per_second(self) -> Option<NonZeroU32> {
+        match self {
+            Arrival::Closed { .. } | Arrival::Rounds { .. } => None,
+            Arrival::Paced { per_second, .. } => Some(per_second),
         }
     }
 }
@@ -242,6 +262,15 @@ impl Part {
         self.arrival.depth()
     }
 
+    /// What verdicts are about: of work at a fixed rate, of which as much is done everywhere, how long an
+    /// operation takes.
+    pub fn headline(&self) -> Metric {
+        match self.arrival.per_second() {
+            Some(_) => Metric::all(Measure::LATENCY_MEAN),
+            None => self.job.headline(),
+        }
+    }
+
     /// Its settings in words: "4 KiB blocks, 1 GiB, 4 workers, 1 in flight each".
     pub fn settings(&self) -> String {
         let mut settings = self.job.settings();
@@ -250,6 +279,9 @@ impl Part {
         settings.push(match self.arrival {
             Arrival::Closed { depth } => format!("{depth} in flight each"),
             Arrival::Rounds { depth } => format!("rounds of {depth} each"),
+            Arrival::Paced { depth, per_second } => {
+                format!("{per_second} operations a second, at most {depth} in flight each")
+            }
         });
         settings.extend(self.techniques.iter().map(ToString::to_string));
         settings.join(", ")

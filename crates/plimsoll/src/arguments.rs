@@ -3,8 +3,8 @@
 use crate::jobs::JobArguments;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Amount, Engine, ServerHost, Target};
-use std::num::NonZeroU16;
+use plimsoll_model::{Amount, Arrival, Engine, ServerHost, Target};
+use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -86,9 +86,13 @@ pub struct WorkloadArguments {
     /// Workers; each has a connection of its own
     #[arg(long, value_name = "N", default_value = "4")]
     pub workers: NonZeroU16,
-    /// Operations in flight per worker
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub depth: NonZeroU16,
+    /// Operations in flight per worker; with --rate at most [default: 1; 32 with --rate]
+    #[arg(long, value_name = "N")]
+    pub depth: Option<NonZeroU16>,
+    /// Operations per second of all workers together, at equal intervals, instead of as many as can be done;
+    /// latencies then count from when an operation was due
+    #[arg(long, value_name = "PER SECOND", conflicts_with = "explain")]
+    pub rate: Option<NonZeroU32>,
     /// Measure each also with other numbers in flight, three in all: what limits it can then be told
     /// where one number does not tell
     #[arg(long)]
@@ -100,6 +104,20 @@ pub struct WorkloadArguments {
     #[command(flatten)]
     pub jobs: JobArguments,
 }
+
+impl WorkloadArguments {
+    /// When operations are issued.
+    pub fn arrival(&self) -> Arrival {
+        let depth = |default| self.depth.or(NonZeroU16::new(default)).unwrap_or(NonZeroU16::MIN);
+        match self.rate {
+            Some(per_second) => Arrival::Paced { depth: depth(DEPTH_WITH_RATE), per_second },
+            None => Arrival::Closed { depth: depth(1) },
+        }
+    }
+}
+
+/// In flight per worker where as many are begun as are due: enough that they hardly wait for each other.
+const DEPTH_WITH_RATE: u16 = 32;
 
 #[derive(Args)]
 #[command(next_help_heading = "How long, how often")]

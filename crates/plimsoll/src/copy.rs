@@ -10,8 +10,8 @@ use clap::{Args, ValueEnum};
 use plimsoll_load::{LocalFiles, Manifest};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Amount, Cause, Cell, Contrast, CopyJob, DataClass, Dataset, Design, Failure, GeneratedData,
-    Length, Measurand, Method, Plan, StorageOptions, Transfer,
+    Amount, Arrival, Cause, Cell, Contrast, CopyJob, DataClass, Dataset, Design, Failure,
+    GeneratedData, Length, Measurand, Method, Plan, StorageOptions, Transfer,
 };
 use std::num::{NonZeroU16, NonZeroU64};
 use std::path::{Path, PathBuf};
@@ -286,7 +286,7 @@ impl CopyArguments {
                 work.push(Work {
                     job: CopyJob { dataset, transfer, method, block, verify }.into(),
                     workers: self.workers,
-                    depth,
+                    arrival: Arrival::Closed { depth },
                     length: Length::UntilDone { at_most_seconds: design.cap_seconds },
                     explain: false,
                 });
@@ -307,7 +307,7 @@ fn between_methods(plan: &Plan, methods: usize) -> Vec<Contrast> {
     let measurand = |number: usize| {
         let workload = &plan.workloads[number];
         let part = workload.headline_part();
-        let metric = workload.main()?.job.headline();
+        let metric = workload.main()?.headline();
         Some(Measurand { cell: Cell::of(0, number, 0), part, metric })
     };
     let others = (0..plan.workloads.len()).filter(|number| number % methods.max(1) > 0);

@@ -3,8 +3,8 @@
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::{jobs, settings};
 use plimsoll_model::{
-    Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Parameter, Part, Plan,
-    Rule, ServerHost, Steps, StorageOptions, Switch, Target, Workload, factor,
+    Arrival, Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Parameter,
+    Part, Plan, Rule, ServerHost, Steps, StorageOptions, Switch, Target, Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -44,8 +44,8 @@ pub fn check(
     let mut design = design(how, &factors)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
     let length = length(how, &mut design, cells)?;
-    let (workers, depth, explain) = (what.workers, what.depth, what.explain);
-    let work = |job| Work { job, workers, depth, length, explain };
+    let (workers, arrival, explain) = (what.workers, what.arrival(), what.explain);
+    let work = |job| Work { job, workers, arrival, length, explain };
     if how.quick {
         look_soon(&mut design, how.margin);
     }
@@ -112,7 +112,7 @@ pub struct Storage<'a> {
 pub struct Work {
     pub job: Job,
     pub workers: NonZeroU16,
-    pub depth: NonZeroU16,
+    pub arrival: Arrival,
     pub length: Length,
     /// Whether it is also measured with other numbers in flight, which are compared with nothing.
     pub explain: bool,
@@ -122,7 +122,10 @@ pub struct Work {
 pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     let clients = clients(&storage.hosts.on)?;
     let workload = |work: &Work| {
-        let part = Part::closed(work.job.clone(), work.workers, work.depth);
+        let part = Part {
+            arrival: work.arrival,
+            ..Part::closed(work.job.clone(), work.workers, work.arrival.depth())
+        };
         let numbers = 0..clients.len().max(1) as u16;
         let parts = numbers.map(|client| Part { client, ..part.clone() }).collect();
         Workload { parts, steps: None, length: work.length }

@@ -92,9 +92,10 @@ fn of_the_first_stage(mut study: Study) -> Study {
             facts.round_trip_seconds = None;
         }
     }
-    study.flags.retain(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+    let known = |flag: &Flag| !matches!(flag, Flag::OtherLoad { .. } | Flag::BehindSchedule { .. });
+    study.flags.retain(known);
     for trial in &mut study.trials {
-        trial.result.flags.retain(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+        trial.result.flags.retain(known);
     }
     for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
         load.control_group = None;

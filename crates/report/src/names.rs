@@ -189,7 +189,9 @@ pub(crate) fn title(workload: &Workload) -> String {
     let sizes = workload.steps.as_ref().is_some_and(|steps| steps.over() == Parameter::Block);
     let rounds = matches!(first.arrival, Arrival::Rounds { .. }) && workload.steps.is_some();
     let how = if sizes { " by size" } else { "" };
-    let first = first.job.title() + how + if rounds { " in rounds" } else { "" };
+    let paced = first.arrival.per_second();
+    let paced = paced.map_or(String::new(), |rate| format!(" at {rate}/s"));
+    let first = first.job.title() + how + if rounds { " in rounds" } else { "" } + &paced;
     if workload.together().is_some() {
         return format!("{first} by {} clients", workload.parts.len());
     }

@@ -81,7 +81,7 @@ impl<'a> Shown<'a> {
         let metric = contrast.of.metric;
         let workload = self.study.plan.workload(contrast.of.cell);
         let part = workload.and_then(|w| w.parts.get(usize::from(contrast.of.part)).or(w.main()));
-        if part.is_some_and(|part| part.job.headline() == metric) {
+        if part.is_some_and(|part| part.headline() == metric) {
             return None;
         }
         Some(match metric.kind {

@@ -255,7 +255,7 @@ impl Session {
         for (part, done) in spec.workload.parts.iter().zip(parts) {
             let PartDone { team, counted, figures: own, found } = done;
             let (mut figures, outcome, flags) =
-                summarize::part(&team, &part.job, counted, spec, &self.facts.given);
+                summarize::part(&team, part, counted, spec, &self.facts.given);
             result.flags.extend(summarize::add(&mut figures, own));
             result.parts.push(figures);
             result.flags.extend(flags);

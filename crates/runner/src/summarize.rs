@@ -2,8 +2,8 @@
 
 use plimsoll_load::{Counted, Ended, Kind, Measured, TeamResult};
 use plimsoll_model::{
-    Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric, OpKind,
-    OpStats, Outcome, PartResult, Phase, PointSpec, Series, Window,
+    Arrival, Cause, CopyJob, Count, Failure, Flag, Job, LatencySummary, Length, Measure, Metric,
+    OpKind, OpStats, Outcome, Part, PartResult, Phase, PointSpec, Series, Window,
 };
 use plimsoll_stats::little::{Completed, InFlight};
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ const LONG_GAP_SHARE: f64 = 0.2;
 /// by their shares, so that it need not be many.
 const FEW_OPERATIONS: u64 = 5;
 
+/// Share of what was due at a fixed rate that may be left undone: more than what is in flight at the end.
+const BEHIND: f64 = 0.02;
 /// A copy that is as fast as this share of what the client can do may be limited by it.
 const NEAR: f64 = 0.8;
 
@@ -30,19 +32,29 @@ pub const WRITING: [OpKind; 2] = [OpKind::WRITE, OpKind::PUT];
 /// What one part did, how it ended, and what is odd about it.
 pub(crate) fn part(
     team: &TeamResult,
-    job: &Job,
+    part: &Part,
     counted: Counted,
     spec: &PointSpec,
     given: &str,
 ) -> (PartResult, Outcome, Vec<Flag>) {
-    let measured = team.measured(warm_up(&team.windows, job, spec));
+    let job = &part.job;
+    let mut measured = team.measured(warm_up(&team.windows, job, spec));
+    if part.arrival.per_second().is_some() {
+        // The time of what is due includes waiting for its turn: of that a share is nothing that was done.
+        for kind in measured.kinds.values_mut() {
+            kind.shares = (kind.operations as f64, kind.bytes as f64);
+        }
+    }
     let outcome = outcome(team, &measured, given);
-    let mut flags = flags(&measured);
+    let mut flags = flags(&measured, part.arrival);
     let few = measured.kinds.values().map(|kind| kind.operations).sum::<u64>();
     // Work that ends by itself takes the time that it takes, however little it is.
     let for_a_time = matches!(spec.workload.length, Length::For { .. });
     if for_a_time && outcome == Outcome::Complete && few < FEW_OPERATIONS {
         flags.push(Flag::FewOperations { count: few });
+    }
+    if outcome == Outcome::Complete {
+        flags.extend(behind_schedule(&measured, part.arrival));
     }
     let mut result = PartResult {
         quantities: BTreeMap::new(),
@@ -225,7 +237,18 @@ fn together<'a>(mut kinds: impl Iterator<Item = &'a Kind>) -> Option<Kind> {
     Some(all)
 }
 
-fn flags(measured: &Measured) -> Vec<Flag> {
+/// Operations that were due faster than they were done.
+fn behind_schedule(measured: &Measured, arrival: Arrival) -> Option<Flag> {
+    let due_per_second = f64::from(arrival.per_second()?.get());
+    let seconds = measured.length.as_secs_f64();
+    let done: f64 = measured.kinds.values().map(|kind| kind.shares.0).sum();
+    let missing = due_per_second * seconds - done;
+    let is_behind = missing > (BEHIND * due_per_second * seconds).max(FEW_OPERATIONS as f64);
+    let per_second = done / seconds;
+    is_behind.then_some(Flag::BehindSchedule { due_per_second, per_second })
+}
+
+fn flags(measured: &Measured, arrival: Arrival) -> Vec<Flag> {
     let mut flags = Vec::new();
     let seconds = measured.length.as_secs_f64().max(1e-9);
     let completed: Vec<Completed> = measured
@@ -244,7 +267,7 @@ fn flags(measured: &Measured) -> Vec<Flag> {
     let slowest = measured.kinds.values().map(|k| k.client.max()).max().unwrap_or(0) as f64 / 1e9;
     if let Some(check) = InFlight::compare(measured.in_flight, &completed)
         && slowest < plimsoll_stats::little::TOLERANCE * seconds
-        && check.is_suspect(false, DRIVER_SECONDS / response.max(1e-12))
+        && check.is_suspect(arrival.per_second().is_some(), DRIVER_SECONDS / response.max(1e-12))
     {
         flags.push(Flag::InFlightMismatch {
             integrated: check.integrated,

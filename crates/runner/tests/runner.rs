@@ -6,14 +6,14 @@ use plimsoll_load::{
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, InPlace, Job, Layout,
-    Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern, PatternJob,
-    Phase, PointResult, PointSpec, Stability, StoredOn, StudyId, SubjectRunner, Target,
+    Arrival, Cause, Deadline, DirectoryTarget, ErrorKind, Event, Failure, Flag, InPlace, Job,
+    Layout, Length, LoadObserver, Measure, Metric, Nanos, OpKind, Outcome, Part, Pattern,
+    PatternJob, Phase, PointResult, PointSpec, Stability, StoredOn, StudyId, SubjectRunner, Target,
     TargetFacts, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use std::collections::HashSet;
-use std::num::NonZeroU16;
+use std::num::{NonZeroU16, NonZeroU32};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -395,6 +395,36 @@ fn files_are_laid_out_once_and_no_point_writes_the_same_bytes_again() {
     assert!(by_block.iter().all(|files| files[0] == files[1]), "both with the same");
     assert_eq!(by_block[..8].iter().map(|files| files[0]).collect::<HashSet<_>>().len(), 8);
     assert_eq!(by_block[8], by_block[0]);
+}
+
+/// A server that does 40 reads a second, of 30 that are due and of 100; of the measured 0.9 s 37 are whole.
+#[test]
+fn what_is_behind_its_schedule_says_so() {
+    for (per_second, wanted) in [(30, None), (100, Some((100.0, 41.0)))] {
+        let mut stage = Stage::new();
+        let share = stage.share(|op, _| match op {
+            Op::Read(_) => Reply::After(25 * MS),
+            _ => Reply::After(Duration::ZERO),
+        });
+        stage.open(share);
+        let mut spec = spec(0, Pattern::SequentialRead);
+        let per_second = NonZeroU32::new(per_second).unwrap();
+        spec.workload.parts[0].arrival = Arrival::Paced { depth: NonZeroU16::MIN, per_second };
+        while stage.runner.prepare(0, &[spec.workload.clone()], &mut Seen::default()).unwrap().more
+        {
+        }
+        let result = stage.runner.point(&spec, &mut Seen::default());
+        assert_eq!(result.outcome, Outcome::Complete);
+        let behind = result.flags.iter().find_map(|flag| match flag {
+            Flag::BehindSchedule { due_per_second, per_second } => {
+                Some((*due_per_second, per_second.round()))
+            }
+            _ => None,
+        });
+        assert_eq!(behind, wanted, "{:?}", result.flags);
+        let other = |flag: &Flag| !matches!(flag, Flag::BehindSchedule { .. });
+        assert!(!result.flags.iter().any(other), "{:?}", result.flags);
+    }
 }
 
 /// Whatever was written before, and to whichever of the files: each verified point finds what it

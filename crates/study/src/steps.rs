@@ -61,7 +61,7 @@ impl Trial<'_> {
     }
 
     fn sweep(&mut self, values: &[f64], order: &mut Pcg64) -> Measured {
-        let headline = self.workload.main().map(|part| part.job.headline());
+        let headline = self.workload.main().map(|part| part.headline());
         let headline = |result: &PointResult| headline.and_then(|metric| result.value(0, metric));
         let mut best: Option<(PointResult, Vec<HostLoad>)> = None;
         for index in plimsoll_stats::order::shuffled(values.len(), order) {

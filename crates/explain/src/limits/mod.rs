@@ -157,8 +157,8 @@ impl Limits {
 }
 
 /// What limits each cell that has complete trials, by workload, setting and subject. Imports have no
-/// loads of hosts, and paths and hosts by themselves are no closed loops of operations: they have none, nor
-/// has what nothing at all was seen of.
+/// loads of hosts, and paths and hosts by themselves are no closed loops of operations, nor is what is done at
+/// a fixed rate: they have none, nor has what nothing at all was seen of.
 pub fn limits(study: &Study) -> Vec<Limits> {
     let gathered = Gathered::new(study);
     let workloads = (0..study.plan.workloads.len()).filter_map(|w| u16::try_from(w).ok());
@@ -169,6 +169,10 @@ pub fn limits(study: &Study) -> Vec<Limits> {
 
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits> {
     study.plan.target(usize::from(cell.subject))?;
+    let parts = &study.plan.workload(cell)?.parts;
+    if parts.iter().any(|part| part.arrival.per_second().is_some()) {
+        return None;
+    }
     let trials = gathered.complete(cell);
     let seen = Seen::of_trials(study, cell, &trials).filter(|seen| !seen.uses.is_empty())?;
     let ladder = ladder::of(study, gathered, cell);

@@ -16,8 +16,8 @@ use crate::share::Share;
 use crate::tally::Timing;
 use crate::techniques;
 use plimsoll_model::{
-    Arrival, Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec,
-    Prepared, Workload,
+    Cause, Failure, Flag, Footprint, Job, Length, Measure, Part, PatternJob, PointSpec, Prepared,
+    Workload,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,8 +68,7 @@ impl<J: StorageJob> AnyJob for Manned<J> {
         self.crew = None;
         self.job.begin(at, point)?;
         let asks = self.job.asks();
-        let rounds = matches!(part.arrival, Arrival::Rounds { .. });
-        let needs = Needs { workers: part.workers, depth: part.depth(), rounds, asks };
+        let needs = Needs { workers: part.workers, arrival: part.arrival, asks };
         let means = self.job.means(at.means);
         let source = |worker, lane: &dyn crate::share::Lane| self.job.source(point, worker, lane);
         let mut own = |request| self.job.lane(at.share, request);

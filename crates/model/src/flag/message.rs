@@ -251,6 +251,10 @@ impl Flag {
                 let count = figures.len();
                 format!("{count} of {of} figures were disturbed: {}", disturbance(figures))
             }
+            Flag::BehindSchedule { due_per_second, per_second } => format!(
+                "{due_per_second:.0} operations a second were due and {per_second:.0} were done: the others wait, \
+                 and what they wait for is in their latency"
+            ),
             Flag::FewOperations { count } => format!("only {count} operations completed"),
         }
     }
@@ -442,6 +446,9 @@ impl Flag {
             Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
             Flag::FiguresDisturbed { .. } => {
                 "Stop other work on it and measure again: the host is better than they say.".into()
+            }
+            Flag::BehindSchedule { .. } => {
+                "Lower --rate; without it the most that can be done is measured.".into()
             }
             Flag::FewOperations { .. } => "Lengthen --time.".into(),
         }

@@ -62,6 +62,7 @@ impl Flag {
             | Flag::BusyRaid { .. }
             | Flag::OtherRun { .. }
             | Flag::FewOperations { .. }
+            | Flag::BehindSchedule { .. }
             | Flag::AskedToWait { .. }
             | Flag::Retransmitted { .. }
             | Flag::ImpossibleCounters { .. }

@@ -97,7 +97,7 @@ impl Claims<'_> {
     fn measurand(&self, subject: usize, workload: usize, setting: usize) -> Option<Measurand> {
         let cell = Cell::of(subject, workload, setting);
         let what = self.plan.workload(cell)?;
-        Some(Measurand { cell, part: what.headline_part(), metric: what.main()?.job.headline() })
+        Some(Measurand { cell, part: what.headline_part(), metric: what.main()?.headline() })
     }
 
     /// The targets that are meant, by their numbers.

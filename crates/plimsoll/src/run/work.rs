@@ -34,7 +34,7 @@ pub struct Common {
 /// The kind of job that is done by `plimsoll copy`.
 const COPY: &str = "copy";
 /// What each job may have beside its own options.
-const SHARED: [&str; 4] = ["workers", "depth", "engine", "explain"];
+const SHARED: [&str; 5] = ["workers", "depth", "rate", "engine", "explain"];
 
 /// The work of one `[[job]]`, and what claims call it.
 pub fn job(
@@ -98,8 +98,8 @@ pub fn job(
     common.server_memory = common.server_memory.max(pattern.server_memory);
     // The length is fixed when all jobs are known.
     let length = Length::For { seconds: 0.0, warm_up_seconds: 0.0 };
-    let (workers, depth, explain) = (what.workers, what.depth, what.explain);
-    let work = |job| Work { job, workers, depth, length, explain };
+    let (workers, arrival, explain) = (what.workers, what.arrival(), what.explain);
+    let work = |job| Work { job, workers, arrival, length, explain };
     Ok((name, jobs.into_iter().map(work).collect()))
 }
 

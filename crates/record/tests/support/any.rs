@@ -39,6 +39,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::Quick { resolvable: Some(x) },
         Flag::Quick { resolvable: None },
         Flag::FewOperations { count: n },
+        Flag::BehindSchedule { due_per_second: x, per_second: -x },
     ]
 }
 
@@ -255,21 +256,27 @@ fn job() -> impl Strategy<Value = Job> {
 }
 
 fn part() -> impl Strategy<Value = Part> {
-    use std::num::NonZeroU16;
+    use std::num::{NonZeroU16, NonZeroU32};
     let numbers = any::<(u16, NonZeroU16, NonZeroU16)>();
-    (job(), numbers, any::<bool>()).prop_map(|(job, (client, workers, depth), rounds)| {
-        let techniques = vec![
-            Technique::AttributeCache { lifetime_seconds: f64::from(client) / 7.0 },
-            Technique::WriteBack { gather: Bytes(client.into()) },
-            Technique::ReadAhead { window: depth },
-        ];
-        let techniques = if rounds { techniques } else { Vec::new() };
-        let part = Part { client, techniques, ..Part::closed(job, workers, depth) };
-        match rounds {
-            true => Part { arrival: Arrival::Rounds { depth }, ..part },
-            false => part,
-        }
-    })
+    let paced = any::<Option<NonZeroU32>>();
+    (job(), numbers, any::<bool>(), paced).prop_map(
+        |(job, (client, workers, depth), rounds, paced)| {
+            let techniques = vec![
+                Technique::AttributeCache { lifetime_seconds: f64::from(client) / 7.0 },
+                Technique::WriteBack { gather: Bytes(client.into()) },
+                Technique::ReadAhead { window: depth },
+            ];
+            let techniques = if rounds { techniques } else { Vec::new() };
+            let part = Part { client, techniques, ..Part::closed(job, workers, depth) };
+            match (rounds, paced) {
+                (true, _) => Part { arrival: Arrival::Rounds { depth }, ..part },
+                (false, Some(per_second)) => {
+                    Part { arrival: Arrival::Paced { depth, per_second }, ..part }
+                }
+                (false, None) => part,
+            }
+        },
+    )
 }
 
 pub fn workload() -> impl Strategy<Value = Workload> {

@@ -134,7 +134,7 @@ fn row(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Counterpart, imp
 
 /// What the verdict on a counterpart is about.
 fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compared> {
-    let headline = a.study.plan.workload(found.a)?.main()?.job.headline();
+    let headline = a.study.plan.workload(found.a)?.main()?.headline();
     Some(shape(a, b, headline.measure).compared)
 }
 
@@ -159,7 +159,7 @@ fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Se
     let further = both.map(|metric| metric.measure).filter(|m| measure::is_further(*m));
     let further: std::collections::BTreeSet<Measure> = further.collect();
     let further = further.into_iter().map(|measure| (measure, shape(a, b, measure).name));
-    let headline = workload_a.main().map(|part| part.job.headline());
+    let headline = workload_a.main().map(|part| part.headline());
     for (measure, name) in known.chain(further) {
         let metric = Metric::all(measure);
         let kind = shape(a, b, measure).kind;

@@ -115,7 +115,7 @@ fn single_runs(first: &Shown<'_>, last: &Shown<'_>) -> bool {
 /// What a ratio of the headline of this workload means.
 fn compared(shown: &Shown<'_>, cell: Cell) -> Compared {
     let workload = shown.study.plan.workload(cell);
-    let headline = workload.and_then(Workload::main).map(|part| part.job.headline());
+    let headline = workload.and_then(Workload::main).map(|part| part.headline());
     headline.map_or(Compared::Amount, |metric| shown.shape(metric.measure).compared)
 }
 

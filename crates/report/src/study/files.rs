@@ -68,7 +68,7 @@ pub(crate) fn row(part: &Part) -> String {
     let readers = match (part.depth().get(), part.arrival) {
         (1, _) => String::new(),
         (count, Arrival::Rounds { .. }) => format!(", {count} in rounds"),
-        (count, Arrival::Closed { .. }) => format!(", {count} in flight"),
+        (count, Arrival::Closed { .. } | Arrival::Paced { .. }) => format!(", {count} in flight"),
     };
     let techniques: String = part.techniques.iter().map(|one| format!(", {one}")).collect();
     format!("{way}, {buffers}{stability}{readers}{techniques}")

@@ -49,7 +49,7 @@ pub(crate) fn words(steps: &Steps) -> String {
 
 /// What is shown of each value: the headline, and the speed where that is another figure.
 fn measures(workload: &Workload) -> Vec<Measure> {
-    let headline = workload.main().map(|part| part.job.headline().measure);
+    let headline = workload.main().map(|part| part.headline().measure);
     let mut measures: Vec<Measure> = headline.into_iter().chain([speed(workload)]).collect();
     measures.dedup();
     measures

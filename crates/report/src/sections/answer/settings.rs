@@ -64,7 +64,7 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
     }
     for ((workload, subject), effects) in rows {
         let Some(of) = shown.findings.workloads.get(usize::from(workload)) else { continue };
-        let by = of.workload.main().map(|main| shown.shape(main.job.headline().measure).compared);
+        let by = of.workload.main().map(|main| shown.shape(main.headline().measure).compared);
         let work = match several {
             true => format!("{}, {}", super::work(shown, of), shown.names.subject(subject)),
             false => super::work(shown, of),

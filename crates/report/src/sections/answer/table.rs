@@ -267,8 +267,7 @@ fn figure(shown: &Shown<'_>, measurand: &Measurand) -> String {
     };
     let headline = found.workload.headline_part();
     let job = found.workload.parts.get(usize::from(headline)).or(found.workload.main());
-    if measurand.part == headline && job.is_some_and(|part| part.job.headline() == measurand.metric)
-    {
+    if measurand.part == headline && job.is_some_and(|part| part.headline() == measurand.metric) {
         return figure_of(shown, found, measurand.cell);
     }
     let cell = found.cells.iter().find(|c| c.cell == measurand.cell);
