@@ -63,6 +63,11 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     if shown.limits.iter().any(|limits| open(limits) && limits.ladder.is_none()) {
         options.push_str(" --explain");
     }
+    if let Some((host, count)) = shown.limits.iter().find_map(few_threads) {
+        // Only more of them tell whether what they wait for can do more at a time.
+        let more = count.saturating_mul(8);
+        options.push_str(&format!(" --set {}/nfsd-threads=as-found,{more}", printable(host)));
+    }
     if own && !options.is_empty() {
         section.command("To be sure", format!("{command}{options}"), String::new());
     }
@@ -75,6 +80,15 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
         );
     }
     section.command("More", format!("plimsoll explain {id} --details"), String::new());
+}
+
+/// The host whose NFS threads are named beside something else, and how many it has.
+fn few_threads(limits: &Limits) -> Option<(&str, u32)> {
+    let Limit::Several { uses, .. } = &limits.verdict else { return None };
+    uses.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
+        Resource::Threads { count } => Some((one.host.as_str(), count)),
+        _ => None,
+    })
 }
 
 /// A host whose processor is the limit, and that was not measured by itself.

@@ -336,10 +336,20 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
             }
             text
         }
-        Limit::Several { .. } => format!(
-            "It cannot be told which is the limit: {}. Doubling any of them would help about as much.",
-            subject(limits).trim_end_matches(" (about alike)")
-        ),
+        Limit::Several { uses, .. } => {
+            let is_threads =
+                |place: &usize| matches!(limits.uses[*place].resource, Resource::Threads { .. });
+            format!(
+                "It cannot be told which is the limit: {}. {}",
+                subject(limits).trim_end_matches(" (about alike)"),
+                match uses.iter().any(is_threads) {
+                    true =>
+                        "The threads are busy because they wait for it: more of them help where it can do \
+                             several operations at a time.",
+                    false => "Doubling any of them would help about as much.",
+                }
+            )
+        }
         Limit::Waiting => format!(
             "Nothing that was seen is near its limit. An operation takes {}, of which {} are spent \
              waiting for something else{}.",
