@@ -207,10 +207,10 @@ fn a_disk_that_is_asked_for_less_does_not_overlap() {
     assert_eq!(named(&found), "disk", "{found:#?}");
 }
 
-/// A disk that serves many at a time is busy all the time with one: it takes either more of them or a
-/// faster one.
+/// A disk that serves many at a time is busy all the time with one. A faster one surely helps, more threads do
+/// where it serves several: the disk is named, and they come after it.
 #[test]
-fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
+fn threads_that_all_wait_for_the_disk_come_after_it() {
     let with_threads = |count: u32, depth: u16, idle: f64| {
         let mut study = study(Truth { disk: 5e-3, ..base(depth) }, true);
         let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
@@ -222,16 +222,40 @@ fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
         }
         one(&study)
     };
+    let second = |found: &Limits| match found.verdict {
+        Limit::Resource { runner_up: Some(place), .. } => name(&found.uses[place].resource),
+        _ => "nothing",
+    };
     let few = with_threads(1, 4, 0.0);
-    assert_eq!(named(&few), "disk or threads", "{few:#?}");
+    assert_eq!((&*named(&few), second(&few)), ("disk", "threads"), "{few:#?}");
+    // Alone before the disk it takes what it is busy for: half of that is twice as much.
+    assert!((few.binding().unwrap().gain - 1.0).abs() < 0.1, "{few:#?}");
     // The idle window was busier than the trials are.
-    assert_eq!(named(&with_threads(1, 4, 1.5)), "disk or threads");
+    let idle = with_threads(1, 4, 1.5);
+    assert_eq!((&*named(&idle), second(&idle)), ("disk", "threads"), "{idle:#?}");
     let threads = few.uses.iter().find(|u| u.resource == Resource::Threads { count: 1 }).unwrap();
     assert!((threads.demand_seconds / 5.02e-3 - 1.0).abs() < 1e-2, "{threads:?}");
     for (count, depth) in [(8, 16), (8, 4), (1, 1)] {
         let enough = with_threads(count, depth, 0.0);
-        assert_eq!(named(&enough), "disk", "{enough:#?}");
+        assert_eq!((&*named(&enough), second(&enough) == "threads"), ("disk", false));
     }
+}
+
+/// Threads that take as long for themselves as for the disk gain more from company than from a faster disk.
+#[test]
+fn threads_that_work_as_well_as_wait_are_a_resource_of_their_own() {
+    let truth = Truth { disk: 2e-3, server: 2e-3, one_core: true, ..base(4) };
+    let mut study = study(truth, true);
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        if load.host == SERVER {
+            load.nfsd = Some(NfsdLoad { threads: Some(1), ..NfsdLoad::default() });
+            load.disks[0].in_flight_seconds = load.disks[0].busy_seconds;
+        }
+    }
+    let found = one(&study);
+    let place = found.uses.iter().position(|u| matches!(u.resource, Resource::Threads { .. }));
+    let Some(threads) = place else { panic!("{found:#?}") };
+    assert!(found.uses[threads].gain > 0.0, "{found:#?}");
 }
 
 /// A thread that is always busy and moves between the two cores makes neither full.

@@ -27,6 +27,8 @@ const HELPS: f64 = 0.05;
 const BOTH_FULL: f64 = 0.9;
 /// What stands out would help by so many times as much as the next.
 const STANDS_OUT: f64 = 1.5;
+/// What waits for something for this share of its time is as full as that is: it is its queue.
+const WAITS: f64 = 0.85;
 /// More than a link can carry is a wrong figure, beyond what rounding and clocks explain.
 const IMPOSSIBLE: f64 = 1.05;
 
@@ -65,7 +67,7 @@ pub enum Limit {
     Resource {
         /// The limit.
         binding: usize,
-        /// The one after it; `None` where that is waiting, or nothing.
+        /// The one after it, or the threads that wait for it; `None` where that is waiting, or nothing.
         runner_up: Option<usize>,
     },
     /// Several of [`Limits::uses`] would help about as much as each other, or as less waiting would.
@@ -182,10 +184,14 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
             *one = Use { servers, ..one.clone() }.at(seen.per_second, seconds, one.background);
         }
     }
+    // Threads that wait for a disk are its queue, and no resource beside it.
+    let queue = uses.iter().position(|one| waits_for_disk(one, &uses));
+    let queue = queue.map(|place| uses.remove(place));
     let network = Network::fit(&uses, seen.per_second, seen.in_flight)?;
     for (number, one) in uses.iter_mut().enumerate() {
         one.gain = network.gain(number);
     }
+    uses.extend(queue);
     uses.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
     let mut limits = Limits {
         cell,
@@ -202,6 +208,22 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     };
     limits.verdict = verdict(&limits);
     Some(limits)
+}
+
+/// Whether these are threads whose time is a disk's.
+fn waits_for_disk(one: &Use, uses: &[Use]) -> bool {
+    uses.iter().any(|disk| is_queue_of(one, disk))
+}
+
+/// Whether threads have nothing to do but to wait for a disk. One that is faster surely helps them; more threads
+/// do where it can do more at a time than there are of them, which nothing has shown.
+fn is_queue_of(threads: &Use, disk: &Use) -> bool {
+    let (is_threads, is_disk) = (
+        matches!(threads.resource, Resource::Threads { .. }),
+        matches!(disk.resource, Resource::Disk { .. }),
+    );
+    let share = |one: &Use| one.demand_seconds / one.servers;
+    is_threads && is_disk && threads.host == disk.host && share(disk) >= WAITS * share(threads)
 }
 
 fn verdict(limits: &Limits) -> Limit {
@@ -224,7 +246,9 @@ fn verdict(limits: &Limits) -> Limit {
     // By utilisation alone; a delay has none, and what others keep busy no workload frees.
     let full = |place: &usize| {
         let one = &limits.uses[*place];
-        one.utilisation >= BOTH_FULL && one.demand_seconds > 0.0
+        one.utilisation >= BOTH_FULL
+            && one.demand_seconds > 0.0
+            && !waits_for_disk(one, &limits.uses)
     };
     let full: Vec<usize> = (0..limits.uses.len()).filter(full).collect();
     match (alike.as_slice(), first) {
@@ -233,7 +257,9 @@ fn verdict(limits: &Limits) -> Limit {
             Limit::Several { uses: [binding].into_iter().chain(others).collect(), waiting: false }
         }
         ([_], Some(binding)) => {
-            let runner_up = helps.get(1).and_then(|(place, _)| *place);
+            let queue = |place: &usize| is_queue_of(&limits.uses[*place], &limits.uses[binding]);
+            let queue = (0..limits.uses.len()).find(queue);
+            let runner_up = queue.or_else(|| helps.get(1).and_then(|(place, _)| *place));
             Limit::Resource { binding, runner_up }
         }
         ([_], None) if hidden() => Limit::Hidden,
