@@ -1,7 +1,7 @@
 //! What of the processor time that a host takes over a byte encryption, signing and copying may be, by what
 //! one core of the same host does of each (`plimsoll device`).
 
-use crate::{HostFindings, HostWork};
+use crate::{HostFindings, HostWork, Limits, Resource, Use};
 use plimsoll_model::device::{Algorithm, Device, StreamFigure};
 use plimsoll_model::{Cell, HostFacts, Protection, Study, SubjectFacts};
 
@@ -33,6 +33,24 @@ pub struct Protected {
     /// CPU seconds for a byte, and what measured that (OpenSSL, the kernel, …); `None` where the host was not
     /// measured with this algorithm.
     pub seconds: Option<(f64, &'static str)>,
+}
+
+impl ByteCosts {
+    /// Where the processor of this host is what limits the work: operations per second that it would allow alone
+    /// if nothing were encrypted or signed. `None` where it is not the limit, or what that takes is not known.
+    pub fn unprotected_per_second(&self, limits: &Limits) -> Option<f64> {
+        let is_processor = |one: &&Use| {
+            let (processor, host) = (&one.resource, one.host == self.host);
+            host && matches!(
+                processor,
+                Resource::Processor | Resource::Core { .. } | Resource::Quota { .. }
+            )
+        };
+        let one = limits.binding().filter(is_processor).filter(|_| limits.cell == self.cell)?;
+        let (seconds, _) = self.protected.as_ref()?.seconds?;
+        let left = one.demand_seconds - seconds * limits.bytes_per_operation;
+        (left > 0.0).then(|| Some(one.alone_per_second? * one.demand_seconds / left))?
+    }
 }
 
 /// The costs of a byte in work of large operations, for each host whose `device` is known, by its name.

@@ -51,6 +51,10 @@ pub struct CopyArguments {
     /// Operations in flight per file
     #[arg(long, value_name = "N", default_value = "4")]
     pub depth: NonZeroU16,
+    /// Measure each also with other numbers of workers, three in all: what limits it can then be told where one
+    /// number does not tell; not of --via rsync, which copies by itself
+    #[arg(long)]
+    pub explain: bool,
     /// Compare everything that is copied from the share with what it should be, byte by byte
     #[arg(long)]
     pub verify: bool,
@@ -288,7 +292,7 @@ impl CopyArguments {
                     workers: self.workers,
                     arrival: Arrival::Closed { depth },
                     length: Length::UntilDone { at_most_seconds: design.cap_seconds },
-                    explain: false,
+                    explain: self.explain && method != Method::ByRsync,
                 });
             }
         }
@@ -310,7 +314,9 @@ fn between_methods(plan: &Plan, methods: usize) -> Vec<Contrast> {
         let metric = workload.main()?.headline();
         Some(Measurand { cell: Cell::of(0, number, 0), part, metric })
     };
-    let others = (0..plan.workloads.len()).filter(|number| number % methods.max(1) > 0);
+    // Those with other numbers of workers come after all of them, and are compared with nothing.
+    let compared = plan.workloads.iter().take_while(|workload| workload.steps.is_none()).count();
+    let others = (0..compared).filter(|number| number % methods.max(1) > 0);
     let contrast = |number: usize| {
         let against = measurand(number - number % methods)?;
         Some(Contrast { of: measurand(number)?, against, claim: true })

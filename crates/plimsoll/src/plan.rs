@@ -70,25 +70,26 @@ pub fn check(
 /// How many times as many are in flight from step to step of a ladder, and how long each is measured.
 const STEP: u16 = 4;
 const RUNG: Length = Length::For { seconds: 0.5, warm_up_seconds: 0.1 };
+/// The same of what is copied whole, which takes as long as it takes.
+const STEP_OF_COPIES: u16 = 2;
 
-/// A workload also with one in flight and with more than it has: of several workers, by their number. None
-/// of what takes as long as it takes.
+/// A workload also with one in flight and with more than it has: of several workers, and of copies, which have
+/// a file or more in flight each, by their number.
 fn ladder(workload: &Workload) -> Option<Workload> {
     let main = workload.main()?;
-    let (over, own) = match main.workers.get() {
-        1 => (Parameter::Depth, main.depth().get()),
-        workers => (Parameter::Workers, workers),
+    let (over, own, step, length) = match (workload.length, main.workers.get()) {
+        (whole @ Length::UntilDone { .. }, workers) => {
+            (Parameter::Workers, workers, STEP_OF_COPIES, whole)
+        }
+        (Length::For { .. }, 1) => (Parameter::Depth, main.depth().get(), STEP, RUNG),
+        (Length::For { .. }, workers) => (Parameter::Workers, workers, STEP, RUNG),
     };
     let numbers = match own {
-        1 => [1, STEP, STEP * STEP],
-        own => [1, own, own.saturating_mul(STEP)],
+        1 => [1, step, step * step],
+        own => [1, own, own.saturating_mul(step)],
     };
     let steps = Some(Steps::Sweep { over, values: numbers.map(f64::from).into() });
-    matches!(workload.length, Length::For { .. }).then(|| Workload {
-        steps,
-        length: RUNG,
-        ..workload.clone()
-    })
+    Some(Workload { steps, length, ..workload.clone() })
 }
 
 /// Makes a design one of a first look: claims are about that minute, and say so.

@@ -4,7 +4,7 @@ use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Footprint, Length, Plan, Rule, Switch, Workload, factor};
+use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload, factor};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -132,20 +132,30 @@ struct Volume {
     files: f64,
 }
 
+/// How often a trial does its work: once at each value of its steps; of a search it is not known beforehand.
+fn points(workload: &Workload) -> f64 {
+    match &workload.steps {
+        Some(Steps::Sweep { values, .. }) => values.len() as f64,
+        Some(Steps::Search { .. }) | None => 1.0,
+    }
+}
+
 fn volume(workload: &Workload) -> Volume {
     let mut volume = Volume::default();
+    let points = points(workload);
     for part in &workload.parts {
         let footprint = part.job.footprint();
         match workload.length {
             Length::UntilDone { .. } => {
                 // What is brought up to date lies there, and is not moved again.
                 let written = (footprint.written + footprint.transient) as f64;
-                volume.moved += if written > 0.0 { written } else { footprint.read as f64 };
-                volume.written += written;
-                volume.files += footprint.names as f64;
+                volume.moved +=
+                    points * if written > 0.0 { written } else { footprint.read as f64 };
+                volume.written += points * written;
+                volume.files += points * footprint.names as f64;
             }
             Length::For { seconds, .. } if footprint.written > 0 => {
-                volume.written += seconds * BYTES_PER_SECOND;
+                volume.written += points * seconds * BYTES_PER_SECOND;
             }
             Length::For { .. } => {}
         }
@@ -155,10 +165,10 @@ fn volume(workload: &Workload) -> Volume {
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {
     match workload.length {
-        Length::For { seconds, .. } => seconds,
+        Length::For { seconds, .. } => points(workload) * seconds,
         Length::UntilDone { at_most_seconds } => {
             let copied = volume.moved / BYTES_PER_SECOND + volume.files * SECONDS_PER_FILE;
-            copied.min(at_most_seconds)
+            copied.min(points(workload) * at_most_seconds)
         }
     }
 }
@@ -231,6 +241,23 @@ mod tests {
         let laid_out = 4.0 * GIB as f64;
         near(found.seconds, laid_out / BYTES_PER_SECOND + 30.0 * 2.3);
         near(found.written.0 as f64, laid_out + 10.0 * 2.0 * BYTES_PER_SECOND);
+    }
+
+    #[test]
+    fn work_is_done_once_at_each_value_of_a_sweep() {
+        let once = plan(vec![copy(Transfer::Up), pattern("random-write")], 3);
+        let mut swept = once.clone();
+        for workload in &mut swept.workloads {
+            let values = vec![1.0, 2.0, 4.0];
+            let over = plimsoll_model::Parameter::Workers;
+            workload.steps = Some(Steps::Sweep { over, values });
+        }
+        let (once, swept) = (estimate(&once), estimate(&swept));
+        let trials = |found: &Estimate| found.seconds - 12.0 * SECONDS_PER_TRIAL;
+        let laid_out = 2.0 * GIB as f64;
+        near(swept.written.0 as f64 - laid_out, 3.0 * (once.written.0 as f64 - laid_out));
+        let laid_out = laid_out / BYTES_PER_SECOND;
+        near(trials(&swept) - laid_out, 3.0 * (trials(&once) - laid_out));
     }
 
     #[test]

@@ -27,8 +27,6 @@ const HELPS: f64 = 0.05;
 const BOTH_FULL: f64 = 0.9;
 /// What stands out would help by so many times as much as the next.
 const STANDS_OUT: f64 = 1.5;
-/// What waits for something for this share of its time is as full as that is: it is its queue.
-const WAITS: f64 = 0.85;
 /// More than a link can carry is a wrong figure, beyond what rounding and clocks explain.
 const IMPOSSIBLE: f64 = 1.05;
 
@@ -67,7 +65,7 @@ pub enum Limit {
     Resource {
         /// The limit.
         binding: usize,
-        /// The one after it, or the threads that wait for it; `None` where that is waiting, or nothing.
+        /// The one after it; `None` where that is waiting, or nothing.
         runner_up: Option<usize>,
     },
     /// Several of [`Limits::uses`] would help about as much as each other, or as less waiting would.
@@ -137,6 +135,13 @@ impl Limits {
         self.in_flight / self.per_second
     }
 
+    /// Operations in flight that are not being served by what was seen: one of them is enough to keep something
+    /// busy all the time that was not seen, however much waits for what was.
+    fn leaves(&self) -> f64 {
+        let served: f64 = self.uses.iter().map(Use::service_seconds).sum();
+        self.in_flight - self.per_second * served
+    }
+
     /// A host whose cores were busy for one core's worth together, give or take a tenth: what a single thread
     /// makes of them that is always busy and moves from one to another. Where more in flight does not help and
     /// nothing else is full, that may be it.
@@ -184,14 +189,10 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
             *one = Use { servers, ..one.clone() }.at(seen.per_second, seconds, one.background);
         }
     }
-    // Threads that wait for a disk are its queue, and no resource beside it.
-    let queue = uses.iter().position(|one| waits_for_disk(one, &uses));
-    let queue = queue.map(|place| uses.remove(place));
     let network = Network::fit(&uses, seen.per_second, seen.in_flight)?;
     for (number, one) in uses.iter_mut().enumerate() {
         one.gain = network.gain(number);
     }
-    uses.extend(queue);
     uses.sort_by(|a, b| b.utilisation.total_cmp(&a.utilisation));
     let mut limits = Limits {
         cell,
@@ -208,22 +209,6 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     };
     limits.verdict = verdict(&limits);
     Some(limits)
-}
-
-/// Whether these are threads whose time is a disk's.
-fn waits_for_disk(one: &Use, uses: &[Use]) -> bool {
-    uses.iter().any(|disk| is_queue_of(one, disk))
-}
-
-/// Whether threads have nothing to do but to wait for a disk. One that is faster surely helps them; more threads
-/// do where it can do more at a time than there are of them, which nothing has shown.
-fn is_queue_of(threads: &Use, disk: &Use) -> bool {
-    let (is_threads, is_disk) = (
-        matches!(threads.resource, Resource::Threads { .. }),
-        matches!(disk.resource, Resource::Disk { .. }),
-    );
-    let share = |one: &Use| one.demand_seconds / one.servers;
-    is_threads && is_disk && threads.host == disk.host && share(disk) >= WAITS * share(threads)
 }
 
 fn verdict(limits: &Limits) -> Limit {
@@ -246,20 +231,24 @@ fn verdict(limits: &Limits) -> Limit {
     // By utilisation alone; a delay has none, and what others keep busy no workload frees.
     let full = |place: &usize| {
         let one = &limits.uses[*place];
-        one.utilisation >= BOTH_FULL
-            && one.demand_seconds > 0.0
-            && !waits_for_disk(one, &limits.uses)
+        one.utilisation >= BOTH_FULL && one.demand_seconds > 0.0
     };
     let full: Vec<usize> = (0..limits.uses.len()).filter(full).collect();
+    let may_be_unseen = |binding: usize| {
+        !full.contains(&binding)
+            && limits.unseen.contains(&Unseen::Server)
+            && limits.leaves() >= BOTH_FULL
+    };
     match (alike.as_slice(), first) {
         ([_], Some(binding)) if full.len() > 1 && full.contains(&binding) => {
             let others = full.into_iter().filter(|place| *place != binding);
             Limit::Several { uses: [binding].into_iter().chain(others).collect(), waiting: false }
         }
+        ([_], Some(binding)) if may_be_unseen(binding) => {
+            Limit::Several { uses: vec![binding], waiting: true }
+        }
         ([_], Some(binding)) => {
-            let queue = |place: &usize| is_queue_of(&limits.uses[*place], &limits.uses[binding]);
-            let queue = (0..limits.uses.len()).find(queue);
-            let runner_up = queue.or_else(|| helps.get(1).and_then(|(place, _)| *place));
+            let runner_up = helps.get(1).and_then(|(place, _)| *place);
             Limit::Resource { binding, runner_up }
         }
         ([_], None) if hidden() => Limit::Hidden,

@@ -157,6 +157,23 @@ fn a_job_is_explained_by_other_numbers_in_flight_that_nothing_is_claimed_of() {
     }
 }
 
+/// A copy takes as long as it takes, so its steps are whole copies; and nothing is claimed of them either.
+#[test]
+fn a_copy_is_explained_by_other_numbers_of_workers() {
+    let seed = ["--seed=1"];
+    let plain = good(&seed).plan;
+    let text = GOOD.replace("method = \"rsync\"\n", "method = \"rsync\"\nexplain = true\n");
+    let plan = assembled(&text, GIVEN, &["nfs://nas/a"], &seed).unwrap().plan;
+    assert_eq!((&plan.contrasts, &plan.workloads[..4]), (&plain.contrasts, &plain.workloads[..]));
+    let [ladder] = &plan.workloads[4..] else { panic!("{:?}", plan.workloads) };
+    assert_eq!(
+        (&ladder.parts, ladder.length),
+        (&plain.workloads[0].parts, plain.workloads[0].length)
+    );
+    let over = Parameter::Workers;
+    assert_eq!(ladder.steps, Some(Steps::Sweep { over, values: vec![1.0, 2.0, 4.0] }));
+}
+
 #[test]
 fn a_server_of_version_4_that_restarts_takes_its_grace_period() {
     let text = GOOD

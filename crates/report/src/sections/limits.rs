@@ -82,16 +82,10 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     section.command("More", format!("plimsoll explain {id} --details"), String::new());
 }
 
-/// The host whose NFS threads are the limit or wait for it, and how many it has.
+/// The host whose NFS threads are named beside something else, and how many it has.
 fn few_threads(limits: &Limits) -> Option<(&str, u32)> {
-    let places = match &limits.verdict {
-        Limit::Resource { binding, runner_up } => {
-            std::iter::once(*binding).chain(*runner_up).collect()
-        }
-        Limit::Several { uses, .. } => uses.clone(),
-        Limit::Waiting | Limit::Hidden | Limit::Contradiction(_) => Vec::new(),
-    };
-    places.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
+    let Limit::Several { uses, .. } = &limits.verdict else { return None };
+    uses.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
         Resource::Threads { count } => Some((one.host.as_str(), count)),
         _ => None,
     })

@@ -1,6 +1,6 @@
 //! What a byte cost a host, and how much of that protecting and copying it may be, in words.
 
-use super::{Shown, hosts};
+use super::{Shown, hosts, limits};
 use crate::figure::CPU_PER_GB;
 use crate::text::printable;
 use crate::verdict::percent;
@@ -37,12 +37,33 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
         format!("each copy in memory {} (STREAM)", gigabytes(seconds, costs.seconds))
     }));
     format!(
-        "A gigabyte of {of} takes {} of the CPU of {}; by plimsoll device ({}), of one core: {}.",
+        "A gigabyte of {of} takes {} of the CPU of {}; by plimsoll device ({}), of one core: {}.{}",
         amount(costs.seconds),
         hosts::name(&costs.host),
         printable(&study.0),
-        parts.join("; ")
+        parts.join("; "),
+        without(shown, costs).unwrap_or_default()
     )
+}
+
+/// What a processor that is the limit would allow without protecting anything.
+fn without(shown: &Shown<'_>, costs: &ByteCosts) -> Option<String> {
+    let limits = limits::of(shown, costs.cell)?;
+    let more = costs.unprotected_per_second(limits)?;
+    let now = limits.binding()?.alone_per_second?;
+    let what = protects(&costs.protected.as_ref()?.protection);
+    Some(format!(
+        " Without {what} its CPU would allow {} alone instead of {}.",
+        limits::amount_of(shown, limits, more),
+        limits::amount_of(shown, limits, now)
+    ))
+}
+
+fn protects(protection: &Protection) -> &'static str {
+    match protection {
+        Protection::Encryption { .. } => "encryption",
+        Protection::Signing { .. } => "signing",
+    }
 }
 
 /// "5.20 s" for a gigabyte.
@@ -55,10 +76,7 @@ fn gigabytes(seconds: f64, of: f64) -> String {
 }
 
 fn protecting(all: f64, Protected { protection, seconds }: &Protected) -> String {
-    let what = match protection {
-        Protection::Encryption { .. } => "encryption",
-        Protection::Signing { .. } => "signing",
-    };
+    let what = protects(protection);
     let algorithm = printable(protection.algorithm());
     // GMAC is what authenticates in GCM.
     let at_most = if protection.algorithm().ends_with("GMAC") { "at most " } else { "" };

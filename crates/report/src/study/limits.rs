@@ -311,10 +311,6 @@ pub(crate) fn login(target: Option<&Target>) -> String {
     format!("ssh://root@{host}")
 }
 
-fn is_threads(one: &Use) -> bool {
-    matches!(one.resource, Resource::Threads { .. })
-}
-
 /// How full what binds is and what comes after it, with what each would allow alone, for the details.
 pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
     let alone = |one: &Use| {
@@ -331,15 +327,7 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
                 alone(one),
                 percent(one.gain)
             );
-            let next = runner_up.and_then(|place| limits.uses.get(place));
-            if let Some(threads) = next.filter(|next| is_threads(next)) {
-                let which = capital(&resource(threads));
-                let (verb, all) = if threads.servers > 1.0 { ("wait", " all") } else { ("waits", "") };
-                text.push_str(&format!(
-                    " {which}{all} {verb} for it: more of them help as much where it can do several operations \
-                     at a time."
-                ));
-            } else if let Some(next) = next {
+            if let Some(next) = runner_up.and_then(|place| limits.uses.get(place)) {
                 let of = match next.is_delay() {
                     true => of_the_time(limits, next) + " of the time",
                     false => percent(next.utilisation),
@@ -348,10 +336,20 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
             }
             text
         }
-        Limit::Several { .. } => format!(
-            "It cannot be told which is the limit: {}. Doubling any of them would help about as much.",
-            subject(limits).trim_end_matches(" (about alike)"),
-        ),
+        Limit::Several { uses, .. } => {
+            let is_threads =
+                |place: &usize| matches!(limits.uses[*place].resource, Resource::Threads { .. });
+            format!(
+                "It cannot be told which is the limit: {}. {}",
+                subject(limits).trim_end_matches(" (about alike)"),
+                match uses.iter().any(is_threads) {
+                    true =>
+                        "The threads are busy because they wait for it: more of them help where it can do \
+                             several operations at a time.",
+                    false => "Doubling any of them would help about as much.",
+                }
+            )
+        }
         Limit::Waiting => format!(
             "Nothing that was seen is near its limit. An operation takes {}, of which {} are spent \
              waiting for something else{}.",

@@ -64,8 +64,8 @@ pub(crate) struct CopyRun {
     content: Option<Arc<Content>>,
     /// What is read where files are copied from the storage.
     uploaded: Option<Arc<Names>>,
-    /// What the client itself can do, once that was tried.
-    ceiling: Option<Option<Ceiling>>,
+    /// What the client itself can do with so many workers, once that was tried.
+    ceiling: Option<(NonZeroU16, Option<Ceiling>)>,
     /// Of the point that is measured.
     copies: Option<Arc<Copies>>,
     /// Number of the next tree.
@@ -297,8 +297,8 @@ impl StorageJob for CopyRun {
         trees::remove_over(at)?;
         self.prepare(at)?;
         let files = self.list()?;
-        if self.ceiling.is_none() {
-            self.ceiling = Some(self.try_ceiling(at.means, &*files, point));
+        if self.ceiling.as_ref().is_none_or(|(workers, _)| *workers != point.workers) {
+            self.ceiling = Some((point.workers, self.try_ceiling(at.means, &*files, point)));
         }
         let copies = self.copies(at, &files, (self.job.transfer, self.job.method), point.once)?;
         if self.job.method == Method::ByRsync {
@@ -370,7 +370,7 @@ impl StorageJob for CopyRun {
                 (CopyJob::CLIENT_CEILING_FILES, files_per_second),
             ]
         };
-        self.ceiling.flatten().map_or_else(Vec::new, figures)
+        self.ceiling.and_then(|(_, ceiling)| ceiling).map_or_else(Vec::new, figures)
     }
 
     fn finish(
