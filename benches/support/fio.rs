@@ -10,6 +10,13 @@ use std::fmt::Display;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+/// How much longer than asked for a run of fio may take, in seconds, and how often one that does is made anew: with
+/// the engine for NFS some hang at their end, one in some dozens.
+const LATE_SECONDS: f64 = 20.0;
+const ATTEMPTS: usize = 5;
+/// What timeout(1) ends with where it killed.
+const KILLED: i32 = 128 + 9;
+
 /// fio's version, or `None` where it cannot be run.
 pub fn version(program: &OsStr) -> Option<String> {
     let output = Command::new(program).arg("--version").output().ok()?;
@@ -49,7 +56,7 @@ impl Peer {
         Err(format!("fio cannot write its file ({}): {}", output.status, said.trim()).into())
     }
 
-    /// Runs `workload` on files that are there, laid out whole.
+    /// Runs `workload` on files that are there, laid out whole. What hangs is ended, said, and made anew.
     pub fn run(
         &self,
         workload: &Workload,
@@ -74,7 +81,12 @@ impl Peer {
             Pattern::RandomWrite => "randwrite",
             Pattern::RandomMixed => "randrw",
         };
-        let output = Command::new(&self.program)
+        let limit = warm_up_seconds + seconds + LATE_SECONDS;
+        let mut command = Command::new("timeout");
+        command
+            .arg("--signal=KILL")
+            .arg(format!("{limit:.0}"))
+            .arg(&self.program)
             .args(["--name=peer", "--output-format=json", "--group_reporting", "--thread"])
             // Nothing beside the work: no map of the blocks already visited, and other offsets in
             // each run, as in a trial.
@@ -90,8 +102,15 @@ impl Peer {
             .arg(format!("--ramp_time={:.0}ms", warm_up_seconds * 1e3))
             .arg(format!("--runtime={:.0}ms", seconds * 1e3))
             .args(&self.options)
-            .stdin(Stdio::null())
-            .output()?;
+            .stdin(Stdio::null());
+        let (mut output, mut attempts) = (command.output()?, 1);
+        while output.status.code() == Some(KILLED) {
+            if attempts == ATTEMPTS {
+                return Err(format!("fio hung {ATTEMPTS} times").into());
+            }
+            println!("fio was still there {LATE_SECONDS} s after its end; once more");
+            (output, attempts) = (command.output()?, attempts + 1);
+        }
         let json = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
         figures(&json["jobs"][0]).filter(|_| output.status.success()).ok_or_else(|| {
             let said = String::from_utf8_lossy(&output.stderr);
