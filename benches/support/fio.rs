@@ -8,11 +8,12 @@ use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-/// How much longer than asked for a run of fio may take, in seconds, and how often one that does is made anew: with
-/// the engine for NFS some hang at their end, one in some dozens.
+/// How much longer than asked for a run of fio may take, and how long one that lays out, in seconds; and how often
+/// one that takes longer is made anew: with the engine for NFS some hang at their end.
 const LATE_SECONDS: f64 = 20.0;
+const LAYING_OUT_SECONDS: f64 = 60.0;
 const ATTEMPTS: usize = 5;
 /// What timeout(1) ends with where it killed.
 const KILLED: i32 = 128 + 9;
@@ -41,14 +42,22 @@ impl Peer {
         self
     }
 
+    /// fio, which is killed after so many seconds.
+    fn within(&self, seconds: f64) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg("--signal=KILL").arg(format!("{seconds:.0}")).arg(&self.program);
+        command.stdin(Stdio::null());
+        command
+    }
+
     /// Writes its file once, whole.
     pub fn lay_out(&self, size: Bytes) -> Result<(), Box<dyn Error>> {
-        let output = Command::new(&self.program)
+        let mut command = self.within(LAYING_OUT_SECONDS);
+        command
             .args(["--name=peer", "--rw=write", "--bs=1M", "--eta=never", "--output-format=json"])
             .arg(format!("--size={}", size.0))
-            .args(&self.options)
-            .stdin(Stdio::null())
-            .output()?;
+            .args(&self.options);
+        let output = repeated(&mut command)?;
         if output.status.success() {
             return Ok(());
         }
@@ -81,12 +90,8 @@ impl Peer {
             Pattern::RandomWrite => "randwrite",
             Pattern::RandomMixed => "randrw",
         };
-        let limit = warm_up_seconds + seconds + LATE_SECONDS;
-        let mut command = Command::new("timeout");
+        let mut command = self.within(warm_up_seconds + seconds + LATE_SECONDS);
         command
-            .arg("--signal=KILL")
-            .arg(format!("{limit:.0}"))
-            .arg(&self.program)
             .args(["--name=peer", "--output-format=json", "--group_reporting", "--thread"])
             // Nothing beside the work: no map of the blocks already visited, and other offsets in
             // each run, as in a trial.
@@ -101,22 +106,26 @@ impl Peer {
             .arg(format!("--iodepth={}", depth))
             .arg(format!("--ramp_time={:.0}ms", warm_up_seconds * 1e3))
             .arg(format!("--runtime={:.0}ms", seconds * 1e3))
-            .args(&self.options)
-            .stdin(Stdio::null());
-        let (mut output, mut attempts) = (command.output()?, 1);
-        while output.status.code() == Some(KILLED) {
-            if attempts == ATTEMPTS {
-                return Err(format!("fio hung {ATTEMPTS} times").into());
-            }
-            println!("fio was still there {LATE_SECONDS} s after its end; once more");
-            (output, attempts) = (command.output()?, attempts + 1);
-        }
+            .args(&self.options);
+        let output = repeated(&mut command)?;
         let json = serde_json::from_slice::<Value>(&output.stdout).unwrap_or_default();
         figures(&json["jobs"][0]).filter(|_| output.status.success()).ok_or_else(|| {
             let said = String::from_utf8_lossy(&output.stderr);
             format!("fio gave no figures ({}): {}", output.status, said.trim()).into()
         })
     }
+}
+
+/// What a command printed; once more where it was ended for taking too long.
+fn repeated(command: &mut Command) -> Result<Output, Box<dyn Error>> {
+    for _ in 0..ATTEMPTS {
+        let output = command.output()?;
+        if output.status.code() != Some(KILLED) {
+            return Ok(output);
+        }
+        println!("fio did not end in time; once more");
+    }
+    Err(format!("fio hung {ATTEMPTS} times").into())
 }
 
 fn figures(job: &Value) -> Option<Figures> {

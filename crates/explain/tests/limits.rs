@@ -287,6 +287,20 @@ fn a_ladder_tells_something_full_from_waiting() {
 }
 
 /// Interrupts coalesce: at four times the rate an operation takes half as much.
+/// Copies of few files by more workers, of which 9, 11 and 10 were in flight, slower each time: "more helps".
+#[test]
+fn what_hardly_has_more_in_flight_does_not_tell_whether_that_helps() {
+    let found = |depths| {
+        let at = |depth| Truth { disk: 400e-6, ..base(depth) };
+        one(&with_ladder(study(at(4), true), true, depths, at)).ladder.unwrap().more_helps()
+    };
+    assert_eq!(found([8, 9, 10]), None);
+    assert_eq!(found([1, 4, 16]), Some(false));
+    let at = |depth| Truth { round_trip: 50e-3, ..base(depth) };
+    let waiting = one(&with_ladder(study(at(4), true), true, [1, 4, 16], at));
+    assert_eq!(waiting.ladder.unwrap().more_helps(), Some(true));
+}
+
 #[test]
 fn demands_that_depend_on_load_are_found() {
     let truth = Truth { server: 200e-6, ..base(16) };

@@ -10,6 +10,8 @@ use std::collections::BTreeMap;
 
 /// Twice as many in flight that bring less than this more: it is saturated.
 const FLAT: f64 = 0.10;
+/// A step of so many doublings of what is in flight, at least, tells whether more of it helps.
+const STEP: f64 = 0.5;
 /// Demands further apart than this, as a share of the smallest, depend on load.
 const CONSTANT: f64 = 0.15;
 
@@ -36,10 +38,16 @@ pub struct Rung {
 impl Ladder {
     /// Whether the last step up brought next to nothing.
     pub fn is_saturated(&self) -> bool {
-        let [.., before, last] = self.rungs.as_slice() else { return false };
+        self.more_helps() == Some(false)
+    }
+
+    /// Whether more in flight brought more. `None` where hardly more were in flight, as of few files that are
+    /// copied by more workers.
+    pub fn more_helps(&self) -> Option<bool> {
+        let [.., before, last] = self.rungs.as_slice() else { return None };
         let more = last.per_second / before.per_second;
         let doublings = (last.in_flight / before.in_flight).log2();
-        doublings > 0.0 && more.powf(1.0 / doublings) < 1.0 + FLAT
+        (doublings >= STEP).then(|| more.powf(1.0 / doublings) >= 1.0 + FLAT)
     }
 
     /// The least and the most that one operation takes of a resource, over the depths at which it was

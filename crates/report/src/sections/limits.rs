@@ -213,9 +213,10 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
         })
         .collect();
     let mut text = format!("With others in flight: {}.", rungs.join(", "));
-    text.push_str(match ladder.is_saturated() {
-        true => " More in flight does not help any more.",
-        false => " More in flight helps.",
+    text.push_str(match ladder.more_helps() {
+        Some(false) => " More in flight does not help any more.",
+        Some(true) => " More in flight helps.",
+        None => "",
     });
     let matters = |one: &&Use| one.utilisation >= WORTH_SAYING;
     for one in limits.uses.iter().filter(matters) {
