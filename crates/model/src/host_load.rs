@@ -76,10 +76,11 @@ const ACCOUNTED: f64 = 0.5;
 impl HostLoad {
     /// CPU seconds by class: its share of all that was counted, of the time of all cores, as mpstat, sar and top
     /// have it. Where a kernel counts in ticks, cores that sleep in between lose some of them, and all classes
-    /// together come to less than the time.
+    /// together come to less than the time. Records that have no classes of the idle window stay as they were.
     pub fn cpu_of_time(&self) -> CpuTimes {
         let (time, counted) = (self.seconds * self.cores_busy.len() as f64, self.cpu.total());
-        let accounted = counted > ACCOUNTED * time && ACCOUNTED * counted < time;
+        let accounted =
+            self.idle.is_some() && counted > ACCOUNTED * time && ACCOUNTED * counted < time;
         if accounted { self.cpu * (time / counted) } else { self.cpu }
     }
 
@@ -293,7 +294,13 @@ mod tests {
     #[test]
     fn time_that_ticks_lose_counts_as_the_rest_does() {
         let cpu = CpuTimes { system: 6.0, idle: 20.0, iowait: 10.0, ..CpuTimes::default() };
-        let load = HostLoad { seconds: 20.0, cpu, cores_busy: vec![0.0; 2], ..HostLoad::default() };
+        let load = HostLoad {
+            seconds: 20.0,
+            cpu,
+            cores_busy: vec![0.0; 2],
+            idle: Some(CpuTimes::default()),
+            ..HostLoad::default()
+        };
         assert!((load.cpu_of_time().total() - 40.0).abs() < 1e-9);
         assert!((load.caused().0 - 6.0 * 40.0 / 36.0).abs() < 1e-9);
         let two_of_eight = HostLoad { cores_busy: vec![0.0; 8], ..load };
