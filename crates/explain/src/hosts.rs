@@ -147,7 +147,7 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
     let above_idle = match operation_interval {
         Some(interval) => interval.low > 0.0,
         None => loads.iter().all(|(_, load)| {
-            let idle = load.cpu_of_time().busy().0 - load.caused().0;
+            let idle = load.cpu.busy().0 - load.caused().0;
             load.caused().0 > TICKS_SECONDS + BASELINE_VARIES * idle
         }),
     };
@@ -194,8 +194,7 @@ fn caused_by_class(load: &HostLoad) -> Option<CpuTimes> {
         None => return None,
     };
     // Not the difference of counters that runs no lower than 0: a class may be below its baseline.
-    let cpu = load.cpu_of_time();
-    let of = |class: fn(&CpuTimes) -> f64| class(&cpu) - class(&idle) * load.seconds;
+    let of = |class: fn(&CpuTimes) -> f64| class(&load.cpu) - class(&idle) * load.seconds;
     Some(CpuTimes {
         user: of(|c| c.user),
         nice: of(|c| c.nice),

@@ -69,28 +69,14 @@ pub struct HostLoad {
     pub stretches: Vec<LoadStretch>,
 }
 
-/// Counters whose classes together are less than this share of the time of all cores, or more than it by as
-/// much, are no account of it: cores came or went.
-const ACCOUNTED: f64 = 0.5;
-
 impl HostLoad {
-    /// CPU seconds by class: its share of all that was counted, of the time of all cores, as mpstat, sar and top
-    /// have it. Where a kernel counts in ticks, cores that sleep in between lose some of them, and all classes
-    /// together come to less than the time. Records that have no classes of the idle window stay as they were.
-    pub fn cpu_of_time(&self) -> CpuTimes {
-        let (time, counted) = (self.seconds * self.cores_busy.len() as f64, self.cpu.total());
-        let accounted =
-            self.idle.is_some() && counted > ACCOUNTED * time && ACCOUNTED * counted < time;
-        if accounted { self.cpu * (time / counted) } else { self.cpu }
-    }
-
     /// Busy CPU seconds that the trial itself caused: busy minus baseline x duration. Below zero
     /// where the baseline was busier than the trial: cutting such values off, or leaving them out,
     /// would make the mean over the trials too large.
     pub fn caused(&self) -> CpuSeconds {
         // By class where it is known: in older records the sum holds stolen time too.
         let idle = self.idle.map_or(self.idle_baseline, |idle| idle.busy().0);
-        CpuSeconds(self.cpu_of_time().busy().0 - idle * self.seconds)
+        CpuSeconds(self.cpu.busy().0 - idle * self.seconds)
     }
 
     /// Share (0..1) of the time of its cores that a hypervisor took for others.
@@ -283,28 +269,4 @@ pub struct NfsdLoad {
     /// Threads that it has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Reads of a local disk by two threads that sleep after each: of 40 s of two cores /proc/stat had 36.8, and
-    /// of the CPU time mpstat had 9% more.
-    #[test]
-    fn time_that_ticks_lose_counts_as_the_rest_does() {
-        let cpu = CpuTimes { system: 6.0, idle: 20.0, iowait: 10.0, ..CpuTimes::default() };
-        let load = HostLoad {
-            seconds: 20.0,
-            cpu,
-            cores_busy: vec![0.0; 2],
-            idle: Some(CpuTimes::default()),
-            ..HostLoad::default()
-        };
-        assert!((load.cpu_of_time().total() - 40.0).abs() < 1e-9);
-        assert!((load.caused().0 - 6.0 * 40.0 / 36.0).abs() < 1e-9);
-        let two_of_eight = HostLoad { cores_busy: vec![0.0; 8], ..load };
-        assert_eq!(two_of_eight.cpu_of_time(), cpu);
-        assert_eq!(HostLoad::default().cpu_of_time(), CpuTimes::default());
-    }
 }

@@ -162,7 +162,7 @@ fn a_watched_server() {
     fits(&screen);
     assert!(screen.contains("watched: MIPS 74Kc V4.12, 1 core"), "{screen}");
     assert!(
-        screen.contains("Fullest seen: CPU of ssh://root@nas, 51% at sequential write"),
+        screen.contains("Fullest seen: CPU of ssh://root@nas, 48% at sequential write"),
         "{screen}"
     );
     assert!(screen.contains("! A core of this machine was 99% busy"), "{screen}");

@@ -323,8 +323,7 @@ impl<'a> Host<'a> {
             return None;
         }
         let cores = self.loads.iter().map(|load| load.cores_busy.len()).max()?.max(1) as f64;
-        let total =
-            self.loads.iter().fold(CpuTimes::default(), |sum, load| sum + load.cpu_of_time());
+        let total = self.loads.iter().fold(CpuTimes::default(), |sum, load| sum + load.cpu);
         let caused: f64 = self.loads.iter().map(|load| load.caused().0).sum();
         let background = (total.busy().0 - caused) / self.seconds / cores;
         let all = Use { servers: cores, ..named(Resource::Processor) };

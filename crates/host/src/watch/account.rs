@@ -115,7 +115,7 @@ impl Account {
     pub fn load(&self) -> Option<HostLoad> {
         (self.looks > 0).then_some(())?;
         let mut load = self.total.clone();
-        load.cpu = rounded(load.cpu);
+        load.cpu = rounded(of_time(&load));
         load.cores = load.cores.into_iter().map(rounded).collect();
         load.run_seconds = load.run_seconds.map(tidy);
         load.stretches.iter_mut().for_each(|s| s.cpu = rounded(s.cpu));
@@ -164,6 +164,19 @@ impl Account {
             }
         })
     }
+}
+
+/// Counters whose classes together are less than this share of the time of all cores, or more than it by as
+/// much, are no account of it: cores came or went.
+const ACCOUNTED: f64 = 0.5;
+
+/// CPU seconds by class: its share of all that was counted, of the time of all cores, as mpstat, sar and top
+/// have it. Where a kernel counts in ticks, cores that sleep in between lose some of them, and all classes
+/// together come to less than the time.
+fn of_time(load: &HostLoad) -> CpuTimes {
+    let (time, counted) = (load.seconds * load.cores_busy.len() as f64, load.cpu.total());
+    let accounted = counted > ACCOUNTED * time && ACCOUNTED * counted < time;
+    if accounted { load.cpu * (time / counted) } else { load.cpu }
 }
 
 /// Whether the clock falls while a core is under load.
