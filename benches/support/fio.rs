@@ -7,16 +7,17 @@ use serde_json::Value;
 use std::error::Error;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Display;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 /// How much longer than asked for a run of fio may take, and how long one that lays out, in seconds; and how often
-/// one that takes longer is made anew: with the engine for NFS some hang at their end.
-const LATE_SECONDS: f64 = 20.0;
+/// one that takes longer is made anew: with the engine for NFS some hang in their unmounting.
+const LATE_SECONDS: f64 = 5.0;
 const LAYING_OUT_SECONDS: f64 = 60.0;
 const ATTEMPTS: usize = 5;
-/// What timeout(1) ends with where it killed.
-const KILLED: i32 = 128 + 9;
+/// SIGKILL, which timeout(1) sends to itself, too.
+const KILL: i32 = 9;
 
 /// fio's version, or `None` where it cannot be run.
 pub fn version(program: &OsStr) -> Option<String> {
@@ -42,10 +43,20 @@ impl Peer {
         self
     }
 
-    /// fio, which is killed after so many seconds.
+    /// fio, which is killed after so many seconds. What it does it does in a session of its own, which outlives it
+    /// and holds its output open: with a namespace of processes all of it ends.
     fn within(&self, seconds: f64) -> Command {
         let mut command = Command::new("timeout");
-        command.arg("--signal=KILL").arg(format!("{seconds:.0}")).arg(&self.program);
+        command.arg("--signal=KILL").arg(format!("{seconds:.0}"));
+        command.args([
+            "unshare",
+            "--user",
+            "--map-current-user",
+            "--pid",
+            "--fork",
+            "--kill-child",
+        ]);
+        command.arg(&self.program);
         command.stdin(Stdio::null());
         command
     }
@@ -120,7 +131,7 @@ impl Peer {
 fn repeated(command: &mut Command) -> Result<Output, Box<dyn Error>> {
     for _ in 0..ATTEMPTS {
         let output = command.output()?;
-        if output.status.code() != Some(KILLED) {
+        if output.status.signal() != Some(KILL) {
             return Ok(output);
         }
         println!("fio did not end in time; once more");

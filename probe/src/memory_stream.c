@@ -47,3 +47,17 @@ uint64_t stream_bytes(const struct stream_arrays *arrays, enum stream_kernel ker
     uint64_t arrays_touched = kernel == STREAM_COPY || kernel == STREAM_SCALE ? 2 : 3;
     return arrays_touched * arrays->elements * sizeof(double);
 }
+
+/* Words of 32 bits into one of 64, whose carries cannot get lost below 2^32 of them: deferred
+ * carries, as RFC 1071, section 2 (C) has them. */
+uint16_t stream_checksum(const struct stream_arrays *arrays)
+{
+    const uint32_t *words = (const uint32_t *)(const void *)arrays->a;
+    size_t count = arrays->elements * (sizeof(double) / sizeof *words);
+    uint64_t sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += words[i];
+    while (sum >> 16 != 0)
+        sum = (sum & 0xffff) + (sum >> 16);
+    return (uint16_t)~sum;
+}

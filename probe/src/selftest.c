@@ -1,4 +1,6 @@
 /* The verb selftest: does this build compute rightly on this machine? Seconds even on small ones. */
+#include <string.h>
+
 #include "cpu_round.h"
 #include "crypto.h"
 #include "histogram.h"
@@ -37,6 +39,28 @@ static bool kernels_hold(void)
     return !stream_holds(&arrays, 10);
 }
 
+/* The example of RFC 1071, section 3, whose sum is ddf2, and what both ways make of more than that. */
+static bool checksum_holds(void)
+{
+    static const unsigned char example[sizeof(double)] = {0x00, 0x01, 0xf2, 0x03,
+                                                          0xf4, 0xf5, 0xf6, 0xf7};
+    static const unsigned char expected[sizeof(uint16_t)] = {0x22, 0x0d};
+    static double a[333];
+    struct stream_arrays arrays = {.a = a, .elements = 1};
+    memcpy(a, example, sizeof example);
+    uint16_t sum = stream_checksum(&arrays); /* in the order of bytes of the network */
+    if (memcmp(&sum, expected, sizeof sum) != 0 || stream_checksum_expected(&arrays) != sum)
+        return false;
+    for (size_t i = 0; i < sizeof a; i++)
+        ((unsigned char *)a)[i] = (unsigned char)(i * i + 251 * i / 7);
+    arrays.elements = sizeof a / sizeof *a;
+    sum = stream_checksum(&arrays);
+    if (stream_checksum_expected(&arrays) != sum)
+        return false;
+    ((unsigned char *)a)[2000] ^= 1; /* what must be found */
+    return stream_checksum(&arrays) != sum;
+}
+
 /* The ring goes through all lines: back at the start after as many steps, and not before. */
 static bool ring_holds(void)
 {
@@ -69,6 +93,7 @@ static void run(const struct request *request)
     tell(json, "crypto_vectors_good", wrong == NULL);
     tell(json, "cpu_rounds_good", rounds_hold());
     tell(json, "stream_kernels_good", kernels_hold());
+    tell(json, "checksum_good", checksum_holds());
     tell(json, "pointer_ring_good", ring_holds());
     tell(json, "histogram_good", histogram_holds());
     report_end();

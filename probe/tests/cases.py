@@ -252,7 +252,7 @@ class Verbs(unittest.TestCase):
                 self.assertTrue(result["verified"], result)
                 self.assertLessEqual(result["working_set_bytes"], 3 << 20)
             for result in streams:
-                for kernel in ("copy", "scale", "add", "triad"):
+                for kernel in ("copy", "scale", "add", "triad", "checksum"):
                     self.assertGreater(result[f"{kernel}_bytes_per_second"], 0)
 
     def test_crypto(self):

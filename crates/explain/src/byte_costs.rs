@@ -1,8 +1,8 @@
-//! What of the processor time that a host takes over a byte encryption, signing and copying may be, by what
-//! one core of the same host does of each (`plimsoll device`).
+//! What of the processor time that a host takes over a byte encryption, signing, copying and checksums may
+//! be, by what one core of the same host does of each (`plimsoll device`).
 
 use crate::{HostFindings, HostWork, Limits, Resource, Use};
-use plimsoll_model::device::{Algorithm, Device, StreamFigure};
+use plimsoll_model::device::{Algorithm, Device, Nic, StreamFigure};
 use plimsoll_model::{Cell, HostFacts, Protection, Study, SubjectFacts};
 
 /// Below this operations cost by their number rather than by their bytes.
@@ -23,6 +23,17 @@ pub struct ByteCosts {
     pub protected: Option<Protected>,
     /// CPU seconds for one copy of a byte in memory, past all caches; `None` where it was not measured.
     pub copy_seconds: Option<f64>,
+    /// The Internet checksum of a byte (RFC 1071); `None` where it was not measured.
+    pub checksum: Option<Checksum>,
+}
+
+/// What the checksum of TCP or UDP takes of a processor that has to compute it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Checksum {
+    /// CPU seconds for a byte.
+    pub seconds: f64,
+    /// Whether the host's network interfaces compute it instead; `None` where they do not tell or differ.
+    pub by_interface: Option<bool>,
 }
 
 /// What protecting a byte takes.
@@ -93,13 +104,20 @@ fn of_work(study: &Study, work: &HostWork, host: &str, device: &Device) -> Optio
         let seconds = algorithm(&protection).and_then(|algorithm| speed(device, algorithm));
         Protected { protection, seconds: seconds.map(|(speed, by)| (1.0 / speed, by)) }
     });
-    let copy = copy_bytes_per_second(device).map(|counted| COUNTED / counted);
-    (protected.is_some() || copy.is_some()).then(|| ByteCosts {
+    let copy = in_memory(device, |figure| figure.copy_bytes_per_second);
+    let copy = copy.map(|counted| COUNTED / counted);
+    let checksum = in_memory(device, |figure| figure.checksum_bytes_per_second);
+    let checksum = checksum.map(|speed| Checksum {
+        seconds: 1.0 / speed,
+        by_interface: checksums_by_interface(device),
+    });
+    (protected.is_some() || copy.is_some() || checksum.is_some()).then(|| ByteCosts {
         cell: work.cell,
         host: host.to_owned(),
         seconds: byte,
         protected,
         copy_seconds: copy,
+        checksum,
     })
 }
 
@@ -123,9 +141,26 @@ fn speed(device: &Device, algorithm: Algorithm) -> Option<(f64, &'static str)> {
         .map(|figure| (figure.bytes_per_second as f64, figure.means.name()))
 }
 
-fn copy_bytes_per_second(device: &Device) -> Option<f64> {
+fn in_memory(device: &Device, rate: impl Fn(&StreamFigure) -> Option<u64>) -> Option<f64> {
     let streams = device.memory.iter().flat_map(|memory| &memory.streams);
     let past_caches = |figure: &&StreamFigure| figure.place.as_deref() == Some("memory");
-    let copy = streams.filter(past_caches).filter_map(|figure| figure.copy_bytes_per_second);
-    copy.max().filter(|speed| *speed > 0).map(|speed| speed as f64)
+    let most = streams.filter(past_caches).filter_map(rate).max();
+    most.filter(|speed| *speed > 0).map(|speed| speed as f64)
+}
+
+/// Interfaces of a bus are hardware; one that lists no features was not asked for them.
+fn checksums_by_interface(device: &Device) -> Option<bool> {
+    let network = device.inventory.as_ref()?.network.as_ref()?;
+    let in_use = |nic: &&Nic| nic.bus.is_some() && nic.state.as_deref() != Some("down");
+    let mut answers = network.nics.iter().filter(in_use).map(|nic| {
+        let on = |name: &str| nic.offloads.iter().any(|feature| feature.starts_with(name));
+        let known = !nic.offloads.is_empty();
+        let both = (on("rx-checksum"), on("tx-checksum-ip"));
+        match both {
+            (receive, send) if known && receive == send => Some(receive),
+            _ => None,
+        }
+    });
+    let first = answers.next()??;
+    answers.all(|answer| answer == Some(first)).then_some(first)
 }

@@ -27,7 +27,7 @@ mod whole_files;
 mod writes;
 
 pub use across::{Across, Counterpart, across};
-pub use byte_costs::{ByteCosts, Protected, byte_costs};
+pub use byte_costs::{ByteCosts, Checksum, Protected, byte_costs};
 pub use changes::{Change, changes};
 pub use clients::{BothClients, Call, Side, both_clients};
 pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};

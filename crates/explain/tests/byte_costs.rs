@@ -4,7 +4,8 @@ mod support;
 
 use plimsoll_explain::{ByteCosts, byte_costs, findings, limits};
 use plimsoll_model::device::{
-    Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Device, MemoryFigures, StreamFigure,
+    Algorithm, CryptoFigure, CryptoFigures, CryptoMeans, Device, Inventory, MemoryFigures, Nic,
+    Nics, StreamFigure,
 };
 use plimsoll_model::*;
 use support::servers::{SERVER, Truth, study};
@@ -46,6 +47,7 @@ fn device(algorithms: &[(Algorithm, u64)]) -> Device {
     let stream = |place: &str, speed| StreamFigure {
         place: Some(place.into()),
         copy_bytes_per_second: Some(speed),
+        checksum_bytes_per_second: Some(speed * 2),
         ..StreamFigure::default()
     };
     let streams = vec![stream("cache", 40_000_000_000), stream("memory", 4_000_000_000)];
@@ -122,9 +124,46 @@ fn nothing_is_told_of_small_operations_or_by_another_host() {
     renamed.hosts.iter_mut().for_each(|host| host.cpu_model = "another".into());
     let mut known = device.clone();
     let cpu = plimsoll_model::device::Cpu { model: Some("this".into()), ..Default::default() };
-    known.inventory =
-        Some(plimsoll_model::device::Inventory { cpu: Some(cpu), ..Default::default() });
+    known.inventory = Some(Inventory { cpu: Some(cpu), ..Inventory::default() });
     assert_eq!(costs(&renamed, &known), []);
     renamed.hosts.iter_mut().for_each(|host| host.cpu_model = "this".into());
     assert_eq!(costs(&renamed, &known).len(), 1);
+}
+
+/// A network interface of a bus, up, with these features switched on.
+fn interface(features: &[&str]) -> Nic {
+    Nic {
+        bus: Some("pci".into()),
+        state: Some("up".into()),
+        offloads: features.iter().map(|name| (*name).to_owned()).collect(),
+        ..Nic::default()
+    }
+}
+
+#[test]
+fn checksums_are_the_processors_where_no_interface_computes_them() {
+    let with = |nics: Vec<Nic>| {
+        let mut device = device(&[]);
+        let network = Some(Nics { nics, ..Nics::default() });
+        device.inventory = Some(Inventory { network, ..Inventory::default() });
+        let checksum = costs(&reads(None, false), &device)[0].checksum.unwrap();
+        assert!(
+            (checksum.seconds / 0.125e-9 - 1.0).abs() < 1e-9,
+            "a byte is read once: {checksum:?}"
+        );
+        checksum.by_interface
+    };
+    let both = || interface(&["rx-checksum", "tx-checksum-ip-generic"]);
+    let older = interface(&["rx-checksum", "tx-checksum-ipv4", "tx-checksum-ipv6"]);
+    let none = || interface(&["rx-gro"]);
+    let half = interface(&["rx-checksum"]);
+    // The loopback is no hardware, and one that is down carries nothing.
+    let loopback = Nic { bus: None, ..none() };
+    let down = Nic { state: Some("down".into()), ..none() };
+    assert_eq!(with(vec![loopback, both(), older, down]), Some(true));
+    assert_eq!(with(vec![none()]), Some(false));
+    assert_eq!(with(vec![both(), none()]), None);
+    assert_eq!(with(vec![half]), None);
+    assert_eq!(with(vec![interface(&[])]), None, "not asked");
+    assert_eq!(with(vec![]), None);
 }

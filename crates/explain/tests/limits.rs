@@ -251,6 +251,38 @@ fn threads_that_all_wait_for_the_disk_are_named_beside_it() {
     }
 }
 
+/// A solid-state disk that one thread asks for one operation after the other is busy all the time and not full.
+#[test]
+fn threads_are_the_limit_of_a_disk_that_could_do_several_operations_at_a_time() {
+    let with_disk = |disk: DiskFacts, name: &str, threads: u32| {
+        let mut study = study(Truth { disk: 5e-3, ..base(4) }, true);
+        let servers = study.trials.iter_mut().flat_map(|trial| &mut trial.loads);
+        for load in servers.filter(|load| load.host == SERVER) {
+            load.nfsd = Some(NfsdLoad { threads: Some(threads), ..NfsdLoad::default() });
+            (load.idle, load.idle_baseline) = (None, 0.0);
+            load.disks[0].in_flight_seconds = load.disks[0].busy_seconds;
+            load.disks[0].name = name.into();
+        }
+        let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+        server.disks.insert(name.into(), disk);
+        one(&study)
+    };
+    let disk = |rotational, queue_depth| DiskFacts { rotational, queue_depth };
+    let found = with_disk(disk(false, None), "nvme0n1", 1);
+    assert_eq!(named(&found), "threads", "{found:#?}");
+    assert!(found.binding().unwrap().utilisation > 0.95, "{found:#?}");
+    let solid = found.uses.iter().find(|u| name(&u.resource) == "disk").unwrap();
+    assert!((solid.demand_seconds / 5e-3 - 1.0).abs() < 0.01, "{solid:?}");
+    assert!((0.2..0.3).contains(&solid.utilisation), "one of the four in flight: {solid:?}");
+    assert_eq!(named(&with_disk(disk(false, Some(32)), "sda", 1)), "threads");
+    // One that turns, sticks and cards that take one at a time, and one of which nothing is known.
+    assert_eq!(named(&with_disk(disk(true, Some(32)), "sda", 1)), "disk or threads");
+    assert_eq!(named(&with_disk(disk(false, Some(1)), "sda", 1)), "disk or threads");
+    assert_eq!(named(&with_disk(disk(false, None), "mmcblk0", 1)), "disk or threads");
+    // Threads that are not all taken are no limit, whatever the disk is.
+    assert_eq!(named(&with_disk(disk(false, None), "nvme0n1", 8)), "disk");
+}
+
 /// A thread that is always busy and moves between the two cores makes neither full.
 #[test]
 fn one_core_s_worth_on_several_is_what_a_thread_makes_of_them() {

@@ -70,6 +70,9 @@ pub struct HostFacts {
     /// Bits per second that its network interfaces are connected at, by name, where that is known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_rates: BTreeMap<String, u64>,
+    /// Its disks by name, as far as its kernel knows their kind.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub disks: BTreeMap<String, DiskFacts>,
     /// The lab that it belongs to, as that was when the study began.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lab: Option<LabFacts>,
@@ -84,6 +87,25 @@ impl HostFacts {
         };
         lab("shaped rate").or(lab("rate")).or(self.link_rates.get(interface).copied())
     }
+
+    /// How many operations a disk can work on at a time: solid-state disks as many as they take. `None` of one
+    /// that turns, where they wait for its one arm, and where nothing is known.
+    pub fn disk_overlap(&self, disk: &str) -> Option<u32> {
+        let facts = self.disks.get(disk).filter(|facts| !facts.rotational)?;
+        // Memory cards take one at a time unless they queue, which no file tells.
+        let many = facts.queue_depth.unwrap_or(u32::MAX);
+        (many > 1 && !disk.starts_with("mmcblk")).then_some(many)
+    }
+}
+
+/// What a kernel knows of a disk (Documentation/ABI/stable/sysfs-block).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DiskFacts {
+    /// Whether it turns (`queue/rotational`).
+    pub rotational: bool,
+    /// Operations that it takes at a time (`device/queue_depth`, of SCSI and SATA alone).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<u32>,
 }
 
 /// "100Mbit/s", as lab files have it.

@@ -44,7 +44,7 @@ pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
 pub use flag::{Burst, Flag, Scaled, Severity, is_file_server};
 pub use histogram::Histogram;
-pub use host::{CpuSeconds, CpuTimes, HostFacts, LabFacts, ServerHost, WatchedBy};
+pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{
     ControlGroupLoad, DiskLoad, Frequency, HostLoad, HostResource, InterfaceLoad, LoadStretch,
     MemoryLoad, MemoryNow, Moved, NfsdLoad, Softirqs,

@@ -2,13 +2,18 @@
 
 mod support;
 
-use plimsoll_model::{NfsdLoad, Study};
+use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
+use plimsoll_model::{BoxFacts, DiskFacts, Measure, Metric, NfsdLoad, Study, StudyId};
 use plimsoll_report::{Document, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
 
 fn explained(study: &Study) -> String {
+    beside(study, &[])
+}
+
+fn beside(study: &Study, devices: &[(StudyId, BoxFacts)]) -> String {
     let style = Style { width: 160, colour: false };
-    let text = Document::explaining(study, &[]).screen(&style);
+    let text = Document::explaining(study, devices).screen(&style);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -33,6 +38,62 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
         &format!("--explain --set {SERVER}/nfsd-threads=as-found,8"),
     ];
     for words in wanted {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+    // A solid-state disk can.
+    let server = study.hosts.iter_mut().find(|host| host.name == SERVER).unwrap();
+    server.disks.insert("sda".into(), DiskFacts { rotational: false, queue_depth: Some(32) });
+    let said = explained(&study);
+    let wanted = [
+        &format!("The one NFS thread of {SERVER} is the limit: "),
+        "which can work on several operations at a time: it takes more of them.",
+        &format!(
+            "With more threads: plimsoll check nfs://nas/a --explain --set {SERVER}/nfsd-threads=as-found,8"
+        ),
+    ];
+    for words in wanted {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
+}
+
+/// What a gigabyte of large reads costs a server, by what the same machine did by itself.
+#[test]
+fn checksums_are_a_part_of_what_a_gigabyte_costs_where_no_interface_computes_them() {
+    let truth = Truth { depth: 4, driver: 1e-4, server: 4e-3, ..Truth::default() };
+    let mut study = study(truth, true);
+    for part in study.trials.iter_mut().flat_map(|trial| &mut trial.result.parts) {
+        *part.quantities.get_mut(&Metric::all(Measure::THROUGHPUT)).unwrap() *= 256.0;
+        for column in part.series.kinds.values_mut() {
+            column.bytes.iter_mut().for_each(|bytes| *bytes *= 256);
+        }
+    }
+    let said = |features: &[&str]| {
+        let stream = StreamFigure {
+            place: Some("memory".into()),
+            checksum_bytes_per_second: Some(2_000_000_000),
+            ..StreamFigure::default()
+        };
+        let nic = Nic {
+            bus: Some("pci".into()),
+            offloads: features.iter().map(|name| (*name).to_owned()).collect(),
+            ..Nic::default()
+        };
+        let network = Some(Nics { nics: vec![nic], ..Nics::default() });
+        let device = Device {
+            memory: Some(MemoryFigures { streams: vec![stream], ..MemoryFigures::default() }),
+            inventory: Some(Inventory { network, ..Inventory::default() }),
+            ..Device::default()
+        };
+        let facts = BoxFacts { label: "nas".into(), given: SERVER.into(), device };
+        beside(&study, &[(StudyId("d1".into()), facts)])
+    };
+    let none = "checksums 0.500 s, 13% (its network interfaces compute none).";
+    let all = "no checksums, which its network interfaces compute (0.500 s, 13% else).";
+    let unknown = "checksums 0.500 s, 13%, where its network interface computes none.";
+    for (features, words) in
+        [(&["rx-gro"][..], none), (&["rx-checksum", "tx-checksum-ipv4"], all), (&[], unknown)]
+    {
+        let said = said(features);
         assert!(said.contains(words), "no {words:?} in {said}");
     }
 }

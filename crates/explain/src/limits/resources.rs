@@ -68,7 +68,8 @@ pub struct Use {
     pub background: f64,
     /// Seconds of it that one operation took beyond that: D, of all its servers together.
     pub demand_seconds: f64,
-    /// How many can work at a time: cores, threads; 1 for others.
+    /// How many can work at a time: cores, threads; operations of a disk that is seen or known to work on
+    /// several. 1 of others.
     pub servers: f64,
     /// Operations per second that it would allow alone: (1 − U₀)·servers/D. `None` of a delay, and where
     /// an operation takes nothing of it.

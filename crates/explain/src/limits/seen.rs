@@ -135,8 +135,14 @@ impl Seen {
                 None => {}
             }
             if role != Role::Client {
-                self.uses.extend(host.disk(self.per_second, self.bytes_per_operation));
-                self.uses.extend(host.threads(self));
+                let disk = host.disk(self.per_second, self.bytes_per_operation);
+                let threads = host.threads(self);
+                let idle = |disk: Use| match threads {
+                    Some(_) => host.kept_idle(self, disk),
+                    None => disk,
+                };
+                self.uses.extend(disk.map(idle));
+                self.uses.extend(threads);
             }
         }
         if !served {
@@ -401,6 +407,23 @@ impl<'a> Host<'a> {
         let at_a_time = used.then(|| in_flight / seconds);
         let one = Use { at_a_time, ..Use::new(resource, self.name, self.role) };
         used.then(|| one.at(per_second, seconds / self.operations, 0.0))
+    }
+
+    /// A disk that could work on more operations at a time than the threads of its server ask it for: it is busy
+    /// all the time, and yet not full.
+    fn kept_idle(&self, seen: &Seen, disk: Use) -> Use {
+        let overlap = match &disk.resource {
+            Resource::Disk { name } => self.facts.and_then(|facts| facts.disk_overlap(name)),
+            _ => None,
+        };
+        let at_a_time = disk.at_a_time.unwrap_or(1.0).max(1.0);
+        match overlap.map(|most| seen.in_flight.min(most.into())) {
+            Some(servers) if servers > at_a_time => {
+                let seconds = disk.demand_seconds * at_a_time;
+                Use { servers, ..disk }.at(seen.per_second, seconds, 0.0)
+            }
+            _ => disk,
+        }
     }
 
     /// The threads of its NFS server, where fewer than there are calls in flight are all taken. What a call

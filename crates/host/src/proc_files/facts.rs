@@ -1,5 +1,6 @@
 //! What a host is, from its files.
 
+use plimsoll_model::DiskFacts;
 use std::collections::BTreeMap;
 
 /// The devices of a host that are real ones: what passes through layers above them (RAID, volumes,
@@ -17,6 +18,10 @@ const MAX_DEVICES: usize = 256;
 /// Longest name of a network interface (IFNAMSIZ), and the most of them.
 const LONGEST_INTERFACE: usize = 15;
 const MOST_INTERFACES: usize = 64;
+/// The same of disks (DISK_NAME_LEN), and of operations that one takes at a time.
+const LONGEST_DISK: usize = 31;
+const MOST_DISKS: usize = 64;
+const DEEPEST_QUEUE: u32 = 65_536;
 
 impl Hardware {
     /// From paths such as `/sys/block/sda/device` and `/sys/class/net/eth0/device`, which are there
@@ -86,6 +91,24 @@ pub fn parse_link_rates(text: &str) -> BTreeMap<String, u64> {
         Some((name, u64::from(speed) * 1_000_000))
     };
     text.lines().filter_map(rate).take(MOST_INTERFACES).collect()
+}
+
+/// Disks, from lines of a name, what /sys/block/*/queue/rotational says, and device/queue_depth where there is
+/// one.
+pub fn parse_disk_facts(text: &str) -> BTreeMap<String, DiskFacts> {
+    let disk = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let name: String = words.next()?.chars().take(LONGEST_DISK).collect();
+        let rotational = match words.next()? {
+            "0" => false,
+            "1" => true,
+            _ => return None,
+        };
+        let queue_depth = words.next().and_then(|depth| depth.parse().ok());
+        let queue_depth = queue_depth.filter(|depth| (1..=DEEPEST_QUEUE).contains(depth));
+        Some((name, DiskFacts { rotational, queue_depth }))
+    };
+    text.lines().filter_map(disk).take(MOST_DISKS).collect()
 }
 
 /// How the kernel accounts CPU time, from its configuration, and from what

@@ -16,7 +16,7 @@ mod sensors;
 pub use control_group::{GroupCounters, group_paths};
 pub use cpu::{parse_run_seconds, parse_stat};
 pub use disks::{DiskCounters, parse_disks};
-pub use facts::{Hardware, cpu_accounting, parse_cpu_model, parse_link_rates};
+pub use facts::{Hardware, cpu_accounting, parse_cpu_model, parse_disk_facts, parse_link_rates};
 pub use kind::FileKind;
 pub use memory::{parse_memory, parse_pressure};
 pub use network::{InterfaceCounters, parse_interfaces, parse_nfsd, parse_retransmitted};

@@ -1,4 +1,5 @@
 use super::*;
+use plimsoll_model::DiskFacts;
 use proptest::prelude::*;
 
 const STAT: &str = "cpu  100 0 50 800 40 5 5 0 0 0\ncpu0 60 0 30 400 20 5 5 0 0 0\n\
@@ -112,6 +113,15 @@ fn model_and_accounting() {
     let rates = parse_link_rates("eth0 1000\nwlan0 -1\neth1 4294967295000\neth2\neth3 2500\n");
     let known = [("eth0".to_owned(), 1_000_000_000), ("eth3".to_owned(), 2_500_000_000)];
     assert_eq!(rates, known.into());
+    let disks = parse_disk_facts("sda 1 32\nnvme0n1 0\nusb 0 1 \nsr0 2\nvdb\n\nx 0 0\n");
+    let disk = |rotational, queue_depth| DiskFacts { rotational, queue_depth };
+    let known = [
+        ("sda", disk(true, Some(32))),
+        ("nvme0n1", disk(false, None)),
+        ("usb", disk(false, Some(1))),
+        ("x", disk(false, None)),
+    ];
+    assert_eq!(disks, known.map(|(name, facts)| (name.to_owned(), facts)).into());
     let of = |config: &str, nohz| cpu_accounting(config, nohz);
     let general = "CONFIG_VIRT_CPU_ACCOUNTING_GEN=y\n";
     assert_eq!(of("", ""), "unknown");
@@ -208,6 +218,6 @@ proptest! {
         for kind in KINDS {
             let _ = Sample::from_files(100.0, [(FileKind::Stat, STAT), (kind, &text)]);
         }
-        let _ = (parse_cpu_model(&text), parse_link_rates(&text), cpu_accounting(&text, &text), Hardware::from_paths(&text));
+        let _ = (parse_cpu_model(&text), parse_link_rates(&text), parse_disk_facts(&text), cpu_accounting(&text, &text), Hardware::from_paths(&text));
     }
 }

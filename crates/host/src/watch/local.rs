@@ -3,8 +3,8 @@
 use super::{Ask, Asked, Watch};
 use crate::child;
 use crate::proc_files::{
-    FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_link_rates,
-    parse_memory,
+    FileKind, Hardware, Sample, cpu_accounting, group_paths, parse_cpu_model, parse_disk_facts,
+    parse_link_rates, parse_memory,
 };
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{SysconfVar, sysconf};
@@ -132,6 +132,7 @@ fn facts() -> HostFacts {
         cpu_accounting: cpu_accounting(&config, &nohz_full).to_owned(),
         watched_by: Some(WatchedBy::Proc),
         link_rates: parse_link_rates(&speeds()),
+        disks: parse_disk_facts(&disks()),
         ..HostFacts::default()
     }
 }
@@ -145,6 +146,17 @@ fn speeds() -> String {
         Some(format!("{} {}", path.file_name()?.to_string_lossy(), speed.trim()))
     };
     devices.filter_map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// A line for each block device: its name, whether it turns, and how many operations it takes at a time.
+fn disks() -> String {
+    let entries = read_dir("/sys/block").into_iter().flatten().flatten();
+    let line = |path: PathBuf| {
+        let text = |file: &str| read_to_string(path.join(file)).unwrap_or_default();
+        let (turns, depth) = (text("queue/rotational"), text("device/queue_depth"));
+        Some(format!("{} {} {}", path.file_name()?.to_string_lossy(), turns.trim(), depth.trim()))
+    };
+    entries.filter_map(|entry| line(entry.path())).collect::<Vec<_>>().join("\n")
 }
 
 /// The configuration that a kernel carries, where there is a program to unpack it.

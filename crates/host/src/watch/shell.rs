@@ -7,7 +7,7 @@ use super::Ask;
 use super::remote::{Opened, Remote, Source};
 use super::stream::{MOST_SAMPLE, Sections, end_of};
 use crate::proc_files::{
-    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_link_rates,
+    FileKind, Hardware, Sample, cpu_accounting, parse_cpu_model, parse_disk_facts, parse_link_rates,
 };
 use crate::reach::{Channel, Opener, Reach};
 use plimsoll_model::{Cause, Clock, Failure, HostFacts, HostName, WatchedBy};
@@ -62,6 +62,11 @@ done 2>/dev/null
         grep -E '^CONFIG_(TICK_CPU|VIRT_CPU|IRQ_TIME|CONTEXT_TRACKING)'
     s devices; echo /sys/block/*/device /sys/class/net/*/device
     s speeds; for i in /sys/class/net/*/device; do i=${i%/device}; echo "${i##*/} $(cat "$i/speed")"; done
+    s disks; for i in /sys/block/*/queue/rotational; do
+        d=${i%/queue/rotational}
+        case ${d##*/} in loop*|ram*|zram*) continue;; esac
+        echo "${d##*/} $(cat "$i" "$d/device/queue_depth" | tr '\n' ' ')"
+    done
     s 'end facts'
 } 2>/dev/null
 m='/proc/self/mountinfo /proc/self/mountstats /proc/fs/cifs/Stats'
@@ -223,6 +228,7 @@ pub(super) fn facts(said: &Sections<'_>, name: &str) -> HostFacts {
         watched_by: Some(WatchedBy::Shell),
         is_this_machine: is_this_boot(said.get("boot")),
         link_rates: parse_link_rates(said.get("speeds")),
+        disks: parse_disk_facts(said.get("disks")),
         ..HostFacts::default()
     }
 }

@@ -31,8 +31,14 @@ pub fn attach(host: &dyn Reach, name: &str, device: &str, disk: &Disk) -> Result
 fn commands(name: &str, device: &str, disk: &Disk, milliseconds: u64) -> String {
     let (mapped, table, at) = (mapped(name), table(device, milliseconds), quote(&disk.at));
     let mut text = "export DM_DISABLE_UDEV=1\n".to_owned();
-    if disk.kind == DiskKind::Null {
-        text.push_str(&null(device, disk));
+    match disk.kind {
+        DiskKind::Null => text.push_str(&null(device, disk)),
+        // Nothing turns in a file, and what is delayed is delayed together: kernels take disks of virtual machines
+        // for such that turn, and those above them (dm-delay) for what they are.
+        _ => text.push_str(&format!(
+            "echo 0 >/sys/block/{}/queue/rotational\n",
+            device.trim_start_matches("/dev/")
+        )),
     }
     text.push_str(&format!(
         "/sbin/modprobe dm-delay\ndmsetup create {mapped} --table {table}\ntop=/dev/mapper/{mapped}\n"
@@ -150,6 +156,7 @@ mod tests {
     fn what_a_machine_runs_for_its_disks() {
         let mut disk = Disk::plain();
         let first = "export DM_DISABLE_UDEV=1\n";
+        let solid = "echo 0 >/sys/block/vdb/queue/rotational\n";
         let delay = |device: &str, milliseconds: u64| {
             format!(
                 "/sbin/modprobe dm-delay\n\
@@ -162,7 +169,7 @@ mod tests {
              blkid $top >/dev/null || mke2fs -q -t ext4 -m 0 $top\n\
              mount -t ext4 -o noinit_itable $top '/srv/data'\n";
         let script = commands("data", "/dev/vdb", &disk, 2);
-        assert_eq!(plain(&script), [first, &delay("/dev/vdb", 2), last].concat());
+        assert_eq!(plain(&script), [first, solid, &delay("/dev/vdb", 2), last].concat());
 
         disk.encrypted = true;
         let crypt = "/sbin/modprobe dm-crypt\n\
@@ -171,7 +178,7 @@ mod tests {
              dmsetup create 'plimsoll-data'.clear\n\
              top=$top.clear\n";
         let script = commands("data", "/dev/vdb", &disk, 2);
-        assert_eq!(plain(&script), [first, &delay("/dev/vdb", 2), crypt, last].concat());
+        assert_eq!(plain(&script), [first, solid, &delay("/dev/vdb", 2), crypt, last].concat());
 
         (disk.encrypted, disk.discards, disk.kind) = (false, false, DiskKind::Null);
         let null = "/sbin/modprobe null_blk nr_devices=0\n\

@@ -87,9 +87,12 @@ facts! {
         pub add_bytes_per_second: Option<u64>,
         /// a = b + q c
         pub triad_bytes_per_second: Option<u64>,
+        /// The Internet checksum (RFC 1071) of one of the arrays, each byte counted once: what a processor
+        /// does with the bytes of TCP and UDP where the network interface does not.
+        pub checksum_bytes_per_second: Option<u64>,
         /// Whether the arrays held what they should.
         pub verified: Option<bool>,
-        /// How long all four took.
+        /// How long all of them took.
         pub elapsed_ns: Option<u64>,
         /// Time on the core; well below `elapsed_ns` where others used it too.
         pub cpu_ns: Option<u64>,

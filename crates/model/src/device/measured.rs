@@ -215,6 +215,7 @@ impl super::StreamFigure {
             ("scale", self.scale_bytes_per_second),
             ("add", self.add_bytes_per_second),
             ("triad", self.triad_bytes_per_second),
+            ("checksum", self.checksum_bytes_per_second),
         ];
         kernels.into_iter().filter_map(|(name, rate)| Some((name, rate?)))
     }

@@ -11,8 +11,8 @@ const NOTHING: &str = "–";
 pub(super) fn section(host: &Host<'_>) -> Section {
     let mut section = Section::new("memory", heading(Part::Memory));
     let Some(memory) = &host.memory else { return section };
-    let headings = ["copy", "scale", "add", "triad", "latency", "spread over"];
-    let mut columns = headings.map(|heading| (heading.to_owned(), Vec::new()));
+    let headings = ["copy", "scale", "add", "triad", "checksum", "latency", "spread over"];
+    let mut columns = headings.map(|heading| (heading.to_owned(), Vec::new())).to_vec();
     for stream in &memory.streams {
         let latency = latency(memory, stream.place.as_deref(), stream.cache_level_number);
         let rate = |kernel: &str| {
@@ -27,6 +27,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
             rate("scale"),
             rate("add"),
             rate("triad"),
+            rate("checksum"),
             latency.map_or(NOTHING.to_owned(), |latency| time(host, latency)),
             stream.working_set_bytes.map_or(NOTHING.to_owned(), binary),
         ];
@@ -34,11 +35,20 @@ pub(super) fn section(host: &Host<'_>) -> Section {
             column.1.push(cell);
         }
     }
-    section.table.columns = columns.into();
+    // Records of before checksums were measured have no such column.
+    columns.retain(|(_, cells)| cells.iter().any(|cell| cell != NOTHING));
+    section.table.columns = columns;
     if !section.table.rows.is_empty() {
         section.claims.push(
             "STREAM's kernels on one thread, best of several, bytes counted as STREAM counts them; \
              latency of a load that waits for the one before it, in random order."
+                .to_owned(),
+        );
+    }
+    if memory.streams.iter().any(|stream| stream.checksum_bytes_per_second.is_some()) {
+        section.claims.push(
+            "Checksum: the Internet's (RFC 1071) on one thread, a byte counted once; the processor computes it \
+             where the network interface does not."
                 .to_owned(),
         );
     }

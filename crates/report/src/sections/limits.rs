@@ -54,7 +54,11 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     let (id, command) = (printable(&shown.study.id.0), printable(&shown.study.plan.command));
     let unseen = |what| shown.limits.iter().any(|limits| limits.unseen.contains(&what));
     let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
-    let own = command.starts_with("plimsoll check") && shown.limits.iter().any(open);
+    let few = shown.limits.iter().find_map(few_threads);
+    let title = match shown.limits.iter().any(open) {
+        true => Some("To be sure"),
+        false => few.map(|_| "With more threads"),
+    };
     let mut options = String::new();
     if unseen(Unseen::Server) {
         let target = shown.study.plan.target(0);
@@ -63,13 +67,14 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     if shown.limits.iter().any(|limits| open(limits) && limits.ladder.is_none()) {
         options.push_str(" --explain");
     }
-    if let Some((host, count)) = shown.limits.iter().find_map(few_threads) {
+    if let Some((host, count)) = few {
         // Only more of them tell whether what they wait for can do more at a time.
         let more = count.saturating_mul(8);
         options.push_str(&format!(" --set {}/nfsd-threads=as-found,{more}", printable(host)));
     }
-    if own && !options.is_empty() {
-        section.command("To be sure", format!("{command}{options}"), String::new());
+    let own = command.starts_with("plimsoll check") && !options.is_empty();
+    if let Some(title) = title.filter(|_| own) {
+        section.command(title, format!("{command}{options}"), String::new());
     }
     if let Some(host) = unmeasured(shown, devices) {
         let why = "copies, encryption and signing".to_owned();
@@ -82,10 +87,14 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     section.command("More", format!("plimsoll explain {id} --details"), String::new());
 }
 
-/// The host whose NFS threads are named beside something else, and how many it has.
+/// The host whose NFS threads are the limit or named beside something else, and how many it has.
 fn few_threads(limits: &Limits) -> Option<(&str, u32)> {
-    let Limit::Several { uses, .. } = &limits.verdict else { return None };
-    uses.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
+    let named = match &limits.verdict {
+        Limit::Several { uses, .. } => uses.as_slice(),
+        Limit::Resource { binding, .. } => std::slice::from_ref(binding),
+        _ => &[],
+    };
+    named.iter().filter_map(|place| limits.uses.get(*place)).find_map(|one| match one.resource {
         Resource::Threads { count } => Some((one.host.as_str(), count)),
         _ => None,
     })

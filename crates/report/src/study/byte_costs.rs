@@ -4,7 +4,7 @@ use super::{Shown, hosts, limits};
 use crate::figure::CPU_PER_GB;
 use crate::text::printable;
 use crate::verdict::percent;
-use plimsoll_explain::{ByteCosts, Protected, byte_costs};
+use plimsoll_explain::{ByteCosts, Checksum, Protected, byte_costs};
 use plimsoll_model::{BoxFacts, Protection, StudyId};
 
 /// A measurement by more than this share beyond what was seen is not of the means that were used.
@@ -36,6 +36,7 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
     parts.extend(costs.copy_seconds.map(|seconds| {
         format!("each copy in memory {} (STREAM)", gigabytes(seconds, costs.seconds))
     }));
+    parts.extend(costs.checksum.map(|checksum| checksumming(costs.seconds, checksum)));
     format!(
         "A gigabyte of {of} takes {} of the CPU of {}; by plimsoll device ({}), of one core: {}.{}",
         amount(costs.seconds),
@@ -44,6 +45,15 @@ fn sentence(shown: &Shown<'_>, costs: &ByteCosts, study: &StudyId) -> String {
         parts.join("; "),
         without(shown, costs).unwrap_or_default()
     )
+}
+
+fn checksumming(all: f64, Checksum { seconds, by_interface }: Checksum) -> String {
+    let takes = gigabytes(seconds, all);
+    match by_interface {
+        Some(true) => format!("no checksums, which its network interfaces compute ({takes} else)"),
+        Some(false) => format!("checksums {takes} (its network interfaces compute none)"),
+        None => format!("checksums {takes}, where its network interface computes none"),
+    }
 }
 
 /// What a processor that is the limit would allow without protecting anything.

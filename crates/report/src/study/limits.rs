@@ -327,6 +327,13 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
                 alone(one),
                 percent(one.gain)
             );
+            if let Some(disk) = waited_for(limits, one) {
+                text.push_str(&format!(
+                    " Threads are busy because they wait for {}, which can work on several operations at a time: \
+                     it takes more of them.",
+                    resource(disk)
+                ));
+            }
             if let Some(next) = runner_up.and_then(|place| limits.uses.get(place)) {
                 let of = match next.is_delay() {
                     true => of_the_time(limits, next) + " of the time",
@@ -383,6 +390,13 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
             )
         }
     }
+}
+
+/// The disk that could do more at a time than the threads which are the limit ask of it.
+fn waited_for<'a>(limits: &'a Limits, binding: &Use) -> Option<&'a Use> {
+    let is_disk = |one: &&Use| matches!(one.resource, Resource::Disk { .. }) && one.servers > 1.0;
+    let threads = matches!(binding.resource, Resource::Threads { .. });
+    limits.uses.iter().filter(|_| threads).find(is_disk)
 }
 
 /// What is to be known of the hosts beside how busy they were, each once.

@@ -7,7 +7,7 @@ use crate::figure::{BANDWIDTH, Kind, RATE, TIME};
 use crate::study::Shown;
 use crate::study::files::{self, files};
 use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
-use crate::text::{capital, width};
+use crate::text::{capital, listed, width};
 use crate::verdict::percent;
 use plimsoll_explain::{ENOUGH, Enough, NAMES, Scan, Transfers};
 use plimsoll_model::OpKind;
@@ -158,40 +158,27 @@ fn transfer(shown: &Shown<'_>, brief: &Brief, transfers: &Transfers) -> String {
     }
 }
 
-/// Subjects up to which the sizes of each are a line.
-const NAMED: usize = 2;
-
-/// The sizes that each server or file system names, and which blocks are above what one call takes.
-fn sizes(shown: &Shown<'_>, brief: &Brief) -> Vec<String> {
-    let subjects = &shown.study.subjects;
-    if subjects.len() > NAMED {
-        // They stand with the details.
-        return Vec::new();
-    }
-    let mut all: Vec<(String, String)> = Vec::new();
-    for (facts, number) in subjects.iter().zip(0..) {
-        let Some(sizes) = facts.storage().and_then(|facts| advertised(&facts.advertised)) else {
-            continue;
-        };
-        let above = |of: &Transfers| {
+/// The sizes that a server or file system names, and which blocks are above what one call takes. Of several subjects
+/// the sizes stand with the details.
+fn sizes(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
+    let above = |number: u16| {
+        let own = shown.transfers.iter().filter(move |of| of.cell.subject == number);
+        own.filter_map(|of| {
             let largest = of.sizes.last()?.block;
             (of.largest > 0 && largest.0 > of.largest.into()).then_some(of.largest)
-        };
-        let own = shown.transfers.iter().filter(|of| of.cell.subject == number);
-        let above = own.filter_map(above).min().map_or(String::new(), |largest| {
-            format!("; blocks above {} are several calls", Bytes(largest.into()))
-        });
-        let sizes = format!("{sizes}{above}");
-        match all.iter_mut().find(|(same, _)| *same == sizes) {
-            Some((_, of)) => "Sizes that both name".clone_into(of),
-            None if subjects.len() == 1 => all.push((sizes, "Sizes it names".to_owned())),
-            None => {
-                let of = format!("Sizes that {} names", brief.subject(shown, number));
-                all.push((sizes, of));
-            }
-        }
+        })
+        .min()
+        .map(|largest| Bytes(largest.into()))
+    };
+    if let [facts] = shown.study.subjects.as_slice() {
+        let sizes = advertised(&facts.storage()?.advertised)?;
+        let above = above(0).map(|largest| format!("; blocks above {largest} are several calls"));
+        return Some(format!("Sizes it names: {sizes}{}.", above.unwrap_or_default()));
     }
-    all.into_iter().map(|(sizes, of)| format!("{of}: {sizes}.")).collect()
+    let of = |number: u16| Some(format!("{} ({})", above(number)?, brief.subject(shown, number)));
+    let all: Vec<String> =
+        (0..).zip(&shown.study.subjects).filter_map(|(number, _)| of(number)).collect();
+    (!all.is_empty()).then(|| format!("Several calls: blocks above {}.", listed(&all)))
 }
 
 /// What binds one kind of transfer, in a sentence.
