@@ -96,7 +96,7 @@ fuzz_target!(|script: &[u8]| {
     let (any, free) = (SourcePort::Any, SystemClock::no_deadline());
     let (addresses, port) = ([(*address.ip()).into()], address.port());
     let socket = DatagramSocket::connect(&addresses, port, any, &free).expect("a way");
-    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
+    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST, unread: false };
     let mut calls = Nfs3::datagrams(version, socket, &Credential::None, options);
     let mut user = User { now: 1, ended: BTreeMap::new() };
     let file = FileHandle::new(&[3; 32]).expect("short");

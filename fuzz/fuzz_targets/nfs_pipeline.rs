@@ -182,7 +182,7 @@ fuzz_target!(|data: &[u8]| {
     stream.set_nodelay(true).expect("TCP");
     stream.set_read_timeout(Some(Duration::from_secs(5))).expect("TCP");
     let mut peer = Peer { stream, calls: Vec::new() };
-    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
+    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST, unread: false };
     let socket =
         Socket::new(client, plimsoll_transport::SystemClock::no_deadline()).expect("a connection");
     let mut pipeline = Nfs3::pipeline(socket, &Credential::None, options);

@@ -81,7 +81,7 @@ fuzz_target!(|data: &[u8]| {
     let (link, thread) = peer::connect(manners, 64, Dialect::Smb3_1_1);
 
     let depth = NonZeroU16::new(u16::from(manner / 4 % 4) + 1).expect("not 0");
-    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST };
+    let options = PipelineOptions { depth, read_most: MOST, write_most: MOST, unread: false };
     let mut pipeline = Smb2::pipeline(link, options);
     pipeline.protocol_mut().use_compounds(manner & 16 == 0);
     let strict = !said && (protected || !between);

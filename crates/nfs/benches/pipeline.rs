@@ -149,7 +149,7 @@ fn connect(address: SocketAddr) -> Socket {
 
 fn options(work: Work) -> PipelineOptions {
     let depth = NonZeroU16::new(work.depth).expect("not zero");
-    PipelineOptions { depth, read_most: work.block, write_most: work.block }
+    PipelineOptions { depth, read_most: work.block, write_most: work.block, unread: true }
 }
 
 fn older(version: Version, address: SocketAddr, work: Work) -> Cost {

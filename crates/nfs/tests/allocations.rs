@@ -78,7 +78,7 @@ fn credential() -> Credential {
 
 fn options() -> PipelineOptions {
     let depth = NonZeroU16::new(32).unwrap();
-    PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK }
+    PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK, unread: true }
 }
 
 fn name() -> Name<'static> {

@@ -175,7 +175,8 @@ fn many_calls_in_flight() {
         let unchecked = CreateHow::Unchecked(SetAttributes::default());
         let file = client.create(root, name("file"), unchecked).unwrap();
         let depth = NonZeroU16::new(32).unwrap();
-        let options = PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20 };
+        let options =
+            PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20, unread: false };
         let place = |i: u32| u64::from(i) * u64::from(LENGTH);
         let stability = Stability::Unstable;
         let writes = (0..300).map(|i| {

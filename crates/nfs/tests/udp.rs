@@ -60,7 +60,7 @@ fn what_is_lost_and_doubled_is_sent_again_dropped_and_counted() {
         let faults = Faults { dropped: 20, doubled: 20 };
         let relay = UdpProxy::before(server.address(), faults, seed).unwrap();
         let depth = NonZeroU16::new(16).unwrap();
-        let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };
+        let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK, unread: false };
         let mut calls =
             Nfs3::datagrams(Version::V2, socket(relay.address()), &credential(), options);
         let mut user = User::new(BLOCK as usize);

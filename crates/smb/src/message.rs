@@ -126,6 +126,11 @@ impl ReplyHeader {
         self.status == NtStatus::PENDING && self.flags & FLAG_ASYNC != 0
     }
 
+    /// Whether no other one follows in its frame.
+    pub fn is_alone(&self) -> bool {
+        self.next == 0
+    }
+
     pub fn is_signed(&self) -> bool {
         self.flags & FLAG_SIGNED != 0
     }

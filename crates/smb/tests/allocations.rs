@@ -107,7 +107,7 @@ fn no_operation_allocates() {
         let manners = Manners { protection, ..Manners::default() };
         let (link, _peer) = peer::connect(manners, 64, Dialect::Smb3_1_1);
         let depth = NonZeroU16::new(32).unwrap();
-        let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK };
+        let options = PipelineOptions { depth, read_most: BLOCK, write_most: BLOCK, unread: true };
         let mut pipeline = Smb2::pipeline(link, options);
         let mut with = Ended {
             begun: Instant::now(),

@@ -109,7 +109,12 @@ fn single_requests_can_be_signed_and_its_compounds_are_not_believed() {
     tree.rename("klein", "umbenannt").unwrap();
     tree.remove_file("umbenannt").unwrap();
     assert!(tree.space().unwrap().total > 0);
-    let size = PipelineOptions { depth: NonZeroU16::MIN, read_most: 4096, write_most: 4096 };
+    let size = PipelineOptions {
+        depth: NonZeroU16::MIN,
+        read_most: 4096,
+        write_most: 4096,
+        unread: false,
+    };
     let mut pipeline = tree.into_pipeline(size);
     let get = Request::Get { path: "Datei", most: 10 };
     let mut user = User::new();

@@ -4,11 +4,13 @@ mod support;
 
 use plimsoll_smb::{
     Access, CreateHow, Entry, EntryKind, Error, Exchange, FileId, Listing, NtStatus, Pipeline,
-    Request,
+    PipelineOptions, Request, Tree,
 };
 use plimsoll_testkit::Need;
 use plimsoll_testkit::servers::{Samba, SambaConfig, SambaShare};
+use plimsoll_transport::UNREAD_LEAST;
 use std::fs;
+use std::num::NonZeroU16;
 use std::path::Path;
 use std::time::Duration;
 use support::flight::{Ended, User, finish, pipeline};
@@ -79,6 +81,36 @@ fn blocks(pipeline: &mut Pipeline, disk: &Path, block: usize, count: usize, name
     user.ok(9);
 }
 
+/// Long reads of the file of [`blocks`] that nobody looks at: their lengths are right, and their bytes where those
+/// had to be looked at.
+fn unread(tree: Tree, disk: &Path, plain: bool, name: &str) {
+    const BLOCK: usize = 200_000;
+    let content = fs::read(disk.join("Blöcke")).unwrap();
+    let depth = NonZeroU16::new(8).unwrap();
+    let (most, unread) = (1 << 20, true);
+    let options = PipelineOptions { depth, read_most: most, write_most: most, unread };
+    let (mut pipeline, mut user) = (tree.into_pipeline(options), User::new());
+    let file = opened(&mut pipeline, &mut user, "Blöcke", CreateHow::Open);
+    let count = BLOCK.min(pipeline.protocol().options().read_most as usize);
+    let place = |tag: u32| tag as usize * 150_000;
+    let tags = || (0..7).filter(|tag| place(*tag) < content.len());
+    all(&mut pipeline, &mut user, tags(), |tag| Request::Read {
+        file,
+        offset: place(tag) as u64,
+        count: count as u32,
+    });
+    for tag in tags() {
+        let expected = &content[place(tag)..(place(tag) + count).min(content.len())];
+        let Ended::Data(data) = user.ok(tag) else { panic!("{name}: no data") };
+        assert_eq!(data.len(), expected.len(), "{name}: {tag}");
+        let dropped = plain && count >= UNREAD_LEAST as usize;
+        assert_eq!(data != expected, dropped, "{name}: {tag}");
+    }
+    pipeline.submit(9, Request::Close { file }).unwrap();
+    finish(&mut pipeline, &mut user);
+    user.ok(9);
+}
+
 /// Small files up, and down again.
 fn small_files(pipeline: &mut Pipeline, disk: &Path, count: u32, name: &str) {
     let mut user = User::new();
@@ -125,16 +157,18 @@ fn everything_in_flight_comes_home_in_every_dialect_and_protection() {
     let disk = server.directory("data").unwrap();
     for way in Way::ALL {
         let name = format!("{way:?}");
-        let tree = tree(server.port(), "data", &way.options());
-        let large = tree.facts().large_transfers;
+        let first = tree(server.port(), "data", &way.options());
+        let large = first.facts().large_transfers;
         assert_eq!(large, way.dialect != plimsoll_smb::Dialect::Smb2_0_2, "{name}");
-        let mut pipeline = pipeline(tree, 32, 1 << 20);
+        let mut pipeline = pipeline(first, 32, 1 << 20);
         blocks(&mut pipeline, &disk, 4096, 100, &name);
         blocks(&mut pipeline, &disk, 65_536, 8, &name);
         if large {
             blocks(&mut pipeline, &disk, 1 << 20, 3, &name);
         }
         small_files(&mut pipeline, &disk, 50, &name);
+        let plain = way.signing.is_none() && way.cipher.is_none();
+        unread(tree(server.port(), "data", &way.options()), &disk, plain, &name);
     }
 }
 

@@ -20,7 +20,7 @@ pub use datagram::{
 pub use error::Error;
 pub use pipeline::{
     BadFrame, COPY_MOST, Calling, Completion, Encoded, Exchange, FrameBuffer, Full, InFlight, Mark,
-    Outgoing, Pipeline, PipelineOptions, Protocol, Received, Slot, Spread, payload,
+    Outgoing, Pipeline, PipelineOptions, Protocol, Received, Slot, Spread, UNREAD_LEAST, payload,
 };
 pub use plimsoll_model::{Deadline, Nanos, Over};
 pub use resolve::{Resolver, by_library, resolve};

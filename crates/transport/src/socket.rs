@@ -151,6 +151,15 @@ pub enum Ready {
     Either,
 }
 
+/// What of the bytes that are received is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// All of them.
+    All,
+    /// Nothing: the kernel drops them, and the buffer is as it was (MSG_TRUNC of tcp(7)).
+    Nothing,
+}
+
 /// Waits until a socket is ready or the limit is over; whether it is ready. A signal ends the wait
 /// early.
 pub(crate) fn wait(socket: &impl AsFd, until: Ready, limit: Duration) -> Result<bool, Error> {
@@ -249,7 +258,7 @@ impl Socket {
     pub fn receive_some(&self, buffer: &mut [u8], end: &Deadline) -> Result<usize, Error> {
         loop {
             let slice = end.slice().map_err(|over| Error::over(self.peer, over))?;
-            if let Some(count) = self.receive_within(buffer, slice)? {
+            if let Some(count) = self.receive_within(buffer, Kept::All, slice)? {
                 return Ok(count);
             }
         }
@@ -278,23 +287,25 @@ impl Socket {
         }
     }
 
-    /// Receives what is there at once; `None`: nothing.
-    pub fn receive(&self, buffer: &mut [u8]) -> Result<Option<usize>, Error> {
-        self.receive_with(buffer, MsgFlags::MSG_DONTWAIT)
-    }
-
-    /// Receives, waiting for a first byte for at most `limit`; `None`: nothing came. Long limits
+    /// Receives, waiting for a first byte for at most `limit`, which may be zero; `None`: nothing came. Long limits
     /// are waited for in one system call, in steps: it may return before `limit`, never after.
     pub fn receive_within(
         &self,
         buffer: &mut [u8],
+        kept: Kept,
         limit: Duration,
     ) -> Result<Option<usize>, Error> {
+        let flags = match kept {
+            Kept::All => MsgFlags::empty(),
+            Kept::Nothing => MsgFlags::MSG_TRUNC,
+        };
         if limit > BLOCKING_WAIT {
-            return self.receive_with(buffer, MsgFlags::empty());
+            return self.receive_with(buffer, flags);
         }
-        self.wait(Ready::Receive, limit)?;
-        self.receive(buffer)
+        if !limit.is_zero() {
+            self.wait(Ready::Receive, limit)?;
+        }
+        self.receive_with(buffer, flags | MsgFlags::MSG_DONTWAIT)
     }
 
     fn receive_with(&self, buffer: &mut [u8], flags: MsgFlags) -> Result<Option<usize>, Error> {
@@ -355,12 +366,13 @@ mod tests {
         let listener = TcpListener::bind((HERE, 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
         let socket = connect(&[HERE], port, SourcePort::Any, LIMIT, &free()).unwrap();
+        let receive = |buffer: &mut [u8], limit| socket.receive_within(buffer, Kept::All, limit);
         let mut buffer = [0; 8];
-        assert_eq!(socket.receive(&mut buffer), Ok(None));
-        assert_eq!(socket.receive_within(&mut buffer, Duration::from_millis(2)), Ok(None));
-        assert_eq!(socket.receive_within(&mut buffer, Duration::from_secs(1)), Ok(None));
+        assert_eq!(receive(&mut buffer, Duration::ZERO), Ok(None));
+        assert_eq!(receive(&mut buffer, Duration::from_millis(2)), Ok(None));
+        assert_eq!(receive(&mut buffer, Duration::from_secs(1)), Ok(None));
         drop(listener.accept().unwrap());
-        assert_eq!(socket.receive_within(&mut buffer, LIMIT), Err(Error::Closed));
+        assert_eq!(receive(&mut buffer, LIMIT), Err(Error::Closed));
     }
     /// A frozen peer and one that sends a byte now and then are left when the time is over, when all
     /// of it is, and when a stop is asked for; what is asked for is what is named.

@@ -115,7 +115,7 @@ struct Work<W> {
 pub(crate) fn pipeline_options(sizes: TransferSizes, request: &LaneRequest) -> PipelineOptions {
     let depth = sizes.calls(request.block, request.depth);
     let read_most = sizes.read.min(request.block.max(1));
-    PipelineOptions { depth, read_most, write_most: sizes.write }
+    PipelineOptions { depth, read_most, write_most: sizes.write, unread: !request.verify }
 }
 
 /// A lane over what `connect` makes, of the size of [`pipeline_options`], and makes again when it breaks, or is

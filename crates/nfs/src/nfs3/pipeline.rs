@@ -10,8 +10,9 @@ use crate::rpc::{
 use crate::xdr::{Encoder, padding};
 use crate::{Error, Version};
 use plimsoll_transport::{
-    COPY_MOST, DatagramPipeline, DatagramProtocol, DatagramSocket, Encoded, Exchange,
-    LONGEST_DATAGRAM, Outgoing, PipelineOptions, Protocol, Received, Slot, Socket, payload,
+    COPY_MOST, DatagramPipeline, DatagramProtocol, DatagramSocket, Encoded, Exchange, InFlight,
+    LONGEST_DATAGRAM, Outgoing, PipelineOptions, Protocol, Received, Slot, Socket, UNREAD_LEAST,
+    payload,
 };
 use std::ops::Range;
 
@@ -48,6 +49,8 @@ pub struct Nfs3 {
     replies: RecordBuffer,
     /// A call's slot is in these low bits of its transaction number, so a reply finds it at once.
     mask: u32,
+    /// Whether the latest READ is a long one whose data nobody looks at.
+    unread: bool,
     surplus: Option<(Procedure, usize)>,
 }
 
@@ -121,6 +124,7 @@ impl Nfs3 {
             identity: encode_identity(credential),
             replies: RecordBuffer::new(options.read_most.max(page_most) as usize + REPLY_OVERHEAD),
             mask,
+            unread: false,
             surplus: None,
         };
         (protocol, (0..depth).map(call))
@@ -153,6 +157,9 @@ impl Protocol for Nfs3 {
             call.refusal = self.version.refusal(request).map(Box::new);
         }
         call.asked = request.asked();
+        if let Asked::Read { count } = call.asked {
+            self.unread = self.options.unread && count >= UNREAD_LEAST;
+        }
         call.arguments.clear();
         self.version.encode(request, &mut Encoder::new(&mut call.arguments));
     }
@@ -194,6 +201,18 @@ impl Protocol for Nfs3 {
             to.append(|bytes| bytes.extend_from_slice(fill));
         }
         Ok(Encoded::Queued)
+    }
+
+    #[inline]
+    fn expects_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// READ's data end its reply (RFC 1813, section 3.3.6).
+    fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
+        let xid = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
+        xid.and_then(|xid| calls.sent((xid & self.mask) as u16).filter(|slot| slot.call.xid == xid))
+            .is_some_and(|slot| matches!(slot.call.asked, Asked::Read { .. }))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {

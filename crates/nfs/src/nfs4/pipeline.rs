@@ -16,9 +16,10 @@ use crate::rpc::{
 };
 use crate::xdr::padding;
 use plimsoll_transport::{
-    COPY_MOST, Completion as Ended, Encoded, Exchange, Outgoing, PipelineOptions, Protocol,
-    Received, Slot, Socket, payload,
+    COPY_MOST, Completion as Ended, Encoded, Exchange, InFlight, Outgoing, PipelineOptions,
+    Protocol, Received, Slot, Socket, UNREAD_LEAST, payload,
 };
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Bytes of a compound that no call need allocate, without the data of a WRITE.
@@ -50,6 +51,8 @@ pub struct Nfs4 {
     /// A call's slot in the pipeline is in these low bits of its transaction number, so a reply finds
     /// it at once.
     mask: u32,
+    /// Whether the latest READ is a long one whose data nobody looks at.
+    unread: bool,
     surplus: usize,
     /// To end the session when all is over.
     socket: Socket,
@@ -96,6 +99,7 @@ impl Nfs4 {
             slots: session.map(|of| Slots::new(of.id, of.fore.slots, of.sequence)),
             replies: RecordBuffer::new(reply_most as usize),
             mask,
+            unread: false,
             surplus: 0,
             socket: socket.try_clone()?,
         };
@@ -169,6 +173,9 @@ impl Protocol for Nfs4 {
         let mut building = building(&self.identity, self.client, session, &mut call.compound);
         call.asked = building.request(request);
         call.data = building.data_at.zip(call.asked.data());
+        if let Asked::Read(count) = call.asked {
+            self.unread = self.options.unread && count >= UNREAD_LEAST;
+        }
     }
 
     fn encode(
@@ -208,6 +215,18 @@ impl Protocol for Nfs4 {
             bytes.extend_from_slice(after);
         });
         Ok(Encoded::Queued)
+    }
+
+    #[inline]
+    fn expects_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// READ is the last of its compound, and its data end its result (RFC 8881, section 18.22.2).
+    fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
+        let xid = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
+        xid.and_then(|xid| calls.sent((xid & self.mask) as u16).filter(|slot| slot.call.xid == xid))
+            .is_some_and(|slot| matches!(slot.call.asked, Asked::Read(_)))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {

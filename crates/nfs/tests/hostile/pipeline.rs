@@ -38,7 +38,7 @@ impl Exchange<Nfs3> for Log {
 
 fn pipeline(socket: Socket) -> Pipeline {
     let depth = NonZeroU16::new(5).unwrap();
-    let options = PipelineOptions { depth, read_most: 4096, write_most: 64 << 20 };
+    let options = PipelineOptions { depth, read_most: 4096, write_most: 64 << 20, unread: false };
     Nfs3::pipeline(socket, &credential(), options)
 }
 
@@ -210,7 +210,7 @@ fn both_sides_sending_at_once_do_not_block_each_other() {
     }
     let most = SIZE as u32;
     let depth = NonZeroU16::new(2).unwrap();
-    let options = PipelineOptions { depth, read_most: most, write_most: most };
+    let options = PipelineOptions { depth, read_most: most, write_most: most, unread: false };
     let mut pipeline = Nfs3::pipeline(socket, &credential(), options);
     let mut with = Sizes(vec![4; SIZE], Instant::now(), Vec::new());
     pipeline.submit(0, read(most)).unwrap();

@@ -282,7 +282,11 @@ impl Exchange<Nfs4> for User {
 
 fn pipeline(client: Client) -> Pipeline {
     let depth = NonZeroU16::new(8).unwrap();
-    Nfs4::pipeline(client, PipelineOptions { depth, read_most: 4096, write_most: 4096 }).unwrap()
+    Nfs4::pipeline(
+        client,
+        PipelineOptions { depth, read_most: 4096, write_most: 4096, unread: false },
+    )
+    .unwrap()
 }
 
 #[test]

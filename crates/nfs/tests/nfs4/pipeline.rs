@@ -56,7 +56,7 @@ fn user() -> User {
 
 fn options(depth: u16) -> PipelineOptions {
     let depth = NonZeroU16::new(depth).unwrap();
-    PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20 }
+    PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20, unread: false }
 }
 
 fn finish(pipeline: &mut Pipeline, user: &mut User) -> BTreeMap<u32, Outcome> {
@@ -148,6 +148,48 @@ fn reads_and_writes_in_flight_are_all_right() {
         pipeline.submit(1, Request::Remove(place)).unwrap();
         let ended = finish(&mut pipeline, &mut user);
         assert!(ended.values().all(|outcome| *outcome == Outcome::Other), "{ended:?}");
+    }
+}
+
+/// Data that nobody looks at have the right length, also where a file ends, beside calls that are looked at.
+#[test]
+fn long_reads_that_nobody_looks_at_have_the_right_length() {
+    const LENGTH: usize = 3_000_001;
+    const BLOCK: usize = 700_001;
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Ganesha);
+    let server = Ganesha::start(&stage, GaneshaConfig::one(Export::directory("data"))).unwrap();
+    let bytes = content(LENGTH);
+    std::fs::write(server.directory("data").unwrap().join("f"), &bytes).unwrap();
+    for minor in [Minor::V0, Minor::V1] {
+        let mut client = client_at(server.nfs_port(), minor, 8);
+        let base = descend(&mut client, "run/export/data");
+        let options = PipelineOptions { unread: true, ..options(8) };
+        let mut pipeline = Nfs4::pipeline(client, options).unwrap();
+        let mut user = user();
+        let place = Place { directory: base, name: name("f") };
+        pipeline.submit(0, Request::Get { place, count: 1000 }).unwrap();
+        let small = finish(&mut pipeline, &mut user).remove(&0);
+        assert_eq!(small, Some(Outcome::Bytes(bytes[..1000].to_vec(), false)), "{minor}");
+        let (file, state) = (
+            descend(&mut client_at(server.nfs_port(), minor, 8), "run/export/data/f"),
+            StateId::ANONYMOUS,
+        );
+        for round in 0..3 {
+            let offsets: Vec<usize> = (0..7).map(|n| n * (450_000 + round)).collect();
+            for (tag, offset) in (0..).zip(&offsets) {
+                let (offset, count) = (*offset as u64, BLOCK as u32);
+                pipeline.submit(tag, Request::Read { file, state, offset, count }).unwrap();
+            }
+            pipeline.submit(9, Request::Attributes(file)).unwrap();
+            let ended = finish(&mut pipeline, &mut user);
+            assert_eq!(ended[&9], Outcome::Other);
+            for (tag, offset) in (0..).zip(offsets) {
+                let Outcome::Bytes(data, end) = &ended[&tag] else { panic!("{:?}", ended[&tag]) };
+                assert_eq!(data.len(), BLOCK.min(LENGTH - offset), "{minor}: at {offset}");
+                assert_eq!(*end, offset + data.len() == LENGTH, "{minor}: at {offset}");
+                assert!(*data != bytes[offset..offset + data.len()], "{minor}: it was copied");
+            }
+        }
     }
 }
 

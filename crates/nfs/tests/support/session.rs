@@ -172,7 +172,7 @@ fn transfer(
 ) {
     let depth = NonZeroU16::new(4).expect("not 0");
     let most = 4096;
-    let options = PipelineOptions { depth, read_most: most, write_most: most };
+    let options = PipelineOptions { depth, read_most: most, write_most: most, unread: false };
     let mut pipeline = Nfs3::pipeline(socket, credential, options);
     let mut user = User { account, begun: Instant::now(), content: content() };
     const WRITTEN: u32 = BLOCKS + 1;

@@ -187,7 +187,8 @@ fn in_flight(
     directory: FileHandle,
     limit: Duration,
 ) {
-    let options = PipelineOptions { depth: DEPTH, read_most: 4096, write_most: 4096 };
+    let options =
+        PipelineOptions { depth: DEPTH, read_most: 4096, write_most: 4096, unread: false };
     let Ok(mut pipeline) = Nfs4::pipeline(client, options) else { return };
     let mut user = User { account, minor, begun: Instant::now(), bytes: Vec::new() };
     let mut tags = 0..3 * BLOCKS + 3;

@@ -100,6 +100,9 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     warnings
 }
 
+/// Most kinds of work that are named as those whose trials were seen.
+const PLACES_MOST: usize = 3;
+
 /// In place of a subject in a message. No printable text has it.
 const SUBJECT: &str = "\u{1}";
 
@@ -158,9 +161,14 @@ fn where_seen(shown: &Shown<'_>, trials: &[&Trial]) -> (String, String) {
         _ => {
             let mut workloads: Vec<_> = places.iter().map(|place| place.0).collect();
             workloads.dedup();
-            let workloads: Vec<_> =
-                workloads.into_iter().map(|workload| shown.names.workload(workload)).collect();
-            workloads.join(", ")
+            let (named, others) = match workloads.len() {
+                count if count > PLACES_MOST => (PLACES_MOST - 1, count + 1 - PLACES_MOST),
+                count => (count, 0),
+            };
+            let workloads = workloads.into_iter().take(named);
+            let mut names: Vec<_> = workloads.map(|work| shown.names.workload(work)).collect();
+            names.extend((others > 0).then(|| format!("{others} others")));
+            names.join(", ")
         }
     };
     let all = counted(shown.study.trials.len() as u64, "trial");

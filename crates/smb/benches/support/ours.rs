@@ -50,7 +50,7 @@ pub fn file(
 /// A pipeline of a depth for blocks of at most so many bytes.
 pub fn options(depth: u16, most: u32) -> PipelineOptions {
     let depth = NonZeroU16::new(depth).unwrap_or(NonZeroU16::MIN);
-    PipelineOptions { depth, read_most: most, write_most: most }
+    PipelineOptions { depth, read_most: most, write_most: most, unread: true }
 }
 
 /// A user of a pipeline that only counts.

@@ -19,10 +19,11 @@ use crate::{Error, names};
 use ids::Guesses;
 use plimsoll_transport::{
     BadFrame, COPY_MOST, Encoded, Exchange, FrameBuffer, InFlight, Mark, Outgoing, PipelineOptions,
-    Protocol, Received, Slot, payload,
+    Protocol, Received, Slot, UNREAD_LEAST, payload,
 };
 use request::{Asked, Through};
 use smb2::types::Command;
+use std::ops::Range;
 
 /// Bytes in a frame around the data.
 const OVERHEAD: usize = 2048;
@@ -80,6 +81,8 @@ pub struct Smb2 {
     facts: SessionFacts,
     compounds: bool,
     options: PipelineOptions,
+    /// Whether the latest READ is a long one whose data nobody looks at.
+    unread: bool,
     replies: FrameBuffer<Prefix>,
     guesses: Guesses,
     /// Credits that keep the pipeline full, and credits that its calls in flight have cost.
@@ -111,6 +114,7 @@ impl Smb2 {
             facts,
             compounds,
             options,
+            unread: false,
         };
         let calls = (0..options.depth.get()).map(|_| Call::new());
         let longest = PREFIX + TRANSFORM_HEADER + OVERHEAD + options.write_most as usize;
@@ -165,6 +169,11 @@ impl Smb2 {
         }
     }
 
+    /// Whether nothing is signed or encrypted.
+    fn is_plain(&self) -> bool {
+        !self.guard.seal && self.guard.signing().is_none()
+    }
+
     /// Encodes the requests of a call that are to go now as one frame, and protects it.
     fn encode_frame(
         &mut self,
@@ -176,7 +185,7 @@ impl Smb2 {
         // Each call asks for what it cost; the first ones for what is missing as well.
         let held = self.credits.saturating_add(self.credits_spent);
         let mut missing = self.credits_wanted.saturating_sub(held);
-        let plain = !self.guard.seal && self.guard.signing().is_none();
+        let plain = self.is_plain();
         let mut later = None;
 
         let start = bytes.len();
@@ -249,6 +258,9 @@ impl Protocol for Smb2 {
         let (asked, path) = self.asked(*request);
         let to = if let Request::Rename { to, .. } = request { *to } else { "" };
         call.begin(asked, (path, to), !self.compounds);
+        if let Asked::Read { count, .. } = asked {
+            self.unread = self.options.unread && count >= UNREAD_LEAST && self.is_plain();
+        }
     }
 
     fn encode(
@@ -282,6 +294,20 @@ impl Protocol for Smb2 {
             to.append_later(tag, count);
         }
         Ok(Encoded::Queued)
+    }
+
+    fn expects_unread(&self) -> bool {
+        self.unread
+    }
+
+    /// READ's data end its reply (MS-SMB2, section 2.2.20), where that is the only one of its frame.
+    fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
+        let header = ReplyHeader::parse(self.replies.frame(head)).ok();
+        header.filter(ReplyHeader::is_alone).is_some_and(|header| {
+            let found = find(calls, &self.guesses, header.message_id);
+            let call = found.and_then(|(index, _)| calls.sent(index)).map(|slot| &slot.call);
+            call.is_some_and(|call| matches!(call.asked, Asked::Read { .. }))
+        })
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {

@@ -78,7 +78,7 @@ pub fn write(count: u32, through: bool) -> Request<'static> {
 
 pub fn options(depth: u16) -> PipelineOptions {
     let depth = NonZeroU16::new(depth).unwrap();
-    PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20 }
+    PipelineOptions { depth, read_most: 1 << 20, write_most: 1 << 20, unread: false }
 }
 
 pub fn pipeline(manners: Manners, depth: u16) -> (Pipeline, std::thread::JoinHandle<Seen>) {

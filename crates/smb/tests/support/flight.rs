@@ -65,7 +65,7 @@ impl Exchange<Smb2> for User {
 /// A pipeline of this depth for transfers of at most so many bytes.
 pub fn pipeline(tree: Tree, depth: u16, most: u32) -> Pipeline {
     let depth = NonZeroU16::new(depth).unwrap();
-    tree.into_pipeline(PipelineOptions { depth, read_most: most, write_most: most })
+    tree.into_pipeline(PipelineOptions { depth, read_most: most, write_most: most, unread: false })
 }
 
 /// Reaps until everything in flight has ended.

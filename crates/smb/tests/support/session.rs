@@ -146,7 +146,7 @@ pub const FIRST_READ: u32 = BLOCKS + 1;
 fn transfer(account: &mut Account, tree: Tree, limit: Duration) {
     let depth = NonZeroU16::new(4).expect("not 0");
     let most = 4096;
-    let options = PipelineOptions { depth, read_most: most, write_most: most };
+    let options = PipelineOptions { depth, read_most: most, write_most: most, unread: false };
     let mut pipeline = tree.into_pipeline(options);
     let file = FileId { persistent: 1, volatile: 2 };
     let mut user = User { account, begun: Instant::now(), content: content(), file };

@@ -40,4 +40,7 @@ pub struct PipelineOptions {
     pub read_most: u32,
     /// Longest write in bytes; longer ones are cut. The server's limit may be lower.
     pub write_most: u32,
+    /// Whether nobody looks at what reads bring: then only the length of `data` is right, and of long ones no byte
+    /// need be what the server sent.
+    pub unread: bool,
 }

@@ -12,6 +12,8 @@ const CHUNK: usize = 128 * 1024;
 /// Most bytes of a long frame asked for in one receive. Reading on while the rest is under way took
 /// no more CPU time than waiting for more of it, and seemed to take less.
 const PIECE: usize = 256 * 1024;
+/// Most bytes that fill data up to the end of a frame.
+const PADDING_MOST: usize = 8;
 /// Empty fragments taken in one frame. Some formats allow them; an endless row of them does not
 /// keep us.
 const MOST_EMPTY: u32 = 16;
@@ -154,6 +156,32 @@ impl<M: Mark> FrameBuffer<M> {
         }
         let to = self.bytes.len().min(self.end + wanted);
         &mut self.bytes[self.end..to]
+    }
+
+    /// The frame under way, where it is of one fragment: the place of what has come of it, without its mark, for
+    /// [`frame`](Self::frame); `None` also where nothing of it is missing.
+    pub(super) fn under_way(&self) -> Option<Range<usize>> {
+        let (length, last) = self.mark().ok()??;
+        let place = self.unread + MARK_BYTES..self.end;
+        (!self.in_frame && last && place.len() < length).then_some(place)
+    }
+
+    /// Where the rest of the frame under way would be received to: for those who let the kernel drop it. Its last
+    /// bytes are zeroes, as the padding of what is dropped has to be.
+    pub(super) fn rest(&mut self) -> &mut [u8] {
+        let Some(place) = self.under_way() else { return &mut [] };
+        let missing = match self.mark() {
+            Ok(Some((length, _))) => length - place.len(),
+            _ => 0,
+        };
+        (self.start, self.assembled) = (self.unread, self.unread);
+        if self.bytes.len() - self.end < missing {
+            self.compact();
+        }
+        let rest = &mut self.bytes[self.end..self.end + missing];
+        let padding = missing.saturating_sub(PADDING_MOST);
+        rest[padding..].fill(0);
+        rest
     }
 
     /// Moves what is kept to the front and closes the gap.

@@ -2,7 +2,8 @@
 //!
 //! Calls wait in their slots until they are encoded into a buffer, and are sent together. A large
 //! payload is not copied: it is asked for when the kernel can take it, and handed over by a vectored
-//! write. Replies are received into one buffer and looked at in place, in any order. Sending never
+//! write. Replies are received into one buffer and looked at in place, in any order; of long data that
+//! nobody looks at the kernel keeps its copy. Sending never
 //! waits for the socket without receiving too, so a server that answers before it reads on cannot
 //! bring both sides to a halt.
 //!
@@ -18,13 +19,22 @@ mod spread;
 pub use calling::Calling;
 pub use calls::{InFlight, Slot};
 pub use exchange::{Completion, Exchange, Full, PipelineOptions};
+use frames::MARK_BYTES;
 pub use frames::{BadFrame, FrameBuffer, Mark};
 pub use outgoing::{COPY_MOST, Outgoing, payload};
 pub use spread::Spread;
 
+use crate::socket::Kept;
 use crate::{Error, Ready, Socket};
 use std::ops::Range;
 use std::time::Duration;
+
+/// What stands in front of the data of a reply is no longer than this in any protocol: headers, a verifier of
+/// ONC RPC of at most 400 bytes, attributes.
+pub const HEAD_BYTES: usize = 1024;
+/// Data from this length on are left to the kernel where nobody looks at them; what is shorter is copied faster
+/// than it is asked for once more.
+pub const UNREAD_LEAST: u32 = 65_536;
 
 /// What a pipeline needs to know of the protocol spoken on it.
 pub trait Protocol: Sized {
@@ -52,6 +62,16 @@ pub trait Protocol: Sized {
         to: &mut Outgoing,
         with: &mut impl Exchange<Self>,
     ) -> Result<Encoded<Self::Error>, Self::Error>;
+    /// Whether replies are under way, long ones, of whose data nobody looks at most.
+    fn expects_unread(&self) -> bool {
+        false
+    }
+    /// Whether all that is missing of the reply that begins at this place, 1,024 bytes of it at least, is data
+    /// that nobody looks at.
+    fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Self::Call>) -> bool {
+        let _ = (head, calls);
+        false
+    }
     /// Looks at a frame and ends the calls that it answers; how many. An error ends the connection.
     fn complete<X: Exchange<Self>>(
         &mut self,
@@ -220,14 +240,39 @@ impl<P: Protocol> Pipeline<P> {
     }
 
     fn receive(&mut self, limit: Duration) -> Result<Option<usize>, Error> {
-        let (socket, buffer) = (&self.socket, self.protocol.replies().remaining());
-        if limit.is_zero() {
-            socket.receive(buffer)
-        } else if self.outgoing.is_empty() {
-            socket.receive_within(buffer, limit)
-        } else {
-            socket.wait(Ready::Either, limit)?;
-            socket.receive(buffer)
+        let (buffer, kept) = match self.protocol.expects_unread() {
+            false => (self.protocol.replies().remaining(), Kept::All),
+            true => sparing(&mut self.protocol, &mut self.calls),
+        };
+        let limit = match self.outgoing.is_empty() {
+            true => limit,
+            false => {
+                if !limit.is_zero() {
+                    self.socket.wait(Ready::Either, limit)?;
+                }
+                Duration::ZERO
+            }
+        };
+        self.socket.receive_within(buffer, kept, limit)
+    }
+}
+
+/// Where to receive to when long replies are expected whose data nobody looks at: first their heads, then nothing,
+/// as the kernel drops the rest.
+fn sparing<'a, P: Protocol>(
+    protocol: &'a mut P,
+    calls: &mut InFlight<P::Call>,
+) -> (&'a mut [u8], Kept) {
+    let head = protocol.replies().under_way().filter(|head| head.len() >= HEAD_BYTES);
+    match head {
+        Some(head) if protocol.is_unread(head.clone(), calls) => {
+            (protocol.replies().rest(), Kept::Nothing)
+        }
+        Some(_) => (protocol.replies().remaining(), Kept::All),
+        None => {
+            let buffer = protocol.replies().remaining();
+            let most = buffer.len().min(HEAD_BYTES + MARK_BYTES);
+            (&mut buffer[..most], Kept::All)
         }
     }
 }

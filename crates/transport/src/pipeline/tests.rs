@@ -6,10 +6,16 @@ use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
 /// Numbers in frames. An odd one is asked for twice, one after the other; 13 cannot be sent; at most
-/// two are under way.
+/// two are under way. Nobody looks at more of a reply than its number where that is 2, 6, 10, and so on.
 pub(super) struct Numbers {
     replies: FrameBuffer<Length>,
     under_way: u32,
+    unread: bool,
+    frames: Vec<Vec<u8>>,
+}
+
+fn is_dropped(number: u32) -> bool {
+    number % 4 == 2
 }
 
 /// A length, in front of every frame.
@@ -68,11 +74,23 @@ impl Protocol for Numbers {
         Ok(Encoded::Queued)
     }
 
+    fn expects_unread(&self) -> bool {
+        self.unread
+    }
+
+    fn is_unread(&mut self, head: Range<usize>, _: &mut InFlight<Asked>) -> bool {
+        assert!(head.len() >= HEAD_BYTES);
+        let number = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
+        number.is_some_and(is_dropped)
+    }
+
     fn complete<X: Exchange<Self>>(
         &mut self,
         Received { place, done, calls, with }: Received<'_, Asked, X>,
     ) -> Result<usize, BadFrame> {
-        let number = self.replies.frame(place).first_chunk().copied().map(u32::from_be_bytes);
+        let frame = self.replies.frame(place);
+        let number = frame.first_chunk().copied().map(u32::from_be_bytes);
+        self.frames.push(frame.to_vec());
         let mut indices = calls.indices();
         let index = indices
             .find(|index| calls.sent(*index).is_some_and(|slot| Some(slot.call.0) == number))
@@ -111,10 +129,15 @@ impl Exchange<Numbers> for User {
 }
 
 fn pipeline(depth: usize) -> (Pipeline<Numbers>, TcpStream) {
+    pipeline_of(depth, 4, false)
+}
+
+fn pipeline_of(depth: usize, limit: usize, unread: bool) -> (Pipeline<Numbers>, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let tcp = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let socket = Socket::new(tcp, SystemClock::no_deadline()).unwrap();
-    let protocol = Numbers { replies: FrameBuffer::new(4), under_way: 0 };
+    let replies = FrameBuffer::new(limit);
+    let protocol = Numbers { replies, under_way: 0, unread, frames: Vec::new() };
     let calls = vec![(0, 0); depth].into_iter();
     (Pipeline::new(socket, protocol, calls, 8), listener.accept().unwrap().0)
 }
@@ -159,4 +182,53 @@ fn an_error_of_the_connection_stays() {
     assert_eq!(pipeline.reap(u64::MAX, &mut user), refused);
     assert_eq!(pipeline.flush(&mut user).map(|()| 0), refused);
     assert!(user.ended.is_empty() && pipeline.in_flight() == 1);
+}
+
+/// Long replies whose data nobody looks at are dropped by the kernel behind their heads, in whatever pieces they
+/// come; others among them come whole, and all have the right length.
+#[test]
+fn what_nobody_looks_at_is_not_copied() {
+    const LONG: usize = 300_001;
+    let (mut pipeline, mut peer) = pipeline_of(8, LONG, true);
+    let answer = std::thread::spawn(move || {
+        let mut request = [0; 8];
+        while peer.read_exact(&mut request).is_ok() {
+            let number = u32::from_be_bytes(*request.last_chunk().unwrap());
+            let mut reply = request.to_vec();
+            if number != 4 {
+                reply.resize(4 + LONG, 0xaa);
+                reply[..4].copy_from_slice(&(LONG as u32).to_be_bytes());
+            }
+            for piece in reply.chunks(70_001 / number as usize) {
+                peer.write_all(piece).unwrap();
+                if number < 8 {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        }
+    });
+    let mut user = User::default();
+    for number in [2, 4, 6, 10, 8, 14, 18] {
+        pipeline.submit(number, number).unwrap();
+    }
+    while pipeline.in_flight() > 0 {
+        pipeline.reap(u64::MAX, &mut user).unwrap();
+    }
+    let expected: Vec<_> = [2, 4, 6, 10, 8, 14, 18].map(|number| (number, Ok(number))).into();
+    assert_eq!(user.ended, expected);
+    let frames = &pipeline.protocol().frames;
+    let data = |place: usize| &frames[place][4..];
+    assert_eq!(frames[1].len(), 4);
+    // Of those before 8, which fills the buffer, nothing has come but heads.
+    for place in [0, 2, 3] {
+        assert_eq!(frames[place].len(), LONG);
+        assert!(data(place)[..HEAD_BYTES - 4].iter().all(|byte| *byte == 0xaa), "{place}");
+        let copied = data(place).iter().filter(|byte| **byte == 0xaa).count();
+        assert!(copied <= 2 * HEAD_BYTES, "{place}: {copied}");
+    }
+    assert!(data(4).len() == LONG - 4 && data(4).iter().all(|byte| *byte == 0xaa));
+    assert!([5, 6].iter().all(|place| frames[*place].len() == LONG));
+    assert!(frames[6].ends_with(&[0; 8]), "what would be padding is");
+    drop(pipeline);
+    answer.join().unwrap();
 }
