@@ -170,6 +170,13 @@ fn what_is_not_full_is_not_named_where_a_server_may_be() {
     assert_eq!(of(400e-6, 20e-6, 16), "link", "it is full");
     // One operation is at one place at a time: what is not seen has what the link leaves.
     assert_eq!(of(400e-6, 50e-6, 1), "link");
+    // One of 1 MiB is at several: the server works on the end of what the link has the beginning of.
+    let truth = Truth { link: 400e-6, hidden: 50e-6, round_trip: 0.0, ..base(1) };
+    let mut large = study(truth, false);
+    for part in large.trials.iter_mut().flat_map(|trial| &mut trial.result.parts) {
+        *part.quantities.get_mut(&Metric::all(Measure::THROUGHPUT)).unwrap() *= 256.0;
+    }
+    assert_eq!(named(&one(&large)), "link or waiting");
     // The server's host was watched, and nothing of it is busy.
     let truth = Truth { link: 350e-6, round_trip: 300e-6, ..base(4) };
     assert_eq!(named(&one(&study(truth, true))), "link");

@@ -25,6 +25,9 @@ const HELPS: f64 = 0.05;
 /// Two that are both so busy: twice as much of either alone would help by next to nothing, as more than
 /// 1/U − 1 is not to be had of the other (Denning and Buzen 1978, ACM Computing Surveys 10, 225–261).
 const BOTH_FULL: f64 = 0.9;
+/// Operations of so many bytes go through a link while their server still works on them: what one that was not seen
+/// takes of them may be as long as all of it, however long the link takes.
+const STREAMED: f64 = 65_536.0;
 /// What stands out would help by so many times as much as the next.
 const STANDS_OUT: f64 = 1.5;
 /// More than a link can carry is a wrong figure, beyond what rounding and clocks explain.
@@ -237,7 +240,7 @@ fn verdict(limits: &Limits) -> Limit {
     let may_be_unseen = |binding: usize| {
         !full.contains(&binding)
             && limits.unseen.contains(&Unseen::Server)
-            && limits.leaves() >= BOTH_FULL
+            && (limits.leaves() >= BOTH_FULL || limits.bytes_per_operation >= STREAMED)
     };
     match (alike.as_slice(), first) {
         ([_], Some(binding)) if full.len() > 1 && full.contains(&binding) => {
