@@ -153,7 +153,7 @@ pub enum Ready {
 
 /// What of the bytes that are received is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kept {
+pub(crate) enum Kept {
     /// All of them.
     All,
     /// Nothing: the kernel drops them, and the buffer is as it was (MSG_TRUNC of tcp(7)).
@@ -289,7 +289,7 @@ impl Socket {
 
     /// Receives, waiting for a first byte for at most `limit`, which may be zero; `None`: nothing came. Long limits
     /// are waited for in one system call, in steps: it may return before `limit`, never after.
-    pub fn receive_within(
+    pub(crate) fn receive_within(
         &self,
         buffer: &mut [u8],
         kept: Kept,

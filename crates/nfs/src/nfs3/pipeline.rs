@@ -4,8 +4,8 @@ use super::listing::PAGE_BYTES;
 use super::request::{Asked, Done, Request};
 use super::types::Procedure;
 use crate::rpc::{
-    Credential, RecordBuffer, RecordMark, begin_call, encode_identity, finish_call, open_reply,
-    random_xid,
+    Credential, RecordBuffer, RecordMark, answered_call, begin_call, encode_identity, finish_call,
+    open_reply, random_xid,
 };
 use crate::xdr::{Encoder, padding};
 use crate::{Error, Version};
@@ -210,9 +210,8 @@ impl Protocol for Nfs3 {
 
     /// READ's data end its reply (RFC 1813, section 3.3.6).
     fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
-        let xid = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
-        xid.and_then(|xid| calls.sent((xid & self.mask) as u16).filter(|slot| slot.call.xid == xid))
-            .is_some_and(|slot| matches!(slot.call.asked, Asked::Read { .. }))
+        let call = answered_call(self.replies.frame(head), calls, self.mask, |call| call.xid);
+        call.is_some_and(|call| matches!(call.asked, Asked::Read { .. }))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {

@@ -11,8 +11,8 @@ use super::{COMPOUND, PROGRAM};
 use crate::Error;
 use crate::nfs3::PAGE_BYTES;
 use crate::rpc::{
-    Credential, RecordBuffer, RecordMark, begin_call, encode_identity, finish_call, open_reply,
-    random_xid,
+    Credential, RecordBuffer, RecordMark, answered_call, begin_call, encode_identity, finish_call,
+    open_reply, random_xid,
 };
 use crate::xdr::padding;
 use plimsoll_transport::{
@@ -224,9 +224,8 @@ impl Protocol for Nfs4 {
 
     /// READ is the last of its compound, and its data end its result (RFC 8881, section 18.22.2).
     fn is_unread(&mut self, head: Range<usize>, calls: &mut InFlight<Call>) -> bool {
-        let xid = self.replies.frame(head).first_chunk().copied().map(u32::from_be_bytes);
-        xid.and_then(|xid| calls.sent((xid & self.mask) as u16).filter(|slot| slot.call.xid == xid))
-            .is_some_and(|slot| matches!(slot.call.asked, Asked::Read(_)))
+        let call = answered_call(self.replies.frame(head), calls, self.mask, |call| call.xid);
+        call.is_some_and(|call| matches!(call.asked, Asked::Read(_)))
     }
 
     fn complete<X: Exchange<Self>>(&mut self, of: Received<'_, Call, X>) -> Result<usize, Error> {

@@ -14,4 +14,5 @@ pub use message::{
     AcceptError, AuthError, CallHeader, MARK_BYTES, Program, Rejection, begin_call, finish_call,
     open_reply, random_xid,
 };
+pub(crate) use record::answered_call;
 pub use record::{RecordBuffer, RecordMark};

@@ -2,7 +2,7 @@
 
 use super::message::{LAST_FRAGMENT, MARK_BYTES};
 use crate::Error;
-use plimsoll_transport::{BadFrame, FrameBuffer, Mark};
+use plimsoll_transport::{BadFrame, FrameBuffer, InFlight, Mark};
 
 /// The mark of a fragment: its length, and in the highest bit whether it is the record's last.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +29,19 @@ impl From<BadFrame> for Error {
             BadFrame::Payload { .. } => crate::xdr::Error::Invalid("payload: its length").into(),
         }
     }
+}
+
+/// The call that a record answers, by the transaction number that it begins with; a call's slot is in the low bits
+/// of its own.
+pub(crate) fn answered_call<'c, C>(
+    record: &[u8],
+    calls: &'c mut InFlight<C>,
+    mask: u32,
+    xid: impl Fn(&C) -> u32,
+) -> Option<&'c C> {
+    let answers = u32::from_be_bytes(*record.first_chunk()?);
+    let call = &calls.sent((answers & mask) as u16)?.call;
+    (xid(call) == answers).then_some(call)
 }
 
 #[cfg(test)]

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 /// What stands in front of the data of a reply is no longer than this in any protocol: headers, a verifier of
 /// ONC RPC of at most 400 bytes, attributes.
-pub const HEAD_BYTES: usize = 1024;
+const HEAD_BYTES: usize = 1024;
 /// Data from this length on are left to the kernel where nobody looks at them; what is shorter is copied faster
 /// than it is asked for once more.
 pub const UNREAD_LEAST: u32 = 65_536;
