@@ -28,7 +28,7 @@ help:
 	@echo "make demo             build, then compare a small NFS server with itself 1 ms further away; no root, under a minute"
 	@echo "make test             everything that must pass: style, tests with real servers, inputs of the fuzz targets"
 	@echo "make bench            what the program itself costs, and side by side with fio"
-	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), and a thousand cleans beside an attacker"
+	@echo "make fuzz             every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS), properties with a fresh seed, a thousand cleans during an attack"
 	@echo "make fuzz-asan        those that reach C or unsafe code with the address sanitizer, and io_uring's tests"
 	@echo "make simulate         STUDIES=$(STUDIES) synthetic studies a scenario: do intervals, verdicts, costs and limits hold?"
 	@echo "make probe            the device-side program for this machine; make probes: for all machines"
@@ -86,7 +86,7 @@ check-style:
 check-tests:
 	$(MAKE_PROBE) check-probe MACHINES=mips
 	$(MAKE) --no-print-directory runner RUNNER_PROFILE=dev
-	scripts/tests.sh
+	scripts/tests.py
 
 # The device-side program: probe/README.md. That for this machine takes its own compiler alone.
 MAKE_PROBE = $(MAKE) --no-print-directory -j$$(nproc) -C probe TARGET=$(abspath $(TARGET))
@@ -170,6 +170,7 @@ bench: setup-bench
 
 fuzz: setup-fuzz
 	cargo test --locked -p plimsoll --test swap -- --ignored --nocapture
+	scripts/tests.py --properties
 	scripts/fuzz.sh $(FUZZ_SECONDS)
 
 # What reaches C or unsafe code, with the address sanitizer: an unstable option of the compiler.
