@@ -8,16 +8,19 @@ use plimsoll_model::{
 use plimsoll_testkit::Need;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 use support::Plimsoll;
 
 /// fio's word, plimsoll's word, and what is special about the run.
-const RUNS: [(&str, Pattern, &[&str]); 5] = [
+const RUNS: [(&str, Pattern, &[&str]); 6] = [
     ("read", Pattern::SequentialRead, &["--bs=64k", "--ioengine=psync"]),
     ("write", Pattern::SequentialWrite, &["--bs=64k", "--ioengine=psync"]),
     ("randread", Pattern::RandomRead, &["--bs=4k", "--ioengine=psync"]),
     ("randwrite", Pattern::RandomWrite, &["--bs=4k", "--ioengine=psync"]),
     ("randrw", Pattern::RandomMixed, &["--bs=4k", "--ioengine=libaio", "--iodepth=4"]),
+    ("rw", Pattern::SequentialMixed, &["--bs=64k", "--ioengine=libaio", "--iodepth=4"]),
 ];
 const JOBS: u16 = 4;
 
@@ -139,7 +142,7 @@ fn agrees(
     let document: Value = serde_json::from_str(json).unwrap();
     let job = &document["jobs"][0];
     let run = trial.imported.as_ref().expect("an import");
-    let mixed = pattern_of(part) == Pattern::RandomMixed;
+    let mixed = pattern_of(part).is_mixed();
     let result = &trial.result.parts[0];
     let (mut operations, mut longest) = (0.0, 0.0f64);
     assert_eq!(result.ops.len(), steps.len());
@@ -246,7 +249,7 @@ fn every_figure_of_every_form_is_fios_own() {
         assert_eq!(pattern_of(&run.0), pattern);
         agrees(&run, &json, 0.0051, 0.0, &with(&printed));
         assert_eq!(run.0.workers.get(), JOBS);
-        let depth = if pattern == Pattern::RandomMixed { 4 } else { 1 };
+        let depth = if pattern.is_mixed() { 4 } else { 1 };
         let found = run.0.arrival.depth();
         assert_eq!(found.get(), depth);
 
@@ -255,6 +258,130 @@ fn every_figure_of_every_form_is_fios_own() {
         let run = imported(&terse, &options);
         agrees(&run, &json, 1e-6, 1024.0, &with(&|_| micro));
     }
+}
+
+/// A server of fio on the loopback, which goes when it is dropped.
+struct FioServer(std::process::Child, u16);
+
+impl FioServer {
+    fn start() -> FioServer {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = free.local_addr().unwrap().port();
+        drop(free);
+        let mut fio = Command::new("fio");
+        fio.arg(format!("--server=127.0.0.1,{port}")).stdout(Stdio::null()).stderr(Stdio::null());
+        let server = FioServer(fio.spawn().expect("fio starts"), port);
+        let answers = || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok();
+        assert!((0..200).any(|_| answers() || {
+            sleep(Duration::from_millis(50));
+            false
+        }));
+        server
+    }
+}
+
+impl Drop for FioServer {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// The operations of each run, by target.
+fn counts(study: &Study) -> Vec<(String, u64)> {
+    let count = |trial: &Trial| {
+        let target = study.subjects[usize::from(trial.cell.subject)].label().to_owned();
+        (target, trial.result.parts[0].ops.values().map(|stats| stats.count).sum())
+    };
+    study.trials.iter().map(count).collect()
+}
+
+#[test]
+fn clients_and_servers_of_fio_count_each_and_once_all_together() {
+    if !plimsoll_testkit::available(Need::Fio) {
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let job = directory.path().join("job");
+    let jobs =
+        "[global]\nbs=16k\nsize=1m\nioengine=psync\n[up]\nrw=write\n[more]\nrw=write\nnumjobs=2\n";
+    std::fs::write(&job, format!("{jobs}directory={}\n", directory.path().display())).unwrap();
+    let servers = [FioServer::start(), FioServer::start()];
+    let fio = |form: &str| {
+        let mut fio = Command::new("fio");
+        fio.arg(format!("--output-format={form}"));
+        for FioServer(_, port) in &servers {
+            fio.arg(format!("--client=127.0.0.1,{port}")).arg(&job);
+        }
+        String::from_utf8(fio.output().expect("fio starts").stdout).unwrap()
+    };
+    let run = |study: &Study, clients: [String; 2]| {
+        // 1 MiB of 16 KiB each: one job, and two of the name 'more', on either client.
+        let mut counts = counts(study);
+        counts.sort();
+        let on = |client: &str| format!("nas on {client}");
+        let mut expected = vec![(on("all clients"), 384)];
+        for client in clients {
+            expected.extend([(on(&client), 64), (on(&client), 128)]);
+        }
+        expected.sort();
+        assert_eq!(counts, expected);
+    };
+    let json = fio("json");
+    run(
+        &study_of(&json, &[]),
+        [servers[0].1, servers[1].1].map(|port| format!("127.0.0.1:{port}")),
+    );
+    run(&study_of(&fio("normal"), &[]), [1, 2].map(|n| format!("client {n}")));
+}
+
+#[test]
+fn what_fio_was_told_to_hold_back_and_what_failed_are_reported() {
+    if !plimsoll_testkit::available(Need::Fio) {
+        return;
+    }
+    let plimsoll = Plimsoll::new();
+    let directory = plimsoll.db().parent().unwrap().to_owned();
+    let file = format!("--filename={}", directory.join("data").display());
+    let fio = |name: &str, form: &str, more: &[&str]| {
+        let mut fio = Command::new("fio");
+        fio.args([&format!("--name={name}"), &format!("--output-format={form}"), "--bs=4k"]);
+        let output = fio.args(more).output().expect("fio starts");
+        let path = directory.join(format!("{name}-{form}"));
+        std::fs::write(&path, output.stdout).unwrap();
+        path.display().to_string()
+    };
+    for form in ["json", "normal"] {
+        let held = fio("held", form, &["--rw=randread", "--size=256k", "--rate_iops=50", &file]);
+        plimsoll.run(&["import", &held]).expect(0);
+        let page = plimsoll.run(&["show"]).expect(0).out;
+        assert!(page.contains("rate-limited by fio"), "{form}:\n{page}");
+    }
+    let mixed = ["--rw=randrw", "--rwmixread=0", "--percentage_random=85", "--size=256k", &file];
+    let writes = fio("writes", "json", &mixed);
+    plimsoll.run(&["import", &writes]).expect(0);
+    let page = plimsoll.run(&["show", "--details"]).expect(0).out;
+    assert!(page.contains("andom write") && page.contains("85% random"), "{page}");
+    assert!(!page.contains("andom mixed"), "{page}");
+    let full = fio("full", "json", &["--rw=write", "--size=64k", "--filename=/dev/full"]);
+    plimsoll.run(&["import", &full]).expect(0);
+    let page = plimsoll.run(&["show", "--details"]).expect(0).out;
+    assert!(page.contains("No space left on device"), "{page}");
+    // Trims have no pattern here; the other job is imported all the same.
+    let jobs = directory.join("jobs");
+    std::fs::write(
+        &jobs,
+        format!("[global]\nsize=64k\n{}\n[a]\nrw=read\n[b]\nstonewall\nrw=trimwrite\n", &file[2..]),
+    )
+    .unwrap();
+    let both = fio("both", "json", &[jobs.to_str().unwrap()]);
+    let said = plimsoll.run(&["import", &both]).expect(0);
+    assert!(said.out.contains("1 run on 1 target"), "{}", said.out);
+    assert!(
+        said.err.contains("not imported: ") && said.err.contains("'trimwrite'"),
+        "{}",
+        said.err
+    );
 }
 
 const SAMPLE: &str = include_str!("../crates/record/src/import/samples/jonfk2024.txt");

@@ -94,6 +94,18 @@ fn sequential_patterns_rise_and_wrap_around() {
 }
 
 #[test]
+fn sequential_mixed_reads_and_writes_rise_each_on_its_own() {
+    let team = (PatternJob { size: Bytes(24 * KIB), ..job(Pattern::SequentialMixed) }, 2);
+    let operations = operations(&team, 1, 3, 400);
+    for kind in [OpKind::READ, OpKind::WRITE] {
+        let of_kind = operations.iter().filter(|op| op.kind() == kind);
+        let offsets: Vec<u64> = of_kind.map(|op| span(op).offset / 4096).collect();
+        assert!((140..260).contains(&offsets.len()), "{} of 400 are {kind}s", offsets.len());
+        assert!(offsets.iter().copied().eq([3, 4, 5].into_iter().cycle().take(offsets.len())));
+    }
+}
+
+#[test]
 fn random_offsets_are_uniform_and_mixed_is_half_and_half() {
     let team = (job(Pattern::RandomMixed), 1);
     let (blocks, draws) = (256usize, 256 * 400usize);

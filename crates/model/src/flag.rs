@@ -374,6 +374,15 @@ pub enum Flag {
         /// The target, as the user wrote it.
         target: String,
     },
+    /// Another tool held the rate of a run that was imported, by its options or as far as its figures show.
+    RateHeld {
+        /// The target, by name.
+        target: String,
+        /// What the run is called.
+        run: String,
+        /// How: "rate_iops=350".
+        by: String,
+    },
     /// A difference of stability between targets: not comparable silently.
     StabilityDiffers {
         /// What each does.

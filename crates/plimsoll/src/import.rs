@@ -3,7 +3,7 @@
 use crate::arguments::{ImportArguments, StoreArguments};
 use crate::{output, plan, store};
 use plimsoll_model::{Cause, Failure, Origin, Study, printable};
-use plimsoll_record::{ImportFile, ImportOptions};
+use plimsoll_record::{ImportFile, ImportOptions, Imports};
 use std::fmt::Write;
 
 /// Reads every file before anything is kept, then keeps all of it at once.
@@ -16,14 +16,26 @@ pub fn run(import: &ImportArguments, arguments: &StoreArguments) -> Result<u8, F
         jobs: import.jobs,
         command: plan::command(),
     };
-    let studies = plimsoll_record::import(&files, &options)?;
+    let Imports { studies, left_out } = plimsoll_record::import(&files, &options)?;
     store::open_to_keep(arguments)?.import(&studies)?;
+    not_imported(&left_out);
     let mut text = String::new();
     for study in &studies {
         let _ = writeln!(text, "{}", imported(study));
     }
     output::print(&text)?;
     Ok(0)
+}
+
+/// A line each, of the first few.
+fn not_imported(left_out: &[Failure]) {
+    const MOST: usize = 20;
+    for Failure { on, happened, next, .. } in left_out.iter().take(MOST) {
+        output::complain(&printable(&format!("not imported: {on}: {happened}. {next}")));
+    }
+    if left_out.len() > MOST {
+        output::complain(&format!("not imported: {} more.", left_out.len() - MOST));
+    }
 }
 
 fn no_pattern(happened: String) -> Failure {

@@ -23,7 +23,7 @@ mod support;
 mod workloads;
 
 pub use export::{csv_text, from_json, to_csv, to_json};
-pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, import};
+pub use import::{IMPORT_LIMIT_BYTES, ImportFile, ImportOptions, Imports, import};
 pub use input::open_regular;
 pub use open::default_path;
 pub use store::Store;

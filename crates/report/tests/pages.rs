@@ -67,7 +67,7 @@ fn cpu_that_may_be_nothing_is_reported_in_words() {
 }
 
 fn two_targets() -> Study {
-    let mut study = empty(&TWO, &Pattern::ALL);
+    let mut study = empty(&TWO, &Pattern::USUAL);
     add_blocks(&mut study, 6, 0.015, rate);
     for trial in &mut study.trials {
         let workload = study.plan.workload(trial.cell).unwrap();
@@ -198,7 +198,7 @@ fn studies_listed() {
                 model: None,
             })
             .into(),
-        jobs: Pattern::ALL.map(Pattern::name).into(),
+        jobs: Pattern::USUAL.map(Pattern::name).into(),
         blocks: 6,
         complete: 58,
         incomplete: 2,
@@ -274,7 +274,7 @@ proptest! {
     #[test]
     fn pages_keep_to_their_width(width in 60usize..160, blocks in 1u32..8, targets in 1usize..4) {
         let all = ["nfs://nas/volume1", "/srv/data", "nfs://other.example.org/x"];
-        let mut some = empty(&all[..targets], &Pattern::ALL);
+        let mut some = empty(&all[..targets], &Pattern::USUAL);
         add_blocks(&mut some, blocks, 0.1, rate);
         some.plan.command = "plimsoll check".into();
         let page = study(&some, &Style { width, colour: false });

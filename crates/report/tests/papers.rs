@@ -271,7 +271,7 @@ fn markdown_of_two_targets() {
 
 #[test]
 fn little_and_nothing() {
-    let empty = plain::empty(&TWO, &Pattern::ALL);
+    let empty = plain::empty(&TWO, &Pattern::USUAL);
     let page = html(&empty);
     assert!(page.contains("No trial ran to its end") && count(&page, "<svg") == 0);
 

@@ -191,7 +191,7 @@ fn long_names() {
 
 #[test]
 fn one_target() {
-    let mut study = sequential(&["nfs://nas/volume1"], &Pattern::ALL);
+    let mut study = sequential(&["nfs://nas/volume1"], &Pattern::USUAL);
     study.plan.contrasts.clear();
     add_blocks(&mut study, 8, 0.01, |_, pattern| base(pattern));
     let screen = screen(&study);
@@ -216,7 +216,7 @@ fn a_device() {
 fn odd_studies_on_odd_terminals() {
     let many: Vec<String> = (0..30).map(|i| format!("nfs://nas{i}/x")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let mut thirty = sequential(&many, &Pattern::ALL);
+    let mut thirty = sequential(&many, &Pattern::USUAL);
     add_blocks(&mut thirty, 8, 0.01, |target, pattern| {
         base(pattern) * (1.0 + target as f64 / 10.0)
     });

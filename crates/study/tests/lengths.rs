@@ -96,7 +96,7 @@ fn quick() -> Design {
 
 #[test]
 fn a_first_look_has_eight_blocks_of_all_where_there_is_time() {
-    let study = run(plan(2, &Pattern::ALL, quick()), replies([MS, MS], MS)).unwrap();
+    let study = run(plan(2, &Pattern::USUAL, quick()), replies([MS, MS], MS)).unwrap();
     assert_eq!((study.plan.workloads.len(), &study.ended), (5, &Ended::Done));
     assert_eq!(study.trials.last().unwrap().block, Some(7));
     assert!(!study.flags.iter().any(|flag| matches!(flag, Flag::LeftOut { .. })));
@@ -107,7 +107,7 @@ fn a_first_look_has_eight_blocks_of_all_where_there_is_time() {
 #[test]
 fn a_first_look_has_shorter_trials_rather_than_fewer_patterns() {
     // 100 of its reads take 2 s, which a minute has no time for eight times.
-    let study = run(plan(2, &Pattern::ALL, quick()), replies([MS, 50 * MS], MS)).unwrap();
+    let study = run(plan(2, &Pattern::USUAL, quick()), replies([MS, 50 * MS], MS)).unwrap();
     let lengths = lengths(&study);
     assert_eq!(lengths.len(), 5);
     let [sequential, write, random, _, mixed] = lengths[..] else { panic!("{lengths:?}") };
@@ -119,7 +119,7 @@ fn a_first_look_has_shorter_trials_rather_than_fewer_patterns() {
 
 #[test]
 fn a_first_look_leaves_lengths_that_the_user_gave() {
-    let mut plan = plan(2, &Pattern::ALL, quick());
+    let mut plan = plan(2, &Pattern::USUAL, quick());
     plan.design.calibrate = false;
     for workload in &mut plan.workloads {
         workload.length = Length::For { seconds: 1.0, warm_up_seconds: 0.2 };
@@ -132,7 +132,7 @@ fn a_first_look_leaves_lengths_that_the_user_gave() {
 #[test]
 fn a_first_look_names_what_it_has_no_time_for() {
     // Ten seconds a block with the shortest trials.
-    let study = run(plan(4, &Pattern::ALL, quick()), replies([50 * MS; 4], MS)).unwrap();
+    let study = run(plan(4, &Pattern::USUAL, quick()), replies([50 * MS; 4], MS)).unwrap();
     let kept: Vec<&str> = study.plan.workloads.iter().map(|w| w.parts[0].job.kind()).collect();
     assert_eq!(kept, ["sequential-read", "sequential-write", "random-read"]);
     let left_out = |flag: &Flag| match flag {

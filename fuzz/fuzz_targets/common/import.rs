@@ -7,9 +7,8 @@ pub fn import(text: &str) {
     let file = ImportFile { name: "f".into(), text: text.into(), modified_unix_seconds: 0 };
     for jobs in [None, std::num::NonZeroU16::new(1)] {
         let options = ImportOptions { jobs, ..ImportOptions::default() };
-        for study in
-            plimsoll_record::import(std::slice::from_ref(&file), &options).unwrap_or_default()
-        {
+        let imports = plimsoll_record::import(std::slice::from_ref(&file), &options);
+        for study in imports.unwrap_or_default().studies {
             assert!(study.trials.len() <= text.len());
             assert!(plimsoll_record::to_json(&study).is_ok());
         }

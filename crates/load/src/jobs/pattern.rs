@@ -1,4 +1,4 @@
-//! The five patterns of a check.
+//! Patterns: reads and writes of equal blocks in large files.
 
 use super::test_files::TestFiles;
 use super::{Asks, NotGood, OperationSource, Point, Step, StorageJob, Workspace, Written};
@@ -72,8 +72,6 @@ pub struct PatternSource {
     writes: Turns,
     block: NonZeroU32,
     stability: Stability,
-    /// Next block of a sequential pattern.
-    next: u64,
     random: Pcg64,
     /// What was written to each of the files that are written, in the order of their turns.
     written: Vec<(FileId, Written)>,
@@ -89,6 +87,8 @@ struct Turns {
     each: u64,
     /// This worker's blocks, as numbers of blocks in each file.
     range: Range<u64>,
+    /// The next of them in sequential order.
+    next_block: u64,
 }
 
 impl Turns {
@@ -112,7 +112,9 @@ impl Turns {
         let own = range.end - range.start;
         let each = if job.pattern.is_sequential() { own } else { (own / 4).max(1) };
         let nothing = LaidOut { file: FileId(u32::MAX), generation: 0 };
-        let mut turns = Turns { now: nothing, queue: files.into(), left: each, each, range };
+        let next_block = range.start;
+        let mut turns =
+            Turns { now: nothing, queue: files.into(), left: each, each, range, next_block };
         turns.next();
         turns
     }
@@ -124,6 +126,14 @@ impl Turns {
             self.now = next;
         }
         self.left = self.each;
+    }
+
+    /// The next block in sequential order.
+    #[inline]
+    fn rising(&mut self) -> u64 {
+        let block = self.next_block;
+        self.next_block = if block + 1 == self.range.end { self.range.start } else { block + 1 };
+        block
     }
 
     /// The file of an operation.
@@ -171,7 +181,6 @@ impl PatternSource {
             pattern: job.pattern,
             block,
             stability: job.stability,
-            next: if job.pattern.writes() { writes.range.start } else { reads.range.start },
             random: Pcg64::new(u128::from(seed), u128::from(worker)),
             written: files.write.into_iter().map(written).collect(),
             reads,
@@ -186,14 +195,6 @@ impl PatternSource {
 
     fn written(&mut self, file: FileId) -> Option<&mut Written> {
         self.written.iter_mut().find(|(known, _)| *known == file).map(|(_, written)| written)
-    }
-
-    #[inline]
-    fn next_block(&mut self, write: bool) -> u64 {
-        let range = if write { &self.writes.range } else { &self.reads.range };
-        let block = self.next;
-        self.next = if block + 1 == range.end { range.start } else { block + 1 };
-        block
     }
 
     /// A uniformly drawn block, and a fair coin from bits that the block does not depend on: the
@@ -216,8 +217,12 @@ impl OperationSource for PatternSource {
     #[inline]
     fn next(&mut self, _now: Nanos) -> Step {
         let (block, write) = match self.pattern {
-            Pattern::SequentialRead => (self.next_block(false), false),
-            Pattern::SequentialWrite => (self.next_block(true), true),
+            Pattern::SequentialRead => (self.reads.rising(), false),
+            Pattern::SequentialWrite => (self.writes.rising(), true),
+            Pattern::SequentialMixed => match self.random.next_u64() & 1 == 1 {
+                true => (self.writes.rising(), true),
+                false => (self.reads.rising(), false),
+            },
             Pattern::RandomRead | Pattern::RandomWrite | Pattern::RandomMixed => self.draw(),
         };
         let laid_out = if write { self.writes.take() } else { self.reads.take() };

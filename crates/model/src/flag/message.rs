@@ -214,6 +214,9 @@ impl Flag {
             Flag::SameTarget { target } => {
                 format!("{target} was given twice: whatever differs is noise (an A/A comparison)")
             }
+            Flag::RateHeld { target, run, by } => {
+                format!("the run '{run}' on {target} was rate-limited by fio: {by}")
+            }
             Flag::StabilityDiffers { detail } => {
                 format!("the targets do not make writes equally safe: {detail}")
             }
@@ -426,6 +429,9 @@ impl Flag {
             }
             Flag::SameTarget { .. } => {
                 "Good for judging the noise here; otherwise look for a typing error.".into()
+            }
+            Flag::RateHeld { .. } => {
+                "Its figures are not what the storage can do: run fio without the limit.".into()
             }
             Flag::StabilityDiffers { .. } => {
                 "Compare with --stability filesync, or read the write verdicts with this in mind.".into()

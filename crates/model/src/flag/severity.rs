@@ -34,6 +34,7 @@ impl Flag {
             | Flag::CachesKept { .. }
             | Flag::StabilityDiffers { .. }
             | Flag::SameTarget { .. }
+            | Flag::RateHeld { .. }
             | Flag::Scaled { .. }
             | Flag::Burst { .. }
             | Flag::OperationRefused { .. }

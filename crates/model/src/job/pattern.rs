@@ -1,4 +1,4 @@
-//! The five patterns of a check: reads and writes of equal blocks in large files.
+//! Patterns: reads and writes of equal blocks in large files.
 
 use super::{Footprint, JobFacts, SubjectKind};
 use crate::units::{Bytes, KIB, MIB};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// The five patterns of a check.
+/// Order and direction of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pattern {
@@ -21,16 +21,28 @@ pub enum Pattern {
     RandomWrite,
     /// Random reads and random writes, each with probability one half.
     RandomMixed,
+    /// Reads and writes, each with probability one half, either at rising offsets of their own.
+    SequentialMixed,
 }
 
 impl Pattern {
-    /// All five, in the order of the report.
-    pub const ALL: [Pattern; 5] = [
+    /// The patterns of a check that names none, in the order of the report.
+    pub const USUAL: [Pattern; 5] = [
         Pattern::SequentialRead,
         Pattern::SequentialWrite,
         Pattern::RandomRead,
         Pattern::RandomWrite,
         Pattern::RandomMixed,
+    ];
+
+    /// All patterns: the usual ones, and then the others.
+    pub const ALL: [Pattern; 6] = [
+        Pattern::SequentialRead,
+        Pattern::SequentialWrite,
+        Pattern::RandomRead,
+        Pattern::RandomWrite,
+        Pattern::RandomMixed,
+        Pattern::SequentialMixed,
     ];
 
     /// The block size used unless the user says otherwise.
@@ -40,17 +52,35 @@ impl Pattern {
 
     /// Whether offsets rise without gaps.
     pub fn is_sequential(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::SequentialWrite)
+        matches!(
+            self,
+            Pattern::SequentialRead | Pattern::SequentialWrite | Pattern::SequentialMixed
+        )
+    }
+
+    /// Whether reads and writes are mixed.
+    pub fn is_mixed(self) -> bool {
+        self.reads() && self.writes()
+    }
+
+    /// The pattern of this order that only reads, or only writes.
+    pub fn one_way(self, reads: bool) -> Pattern {
+        match (self.is_sequential(), reads) {
+            (true, true) => Pattern::SequentialRead,
+            (true, false) => Pattern::SequentialWrite,
+            (false, true) => Pattern::RandomRead,
+            (false, false) => Pattern::RandomWrite,
+        }
     }
 
     /// Whether any operation reads.
     pub fn reads(self) -> bool {
-        matches!(self, Pattern::SequentialRead | Pattern::RandomRead | Pattern::RandomMixed)
+        !matches!(self, Pattern::SequentialWrite | Pattern::RandomWrite)
     }
 
     /// Whether any operation writes.
     pub fn writes(self) -> bool {
-        matches!(self, Pattern::SequentialWrite | Pattern::RandomWrite | Pattern::RandomMixed)
+        !matches!(self, Pattern::SequentialRead | Pattern::RandomRead)
     }
 
     /// The name used on the command line and in exports.
@@ -61,6 +91,7 @@ impl Pattern {
             Pattern::RandomRead => "random-read",
             Pattern::RandomWrite => "random-write",
             Pattern::RandomMixed => "random-mixed",
+            Pattern::SequentialMixed => "sequential-mixed",
         }
     }
 }
@@ -156,9 +187,9 @@ impl PatternJob {
         Ok(PatternJob::new(pattern, pattern.default_block(), size))
     }
 
-    /// All five, in the order of the report, in their usual blocks.
+    /// The usual patterns, in the order of the report, in their usual blocks.
     pub fn all(size: Bytes) -> [PatternJob; 5] {
-        Pattern::ALL.map(|pattern| PatternJob::new(pattern, pattern.default_block(), size))
+        Pattern::USUAL.map(|pattern| PatternJob::new(pattern, pattern.default_block(), size))
     }
 
     /// Random reads: what says most of where reads come from.
@@ -204,9 +235,9 @@ impl JobFacts for PatternJob {
     }
 
     fn kinds_apart(&self) -> &'static [OpKind] {
-        match self.pattern {
-            Pattern::RandomMixed => &[OpKind::READ, OpKind::WRITE],
-            _ => &[],
+        match self.pattern.is_mixed() {
+            true => &[OpKind::READ, OpKind::WRITE],
+            false => &[],
         }
     }
 

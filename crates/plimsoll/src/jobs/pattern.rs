@@ -1,4 +1,4 @@
-//! The five patterns.
+//! Patterns.
 
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::{Bytes, GIB};
@@ -10,7 +10,7 @@ const DEFAULT_SIZE: Bytes = Bytes(GIB);
 #[derive(Args)]
 pub struct PatternArguments {
     /// Only these patterns: sequential-read, sequential-write, random-read, random-write,
-    /// random-mixed
+    /// random-mixed, sequential-mixed (not among those of a check that names none)
     #[arg(long = "pattern", value_name = "NAME", value_delimiter = ',')]
     pub patterns: Vec<Pattern>,
     /// Bytes per operation [default: 1MiB sequential, 4KiB random]
@@ -77,7 +77,7 @@ impl PatternArguments {
         patterns.sort();
         patterns.dedup();
         if patterns.is_empty() {
-            patterns = Pattern::ALL.to_vec();
+            patterns = Pattern::USUAL.to_vec();
             patterns.retain(|pattern| self.file.is_none() || !pattern.writes());
         }
         if let Some(file) = &self.file {

@@ -49,9 +49,11 @@ fn kind(run: &Run, said: Option<Pattern>) -> Kind {
         (Some(true), true, false, false) => Kind::Known(Pattern::RandomRead),
         (Some(true), false, true, false) => Kind::Known(Pattern::RandomWrite),
         (Some(true), true, true, _) | (Some(true), _, _, true) => Kind::Known(Pattern::RandomMixed),
+        (Some(false), true, true, _) | (Some(false), _, _, true) => {
+            Kind::Known(Pattern::SequentialMixed)
+        }
         (Some(false), true, false, false) => Kind::Known(Pattern::SequentialRead),
         (Some(false), false, true, false) => Kind::Known(Pattern::SequentialWrite),
-        (Some(false), true, true, _) | (Some(false), _, _, true) => mixed(),
         (Some(_), false, false, false) => Kind::Unknown,
     }
 }
@@ -65,13 +67,9 @@ fn asked(rw: &str) -> Kind {
         "randread" => Kind::Known(Pattern::RandomRead),
         "randwrite" => Kind::Known(Pattern::RandomWrite),
         "randrw" => Kind::Known(Pattern::RandomMixed),
-        "rw" | "readwrite" => mixed(),
+        "rw" | "readwrite" => Kind::Known(Pattern::SequentialMixed),
         other => Kind::Foreign(format!("'{}'", other.escape_debug())),
     }
-}
-
-fn mixed() -> Kind {
-    Kind::Foreign("reads and writes mixed in sequential order ('rw')".to_owned())
 }
 
 /// What a job's name says of the order of its offsets.
@@ -88,7 +86,9 @@ fn is_random(name: &str) -> Option<bool> {
 /// What the run did, and its figures without those that are not of that. Fails where it cannot be known,
 /// or plimsoll has no pattern for it.
 pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
-    let pattern = known_pattern(run, options)?;
+    let mut pattern = known_pattern(run, options)?;
+    pattern = order(run, pattern);
+    pattern = directions(run, pattern);
     fit(run, pattern)?;
     closed_loop(run, pattern)
 }
@@ -100,24 +100,92 @@ fn known_pattern(run: &Run, options: &ImportOptions) -> Parsed<Pattern> {
         Kind::Foreign(what) => Err(Malformed::new(
             run.line,
             format!("the job '{name}' did {what}, for which plimsoll has no pattern"),
-            "Expected read, write, randread, randwrite or randrw; take the job out of the file.",
+            "Expected read, write, rw, randread, randwrite or randrw.",
         )),
         Kind::Unknown => Err(Malformed::new(
             run.line,
-            format!("the pattern of the job '{name}' is not reported, nor its name clear"),
+            match &run.error {
+                None => {
+                    format!("the pattern of the job '{name}' is not reported, nor its name clear")
+                }
+                Some(error) => {
+                    format!("the job '{name}' failed, and its pattern is unknown: {error}")
+                }
+            },
             "Name it with --pattern, import a file for each pattern.",
         )),
     }
 }
 
+/// The pattern with the order that `percentage_random` asked for.
+fn order(run: &mut Run, pattern: Pattern) -> Pattern {
+    let random = run.asked.percent_random.as_deref().filter(|_| !pattern.is_sequential());
+    match random.map(|percent| (percent, percent.parse::<u32>())) {
+        None | Some((_, Ok(100..))) => pattern,
+        Some((_, Ok(0))) => match (pattern.reads(), pattern.writes()) {
+            (true, true) => Pattern::SequentialMixed,
+            (reads, _) => Pattern::SequentialMixed.one_way(reads),
+        },
+        Some((_, Ok(percent))) => {
+            run.notes.push(format!("{percent}% random: the other offsets are sequential"));
+            pattern
+        }
+        Some((percent, Err(_))) => {
+            let percent: String = percent.chars().take(20).collect();
+            run.notes.push(format!("percentage_random={}", percent.escape_debug()));
+            pattern
+        }
+    }
+}
+
+/// A mixed pattern of which one direction alone ran (`rwmixread=0`) is the pattern of that direction.
+fn directions(run: &mut Run, pattern: Pattern) -> Pattern {
+    match (&run.read, &run.write, &run.unified) {
+        (Some(_), None, None) | (None, Some(_), None) if pattern.is_mixed() => {
+            let reads = run.read.is_some();
+            let alone = if reads { "reads" } else { "writes" };
+            run.notes.push(format!("asked for reads and writes mixed; {alone} alone ran"));
+            pattern.one_way(reads)
+        }
+        _ => pattern,
+    }
+}
+
+/// Below this share of the time a job that is not held back has an operation in flight.
+const MOSTLY_IDLE: f64 = 0.5;
+/// Time that fio takes between two operations at most, for itself and for each byte: it may fill
+/// buffers.
+const FIO_SECONDS_PER_OPERATION: f64 = 100e-6;
+const FIO_SECONDS_PER_BYTE: f64 = 1e-8;
+
+/// What kept fio below the rate that the storage has: its options, else how little was in flight where
+/// nothing else explains it. The text of fio does not have the options.
+pub(super) fn rate_held(run: &Run) -> Option<String> {
+    if !run.asked.rate_limits.is_empty() {
+        return Some(run.asked.rate_limits.join(", "));
+    }
+    // Jobs that sync spend time in no operation.
+    let in_flight = run.in_flight().filter(|_| run.syncs == Some(0))?;
+    let operations: f64 = run.halves().map(|half| half.operations as f64).sum();
+    let bytes: f64 = run.halves().map(|half| half.bytes).sum();
+    let idle_seconds = (1.0 - in_flight) * run.seconds() * run.asked.jobs? as f64;
+    let own = operations * FIO_SECONDS_PER_OPERATION + bytes * FIO_SECONDS_PER_BYTE;
+    (in_flight < MOSTLY_IDLE && idle_seconds > own).then(|| {
+        format!(
+            "no operation was in flight for {:.0}% of the time, as with rate, rate_iops or thinktime",
+            (1.0 - in_flight) * 100.0
+        )
+    })
+}
+
 /// Makes sure that the figures are those of the pattern, and takes out those that are not.
 fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
-    let mixed = pattern == Pattern::RandomMixed;
+    let mixed = pattern.is_mixed();
     if !mixed && pattern.writes() && run.write.is_some() && run.read.take().is_some() {
         run.notes.push("reads ran as well, to verify; they are left out".to_owned());
     }
     let fits = match pattern {
-        Pattern::RandomMixed => run.halves().next().is_some(),
+        _ if mixed => run.halves().next().is_some(),
         _ if pattern.reads() => run.read.is_some() && run.write.is_none(),
         _ => run.write.is_some(),
     };
@@ -125,7 +193,7 @@ fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
         return Err(Malformed::new(
             run.line,
             format!("the job '{}' has no figures of {pattern}", run.name.escape_debug()),
-            "Check --pattern, and that the job did what it was asked for.",
+            "Check --pattern, and that the job did its work.",
         ));
     }
     if let (true, Some(read), Some(write)) = (mixed, &run.read, &run.write) {
@@ -151,7 +219,12 @@ fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
 fn closed_loop(run: &mut Run, pattern: Pattern) -> Parsed<ClosedLoop> {
     let operations: f64 = run.halves().map(|half| half.operations as f64).sum();
     let bytes: f64 = run.halves().map(|half| half.bytes).sum();
-    let mean = if operations > 0.0 { (bytes / operations).round() as u64 } else { 0 };
+    let blocks: Vec<Option<u64>> = run.halves().map(Half::block).collect();
+    let mean = match blocks[..] {
+        [Some(block), ref others @ ..] if others.iter().all(|other| *other == Some(block)) => block,
+        _ if operations > 0.0 => (bytes / operations).round() as u64,
+        _ => 0,
+    };
     let block = match run.asked.block {
         Some((least, most)) if least == most => least,
         Some((least, most)) => {
@@ -178,7 +251,7 @@ fn closed_loop(run: &mut Run, pattern: Pattern) -> Parsed<ClosedLoop> {
     let small = |value: u64, what: &str| {
         u16::try_from(value).ok().and_then(NonZeroU16::new).ok_or_else(|| {
             let happened = format!("{value} {what}: expected 1 to {}", u16::MAX);
-            Malformed::new(line, happened, "Take the job out of the file.")
+            Malformed::new(line, happened, "Run fewer at once.")
         })
     };
     let jobs = run.asked.jobs.unwrap_or(1);

@@ -2,14 +2,14 @@
 
 use super::asked;
 use super::malformed::{Malformed, Parsed};
-use super::run::{Half, Run};
+use super::run::{Client, Half, Run};
 use super::{ImportFile, ImportOptions, latency};
 use crate::document;
 use crate::workloads::{ClosedLoop, Workloads, contrasts, directory};
 use plimsoll_model::{
-    Cause, Cell, Design, Ended, Failure, ImportedCpu, ImportedRun, LatencySummary, Length, Measure,
-    Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA, Series,
-    StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
+    Cause, Cell, Design, Ended, Failure, Flag, ImportedCpu, ImportedRun, LatencySummary, Length,
+    Measure, Metric, OpKind, OpStats, Origin, Outcome, PartResult, Plan, PointResult, Rule, SCHEMA,
+    Series, StorageOptions, Study, StudyId, SubjectFacts, TargetFacts, Trial,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -25,7 +25,8 @@ pub(super) fn study(
     sources: Vec<Source<'_>>,
     options: &ImportOptions,
     id: StudyId,
-) -> Result<Study, Failure> {
+    left_out: &mut Vec<Failure>,
+) -> Study {
     let modified = sources.iter().map(|s| s.file.modified_unix_seconds).min().unwrap_or(0);
     let begun = |run: &Run| Some(run.printed_unix_seconds? - run.seconds());
     let first = sources.iter().flat_map(|s| &s.runs).filter_map(begun).reduce(f64::min);
@@ -34,21 +35,49 @@ pub(super) fn study(
     let mut workloads = Workloads::default();
     let mut tools = BTreeSet::new();
     let mut trials = Vec::new();
+    let mut flags = Vec::new();
+    let mut known: HashMap<_, Vec<Run>> = HashMap::new();
     for Source { file, label, runs } in sources {
         let together = together(&runs);
-        let in_file = |malformed: Malformed| malformed.in_file(&file.name);
         for run in runs {
             let began = begun(&run).map_or(0.0, |s| (s - started).max(0.0));
-            let target = targets.place(run.section.target.as_deref().unwrap_or(&label));
-            targets.add_engine(target, &run.asked.engine);
+            let measured = measured(&run, &label);
+            let again = known.entry((measured.clone(), run.key())).or_default();
+            // Different runs of equal runtimes are rare: the last few are enough.
+            if let Some(first) = again.iter().rev().take(8).find(|other| run.is_again(other)) {
+                let happened = format!(
+                    "the job '{}' is the run of line {} again (same time, same figures)",
+                    run.name.escape_debug(),
+                    first.line
+                );
+                let next = "It counts once; nothing is to be done.";
+                left_out.push(Malformed::new(run.line, happened, next).in_file(&file.name));
+                continue;
+            }
+            again.push(run.clone());
             let others = together.get(&(run.form, run.invocation, run.group));
             let others = others.map(|names| others_of(names, &run.name)).unwrap_or_default();
             let line = run.line;
-            let (done, trial) = trial(run, others, file, options).map_err(in_file)?;
-            let too_many = |why| in_file(Malformed::new(line, why, "Import fewer runs at once."));
-            let subject = u16::try_from(target)
-                .map_err(|_| too_many(format!("there are more than {target} targets")))?;
-            let workload = workloads.number(&done).map_err(too_many)?;
+            let engine = run.asked.engine.clone();
+            let too_many = |why| Malformed::new(line, why, "Import fewer runs at once.");
+            let taken = trial(run, others, file, options).and_then(|(done, trial)| {
+                let target = targets.place(&measured);
+                let subject = u16::try_from(target)
+                    .map_err(|_| too_many(format!("there are more than {target} targets")))?;
+                Ok((subject, workloads.number(&done).map_err(too_many)?, trial))
+            });
+            let (subject, workload, (trial, held)) = match taken {
+                Ok(taken) => taken,
+                Err(malformed) => {
+                    left_out.push(malformed.in_file(&file.name));
+                    continue;
+                }
+            };
+            targets.add_engine(subject.into(), &engine);
+            flags.extend(held.map(|by| {
+                let run = trial.imported.as_ref().map_or_else(String::new, |run| run.name.clone());
+                Flag::RateHeld { target: measured, run, by }
+            }));
             tools.extend(trial.imported.as_ref().map(|run| run.tool.clone()));
             trials.push(Trial {
                 number: u32::try_from(trials.len()).unwrap_or(u32::MAX),
@@ -85,7 +114,8 @@ pub(super) fn study(
         command: options.command.clone(),
     };
     plan.contrasts = contrasts(&plan);
-    Ok(Study {
+    flags.dedup();
+    Study {
         schema: SCHEMA.to_owned(),
         id,
         started_unix_seconds: started as u64,
@@ -93,11 +123,21 @@ pub(super) fn study(
         plan,
         subjects: targets.facts.into_iter().map(SubjectFacts::Storage).collect(),
         hosts: Vec::new(),
-        flags: Vec::new(),
+        flags,
         measures: document::measures(&[], &trials),
         trials,
         ended: Ended::Done,
-    })
+    }
+}
+
+/// What a run measured, by name: what the lines before it say, else the label; and from which client.
+fn measured(run: &Run, label: &str) -> String {
+    let target = run.section.target.as_deref().unwrap_or(label);
+    match &run.client {
+        Client::Alone => target.to_owned(),
+        Client::One(client) => format!("{target} on {client}"),
+        Client::All => format!("{target} on all clients"),
+    }
 }
 
 /// The targets so far.
@@ -157,11 +197,13 @@ fn trial(
     others: Vec<String>,
     file: &ImportFile,
     options: &ImportOptions,
-) -> Parsed<(ClosedLoop, Trial)> {
+) -> Parsed<(ClosedLoop, (Trial, Option<String>))> {
     if !others.is_empty() {
         run.notes.push(format!("ran at the same time as: {}", others.join(", ")));
     }
     let done = asked::of(&mut run, options)?;
+    let held = asked::rate_held(&run);
+    run.notes.extend(held.as_ref().map(|by| format!("fio held the rate: {by}")));
     let kinds = [(OpKind::READ, &run.read), (OpKind::WRITE, &run.write)];
     let halves: Vec<(OpKind, &Half)> =
         kinds.into_iter().filter_map(|(kind, half)| Some((kind, half.as_ref()?))).collect();
@@ -220,7 +262,7 @@ fn trial(
             notes: run.notes.clone(),
         }),
     };
-    Ok((done, trial))
+    Ok((done, (trial, held)))
 }
 
 /// CPU seconds from percents: fio's are of the runtimes of all jobs added up, so that four jobs at

@@ -3,7 +3,7 @@
 //! `slat_ns`, `clat_ns`, `lat_ns` (fio 3).
 
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Cpu, Form, Half, Run, Section};
+use super::run::{ALL_CLIENTS, Asked, Client, Cpu, Form, Half, Run, Section, reported_error};
 use super::{units, version};
 use plimsoll_model::{Histogram, LatencySummary};
 use serde::Deserialize;
@@ -12,15 +12,47 @@ use std::collections::BTreeMap;
 
 type Options = BTreeMap<String, Value>;
 
+/// A document whose jobs are read as `J`.
 #[derive(Deserialize)]
-struct Document {
+struct Document<J> {
     #[serde(rename = "fio version")]
     version: String,
     timestamp: Option<f64>,
     timestamp_ms: Option<f64>,
     #[serde(rename = "global options", default)]
-    global: Options,
-    jobs: Vec<Job>,
+    global: Global,
+    jobs: Option<Vec<J>>,
+    /// Of fio's server mode: the jobs of all clients, and then all of them added up.
+    client_stats: Option<Vec<J>>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Global {
+    Alone(Options),
+    /// Of several clients, each with its `hostname` and `port`.
+    Clients(Vec<Options>),
+}
+
+impl Default for Global {
+    fn default() -> Self {
+        Global::Alone(Options::new())
+    }
+}
+
+impl Global {
+    /// The options of a job.
+    fn of(&self, job: &Job) -> Option<&Options> {
+        let is_of = |options: &&Options| {
+            let text = |name| options.get(name).and_then(Value::as_str);
+            let port = options.get("port").and_then(Value::as_u64);
+            text("hostname") == job.hostname.as_deref() && port == job.port
+        };
+        match self {
+            Global::Alone(options) => Some(options),
+            Global::Clients(each) => each.iter().find(is_of),
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -37,8 +69,9 @@ struct Job {
     trim: Option<Direction>,
     mixed: Option<Direction>,
     job_runtime: Option<f64>,
-    usr_cpu: f64,
-    sys_cpu: f64,
+    usr_cpu: Option<f64>,
+    sys_cpu: Option<f64>,
+    #[serde(default)]
     ctx: u64,
     #[serde(default)]
     majf: u64,
@@ -46,9 +79,20 @@ struct Job {
     minf: u64,
     #[serde(default)]
     iodepth_level: BTreeMap<String, f64>,
+    sync: Option<Syncs>,
+    /// The client, in fio's server mode.
+    hostname: Option<String>,
+    port: Option<u64>,
 }
 
 #[derive(Deserialize)]
+struct Syncs {
+    #[serde(default)]
+    total_ios: u64,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Direction {
     io_bytes: f64,
     /// Since 2.16; before, `io_bytes` itself held KiB.
@@ -64,81 +108,168 @@ struct Direction {
     lat_ns: Option<Latency>,
 }
 
-#[derive(Deserialize)]
+/// A job that failed may have an empty one.
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Latency {
     min: f64,
     max: f64,
     mean: f64,
-    #[serde(default)]
     stddev: f64,
     /// Samples; since 3.6.
     #[serde(rename = "N")]
     samples: Option<u64>,
-    #[serde(default)]
     percentile: BTreeMap<String, f64>,
-    #[serde(default)]
     bins: BTreeMap<String, u64>,
 }
 
 const NEXT: &str = "Give a file that fio wrote with --output-format=json or json+.";
 
-/// The runs in a JSON document of fio, which begins in line `first` of its file.
+/// The runs in a JSON document of fio, which begins in line `first` of its file: each job by itself, so
+/// that one that cannot be read does not keep the others out.
 pub(super) fn read(
     text: &str,
     first: usize,
     invocation: usize,
     section: &Section,
-) -> Parsed<Vec<Run>> {
+) -> Parsed<Vec<Parsed<Run>>> {
     let refused = |e: serde_json::Error| Malformed::json(first, &e, NEXT);
-    let document: Document = serde_json::from_str(text).map_err(refused)?;
+    let whole = serde_json::from_str::<Document<Job>>(text);
+    let (document, jobs) = match whole {
+        Ok(mut document) => {
+            let jobs = document.take_jobs(first)?;
+            let lines = job_lines(text, first, jobs.len());
+            (
+                document.head(),
+                lines.into_iter().zip(jobs).map(|(line, job)| (line, Ok(job))).collect(),
+            )
+        }
+        Err(error) => {
+            let mut document: Document<Value> = serde_json::from_str(text).map_err(refused)?;
+            let jobs = document.take_jobs(first)?;
+            (document.head(), one_by_one(text, first, jobs, error))
+        }
+    };
     version::check(&document.version, first)?;
-    let printed = document.timestamp_ms.map(|ms| ms / 1e3).or(document.timestamp);
-    let lines = job_lines(text, first, document.jobs.len());
-    let several = |job: &Job, all: &[Job]| {
-        all.iter().filter(|j| (&j.jobname, j.groupid) == (&job.jobname, job.groupid)).count() > 1
-    };
-    let several: Vec<bool> = match document.jobs.len() {
-        // Looked at pair by pair: more jobs than this are each known by their name alone.
-        n if n <= 4096 => document.jobs.iter().map(|j| several(j, &document.jobs)).collect(),
-        n => vec![false; n],
-    };
-    let mut runs = Vec::new();
-    for ((job, line), separate) in document.jobs.into_iter().zip(lines).zip(several) {
-        let asked = asked(&document.global, &job, separate);
-        runs.push(Run {
-            form: Form::Json,
-            line,
-            invocation,
-            section: section.clone(),
-            version: document.version.clone(),
-            name: job.jobname,
-            group: job.groupid,
-            printed_unix_seconds: printed,
-            error: (job.error != 0).then(|| format!("fio reports error {}", job.error)),
-            read: half(job.read, &asked),
-            write: half(job.write, &asked),
-            unified: half(job.mixed, &asked),
-            cpu: Some(Cpu {
-                user_percent: job.usr_cpu,
-                system_percent: job.sys_cpu,
-                job_seconds: job.job_runtime.map(|ms| ms / 1e3),
-                context_switches: job.ctx,
-                major_faults: job.majf,
-                minor_faults: job.minf,
-            }),
-            depth_shares: job.iodepth_level.into_iter().map(|(k, v)| (k, v / 100.0)).collect(),
-            notes: match job.trim {
-                Some(trim) if trim.io_bytes > 0.0 => {
-                    vec!["trims ran as well; they are left out".to_owned()]
-                }
-                _ => Vec::new(),
-            },
-            repeated: Vec::new(),
-            ambiguous: None,
-            asked,
-        });
+    let jobs: Vec<(usize, Parsed<Job>)> = jobs;
+    let mut alike: BTreeMap<_, usize> = BTreeMap::new();
+    for job in jobs.iter().filter_map(|(_, job)| job.as_ref().ok()) {
+        *alike.entry(job.key()).or_default() += 1;
     }
-    Ok(runs)
+    let alike: Vec<bool> = jobs
+        .iter()
+        .map(|(_, job)| job.as_ref().is_ok_and(|job| alike.get(&job.key()).is_some_and(|n| *n > 1)))
+        .collect();
+    let run = |((line, job), separate): ((usize, Parsed<Job>), bool)| {
+        Ok(run(job?, line, separate, &document, invocation, section))
+    };
+    Ok(jobs.into_iter().zip(alike).map(run).collect())
+}
+
+/// Jobs of a document that is not read whole. The first that is wrong has the place where reading it
+/// ended; of the others the line of the name is known.
+fn one_by_one(
+    text: &str,
+    first: usize,
+    jobs: Vec<Value>,
+    error: serde_json::Error,
+) -> Vec<(usize, Parsed<Job>)> {
+    let lines = job_lines(text, first, jobs.len());
+    let mut exact = Some(Malformed::json(first, &error, NEXT));
+    let mut read = |(line, job): (usize, Value)| {
+        let wrong =
+            |e: serde_json::Error| exact.take().unwrap_or_else(|| Malformed::new(line, e, NEXT));
+        (line, Job::deserialize(job).map_err(wrong))
+    };
+    lines.into_iter().zip(jobs).map(&mut read).collect()
+}
+
+/// What a document says of all its jobs.
+struct Head {
+    version: String,
+    printed_unix_seconds: Option<f64>,
+    global: Global,
+}
+
+impl<J> Document<J> {
+    fn take_jobs(&mut self, line: usize) -> Parsed<Vec<J>> {
+        let missing = || Malformed::new(line, "neither 'jobs' nor 'client_stats' is there", NEXT);
+        match (self.jobs.take(), self.client_stats.take()) {
+            (None, None) => Err(missing()),
+            (jobs, clients) => Ok(jobs.into_iter().chain(clients).flatten().collect()),
+        }
+    }
+
+    fn head(self) -> Head {
+        Head {
+            version: self.version,
+            printed_unix_seconds: self.timestamp_ms.map(|ms| ms / 1e3).or(self.timestamp),
+            global: self.global,
+        }
+    }
+}
+
+impl Job {
+    /// Jobs that are alike in this are one run, which fio reported job by job.
+    fn key(&self) -> (String, i64, Client) {
+        (self.jobname.clone(), self.groupid, self.client())
+    }
+
+    fn client(&self) -> Client {
+        match (&self.hostname, self.port) {
+            (None, _) => Client::Alone,
+            (Some(_), _) if self.jobname == ALL_CLIENTS && self.options.is_none() => Client::All,
+            (Some(host), None) => Client::One(host.clone()),
+            (Some(host), Some(port)) => Client::One(format!("{host}:{port}")),
+        }
+    }
+}
+
+/// One job of a document.
+fn run(
+    job: Job,
+    line: usize,
+    separate: bool,
+    document: &Head,
+    invocation: usize,
+    section: &Section,
+) -> Run {
+    let asked = asked(document.global.of(&job), &job, separate);
+    let cpu = job.usr_cpu.zip(job.sys_cpu).map(|(user_percent, system_percent)| Cpu {
+        user_percent,
+        system_percent,
+        job_seconds: job.job_runtime.map(|ms| ms / 1e3),
+        context_switches: job.ctx,
+        major_faults: job.majf,
+        minor_faults: job.minf,
+    });
+    Run {
+        form: Form::Json,
+        line,
+        invocation,
+        section: section.clone(),
+        client: job.client(),
+        version: document.version.clone(),
+        name: job.jobname,
+        group: job.groupid,
+        printed_unix_seconds: document.printed_unix_seconds,
+        error: reported_error(job.error),
+        read: half(job.read, &asked),
+        write: half(job.write, &asked),
+        unified: half(job.mixed, &asked),
+        cpu,
+        depth_shares: job.iodepth_level.into_iter().map(|(k, v)| (k, v / 100.0)).collect(),
+        syncs: job.sync.map(|syncs| syncs.total_ios),
+        notes: match job.trim {
+            Some(trim) if trim.io_bytes > 0.0 => {
+                vec!["trims ran as well; they are left out".to_owned()]
+            }
+            _ => Vec::new(),
+        },
+        repeated: Vec::new(),
+        ambiguous: None,
+        asked,
+    }
 }
 
 /// The line of every job's name, as many as there are jobs.
@@ -152,7 +283,10 @@ fn job_lines(text: &str, first: usize, jobs: usize) -> Vec<usize> {
     lines
 }
 
-fn asked(global: &Options, job: &Job, separate: bool) -> Asked {
+/// Options that keep fio below the rate that the storage has.
+const RATE_LIMITS: [&str; 3] = ["rate", "rate_iops", "thinktime"];
+
+fn asked(global: Option<&Options>, job: &Job, separate: bool) -> Asked {
     let own = job.options.as_ref();
     let option = |names: &[&str]| {
         let find = |options: &Options| {
@@ -162,9 +296,9 @@ fn asked(global: &Options, job: &Job, separate: bool) -> Asked {
                 _ => Some(String::new()),
             })
         };
-        own.and_then(find).or_else(|| find(global))
+        own.and_then(find).or_else(|| global.and_then(find))
     };
-    let listed = own.is_some() || !global.is_empty();
+    let listed = own.is_some() || global.is_some_and(|options| !options.is_empty());
     let number = |names: &[&str]| option(names).and_then(|text| text.parse::<u64>().ok());
     let block = option(&["bs", "blocksize"]);
     let same = block.as_deref().and_then(units::option_size);
@@ -193,7 +327,22 @@ fn asked(global: &Options, job: &Job, separate: bool) -> Asked {
         jobs: separate_jobs.or(number(&["numjobs"])).or(by_runtime).or(listed.then_some(1)),
         one_file: option(&["filename"]).is_some(),
         synchronous: option(&["sync"]).is_some_and(|v| v != "0" && v != "none"),
+        rate_limits: rate_limits(option),
+        percent_random: option(&["percentage_random"]),
     }
+}
+
+/// Those that are set, as they were given: `rate_iops=350,150`.
+fn rate_limits(option: impl Fn(&[&str]) -> Option<String>) -> Vec<String> {
+    let set = |name: &&str| {
+        let value: String = option(&[*name])?.chars().take(40).collect();
+        // None, or none in either direction.
+        let limits = value
+            .split([',', ':'])
+            .any(|part| part.bytes().any(|b| b.is_ascii_digit() && b != b'0'));
+        limits.then(|| format!("{name}={}", value.escape_debug()))
+    };
+    RATE_LIMITS.iter().filter_map(set).collect()
 }
 
 fn half(direction: Option<Direction>, asked: &Asked) -> Option<Half> {
@@ -219,6 +368,8 @@ fn half(direction: Option<Direction>, asked: &Asked) -> Option<Half> {
         submission: either(direction.slat_ns, direction.slat),
         completion: either(direction.clat_ns, direction.clat),
         total: either(direction.lat_ns, direction.lat),
+        // Without it the volume was cut off at a KiB.
+        bytes_step: if direction.io_kbytes.is_some() { 0.0 } else { 1024.0 },
         ..Half::new(operations, bytes, seconds)
     })
 }

@@ -3,7 +3,7 @@
 //! microseconds and runtimes milliseconds.
 
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Cpu, Form, Half, Run, Section};
+use super::run::{Asked, Client, Cpu, Form, Half, Run, Section, reported_error};
 use super::{units, version};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
@@ -79,7 +79,8 @@ pub(super) fn read(
     let trimmed = more.next().flatten().is_some();
     let block = {
         let halves = [&read, &write, &unified].into_iter().flatten();
-        let sizes: Vec<u64> = halves.map(|h| (h.bytes / h.operations as f64) as u64).collect();
+        let size = |h: &Half| h.block().unwrap_or((h.bytes / h.operations as f64) as u64);
+        let sizes: Vec<u64> = halves.map(size).collect();
         sizes.iter().copied().min().zip(sizes.iter().copied().max())
     };
     Ok(Run {
@@ -87,17 +88,19 @@ pub(super) fn read(
         line,
         invocation,
         section: section.clone(),
+        client: Client::Alone,
         version: version.to_owned(),
         name,
         group,
         asked: Asked { jobs, block, depth: only_level(&depth_shares), ..Asked::default() },
         printed_unix_seconds: None,
-        error: (error != 0).then(|| format!("fio reports error {error}")),
+        error: reported_error(error),
         read,
         write,
         unified,
         cpu: Some(cpu),
         depth_shares,
+        syncs: None,
         notes: match trimmed {
             true => vec!["trims ran as well; they are left out".to_owned()],
             false => Vec::new(),
@@ -146,7 +149,9 @@ fn direction(fields: &mut Fields<'_>, layout: u32) -> Parsed<Option<Half>> {
     if let Some(with) = completion.as_mut().or(total.as_mut()) {
         with.quantiles_seconds = quantiles;
     }
-    Ok(Some(Half { submission, completion, total, ..Half::new(operations, bytes, seconds) }))
+    // The volume is cut off at a KiB.
+    let half = Half { bytes_step: 1024.0, ..Half::new(operations, bytes, seconds) };
+    Ok(Some(Half { submission, completion, total, ..half }))
 }
 
 /// Terse output has whole operations per second, cut off, and no count: where one block size, a

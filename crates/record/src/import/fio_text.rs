@@ -4,7 +4,7 @@
 
 use super::calendar;
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Cpu, Form, Half, Run, Section};
+use super::run::{Asked, Client, Cpu, Form, Half, Run, Section};
 use super::units::{self, Kilo, Printed};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
@@ -95,8 +95,9 @@ pub(super) struct Report {
     percentiles: Option<(Slot, f64)>,
     cpu: Option<Cpu>,
     depth_shares: BTreeMap<String, f64>,
-    /// Reads, writes, trims that were issued.
-    issued: Option<[u64; 3]>,
+    /// Reads, writes, trims that were issued, and syncs where the layout has them.
+    issued: Option<([u64; 3], Option<u64>)>,
+    client: Client,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,7 +118,7 @@ struct Direction {
 }
 
 impl Report {
-    pub(super) fn new(head: Head, line: usize) -> Report {
+    pub(super) fn new(head: Head, line: usize, client: Client) -> Report {
         Report {
             head,
             line,
@@ -126,6 +127,7 @@ impl Report {
             cpu: None,
             depth_shares: BTreeMap::new(),
             issued: None,
+            client,
         }
     }
 
@@ -208,7 +210,7 @@ impl Report {
             );
             Malformed::new(self.line, happened, NEXT)
         };
-        let issued = self.issued.ok_or_else(|| missing("'issued' line"))?;
+        let (issued, syncs) = self.issued.ok_or_else(|| missing("'issued' line"))?;
         let cpu = self.cpu.ok_or_else(|| missing("'cpu' line"))?;
         if self.directions.is_empty() && self.head.error.is_none() {
             return Err(missing("'read' or 'write' line"));
@@ -229,6 +231,7 @@ impl Report {
             line: self.line,
             invocation,
             section,
+            client: self.client,
             version: version.to_owned(),
             name: self.head.name,
             group: self.head.group,
@@ -240,6 +243,7 @@ impl Report {
             unified,
             cpu: Some(cpu),
             depth_shares: self.depth_shares,
+            syncs,
             notes,
             repeated: Vec::new(),
             ambiguous: None,
@@ -273,10 +277,19 @@ impl Direction {
         }
         let whole = asked.block.filter(|(least, most)| least == most);
         let exact = whole.map(|(block, _)| block as f64 * operations as f64);
-        let bytes = exact.filter(|b| self.bytes.stands_for(*b)).unwrap_or(self.bytes.value);
+        let exact = exact.filter(|b| self.bytes.stands_for(*b));
+        let bytes = exact.unwrap_or(self.bytes.value);
+        let bytes_step = if exact.is_some() { 0.0 } else { self.bytes.step };
         let [submission, completion, total] = self.latencies;
         let half = Half::new(operations, bytes, self.seconds);
-        Some(Half { submission, completion, total, ..half })
+        let mut half = Half { submission, completion, total, bytes_step, ..half };
+        // Where nothing says that blocks differ, the size of all makes the volume exact.
+        if asked.block.is_none()
+            && let Some(block) = half.block()
+        {
+            half.set_bytes(block as f64 * operations as f64);
+        }
+        Some(half)
     }
 }
 
@@ -357,7 +370,9 @@ fn percentiles(text: &str, nanoseconds: f64) -> Option<Vec<(String, f64)>> {
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (percent, value) = part.split_once("th=[")?;
         let value = units::decimal(value.strip_suffix(']')?)?;
-        if let Some(name) = units::quantile(percent) {
+        // Of all clients together fio prints percents without decimals: 99.5 is `100th` as well.
+        let rounded_up = percent.trim() == "100";
+        if let Some(name) = units::quantile(percent).filter(|_| !rounded_up) {
             found.push((name, value * nanoseconds / 1e9));
         }
     }
@@ -388,7 +403,7 @@ fn shares(value: &str) -> Option<BTreeMap<String, f64>> {
 }
 
 /// `total=780,820,0,0 short=..`, or until 2.14 `total=r=780/w=820/d=0, short=..`.
-fn issued(value: &str) -> Option<[u64; 3]> {
+fn issued(value: &str) -> Option<([u64; 3], Option<u64>)> {
     let total = value.strip_prefix("total=")?.split_whitespace().next()?;
     let mut counts = total.split([',', '/']).filter(|part| !part.is_empty()).map(|part| {
         let number = part.rsplit_once('=').map_or(part, |(_, number)| number);
@@ -397,5 +412,5 @@ fn issued(value: &str) -> Option<[u64; 3]> {
     let mut next = || counts.next().flatten();
     let all = [next()?, next()?, next()?];
     all[0].checked_add(all[1])?;
-    Some(all)
+    Some((all, next()))
 }

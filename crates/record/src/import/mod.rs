@@ -1,6 +1,6 @@
 //! Results that come from elsewhere: plimsoll's own JSON, and fio's JSON, text and terse output,
 //! documented in docs/import.md. A file is read whole before anything is made of it, and every
-//! failure names file and line.
+//! failure names file and line. A job that cannot be taken does not keep the others out.
 
 mod asked;
 mod build;
@@ -8,6 +8,7 @@ mod calendar;
 mod fio_json;
 mod fio_terse;
 mod fio_text;
+mod foreign;
 mod latency;
 mod malformed;
 mod run;
@@ -73,7 +74,13 @@ impl ImportFile {
 
 /// UTF-8, without the mark that some editors put first.
 fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
+    if let Some((happened, next)) = foreign::bytes(&bytes) {
+        return Err(Malformed::new(1, happened, &next));
+    }
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        if let Some((happened, next)) = foreign::text(&utf_16(&bytes)) {
+            return Err(Malformed::new(1, happened, &next));
+        }
         let next = "Save it as UTF-8; in PowerShell, write it with Out-File -Encoding utf8.";
         return Err(Malformed::new(1, "it is UTF-16: expected UTF-8", next));
     }
@@ -85,9 +92,29 @@ fn text(bytes: Vec<u8>) -> Result<String, Malformed> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
+/// The text after the mark of the order of bytes, with what is no UTF-16 replaced.
+fn utf_16(bytes: &[u8]) -> String {
+    let order =
+        if bytes.starts_with(&[0xff, 0xfe]) { u16::from_le_bytes } else { u16::from_be_bytes };
+    let units = bytes.chunks_exact(2).skip(1).map(|pair| order([pair[0], pair[1]]));
+    char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+}
+
+/// What files hold.
+#[derive(Debug, Default)]
+pub struct Imports {
+    /// plimsoll's own studies, each as it is, and one of all runs of fio together.
+    pub studies: Vec<Study>,
+    /// What in the files was left out, each with its place and the reason.
+    pub left_out: Vec<Failure>,
+}
+
 /// The studies in the files: plimsoll's own, each as it is, and one of all runs of fio together.
 /// The same files and options always give the same study, with the same id. Nothing is kept yet.
-pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Vec<Study>, Failure> {
+///
+/// # Errors
+/// A file has nothing that can be imported, or labels do not fit the files.
+pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Imports, Failure> {
     if options.labels.len() > 1 && options.labels.len() != files.len() {
         return Err(Failure::new(
             Cause::Usage,
@@ -97,27 +124,22 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Vec<Study
             "Give one label for all files, or one for each in their order.",
         ));
     }
-    let mut studies = Vec::new();
+    let mut imports = Imports::default();
     let mut sources = Vec::new();
     for (i, file) in files.iter().enumerate() {
         let jobs = options.jobs.map(|n| u64::from(n.get()));
         let content = file.text.strip_prefix('\u{feff}').unwrap_or(&file.text);
-        let found = scan::scan(content, jobs).map_err(|t| t.in_file(&file.name))?;
-        let Found { studies: own, runs } = found;
+        let Found { studies: own, runs, left_out } = scan::scan(content, jobs);
         if own.is_empty() && runs.is_empty() {
-            return Err(Failure::new(
-                Cause::Usage,
-                "import a file",
-                &file.name,
-                "nothing in it can be imported: expected JSON of plimsoll or fio, fio's report \
-                 beginning with 'NAME: (groupid=', or fio's terse lines",
-                "Give a file that fio or plimsoll export --json wrote.",
-            ));
+            return Err(nothing(file, left_out));
         }
+        imports
+            .left_out
+            .extend(left_out.into_iter().map(|malformed| malformed.in_file(&file.name)));
         for study in &own {
             check(study, &file.name)?;
         }
-        studies.extend(own);
+        imports.studies.extend(own);
         if !runs.is_empty() {
             let label = options.labels.get(i).or(options.labels.first()).cloned();
             let label = label.unwrap_or_else(|| stem(&file.name));
@@ -126,9 +148,30 @@ pub fn import(files: &[ImportFile], options: &ImportOptions) -> Result<Vec<Study
     }
     if !sources.is_empty() {
         let id = id(&sources, options);
-        studies.push(build::study(sources, options, id)?);
+        let study = build::study(sources, options, id, &mut imports.left_out);
+        if !study.trials.is_empty() {
+            imports.studies.push(study);
+        } else if imports.studies.is_empty() && !imports.left_out.is_empty() {
+            return Err(imports.left_out.swap_remove(0));
+        }
     }
-    Ok(studies)
+    Ok(imports)
+}
+
+/// Why nothing in a file can be imported.
+fn nothing(file: &ImportFile, left_out: Vec<Malformed>) -> Failure {
+    let failed = |happened: &str, next: &str| {
+        Failure::new(Cause::Usage, "import a file", &file.name, happened, next)
+    };
+    match (foreign::text(&file.text), left_out.into_iter().next()) {
+        (Some((happened, next)), _) => failed(&happened, &next),
+        (None, Some(malformed)) => malformed.in_file(&file.name),
+        (None, None) => failed(
+            "nothing in it can be imported: expected JSON of plimsoll or fio, fio's report \
+             beginning with 'NAME: (groupid=', or fio's terse lines",
+            "Give a file that fio or plimsoll export --json wrote.",
+        ),
+    }
 }
 
 /// What the store takes for granted of a study.

@@ -1,6 +1,6 @@
 //! One run of fio, whatever form it was read from.
 
-use super::latency;
+use super::{latency, units};
 use plimsoll_model::LatencySummary;
 use std::collections::BTreeMap;
 
@@ -13,11 +13,26 @@ pub(super) enum Form {
 }
 
 /// Where in a file a run belongs: what the lines `Testing ..` and `Running ..` above it said.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Section {
     pub(super) target: Option<String>,
     pub(super) test: Option<String>,
 }
+
+/// Whose figures a report of fio's server mode has.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Client {
+    /// fio ran alone, without servers.
+    #[default]
+    Alone,
+    /// One of several clients, by its name.
+    One(String),
+    /// All clients together, added up by fio.
+    All,
+}
+
+/// fio's name of the report that adds up its clients.
+pub(super) const ALL_CLIENTS: &str = "All clients";
 
 /// A run, or one job of a run: what was asked for and what came out.
 #[derive(Clone, Debug)]
@@ -28,6 +43,7 @@ pub(super) struct Run {
     /// Runs of different fio invocations have different numbers, as far as is known.
     pub(super) invocation: usize,
     pub(super) section: Section,
+    pub(super) client: Client,
     /// "fio-3.33"; empty where the form does not say.
     pub(super) version: String,
     pub(super) name: String,
@@ -45,6 +61,8 @@ pub(super) struct Run {
     pub(super) cpu: Option<Cpu>,
     /// Share (0..1) of operations by level of depth, with fio's names of the levels.
     pub(super) depth_shares: BTreeMap<String, f64>,
+    /// How often files were synced; `None` where the form does not say.
+    pub(super) syncs: Option<u64>,
     pub(super) notes: Vec<String>,
     /// Less exact forms in which it was in the file as well.
     pub(super) repeated: Vec<Form>,
@@ -53,7 +71,7 @@ pub(super) struct Run {
 }
 
 /// What the job was asked to do, as far as the form says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Asked {
     /// fio's word: `randread`.
     pub(super) rw: Option<String>,
@@ -69,6 +87,25 @@ pub(super) struct Asked {
     pub(super) one_file: bool,
     /// Whether every write is stable when it completes.
     pub(super) synchronous: bool,
+    /// Options that keep fio below the rate that the storage has: `rate_iops=350`.
+    pub(super) rate_limits: Vec<String>,
+    /// Percent of the offsets that are random, as fio was given it.
+    pub(super) percent_random: Option<String>,
+}
+
+impl Asked {
+    /// This with the jobs of another that do the same work; `None` where they do not.
+    pub(super) fn and(self, other: &Asked) -> Option<Asked> {
+        let work = |asked: &Asked| {
+            let Asked { rw, engine, depth, block, synchronous, .. } = asked;
+            (rw.clone(), engine.clone(), *depth, *block, *synchronous)
+        };
+        let limits = (&self.rate_limits, &self.percent_random);
+        let same =
+            work(&self) == work(other) && limits == (&other.rate_limits, &other.percent_random);
+        let jobs = self.jobs.zip(other.jobs).map(|(a, b)| a.saturating_add(b));
+        same.then_some(Asked { jobs, ..self })
+    }
 }
 
 /// One direction of a run.
@@ -76,6 +113,8 @@ pub(super) struct Asked {
 pub(super) struct Half {
     pub(super) operations: u64,
     pub(super) bytes: f64,
+    /// How far `bytes` may be off: what the form rounds away.
+    pub(super) bytes_step: f64,
     pub(super) seconds: f64,
     /// Operations and bytes per second: over the whole runtime, as fio computes them.
     pub(super) iops: f64,
@@ -97,6 +136,20 @@ pub(super) struct Cpu {
     pub(super) context_switches: u64,
     pub(super) major_faults: u64,
     pub(super) minor_faults: u64,
+}
+
+/// Why fio calls a job failed, of the number that it prints.
+pub(super) fn reported_error(number: i64) -> Option<String> {
+    let code = i32::try_from(number).ok().filter(|code| *code > 0);
+    match (number, code) {
+        (0, _) => None,
+        (_, Some(code)) => {
+            let error = std::io::Error::from_raw_os_error(code).to_string();
+            let words = error.split(" (os error").next().unwrap_or_default();
+            Some(format!("fio reports error {code}: {words}"))
+        }
+        _ => Some(format!("fio reports error {number}")),
+    }
 }
 
 impl Run {
@@ -133,6 +186,30 @@ impl Run {
         self.form != other.form && (a - b).abs() <= 0.002 * a.max(b) + 4096.0
     }
 
+    /// Whether this and another run of the same target are one run that was given twice: same time,
+    /// same figures.
+    pub(super) fn is_again(&self, other: &Run) -> bool {
+        self.key() == other.key()
+            && self.form == other.form
+            && self.client == other.client
+            && self.printed_unix_seconds == other.printed_unix_seconds
+            && (&self.read, &self.write, &self.unified, self.cpu)
+                == (&other.read, &other.write, &other.unified, other.cpu)
+    }
+
+    /// How many operations were in flight on average, in each job, by Little's law; `None` where the form
+    /// does not say how long they took, or how many jobs there were.
+    pub(super) fn in_flight(&self) -> Option<f64> {
+        let seconds = self.seconds();
+        let mut sum = 0.0;
+        for half in self.halves() {
+            let latency = half.total.as_ref().or(half.completion.as_ref())?;
+            sum += half.operations as f64 * latency.mean_seconds;
+        }
+        let jobs = self.asked.jobs.filter(|jobs| *jobs > 0)? as f64;
+        (seconds > 0.0 && sum > 0.0).then(|| sum / seconds / jobs)
+    }
+
     /// Takes in the same run as another, less exact form reported it: what this one does not say.
     pub(super) fn take_over(&mut self, other: Run) {
         let asked = &mut self.asked;
@@ -153,6 +230,7 @@ impl Run {
         let weight = |run: &Run| run.halves().map(|h| h.operations as f64).sum::<f64>();
         let (own, new) = (weight(self), weight(&job));
         self.error = self.error.take().or(job.error);
+        self.syncs = self.syncs.zip(job.syncs).map(|(a, b)| a.saturating_add(b));
         for (level, share) in job.depth_shares {
             *self.depth_shares.entry(level).or_default() += share * new / own.max(1.0);
         }
@@ -203,6 +281,18 @@ impl Half {
         }
     }
 
+    /// Puts right how much was moved.
+    pub(super) fn set_bytes(&mut self, bytes: f64) {
+        self.bytes = bytes;
+        self.bytes_step = 0.0;
+        self.bytes_per_second = if self.seconds > 0.0 { bytes / self.seconds } else { 0.0 };
+    }
+
+    /// Bytes of an operation, where all have the same size: the roundest that the volume allows.
+    pub(super) fn block(&self) -> Option<u64> {
+        units::roundest(self.bytes, self.bytes_step, self.operations)
+    }
+
     /// The latency that has the percentiles: clat, or lat where fio was asked for it.
     pub(super) fn client(&self) -> Option<&LatencySummary> {
         let has = |latency: &&LatencySummary| !latency.quantiles_seconds.is_empty();
@@ -221,6 +311,7 @@ impl Half {
             submission: merged(&self.submission, &other.submission),
             completion: merged(&self.completion, &other.completion),
             total: merged(&self.total, &other.total),
+            bytes_step: self.bytes_step + other.bytes_step,
             ..Half::new(
                 self.operations.saturating_add(other.operations),
                 self.bytes + other.bytes,

@@ -4,7 +4,7 @@
 
 use super::fio_text::{self, Report};
 use super::malformed::{Malformed, Parsed};
-use super::run::{Asked, Form, Run, Section};
+use super::run::{ALL_CLIENTS, Asked, Client, Form, Run, Section};
 use super::{fio_json, fio_terse, version};
 use crate::export;
 use crate::schema::Schema;
@@ -20,28 +20,37 @@ pub(super) struct Found {
     pub(super) studies: Vec<Study>,
     /// Runs of fio, a job each where it reported jobs one by one.
     pub(super) runs: Vec<Run>,
+    /// Jobs and documents that cannot be taken, each with its reason.
+    pub(super) left_out: Vec<Malformed>,
 }
 
 /// Reads a whole file; `jobs` is what a terse line stands for, where the user said it.
-pub(super) fn scan(text: &str, jobs: Option<u64>) -> Parsed<Found> {
+pub(super) fn scan(text: &str, jobs: Option<u64>) -> Found {
     let mut scan = Scan { jobs, ..Scan::default() };
     let mut at = 0;
     let mut number = 1;
     while at < text.len() {
         let rest = &text[at..];
         if rest.starts_with('{') {
-            scan.end_report()?;
-            let length = scan.document(rest, number)?;
-            number += rest[..length].matches('\n').count();
-            at += length;
-            continue;
+            scan.end_report();
+            match scan.document(rest, number) {
+                Ok(length) => {
+                    number += rest[..length].matches('\n').count();
+                    at += length;
+                    continue;
+                }
+                // What follows its first line may be something else.
+                Err(malformed) => scan.found.left_out.push(malformed),
+            }
         }
         let end = rest.find('\n').map_or(rest.len(), |i| i + 1);
-        scan.line(rest[..end].trim_end_matches(['\n', '\r']), number)?;
+        if let Err(malformed) = scan.line(rest[..end].trim_end_matches(['\n', '\r']), number) {
+            scan.found.left_out.push(malformed);
+        }
         at += end;
         number += 1;
     }
-    scan.end_report()?;
+    scan.end_report();
     scan.found.distinguished()
 }
 
@@ -57,8 +66,34 @@ struct Scan {
     /// Counts fio invocations, and whether anything of the current one was reported yet.
     invocation: usize,
     reported: bool,
+    /// The clients of fio's server mode, where this invocation has them.
+    clients: Option<Clients>,
     /// Line of the last terse line; the lines of one invocation follow each other.
     terse: Option<usize>,
+}
+
+/// What fio's server mode said of its clients. It prints the jobs of one client after the other, without
+/// their names.
+#[derive(Default)]
+struct Clients {
+    /// Reports of this many were begun.
+    begun: usize,
+    /// Whether the reports of the last one have ended.
+    ended: bool,
+}
+
+impl Clients {
+    /// Whose report begins.
+    fn of_report(&mut self, name: &str) -> Client {
+        if name == ALL_CLIENTS {
+            return Client::All;
+        }
+        if self.begun == 0 || self.ended {
+            self.begun += 1;
+            self.ended = false;
+        }
+        Client::One(format!("client {}", self.begun))
+    }
 }
 
 impl Scan {
@@ -67,10 +102,18 @@ impl Scan {
         let text = text.rsplit('\r').next().unwrap_or_default();
         if let Some(report) = &mut self.report {
             if text.starts_with([' ', '\t']) {
-                return report.line(text, number);
+                // A report with a line that cannot be read is left out, and not the others.
+                return report.line(text, number).inspect_err(|_| self.report = None);
             }
-            self.end_report()?;
+            self.end_report();
         }
+        let text = match of_client(text) {
+            Some(rest) => {
+                self.clients.get_or_insert_default();
+                rest
+            }
+            None => text,
+        };
         if let Some(target) = text.strip_prefix("Testing ") {
             self.section = Section { target: Some(target.trim().to_owned()), test: None };
             self.next_invocation();
@@ -80,14 +123,28 @@ impl Scan {
             self.next_invocation();
         } else if let Some(head) = fio_text::head(text) {
             self.reported = true;
-            self.report = Some(Report::new(head, number));
+            let client = self.clients.as_mut().map(|clients| clients.of_report(&head.name));
+            self.report = Some(Report::new(head, number, client.unwrap_or_default()));
+        } else if text.starts_with("Run status group ") {
+            self.clients.iter_mut().for_each(|clients| clients.ended = true);
+        } else if text.starts_with("hostname=") && text.contains(", fio=fio-") {
+            if self.reported {
+                self.next_invocation();
+            }
+            self.clients.get_or_insert_default();
+            let version = text.split(", fio=").nth(1).and_then(|rest| rest.split(',').next());
+            self.version = version.unwrap_or_default().to_owned();
         } else if let Some((name, asked)) = fio_text::job_line(text) {
             if self.reported {
                 self.next_invocation();
             }
+            // Clients may have jobs of the same name that differ: then nothing is known of them.
+            let asked = match self.asked.get(&name) {
+                Some(other) if self.clients.is_some() && *other != asked => Asked::default(),
+                _ => asked,
+            };
             self.asked.insert(name, asked);
         } else if is_version(text) {
-            version::check(text, number)?;
             if self.reported {
                 self.next_invocation();
             }
@@ -110,15 +167,17 @@ impl Scan {
         self.reported = false;
         self.asked.clear();
         self.version.clear();
+        self.clients = None;
         self.terse = None;
     }
 
-    fn end_report(&mut self) -> Parsed<()> {
-        let Some(report) = self.report.take() else { return Ok(()) };
+    fn end_report(&mut self) {
+        let Some(report) = self.report.take() else { return };
         let asked = self.asked.get(report.name());
-        let run = report.finish(asked, &self.version, self.invocation, self.section.clone())?;
-        self.found.runs.push(run);
-        Ok(())
+        let run = report
+            .finish(asked, &self.version, self.invocation, self.section.clone())
+            .and_then(|run| version::check_if_known(&run.version, run.line).map(|()| run));
+        self.found.take(run);
     }
 
     /// Reads the JSON document that `text` begins with and returns its length in bytes.
@@ -142,7 +201,7 @@ impl Scan {
             // Of one invocation with the text that is around it: fio can print both.
             let invocation = self.invocation;
             let runs = fio_json::read(document, first, invocation, &self.section)?;
-            self.found.runs.extend(runs);
+            runs.into_iter().for_each(|run| self.found.take(run));
             self.invocation += 1;
             self.terse = None;
         } else if let Some(schema) = head.schema {
@@ -160,6 +219,13 @@ impl Scan {
     }
 }
 
+/// What follows the `<HOST> ` of a client, in fio's server mode.
+fn of_client(text: &str) -> Option<&str> {
+    let (host, rest) = text.strip_prefix('<')?.split_once("> ")?;
+    let is_name = !host.is_empty() && !host.contains(char::is_whitespace);
+    is_name.then_some(rest)
+}
+
 /// `Running NAME test on TARGET`.
 fn running(text: &str) -> Option<(&str, &str)> {
     let (test, target) = text.strip_prefix("Running ")?.split_once(" test on ")?;
@@ -174,14 +240,24 @@ fn is_version(text: &str) -> bool {
 }
 
 impl Found {
+    fn take(&mut self, run: Parsed<Run>) {
+        match run {
+            Ok(run) => self.runs.push(run),
+            Err(malformed) => self.left_out.push(malformed),
+        }
+    }
+
     /// Every run once: jobs of one run become one, and of a run that is there in several forms the
     /// most exact stays.
-    fn distinguished(mut self) -> Parsed<Found> {
-        let joined = join_jobs(std::mem::take(&mut self.runs));
-        self.runs = without_repetitions(joined);
-        match self.runs.iter().find_map(|run| Some((run, run.ambiguous?))) {
-            None => Ok(self),
-            Some((run, line)) => Err(Malformed::new(
+    fn distinguished(mut self) -> Found {
+        let mut runs = std::mem::take(&mut self.runs);
+        all_clients(&mut runs);
+        for run in without_repetitions(join_jobs(runs)) {
+            let Some(line) = run.ambiguous else {
+                self.runs.push(run);
+                continue;
+            };
+            self.left_out.push(Malformed::new(
                 line,
                 format!(
                     "a second line for '{}': jobs of one run, or runs of one job?",
@@ -189,8 +265,26 @@ impl Found {
                 ),
                 "Where they are jobs of one run, say so with --jobs 1; where they are runs, put a \
                  line 'Running NAME test on TARGET' before each, or import a file each.",
-            )),
+            ));
         }
+        self
+    }
+}
+
+/// What all clients together were asked to do: what each of them was, where that is the same.
+fn all_clients(runs: &mut [Run]) {
+    let mut together: BTreeMap<(Form, usize), Option<Asked>> = BTreeMap::new();
+    for run in runs.iter().filter(|run| matches!(run.client, Client::One(_))) {
+        let same = together
+            .entry((run.form, run.invocation))
+            .or_insert_with(|| Some(Asked { jobs: Some(0), ..run.asked.clone() }));
+        *same = same.take().and_then(|asked| asked.and(&run.asked));
+    }
+    for run in runs.iter_mut().filter(|run| run.client == Client::All) {
+        let asked = together.get(&(run.form, run.invocation)).cloned().flatten();
+        // Of different work the kind is not known.
+        run.asked =
+            asked.unwrap_or(Asked { rw: Some("different work".to_owned()), ..Asked::default() });
     }
 }
 
@@ -199,7 +293,7 @@ fn join_jobs(jobs: Vec<Run>) -> Vec<Run> {
     let mut places: BTreeMap<_, usize> = BTreeMap::new();
     let mut runs: Vec<Run> = Vec::new();
     for job in jobs {
-        let key = (job.form, job.invocation, job.group, job.name.clone());
+        let key = (job.form, job.invocation, job.group, job.client.clone(), job.name.clone());
         match places.get(&key).and_then(|place| runs.get_mut(*place)) {
             Some(run) => {
                 // Nothing stands between the terse lines of two invocations.

@@ -11,6 +11,12 @@ const TEXT: &str = include_str!("samples/jonfk2024.txt");
 const TEXT_2_1: &str = include_str!("samples/fio-2.1.txt");
 const JSON_2_2: &str = include_str!("samples/fio-2.2.json");
 const JSON_3: &str = include_str!("samples/fio-3.json");
+// Of fio 3.42.
+const SEQUENTIAL_MIXED: &str = include_str!("samples/sequential-mixed-rw.json");
+const TWO_CLIENTS: &str = include_str!("samples/two-clients.json");
+const TWO_CLIENTS_TEXT: &str = include_str!("samples/two-clients.txt");
+const ONE_RUN_TWICE: &str = include_str!("samples/one-run-twice-no-reads.json");
+const RATE_LIMITED: &str = include_str!("samples/rate-limited.txt");
 
 fn file(name: &str, text: &str) -> ImportFile {
     ImportFile { name: name.into(), text: text.into(), modified_unix_seconds: 1_700_000_000 }
@@ -21,9 +27,28 @@ fn one(text: &str) -> Result<Study, Failure> {
 }
 
 fn with(text: &str, options: &ImportOptions) -> Result<Study, Failure> {
-    let mut studies = import(&[file("dir/out.txt", text)], options)?;
-    assert_eq!(studies.len(), 1);
-    Ok(studies.remove(0))
+    let mut imports = import(&[file("dir/out.txt", text)], options)?;
+    assert_eq!(imports.studies.len(), 1);
+    Ok(imports.studies.remove(0))
+}
+
+/// Why something, or all, of a text was left out.
+fn left_out(text: &str) -> Vec<String> {
+    match import(&[file("dir/out.txt", text)], &ImportOptions::default()) {
+        Ok(imports) => imports.left_out.iter().map(Failure::to_string).collect(),
+        Err(failure) => vec![failure.to_string()],
+    }
+}
+
+/// Each run: the target, the kind of work, the jobs, and the operations of each kind.
+fn runs(study: &Study) -> Vec<(String, &'static str, u16, Vec<u64>)> {
+    let run = |trial: &Trial| {
+        let target = study.subjects[usize::from(trial.cell.subject)].label().to_owned();
+        let Part { job, workers, .. } = part(study, trial);
+        let counts = trial.result.parts[0].ops.values().map(|stats| stats.count).collect();
+        (target, job.kind(), workers.get(), counts)
+    };
+    study.trials.iter().map(run).collect()
 }
 
 fn part<'a>(study: &'a Study, trial: &Trial) -> &'a Part {
@@ -124,6 +149,213 @@ fn both_halves_of_a_mixed_run_are_kept() {
 }
 
 #[test]
+fn reads_and_writes_in_sequential_order_are_a_kind_of_their_own() {
+    let study = one(SEQUENTIAL_MIXED).unwrap();
+    let expected = ("out".to_owned(), "sequential-mixed", 1, vec![216_337, 216_231]);
+    assert_eq!(runs(&study), [expected]);
+    let trial = &study.trials[0];
+    assert_eq!(job(&study, trial, "block").1, 4096);
+    let of = |kind, measure| quantity(trial, Metric { kind, measure });
+    close(of(Some(OpKind::READ), Measure::LATENCY_MEAN), 969.441039e-9);
+    close(of(Some(OpKind::WRITE), Measure::LATENCY_P99), 9408e-9);
+    close(of(None, Measure::IOPS), (216_337.0 + 216_231.0) / 1.004);
+    // The text says it too, and a name where nothing does.
+    let text = one(&TEXT.replacen("rw=randrw", "rw=readwrite", 1)).unwrap();
+    assert_eq!(part(&text, &text.trials[2]).job.kind(), "sequential-mixed");
+}
+
+#[test]
+fn clients_of_one_run_count_each_and_once_all_together() {
+    let expected = |each: [(&str, u64); 4], all: u64| {
+        let target = |client: &str| format!("out on {client}");
+        let mut runs: Vec<_> =
+            each.map(|(client, reads)| (target(client), "random-read", 1, vec![reads])).into();
+        runs.push((target("all clients"), "random-read", 4, vec![all]));
+        runs
+    };
+    let study = one(TWO_CLIENTS).unwrap();
+    let (a, b) = ("127.0.0.1:8812", "127.0.0.1:8811");
+    let each = [(a, 11_253), (a, 11_292), (b, 11_120), (b, 11_163)];
+    assert_eq!(runs(&study), expected(each, 44_828));
+    assert!(study.trials.iter().all(|trial| job(&study, trial, "block").1 == 4096));
+    assert_eq!(left_out(TWO_CLIENTS), [""; 0]);
+
+    let study = one(TWO_CLIENTS_TEXT).unwrap();
+    let (a, b) = ("client 1", "client 2");
+    let each = [(a, 11_151), (a, 11_163), (b, 11_501), (b, 11_490)];
+    assert_eq!(runs(&study), expected(each, 45_305));
+    assert_eq!(left_out(TWO_CLIENTS_TEXT), [""; 0]);
+    let all = &study.trials[4].result.parts[0].ops[&OpKind::READ].client_latency;
+    close(all.quantile("0.99").unwrap(), 382_976e-9);
+    assert_eq!(all.quantile("1"), None, "fio prints 99.5 as 100 here");
+    // Both forms at once are one run each.
+    let study = one(&format!("{TWO_CLIENTS}{TWO_CLIENTS}")).unwrap();
+    assert_eq!(study.trials.len(), 5);
+}
+
+#[test]
+fn clients_that_do_different_work_have_no_kind_of_work_together() {
+    let other = TWO_CLIENTS.replacen("\"rw\" : \"randread\"", "\"rw\" : \"read\"", 1);
+    assert_eq!(one(&other).unwrap().trials.len(), 4);
+    let [reason] = &left_out(&other)[..] else { panic!() };
+    assert!(reason.contains("All clients") && reason.contains("different work"), "{reason}");
+    // Two clients with jobs of one name that differ: the text does not say whose is which.
+    let text = TWO_CLIENTS_TEXT.replacen(
+        "<vm> first: (g=0): rw=randread",
+        "<vm> first: (g=0): rw=read",
+        1,
+    );
+    let reasons = left_out(&text);
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    assert_eq!(one(&text).unwrap().trials.len(), 2, "the job 'second' is the same on both");
+}
+
+#[test]
+fn a_run_that_is_given_twice_counts_once_and_writes_alone_are_writes() {
+    let study = one(ONE_RUN_TWICE).unwrap();
+    let expected = ("out".to_owned(), "random-write", 1, vec![306_578]);
+    assert_eq!(runs(&study), [expected]);
+    let notes = &study.trials[0].imported.as_ref().unwrap().notes;
+    let said = |words: &str| notes.iter().any(|note| note.contains(words));
+    assert!(said("85% random") && said("writes alone ran"), "{notes:?}");
+    let [reason] = &left_out(ONE_RUN_TWICE)[..] else { panic!() };
+    assert!(reason.contains("same time, same figures"), "{reason}");
+    // In two files of one target it is one run as well; a moment later it is another.
+    let second = ONE_RUN_TWICE.rfind("{\n  \"fio version\"").unwrap();
+    let (first, second) = ONE_RUN_TWICE.split_at(second);
+    let later = second.replacen("1795616455417", "1795616458417", 1);
+    for (second, expected) in [(second, 1), (&later, 2)] {
+        let files = [file("a.json", first), file("b.json", second)];
+        let options = ImportOptions { labels: vec!["nas".into()], ..Default::default() };
+        assert_eq!(import(&files, &options).unwrap().studies[0].trials.len(), expected);
+    }
+    // Without randomness the order is sequential.
+    let order = |percent: &str, mix: &str| {
+        let text = first.replacen(
+            "\"percentage_random\" : \"85\"",
+            &format!("\"percentage_random\" : \"{percent}\""),
+            1,
+        );
+        let study = one(&text.replacen("\"rw\" : \"randrw\"", mix, 1)).unwrap();
+        part(&study, &study.trials[0]).job.kind()
+    };
+    assert_eq!(order("0", "\"rw\" : \"randrw\""), "sequential-write");
+    assert_eq!(order("0", "\"rw\" : \"randwrite\""), "sequential-write");
+    assert_eq!(order("100", "\"rw\" : \"randwrite\""), "random-write");
+}
+
+#[test]
+fn a_rate_that_fio_held_is_reported() {
+    let held = |text: &str| {
+        let study = one(text).unwrap();
+        study.flags.iter().map(|flag| flag.message()).collect::<Vec<_>>()
+    };
+    // Nothing in the text says so, except that 350 reads of 0.26 ms do not fill a second.
+    let [flag] = &held(RATE_LIMITED)[..] else { panic!() };
+    assert!(flag.contains("rate-limited") && flag.contains("91% of the time"), "{flag}");
+    // Options say it.
+    let with = |option: &str| {
+        SEQUENTIAL_MIXED.replacen("\"bs\" : \"4k\"", &format!("\"bs\" : \"4k\", {option}"), 1)
+    };
+    for option in ["\"rate_iops\" : \"350,150\"", "\"rate\" : \"1m\"", "\"thinktime\" : \"100\""] {
+        let name = option.split('"').nth(1).unwrap();
+        let [flag] = &held(&with(option))[..] else { panic!("{option}") };
+        assert!(flag.contains(&format!("{name}=")), "{flag}");
+    }
+    assert_eq!(held(&with("\"rate\" : \"0\"")), [""; 0]);
+    // Time in fsync, or in fio itself, is no limit of the rate.
+    assert_eq!(
+        held(&RATE_LIMITED.replacen("total=701,300,0,0", "total=701,300,0,300", 1)),
+        [""; 0]
+    );
+    for text in [
+        TEXT,
+        TEXT_2_1,
+        JSON_2_2,
+        JSON_3,
+        SEQUENTIAL_MIXED,
+        TWO_CLIENTS,
+        TWO_CLIENTS_TEXT,
+        ONE_RUN_TWICE,
+    ] {
+        assert_eq!(held(text), [""; 0]);
+    }
+}
+
+#[test]
+fn the_error_that_fio_reports_is_not_hidden_by_figures_that_it_left_out() {
+    let begin = SEQUENTIAL_MIXED.find("\"clat_ns\" : {").unwrap();
+    let end = begin + SEQUENTIAL_MIXED[begin..].find("\"lat_ns\"").unwrap();
+    let failed =
+        format!("{}\"clat_ns\" : {{}},\n{}", &SEQUENTIAL_MIXED[..begin], &SEQUENTIAL_MIXED[end..]);
+    let failed = failed.replacen("\"error\" : 0", "\"error\" : 28", 1);
+    let study = one(&failed).unwrap();
+    let Outcome::Failed { failure, .. } = &study.trials[0].result.outcome else { panic!() };
+    assert!(failure.happened.contains("error 28: No space left on device"), "{failure}");
+}
+
+#[test]
+fn blocks_are_not_made_of_rounded_volumes() {
+    // Without the line that has `bs=`, the size follows from 132 MiB in 33748 operations.
+    let text = "fio-3.36\nx: (groupid=0, jobs=1): err= 0: pid=1: Wed Oct  9 00:32:06 2024\n  \
+        read: IOPS=33.7k, BW=132MiB/s (138MB/s)(132MiB/1000msec)\n    \
+        clat (usec): min=10, max=90, avg=29.00, stdev=1.00\n  \
+        cpu          : usr=0.80%, sys=2.96%, ctx=501743, majf=0, minf=49\n  \
+        IO depths    : 1=100.0%, 2=0.0%\n     issued rwts: total=33748,0,0,0 short=0,0,0,0\n";
+    let options =
+        ImportOptions { pattern: Some("random-read".parse().unwrap()), ..Default::default() };
+    let study = with(text, &options).unwrap();
+    assert_eq!(job(&study, &study.trials[0], "block").1, 4096);
+    close(quantity(&study.trials[0], Metric::all(Measure::THROUGHPUT)), 33_748.0 * 4096.0);
+}
+
+#[test]
+fn a_job_that_cannot_be_taken_does_not_refuse_the_others() {
+    let trim = TEXT.replacen("rw=randread", "rw=randtrim", 1);
+    assert_eq!(one(&trim).unwrap().trials.len(), 2);
+    let [reason] = &left_out(&trim)[..] else { panic!() };
+    assert!(reason.contains("random_read") && reason.contains("'randtrim'"), "{reason}");
+    // A damaged report, a document, a terse line: each is named with its line.
+    let terse = format!("3;fio-3.33;rr;0;0;{}\n", "1;".repeat(80));
+    let text = format!("{terse}{}\n{{\"jobs\": 1}}\n{TEXT}", &JSON_3[..JSON_3.len() / 2]);
+    assert_eq!(one(&text).unwrap().trials.len(), 3);
+    let reasons = left_out(&text);
+    assert_eq!(reasons.len(), 3, "{reasons:?}");
+    // Of a document the one job that is wrong, with the place where reading it ended.
+    let begin = JSON_3.find("  {\n   \"jobname\"").unwrap();
+    let end = begin + JSON_3[begin..].find("\n  },\n").unwrap() + 6;
+    let other = JSON_3[begin..end].replacen("\"jobname\" : \"", "\"jobname\" : \"other", 1);
+    let wrong = other.replacen("\"ctx\" : 100", "\"ctx\" : \"x\"", 1);
+    assert_ne!(other, wrong);
+    let three = format!("{}{wrong}{}", &JSON_3[..begin], &JSON_3[begin..]);
+    assert_eq!(one(&three).unwrap().trials.len(), 1);
+    let [reason] = &left_out(&three)[..] else { panic!() };
+    assert!(reason.contains("column") && reason.contains("u64"), "{reason}");
+}
+
+#[test]
+fn results_of_other_tools_are_recognised_by_name() {
+    let dd =
+        "1024+0 records in\n1024+0 records out\n1073741824 bytes (1.1 GB, 1.0 GiB) copied, 9 s\n";
+    let failure = one(dd).unwrap_err();
+    assert!(failure.happened.contains("output of dd"), "{failure}");
+    assert!(failure.next.contains("plimsoll check"), "{failure}");
+    let iperf3 = "{\"start\": {\"test_start\": {}}, \"intervals\": [], \"end\": {}}\n";
+    assert!(one(iperf3).unwrap_err().next.contains("plimsoll path"));
+    // What fio wrote beside it is imported.
+    assert_eq!(one(&format!("{dd}{TEXT}")).unwrap().trials.len(), 3);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("out");
+    std::fs::write(&path, b"\x1f\x8b\x08\0\0").unwrap();
+    let gzip = ImportFile::read(&path).unwrap_err();
+    assert!(gzip.happened.contains("gzip") && gzip.next.contains("gunzip"), "{gzip}");
+    let wide = "\u{feff}CrystalDiskMark 8.0.4 x64\r\n".encode_utf16();
+    std::fs::write(&path, wide.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()).unwrap();
+    let windows = ImportFile::read(&path).unwrap_err();
+    assert!(windows.happened.contains("CrystalDiskMark"), "{windows}");
+}
+
+#[test]
 fn fio_2_1_prints_kilobytes_of_1024_and_microseconds() {
     let study = one(TEXT_2_1).unwrap();
     let [read, mixed] = &study.trials[..] else { panic!() };
@@ -202,12 +434,12 @@ fn own_studies_come_back_as_they_were_and_go_in_once() {
     let json = crate::to_json(&own).unwrap();
     let both = format!("{json}{JSON_3}");
     let files = [file("a.json", &both), file("b.txt", TEXT)];
-    let studies = import(&files, &ImportOptions::default()).unwrap();
+    let studies = import(&files, &ImportOptions::default()).unwrap().studies;
     assert_eq!(studies.len(), 2, "fio's runs of all files are one study");
     assert_eq!(studies[0], own);
     assert_eq!(crate::to_json(&studies[0]).unwrap(), json);
     assert_eq!(studies[1].subjects.len(), 3);
-    assert_eq!(studies, import(&files, &ImportOptions::default()).unwrap());
+    assert_eq!(studies, import(&files, &ImportOptions::default()).unwrap().studies);
 
     let directory = tempfile::tempdir().unwrap();
     let store = crate::Store::open(directory.path().join("studies.db")).unwrap();
@@ -236,8 +468,7 @@ fn what_cannot_be_imported_is_reported_with_its_place() {
         (&report("99.00th=[ 1319]", "99.00th=1319"), &["line 16", "percentiles"]),
         (&report("IOPS=7334", "IOPS=many"), &["line 9", "IOPS=.."]),
         (&report("rw=randread", "rw=randtrim"), &["line 8", "'randtrim'", "no pattern"]),
-        (&report("rw=randrw", "rw=rw"), &["line 61", "sequential order"]),
-        (&report("fio-3.36", "fio-4.0"), &["line 5", "fio-4.0", "fio 2 or 3"]),
+        (&report("fio-3.36", "fio-4.0"), &["line 8", "fio-4.0", "fio 2 or 3"]),
         (&report("jobs=4", "jobs=99999"), &["line 8", "99999 jobs"]),
         (&JSON_3.replacen("fio-3.33", "fio-1.5", 1), &["line 1", "fio-1.5"]),
         (&JSON_3[..JSON_3.len() / 2], &["line", "column", "EOF"]),
@@ -248,7 +479,11 @@ fn what_cannot_be_imported_is_reported_with_its_place() {
         (&terse, &["line 1", "field"]),
         (&terse.replacen('3', "7", 1), &["line 1", "version '7'", "2 to 5"]),
     ] {
-        let failure = one(text).expect_err(&format!("{parts:?}"));
+        let failures = match import(&[file("dir/out.txt", text)], &ImportOptions::default()) {
+            Ok(imports) => imports.left_out,
+            Err(failure) => vec![failure],
+        };
+        let [failure] = &failures[..] else { panic!("{parts:?}: {failures:?}") };
         assert_eq!(failure.cause, Cause::Usage);
         let text = failure.to_string();
         assert!(text.contains("dir/out.txt"), "{text}");
@@ -286,7 +521,7 @@ fn labels_and_options_serve_what_the_files_lack() {
     let labels = |labels: &[&str]| {
         let labels = labels.iter().map(|l| (*l).to_owned()).collect();
         let options = ImportOptions { labels, ..ImportOptions::default() };
-        let study = import(&files, &options)?.remove(0);
+        let study = import(&files, &options)?.studies.remove(0);
         Ok::<Vec<String>, Failure>(
             super::tests::labels(&study).into_iter().map(str::to_owned).collect(),
         )
@@ -330,9 +565,12 @@ proptest! {
 
     #[test]
     fn damaged_files_are_read_or_refused(
-        which in 0usize..4, at in any::<prop::sample::Index>(), bytes in "\\PC{0,3}", cut: bool,
+        which in 0usize..9, at in any::<prop::sample::Index>(), bytes in "\\PC{0,3}", cut: bool,
     ) {
-        let text = [TEXT, TEXT_2_1, JSON_2_2, JSON_3][which];
+        let text = [
+            TEXT, TEXT_2_1, JSON_2_2, JSON_3, SEQUENTIAL_MIXED, TWO_CLIENTS, TWO_CLIENTS_TEXT,
+            ONE_RUN_TWICE, RATE_LIMITED,
+        ][which];
         let mut at = at.index(text.len());
         while !text.is_char_boundary(at) {
             at -= 1;
@@ -355,7 +593,7 @@ fn the_corpora_of_fuzz_targets_are_imported() {
             let text = std::fs::read_to_string(&path).unwrap();
             let options = ImportOptions { jobs: NonZeroU16::new(1), ..Default::default() };
             let studies = import(&[file("f", &text)], &options);
-            assert!(!studies.unwrap()[0].trials.is_empty(), "{}", path.display());
+            assert!(!studies.unwrap().studies[0].trials.is_empty(), "{}", path.display());
             imported += 1;
         }
     }

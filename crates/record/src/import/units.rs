@@ -84,6 +84,25 @@ fn factor(unit: &str, kilo: Kilo) -> Option<f64> {
     Some(base.powi(power) * one)
 }
 
+/// The size of equal blocks that a volume, which may be off by `step`, is made of: of all sizes that are
+/// possible the one that the largest power of two divides. `None` where no whole size, or no round one of
+/// several, is possible.
+pub(super) fn roundest(bytes: f64, step: f64, blocks: u64) -> Option<u64> {
+    let blocks = blocks as f64;
+    let (least, most) = ((bytes - step) / blocks, (bytes + step) / blocks);
+    if !(most >= 1.0 && most < 9e15) {
+        return None;
+    }
+    let (least, most) = (least.max(1.0).ceil() as u64, most.floor() as u64);
+    let power = (0..63).rev().map(|power| 1u64 << power);
+    let mut round = power.filter_map(|unit| {
+        let first = least.div_ceil(unit).checked_mul(unit)?;
+        (first <= most).then_some((unit, first))
+    });
+    let (unit, size) = round.next()?;
+    (least == most || unit >= 512).then_some(size)
+}
+
 /// Nanoseconds in a unit of time as it stands in brackets: `usec`.
 pub(super) fn nanoseconds(unit: &str) -> Option<f64> {
     Some(match unit.trim() {
@@ -171,6 +190,23 @@ mod tests {
         }
         for bad in ["0.00", "0", "100.1", "x", "", "-1"] {
             assert_eq!(quantile(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_as_round_as_their_volume_allows() {
+        // 132 MiB, give or take one, in 33.7 thousand blocks: 4107 B by division.
+        let mib = 1048576.0;
+        assert_eq!(roundest(132.0 * mib, mib, 33_700), Some(4096));
+        assert_eq!(roundest(3.0 * mib, mib / 10.0, 3), Some(1 << 20));
+        // Exact volumes are what they are, and what nothing round explains is not made round.
+        assert_eq!(roundest(4102.0 * 7.0, 0.0, 7), Some(4102));
+        assert_eq!(roundest(4102.5 * 2.0, 0.0, 2), None);
+        assert_eq!(roundest(3001.0 * 1e4, 2e4, 10_000), None);
+        for (bytes, step, blocks) in
+            [(0.0, 0.0, 1), (f64::NAN, 0.0, 1), (1e300, 1.0, 1), (1.0, 0.0, 0), (-1.0, 0.0, 3)]
+        {
+            assert_eq!(roundest(bytes, step, blocks), None, "{bytes} {step} {blocks}");
         }
     }
 

@@ -14,6 +14,11 @@ pub(super) fn check(version: &str, line: usize) -> Parsed<()> {
     }
 }
 
+/// The same of what may not be known.
+pub(super) fn check_if_known(version: &str, line: usize) -> Parsed<()> {
+    if version.is_empty() { Ok(()) } else { check(version, line) }
+}
+
 /// "fio-3.33" to 3.
 fn major(version: &str) -> Option<u32> {
     let digits = version.strip_prefix("fio-")?;

@@ -33,13 +33,13 @@ fn drawn(seed: u64) -> Study {
         ["nfs://old/films", "nfs://new/films"],
         ["smb://me@nas/films", "smb://me@nas/backup"],
     ];
-    let mut study = sequential(&draw.one_of(&pairs), &Pattern::ALL);
+    let mut study = sequential(&draw.one_of(&pairs), &Pattern::USUAL);
     let mut factors = [0.0; 5];
     factors.iter_mut().for_each(|factor| *factor = draw.one_of(&[0.5, 0.75, 1.0, 1.0, 1.3, 3.0]));
     let noise = draw.one_of(&[0.01, 0.02, 0.2]);
     let blocks = draw.one_of(&[10, 20, 40]);
     add_blocks(&mut study, blocks, noise, |target, pattern| {
-        let number = Pattern::ALL.iter().position(|other| *other == pattern).unwrap();
+        let number = Pattern::USUAL.iter().position(|other| *other == pattern).unwrap();
         if target == 0 { base(pattern) } else { base(pattern) * factors[number] }
     });
     let from = draw.one_of(&[StoredOn::Disk, StoredOn::ServerMemory, StoredOn::Unknown]);

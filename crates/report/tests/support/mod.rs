@@ -44,7 +44,7 @@ pub fn rate(target: usize, pattern: Pattern) -> f64 {
 
 /// A study of these targets with all patterns, with windows, latencies and loads.
 pub fn measured(targets: &[&str], blocks: u32) -> Study {
-    let mut study = plain::empty(targets, &Pattern::ALL);
+    let mut study = plain::empty(targets, &Pattern::USUAL);
     plain::add_blocks(&mut study, blocks, 0.02, rate);
     enrich(&mut study, 0.1);
     study
