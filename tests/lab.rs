@@ -117,6 +117,42 @@ fn a_lab_goes_up_is_entered_and_goes_down() {
 }
 
 #[test]
+fn a_share_of_a_core_is_set_on_a_host_that_had_none() {
+    if !namespaces() {
+        return;
+    }
+    let beds = Beds::new();
+    beds.lab(&["up", &beds.file("free", &PAIR.replace("cpu = \"50%\"\n", ""))]).expect(0);
+    let before = beds.on("free/b", "sleep 600 >/dev/null 2>&1 & echo $!");
+    beds.lab(&["set", "free", "b", "cpu=20%"]).expect(0);
+    // What runs is in it, and what is led inside later.
+    let own = |pid: &str| beds.on("free/b", &format!("cat /proc/{}/cgroup", pid.trim()));
+    let group = own("self");
+    let name = group.lines().find_map(|line| line.rsplit_once("/plimsoll-lab-")).expect(&group).1;
+    assert!(own(&before).contains(name) && own("1").contains(name), "{group}");
+    assert!(name.ends_with("-b"), "{name}");
+    let traces = beds.traces("free");
+    let path = traces.groups.iter().find(|path| path.to_string_lossy().ends_with(name)).unwrap();
+    let quota = || {
+        let v1 = fs::read_to_string(path.join("cpu.cfs_quota_us"));
+        v1.or_else(|_| fs::read_to_string(path.join("cpu.max"))).unwrap()
+    };
+    assert!(quota().starts_with("1000"), "{}", quota());
+    assert!(beds.lab(&["status", "free"]).expect(0).out.contains("20% of a core"));
+    beds.lab(&["set", "free", "b", "cpu=none"]).expect(0);
+    assert!(quota().starts_with("-1") || quota().starts_with("max"), "{}", quota());
+    assert!(!beds.lab(&["status", "free"]).expect(0).out.contains("of a core"));
+    // Listed with those that can be brought up by name.
+    let list = beds.lab(&["list"]).expect(0).out;
+    assert!(list.contains("free ") && list.contains("up, 2 hosts"), "{list}");
+    for (name, _) in plimsoll_lab::SHIPPED {
+        assert!(list.lines().any(|line| line.starts_with(name)), "{name} in: {list}");
+    }
+    beds.lab(&["down", "free"]).expect(0);
+    traces.are_gone();
+}
+
+#[test]
 fn hosts_of_a_lab_are_hosts_wherever_one_is_taken() {
     if !namespaces() || !plimsoll_testkit::available(Need::Ganesha) {
         return;

@@ -24,7 +24,7 @@ pub fn set(lab: &str, item: &str, changes: &[String]) -> Result<(), Failure> {
         set_link(&mut bed, item, changes)?;
         shape(&directory, &bed, item)?;
     } else if bed.plan.hosts.contains_key(item) {
-        set_host(&mut bed, item, changes)?;
+        set_host(&directory, &mut bed, item, changes)?;
     } else if let Some((host, disk)) = item.split_once('/') {
         set_disk(&directory, &mut bed, host, disk, changes)?;
     } else {
@@ -70,25 +70,39 @@ fn shape(directory: &Directory, bed: &Bed, name: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn set_host(bed: &mut Bed, name: &str, changes: &[String]) -> Result<(), Failure> {
+/// The share of a core of a host, whether it was limited before or not.
+fn set_host(
+    directory: &Directory,
+    bed: &mut Bed,
+    name: &str,
+    changes: &[String],
+) -> Result<(), Failure> {
     for change in changes {
         let (key, value) = parted(change)?;
         if key != "cpu" {
             return Err(usage(change, "a host has no such key", nearest(key, &["cpu"])));
         }
-        let share: Percent = quantity(change, value)?.unwrap_or(Percent(100_000));
-        let Some(host) = bed.plan.hosts.get_mut(name) else { return Ok(()) };
-        let limited = host.cpu.is_some();
-        host.cpu = Some(share);
-        checked(bed)?;
-        match bed.groups.get(name) {
-            Some(path) if limited => group::limit(path, share)?,
-            _ => {
-                let happened = "its share was not limited when it was brought up";
-                let next = "Give it cpu = \"100%\" in the lab file; then it can be changed.";
-                return Err(usage(change, happened, next.to_owned()));
+        let share: Option<Percent> = quantity(change, value)?;
+        let mut wanted = bed.clone();
+        let Some(host) = wanted.plan.hosts.get_mut(name) else { return Ok(()) };
+        host.cpu = share;
+        checked(&wanted)?;
+        match (bed.groups.get(name), share) {
+            (Some(path), Some(share)) => group::limit(path, share)?,
+            (Some(path), None) => group::lift(path)?,
+            (None, None) => {}
+            (None, Some(share)) => {
+                let path = group::hierarchy()?.path(&bed.group(name));
+                // Written down before it is made, so that the lab's end removes it.
+                bed.groups.insert(name.to_owned(), path.clone());
+                directory.write(bed)?;
+                let holder = bed.holders.get(name).cloned().unwrap_or_default();
+                group::make(&path, share, &holder)?;
+                group::take_in(&path, &holder)?;
+                wanted.groups.clone_from(&bed.groups);
             }
         }
+        *bed = wanted;
     }
     Ok(())
 }

@@ -19,7 +19,9 @@ const MOST_APART: usize = 10;
 pub enum State {
     /// All of it runs.
     Up,
-    /// It is being brought up, or that was cut short.
+    /// It is being brought up.
+    ComingUp,
+    /// Bringing it up was cut short.
     Incomplete,
     /// A host has died.
     Broken,
@@ -54,6 +56,8 @@ pub struct HostStatus {
     pub kind: Kind,
     /// Whether it runs.
     pub alive: bool,
+    /// Whether it is still being made or booted.
+    pub starting: bool,
     /// Its addresses by link.
     pub addresses: BTreeMap<String, Ipv4Addr>,
     /// Its share of a core, where that is limited.
@@ -157,7 +161,7 @@ pub fn status() -> Result<(Vec<LabStatus>, Vec<Failure>), Failure> {
     let (mut labs, mut failures) = (Vec::new(), Vec::new());
     for name in state::names() {
         match state::Directory::of(&name)?.read() {
-            Ok(Some(bed)) => labs.push(of(&bed)),
+            Ok(Some(bed)) => labs.push(of(&bed, is_busy(&name)?)),
             Ok(None) => {}
             Err(failure) => failures.push(failure),
         }
@@ -167,10 +171,23 @@ pub fn status() -> Result<(Vec<LabStatus>, Vec<Failure>), Failure> {
 
 /// One lab.
 pub fn status_of(name: &str) -> Result<LabStatus, Failure> {
-    state::find(name).map(|(_, bed)| of(&bed))
+    let (_, bed) = state::find(name)?;
+    Ok(of(&bed, is_busy(name)?))
 }
 
-fn of(bed: &Bed) -> LabStatus {
+fn is_busy(name: &str) -> Result<bool, Failure> {
+    Ok(state::Directory::of(name)?.is_busy())
+}
+
+/// A lab as it is written down; `busy`: a command is at work on it.
+fn of(bed: &Bed, busy: bool) -> LabStatus {
+    let state = match bed.up {
+        // Its machines are started one after the other, and again where they were saved.
+        false if busy => State::ComingUp,
+        _ if !bed.holders.values().all(|holder| holder.alive()) => State::Broken,
+        true => State::Up,
+        false => State::Incomplete,
+    };
     let alive = |name: &String| bed.holders.get(name).is_some_and(|holder| holder.alive());
     let host = |(name, host): (&String, &super::plan::Host)| {
         let nics = bed.plan.nics(name).into_iter();
@@ -182,6 +199,7 @@ fn of(bed: &Bed) -> LabStatus {
         let status = HostStatus {
             kind: host.kind,
             alive: alive(name),
+            starting: state == State::ComingUp,
             addresses,
             cpu: host.cpu,
             disks: host.disks.iter().map(disk).collect(),
@@ -199,11 +217,6 @@ fn of(bed: &Bed) -> LabStatus {
         };
         (name.clone(), status)
     };
-    let state = match bed.up {
-        _ if !bed.holders.values().all(|holder| holder.alive()) => State::Broken,
-        true => State::Up,
-        false => State::Incomplete,
-    };
     LabStatus {
         name: bed.name.clone(),
         about: bed.plan.about.clone(),
@@ -213,5 +226,46 @@ fn of(bed: &Bed) -> LabStatus {
         hosts: bed.plan.hosts.iter().map(host).collect(),
         links: bed.plan.links.iter().map(link).collect(),
         notes: bed.notes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Plan;
+    use crate::state::Holder;
+    use plimsoll_host::process::ProcessId;
+
+    #[test]
+    fn machines_that_boot_are_starting_and_not_dead() {
+        let text = "[host.a]\nkind = \"vm\"\n[host.b]\nkind = \"vm\"\n\
+                    [link.l]\nbetween = [\"a\", \"b\"]\n";
+        let this = ProcessId::of(std::process::id()).unwrap();
+        let holder = Holder { processes: vec![this], inside: None };
+        let mut bed = Bed {
+            name: "lab".to_owned(),
+            mark: "mark".to_owned(),
+            up: false,
+            started_unix_seconds: 0,
+            plan: Plan::read(text, "lab.toml").unwrap(),
+            holders: BTreeMap::from([("a".to_owned(), holder)]),
+            groups: BTreeMap::new(),
+            latencies: BTreeMap::new(),
+            kvm: Some(false),
+        };
+        // The second is not started yet.
+        let hosts = |status: &LabStatus| {
+            let host = |name: &str| (status.hosts[name].starting, status.hosts[name].alive);
+            [host("a"), host("b")]
+        };
+        let status = of(&bed, true);
+        assert_eq!(status.state, State::ComingUp);
+        assert_eq!(hosts(&status), [(true, true), (true, false)]);
+        let status = of(&bed, false);
+        assert_eq!(status.state, State::Incomplete, "whoever brought it up has ended");
+        assert_eq!(hosts(&status), [(false, true), (false, false)]);
+        bed.up = true;
+        bed.holders.insert("b".to_owned(), Holder::default());
+        assert_eq!(of(&bed, true).state, State::Broken, "one that was up and has died");
     }
 }

@@ -120,6 +120,39 @@ pub(crate) fn make(path: &Path, share: Percent, holder: &Holder) -> Result<(), F
     Ok(())
 }
 
+/// Takes in all that runs in a host of namespaces: what was started before it had a group. A machine is
+/// one process, which is in already.
+pub(crate) fn take_in(path: &Path, holder: &Holder) -> Result<(), Failure> {
+    let Some(inside) = holder.inside else { return Ok(()) };
+    let network = |pid: &str| fs::read_link(Path::new("/proc").join(pid).join("ns/net")).ok();
+    let Some(own) = network(&inside.pid.to_string()) else { return Ok(()) };
+    // What is started meanwhile by a process that is not in yet is taken in by the next round.
+    const ROUNDS: usize = 8;
+    for _ in 0..ROUNDS {
+        let known = fs::read_to_string(path.join("cgroup.procs")).unwrap_or_default();
+        let known: Vec<&str> = known.lines().collect();
+        let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let processes = processes.filter_map(|entry| entry.file_name().into_string().ok());
+        let numbers = processes.filter(|name| name.bytes().all(|b| b.is_ascii_digit()));
+        let outside: Vec<String> = numbers
+            .filter(|pid| !known.contains(&pid.as_str()))
+            .filter(|pid| network(pid).as_ref() == Some(&own))
+            .collect();
+        if outside.is_empty() {
+            break;
+        }
+        for (pid, group) in outside.iter().flat_map(|pid| both(path).map(move |group| (pid, group)))
+        {
+            match fs::write(group.join("cgroup.procs"), pid) {
+                // It has ended meanwhile.
+                Err(error) if error.raw_os_error() == Some(nix::libc::ESRCH) => {}
+                written => written.map_err(|error| failed(&group, &error))?,
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Takes the limit of a group away.
 pub(crate) fn lift(path: &Path) -> Result<(), Failure> {
     match path.join("cpu.cfs_quota_us") {

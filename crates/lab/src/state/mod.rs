@@ -55,6 +55,13 @@ pub(crate) struct Bed {
     pub kvm: Option<bool>,
 }
 
+impl Bed {
+    /// What the control group of a host is called.
+    pub fn group(&self, host: &str) -> String {
+        format!("plimsoll-lab-{}-{host}", self.mark)
+    }
+}
+
 /// What keeps a host.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Holder {
@@ -192,6 +199,12 @@ impl Directory {
         let ours = file.metadata().map_err(failed)?;
         let there = path.metadata().is_ok_and(|m| (m.dev(), m.ino()) == (ours.dev(), ours.ino()));
         Ok(there.then_some(Lock(file)))
+    }
+
+    /// Whether a command is at work on the lab: bringing it up, changing it or taking it down.
+    pub fn is_busy(&self) -> bool {
+        let file = private::file().open(self.path.join("lock"));
+        file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
     }
 
     /// What is written down; `None` where nothing is.

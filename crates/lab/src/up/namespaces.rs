@@ -39,7 +39,7 @@ impl BringUp<'_, '_> {
         let Some(share) = self.bed.plan.hosts.get(name).and_then(|host| host.cpu) else {
             return Ok(());
         };
-        let path = group::hierarchy()?.path(&format!("plimsoll-lab-{}-{name}", self.bed.mark));
+        let path = group::hierarchy()?.path(&self.bed.group(name));
         self.bed.groups.insert(name.to_owned(), path.clone());
         self.directory.write(&self.bed)?;
         let holder = self.bed.holders.get(name).cloned().unwrap_or_default();

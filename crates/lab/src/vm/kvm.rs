@@ -3,6 +3,7 @@
 //! That `/dev/kvm` is there says little: inside of some virtual machines, guests hang under it. So
 //! a machine is booted with it once after each boot of this one, and the answer kept.
 
+use super::images::Files;
 use super::{Image, Images, Machine, qemu};
 use crate::state::private::Temporary;
 use plimsoll_host::{child, process};
@@ -32,11 +33,25 @@ pub(super) fn acceleration(images: &Images<'_>) -> Result<Acceleration, Failure>
     if let Some(known) = known(images) {
         return Ok(known);
     }
-    let works = boots(images)?;
+    let works = boots(images, &images.get(Image::Debian, &mut |_| {})?)?;
+    Ok(keep(images, works))
+}
+
+/// Boots a machine of the image that is here, once after each boot of this one; `None` where no image is
+/// here.
+pub(crate) fn boots_a_machine(images: &Images<'_>) -> Option<bool> {
+    let files = images.kept(Image::Debian)?;
+    let works = boots(images, &files).ok()?;
+    keep(images, works);
+    Some(works)
+}
+
+/// Keeps what was found out.
+fn keep(images: &Images<'_>, works: bool) -> Acceleration {
     let word = if works { "works" } else { "hangs" };
     // If it cannot be kept, it is tried again.
     let _ = std::fs::write(memory(images), format!("{} {word}\n", process::boot()));
-    Ok(if works { Acceleration::Kvm } else { Acceleration::Emulated })
+    if works { Acceleration::Kvm } else { Acceleration::Emulated }
 }
 
 /// What was found out since this machine was booted.
@@ -87,7 +102,7 @@ pub(crate) fn runs_a_tiny_guest() -> Option<bool> {
     }
 }
 
-fn boots(images: &Images) -> Result<bool, Failure> {
+fn boots(images: &Images<'_>, files: &Files) -> Result<bool, Failure> {
     let failed = |error| images.failure("try KVM", &error);
     let directory = Temporary::new().map_err(failed)?;
     let machine = Machine {
@@ -99,13 +114,12 @@ fn boots(images: &Images) -> Result<bool, Failure> {
         disks: Vec::new(),
         directory: directory.path().to_owned(),
     };
-    let files = images.get(Image::Debian, &mut |_| {})?;
     let mut pid = None;
     let mut journal = |started| {
         pid = Some(started);
         Ok(())
     };
-    let up = qemu::start(&machine, &files, None, Acceleration::Kvm, &mut journal)
+    let up = qemu::start(&machine, files, None, Acceleration::Kvm, &mut journal)
         .and_then(|()| super::ready_unless(&machine, PATIENCE, images.stop()));
     if let Some(pid) = pid {
         qemu::kill(pid);

@@ -17,7 +17,7 @@ pub use agent::{AgentPort, Heard, RemoteCommand, Window};
 pub use console::console;
 pub use images::Images;
 pub use kvm::Acceleration;
-pub(crate) use kvm::{known as known_acceleration, runs_a_tiny_guest};
+pub(crate) use kvm::{boots_a_machine, known as known_acceleration, runs_a_tiny_guest};
 pub use limit::DiskLimit;
 pub use state::{go_on, pause, save, taken};
 

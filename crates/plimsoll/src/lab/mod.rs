@@ -49,6 +49,12 @@ enum LabCommand {
         #[arg(long)]
         json: bool,
     },
+    /// The labs that are up, and the shipped ones that can be brought up by name
+    List {
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Run a command on a host of a lab; the exit code is the command's
     Exec {
         /// The host
@@ -104,6 +110,7 @@ pub fn run(arguments: &LabArguments) -> Result<u8, Failure> {
             up(what, name.as_deref(), how, *quiet)
         }
         LabCommand::Status { name, json } => status(name.as_deref(), *json),
+        LabCommand::List { json } => list(*json),
         LabCommand::Exec { host, command } => inside::exec(host, command),
         LabCommand::Shell { host } => inside::shell(host),
         LabCommand::Set { name, item, changes } => {
@@ -192,6 +199,34 @@ fn status(name: Option<&str>, json: bool) -> Result<u8, Failure> {
         Some(failure) => Err(failure),
         None => Ok(0),
     }
+}
+
+/// A lab that comes with the program.
+#[derive(serde::Serialize)]
+struct Shipped {
+    name: &'static str,
+    about: String,
+}
+
+/// Without root only the shipped labs are known.
+fn list(json: bool) -> Result<u8, Failure> {
+    let (up, failures) = match plimsoll_lab::status() {
+        Err(failure) if failure.cause == Cause::NotPermitted => {
+            output::complain("note: only root can see which labs are up");
+            (Vec::new(), Vec::new())
+        }
+        found => found?,
+    };
+    let about = |(name, text): (&'static str, &str)| {
+        let about = Plan::read(text, name)?.about;
+        Ok(Shipped { name, about: about.lines().next().unwrap_or_default().to_owned() })
+    };
+    let shipped = SHIPPED.into_iter().map(about).collect::<Result<Vec<_>, Failure>>()?;
+    output::print(&match json {
+        true => show::json(&serde_json::json!({"up": up, "shipped": shipped}))?,
+        false => show::list(&up, &shipped),
+    })?;
+    failures.into_iter().next().map_or(Ok(0), Err)
 }
 
 fn diagnose(json: bool) -> Result<u8, Failure> {

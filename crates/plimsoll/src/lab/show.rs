@@ -1,5 +1,6 @@
 //! Labs and findings in words, and as JSON.
 
+use super::Shipped;
 use plimsoll_lab::doctor::Finding;
 use plimsoll_lab::plan::{DiskKind, Kind};
 use plimsoll_lab::{DiskStatus, LabStatus, State};
@@ -14,14 +15,32 @@ pub fn json<T: Serialize>(value: &T) -> Result<String, Failure> {
         .map_err(|e| Failure::new(Cause::Trial, "write JSON", "standard output", e, ""))
 }
 
+/// The labs that are up, and those that can be brought up by their names.
+pub fn list(up: &[LabStatus], shipped: &[Shipped]) -> String {
+    let mut text = String::new();
+    for lab in up {
+        let hosts = lab.hosts.len();
+        let hosts = format!("{hosts} host{}", if hosts == 1 { "" } else { "s" });
+        let _ = writeln!(text, "{:<14} {}, {hosts}", lab.name, state(lab.state));
+    }
+    for Shipped { name, about } in shipped.iter().filter(|s| up.iter().all(|u| u.name != s.name)) {
+        let _ = writeln!(text, "{name:<14} {about}");
+    }
+    text
+}
+
+fn state(state: State) -> &'static str {
+    match state {
+        State::Up => "up",
+        State::ComingUp => "coming up",
+        State::Incomplete => "cut short: take it down with plimsoll lab down",
+        State::Broken => "broken: a host has died",
+    }
+}
+
 /// A lab in some lines.
 pub fn lab(lab: &LabStatus) -> String {
-    let state = match lab.state {
-        State::Up => "up",
-        State::Incomplete => "not up yet, or cut short",
-        State::Broken => "broken: a host has died",
-    };
-    let mut text = format!("{}: {state}\n", lab.name);
+    let mut text = format!("{}: {}\n", lab.name, state(lab.state));
     for (name, host) in &lab.hosts {
         let kind = match host.kind {
             Kind::Netns => "namespaces",
@@ -29,7 +48,12 @@ pub fn lab(lab: &LabStatus) -> String {
         };
         let addresses: Vec<String> =
             host.addresses.iter().map(|(link, address)| format!("{address} ({link})")).collect();
-        let dead = if host.alive { "" } else { "  dead" };
+        let dead = match (host.starting, host.alive) {
+            (true, true) => "  starting",
+            (true, false) => "  not started yet",
+            (false, true) => "",
+            (false, false) => "  dead",
+        };
         let cpu = host.cpu.map_or_else(String::new, |share| format!("  {share} of a core"));
         let _ = writeln!(
             text,

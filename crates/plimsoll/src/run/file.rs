@@ -165,15 +165,25 @@ impl<'a> Source<'a> {
             match word {
                 Some(word) => filled.extend([before, word]),
                 None if variable.optional => return Ok(None),
-                None => {
-                    let happened = format!("`{name}` is not given: {}", variable.about);
-                    let next = format!("Give --var {name}=…");
-                    return Err(self.problem(at, &happened, &next));
-                }
+                None => return Err(self.not_given(at)),
             }
             rest = after;
         }
         Ok(Some(filled + rest))
+    }
+
+    /// Every word that is missing, so that the user is asked once.
+    fn not_given(&self, at: &[&str]) -> Failure {
+        let missing = self.plan.variables.iter().filter(|(name, variable)| {
+            !variable.optional && variable.default.is_none() && !self.given.contains_key(*name)
+        });
+        let (happened, next): (Vec<String>, Vec<String>) = missing
+            .map(|(name, variable)| {
+                let happened = format!("`{name}` is not given: {}", variable.about);
+                (happened, format!("--var {name}=…"))
+            })
+            .unzip();
+        self.problem(at, &happened.join("; "), &format!("Give {}", next.join(" ")))
     }
 
     /// The same of what must be there.

@@ -368,6 +368,20 @@ fn what_the_command_line_lacks_is_named() {
     let failure = refused(GOOD, &[], &["/a"]);
     assert!(failure.happened.contains("the server's host"), "{failure}");
     assert!(failure.next.contains("--var server="), "{failure}");
+    // All that is missing is named at once; what has a default or is given is not.
+    let more = GOOD.replacen(
+        "[variable.server]",
+        "[variable.client]\nabout = \"the client's host\"\n[variable.server]",
+        1,
+    );
+    let failure = refused(&more, &[], &["/a"]);
+    for name in ["`client` is not given: the client's host", "`server` is not given"] {
+        assert!(failure.happened.contains(name), "{failure}");
+    }
+    assert!(failure.next.contains("--var client=… --var server=…"), "{failure}");
+    assert!(!failure.to_string().contains("scale"), "{failure}");
+    let failure = refused(&more, &["client=local"], &["/a"]);
+    assert!(!failure.to_string().contains("client=…"), "{failure}");
     let failure = refused(GOOD, GIVEN, &[]);
     assert!(failure.happened.contains("old (the old one)"), "{failure}");
     let failure = refused(GOOD, GIVEN, &["nfs://nas/a", "nfs://nas/b"]);

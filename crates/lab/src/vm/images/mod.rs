@@ -110,6 +110,14 @@ impl Images<'_> {
         Ok(files)
     }
 
+    /// The files of an image that is here and whole; nothing is made or asked for.
+    pub(crate) fn kept(&self, image: Image) -> Option<Files> {
+        let recipe = Recipe::of(image, &self.mirror);
+        let current = Current { path: self.cache.join(format!("{}.current", recipe.name())) };
+        let kept = self.cache.join(current.read()?);
+        (kept.join(recipe.stamp()).exists() && is_whole(&kept)).then(|| Files::within(&kept))
+    }
+
     pub(super) fn failure(&self, tried: &str, error: &io::Error) -> Failure {
         let next = format!("Make room there, or name another place by {CACHE_VARIABLE}.");
         Failure::new(Cause::NotPermitted, tried, self.cache.display(), error, next)
