@@ -8,8 +8,8 @@
 
 #define CPU "/sys/devices/system/cpu"
 
-/* The lines of /proc/cpuinfo that say something of the kind, not of the moment; each architecture
- * has its own names. The first core's stand for all; others are reported where they differ. */
+/* The lines of /proc/cpuinfo that say something of the kind, and the clock; each architecture has its
+ * own names. The first core's stand for all; others are reported where they differ. */
 static bool is_telling(const char *key)
 {
     static const char *const keys[] = {
@@ -18,6 +18,7 @@ static bool is_telling(const char *key)
         "CPU part",    "CPU variant", "CPU revision",  "isa",       "uarch",
         "vendor_id",   "cpu family",  "model",         "stepping",  "microcode",
         "ASEs implemented", "flags", "Features",       "mmu",       "cpu",
+        "cpu MHz",     "CPU MHz",  "cpu MHz static",   "clock",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (text_equal(keys[i], key))

@@ -3,7 +3,9 @@
 
 mod written;
 
-use plimsoll_model::device::{CoreMark, CoreMarkKind, CryptoMeans, Nic};
+use plimsoll_model::device::{
+    CoreMark, CoreMarkKind, CryptoMeans, Interrupt, Nic, Queue, QueueDiscipline,
+};
 use plimsoll_model::{Device, Outcome, Study, StudyId, Subject, SubjectFacts, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary, from_json};
 use plimsoll_report::{Document, Style, list, redact};
@@ -170,6 +172,7 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     cores.iter_mut().for_each(|core| core.cpu_ns = core.elapsed_ns);
     quiet.trials.iter_mut().for_each(|trial| trial.result.flags.clear());
     assert!(!text(&quiet).contains("disturbed"), "{}", text(&quiet));
+    assert!(!text(&quiet).contains('*'), "nothing is marked: {}", text(&quiet));
 
     let mut busy = quiet.clone();
     for figure in &mut details(&mut busy).crypto.as_mut().unwrap().algorithms {
@@ -185,11 +188,18 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
         "No ceiling follows from AES-128-GCM: it was disturbed.",
         "1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
         "Figures of this device were disturbed",
+        "* disturbed: a warning says how.",
         ", or hardware beside it did the kernel's work",
     ] {
         assert!(shown.contains(part), "{part} in\n{shown}");
     }
     assert!(!shown.contains(" at most"), "{shown}");
+    // The rows themselves are marked, those that were disturbed alone.
+    let page = device(&busy, &WIDE);
+    let is_rate = |line: &&str| line.contains("GB/s") && line.contains(" ns");
+    let mut rows = page.lines().filter(is_rate);
+    let mut row = |start: &str| rows.find(|line| line.trim().starts_with(start)).unwrap();
+    assert!(!row("level 1 cache").contains('*') && row("memory  ").contains('*'), "{page}");
     let both = compare(&quiet, &busy, &WIDE);
     assert!(both.contains(" of B were disturbed") && !both.contains("of A were"), "{both}");
 
@@ -262,6 +272,73 @@ fn charts_have_names_of_their_own_and_are_pictures() {
     }
     let page = paper(&read(NAS)).html();
     assert!(page.contains("id=\"cores\"") && page.contains("WD40EFRX-68N32N0"));
+}
+
+/// A shaper of 1 Gbit/s once was "10 Gbit/s".
+#[test]
+fn the_setup_of_interfaces_is_shown_compared_and_redacted() {
+    let mut study = read(NAS);
+    let inventory = details(&mut study).inventory.as_mut().unwrap();
+    let network = inventory.network.get_or_insert_default();
+    let text = |text: &str| Some(text.to_owned());
+    network.nics = vec![
+        Nic {
+            name: text("eth0"),
+            state: text("up"),
+            rate_bits_per_second: Some(10_000_000_000),
+            shaped_rate_bits_per_second: Some(1_000_000_000),
+            master: text("br0"),
+            addresses: vec!["203.0.113.9/24".to_owned(), "2001:db8::77/64".to_owned()],
+            queue_disciplines: vec![QueueDiscipline {
+                kind: text("tbf"),
+                parent: text("root"),
+                rate_bits_per_second: Some(1_000_000_000),
+            }],
+            queues: vec![Queue { name: text("rx-0"), steering_cores_mask: text("3") }],
+            interrupts: vec![Interrupt {
+                interrupt_number: Some(25),
+                name: text("eth0-rx-0"),
+                cores_mask: text("2"),
+            }],
+            ..Nic::default()
+        },
+        Nic { name: text("br0"), state: text("up"), bridge: Some(true), ..Nic::default() },
+        Nic {
+            name: text("eth0.5"),
+            state: text("up"),
+            vlan_number: Some(5),
+            vlan_of: text("eth0"),
+            ..Nic::default()
+        },
+    ];
+    let netfilter = inventory.netfilter.get_or_insert_default();
+    (netfilter.nft_rules_count, netfilter.nft_flow_tables_count) = (Some(3100), Some(1));
+    let shown = device(&study, &WIDE).split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in [
+        "shaped to 1 Gbit/s (the link: 10 Gbit/s)",
+        "queue discipline tbf 1 Gbit/s",
+        "203.0.113.9/24, 2001:db8::77/64",
+        "bridge of eth0",
+        "VLAN 5 on eth0",
+        "rx-0 RPS mask 3",
+        "IRQ 25 eth0-rx-0 mask 2",
+        "3100 rules, 1 flow table",
+    ] {
+        assert!(shown.contains(part), "{part} in\n{shown}");
+    }
+    let both = compare(&read(NAS), &study, &WIDE);
+    let both = both.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        both.contains("What differs between them") && both.contains("shaped to 1 Gbit/s"),
+        "{both}"
+    );
+    let same = compare(&study, &study, &WIDE);
+    assert!(!same.contains("What differs between them"), "{same}");
+    let redacted = serde_json::to_string(&redact(&study, &[]).unwrap()).unwrap();
+    for address in ["203.0.113.9", "2001:db8::77", "db8"] {
+        assert!(!redacted.contains(address), "{address} in {redacted}");
+    }
+    assert!(redacted.contains("eth0-rx-0") && redacted.contains("/64"), "{redacted}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::clean::Odd;
 use super::inventory::Reading;
-use super::{Asked, Verbs, clocks, cpu, crypto, disk, exports, memory, shell};
+use super::{Asked, Verbs, clocks, cpu, crypto, disk, exports, links, memory, shell};
 use crate::probe::Request;
 use crate::reach::Reach;
 use plimsoll_model::device::{Device, Part, ReadBy};
@@ -122,7 +122,8 @@ fn take_inventory(bench: &mut Bench<'_>, named: Option<&str>, odd: &mut Odd) -> 
         let why = bench.verbs.as_ref().err().map(|why| why.happened.clone()).unwrap_or_default();
         bench.note(format!("Read by the host's shell, which sees less than the probe: {why}"));
     }
-    if let Some(section) = clocks::section(bench.reach) {
+    let logged = clocks::section(bench.reach);
+    for section in logged.into_iter().chain(links::sections(bench.reach, odd)) {
         reading.take(section, odd);
     }
     let mut paths: Vec<String> = named.map(str::to_owned).into_iter().collect();

@@ -2,7 +2,9 @@
 
 use super::clean::Odd;
 use super::inventory::Reading;
-use super::{clocks, coremark, cpu, crypto, cryptsetup, disk, exports, memory, openssl, shell};
+use super::{
+    clocks, coremark, cpu, crypto, cryptsetup, disk, exports, links, memory, openssl, shell,
+};
 use plimsoll_model::device::{
     Algorithm, CpuFigures, CryptoFigures, DiskFigures, Inventory, MOST_ENTRIES, MemoryFigures,
     ReadBy,
@@ -44,9 +46,8 @@ pub fn shell(text: &str) {
     for section in shell::paths_from_output(text, &["/a".to_owned(), "/b c".to_owned()]) {
         reading.take(section, &mut odd);
     }
-    if let Some(section) = clocks::from_log(text) {
-        reading.take(section, &mut odd);
-    }
+    let more = [clocks::from_log(text), links::from_output(text), links::rules_from_output(text)];
+    more.into_iter().flatten().for_each(|section| reading.take(section, &mut odd));
     bounded(&reading.finish());
     if let Ok(report) = coremark::parse(text) {
         assert!(report.iterations_per_second.is_finite() && report.seconds >= 10.0);

@@ -2,10 +2,11 @@
 //! the shell make such sections, so there is one reader.
 
 use super::clean::{Odd, clean};
-use super::processor;
+use super::{links, processor};
 use plimsoll_model::device::{
     Cache, ClockPolicy, Clocks, Cpu, Disk, Distribution, Inventory, MemoryFacts, Mtd, Netfilter,
-    NfsServer, Nics, PathFacts, PciDevice, Radio, ReadBy, SataLink, SmbServer, System, UsbDevice,
+    NfsServer, Nic, Nics, PathFacts, PciDevice, Radio, ReadBy, SataLink, SmbServer, System,
+    UsbDevice,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -31,6 +32,9 @@ pub struct Reading {
     seen: Vec<String>,
     /// The lines of /proc/cpuinfo.
     cpuinfo: Vec<(String, String)>,
+    /// How interfaces are set up, and how many rules there are.
+    links: Vec<Nic>,
+    rules: Option<Netfilter>,
 }
 
 impl Reading {
@@ -88,6 +92,8 @@ impl Reading {
             "netfilter" => into.netfilter = fields.all::<Netfilter>(),
             "nfs_server" => into.nfs_server = Some(nfs_server(&fields)),
             "smb_server" => into.smb_server = fields.all::<SmbServer>(),
+            "links" => self.links = fields.list::<Nic>("nics"),
+            "rules" => self.rules = fields.all::<Netfilter>(),
             // What the probe's process cost itself, and what newer probes tell.
             _ => return,
         }
@@ -101,11 +107,18 @@ impl Reading {
 
     /// The inventory, with what follows from several sections.
     pub fn finish(self) -> Inventory {
-        let Reading { mut inventory, cpuinfo, .. } = self;
+        let Reading { mut inventory, cpuinfo, links: set_up, rules, .. } = self;
+        if let Some(network) = &mut inventory.network {
+            links::merge(&mut network.nics, set_up);
+        }
+        if let Some(rules) = rules {
+            links::merge_rules(inventory.netfilter.get_or_insert_default(), rules);
+        }
         let said = |key: &str| cpuinfo.iter().find(|(k, _)| k == key).map(|(_, v)| v.clone());
         if let Some(cpu) = &mut inventory.cpu {
             cpu.model = processor::name(&cpuinfo);
             cpu.named_clock_hertz = cpu.model.as_deref().and_then(processor::named_clock);
+            cpu.reported_clock_hertz = processor::reported_clock(&cpuinfo);
             cpu.bogomips = said("bogomips").or(said("BogoMIPS"));
             cpu.aes_instructions = processor::has_aes(&cpuinfo);
         }

@@ -19,6 +19,7 @@ mod exports;
 #[doc(hidden)]
 pub mod fuzzing;
 mod inventory;
+mod links;
 mod memory;
 mod openssl;
 mod processor;

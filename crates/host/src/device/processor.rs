@@ -29,6 +29,16 @@ pub(super) fn named_clock(name: &str) -> Option<u64> {
     (1e6..1e11).contains(&hertz).then_some(hertz.round() as u64)
 }
 
+/// The clock in Hz of the first core, as x86, PowerPC and others write it: "cpu MHz : 2594.116",
+/// "clock : 1500.000000MHz". BogoMIPS is no clock.
+pub(super) fn reported_clock(cpuinfo: &[(String, String)]) -> Option<u64> {
+    let keys = ["cpu MHz", "CPU MHz", "cpu MHz static", "clock"];
+    let said = keys.into_iter().find_map(|key| value(cpuinfo, key))?;
+    let megahertz = said.trim_end_matches("MHz").trim().parse::<f64>().ok()?;
+    let hertz = megahertz * 1e6;
+    (1e6..1e11).contains(&hertz).then_some(hertz.round() as u64)
+}
+
 /// Whether there are instructions for AES; `None` where no features are listed.
 pub(super) fn has_aes(cpuinfo: &[(String, String)]) -> Option<bool> {
     if let Some(features) = value(cpuinfo, "flags").or(value(cpuinfo, "Features")) {
@@ -84,6 +94,21 @@ mod tests {
         for none in ["MIPS 24Kc V7.4", "x @ nanGHz", "x @ 1e99GHz", "x @ -1GHz", "@", "x @ 2.5 THz"]
         {
             assert_eq!(named_clock(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn clocks_that_the_kernel_reports() {
+        let of = |key: &str, value: &str| reported_clock(&cpuinfo(&[(key, value)]));
+        assert_eq!(of("cpu MHz", "2594.116"), Some(2_594_116_000));
+        assert_eq!(of("clock", "1500.000000MHz"), Some(1_500_000_000));
+        for (key, value) in [
+            ("BogoMIPS", "5188.23"),
+            ("bogomips", "5188.23"),
+            ("cpu MHz", "nan"),
+            ("cpu MHz", "0.000"),
+        ] {
+            assert_eq!(of(key, value), None, "{key} {value}");
         }
     }
 

@@ -130,6 +130,8 @@ facts! {
         pub bogomips: Option<String>,
         /// The clock that stands in the model's name, in Hz.
         pub named_clock_hertz: Option<u64>,
+        /// The clock in Hz that /proc/cpuinfo has of the first core: of that moment, or fixed.
+        pub reported_clock_hertz: Option<u64>,
         /// Whether it has instructions for AES; missing where that cannot be known.
         pub aes_instructions: Option<bool>,
         /// How cores are clocked.
@@ -212,7 +214,7 @@ facts! {
 
 impl Inventory {
     /// The clock of the processor in Hz, and where it is known from: its highest clock (cpufreq),
-    /// the kernel's log, or the model's name.
+    /// the kernel's log, the model's name, or /proc/cpuinfo.
     pub fn clock(&self) -> Option<(u64, &'static str)> {
         let cpu = self.cpu.as_ref();
         let scaled = cpu.into_iter().flat_map(|c| &c.clocks).filter_map(|c| c.most_clock_hertz);
@@ -222,5 +224,6 @@ impl Inventory {
         of(scaled.max(), "its highest clock")
             .or(of(logged, "the kernel's log"))
             .or(of(named, "its name"))
+            .or(of(cpu.and_then(|c| c.reported_clock_hertz), "/proc/cpuinfo"))
     }
 }

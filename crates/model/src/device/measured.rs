@@ -3,9 +3,9 @@
 use super::{AllRounds, CoreMark, CoreMarkKind, CoreRounds, CryptoMeans, Device, Part};
 
 /// Share of its time that work on one core, or on all, has them where nothing else does.
-const UNDISTURBED: f64 = 0.95;
+pub(super) const UNDISTURBED: f64 = 0.95;
 /// Slowest repetition by the fastest one where nothing else disturbs.
-const STEADY: f64 = 0.9;
+pub(super) const STEADY: f64 = 0.9;
 
 /// One figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +127,7 @@ impl Device {
         }
         for figure in &memory.latencies {
             if let Some(latency) = figure.latency_ps {
-                let name = format!("latency, {}", place(figure.cache_level_number));
+                let name = latency_name(figure.cache_level_number);
                 let share = share(figure.cpu_ns, figure.elapsed_ns);
                 add(name, latency as f64 / 1e12, Quantity::Time, share);
             }
@@ -254,7 +254,12 @@ fn share(part: Option<u64>, whole: Option<u64>) -> Option<f64> {
     Some(part as f64 / whole as f64)
 }
 
-fn place(cache_level: Option<u64>) -> String {
+/// The name of the latency of a place.
+pub(super) fn latency_name(cache_level: Option<u64>) -> String {
+    format!("latency, {}", place(cache_level))
+}
+
+pub(super) fn place(cache_level: Option<u64>) -> String {
     match cache_level {
         Some(level) => format!("level {level} cache"),
         None => "memory".to_owned(),

@@ -21,7 +21,7 @@ pub use inventory::{
     ReadBy, System,
 };
 pub use measured::{Measured, Quantity};
-pub use network::{Netfilter, Nic, Nics, Radio};
+pub use network::{Interrupt, Netfilter, Nic, Nics, Queue, QueueDiscipline, Radio};
 pub use servers::{NfsServer, SmbServer};
 pub use storage::{Disk, Mtd, PathFacts, PciDevice, SataLink, UsbDevice};
 

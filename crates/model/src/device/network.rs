@@ -61,6 +61,48 @@ facts! {
         pub receive_interrupt_delay_us: Option<u64>,
         /// Offloads that are switched on, in the kernel's words.
         pub offloads: Vec<String>,
+        /// Its addresses with the lengths of their prefixes.
+        pub addresses: Vec<String>,
+        /// The number of the VLAN that it is.
+        pub vlan_number: Option<u64>,
+        /// The interface that the VLAN is on.
+        pub vlan_of: Option<String>,
+        /// Disciplines of its queues: those at the root, and those that shape.
+        pub queue_disciplines: Vec<QueueDiscipline>,
+        /// The rate in bit/s that its shaper lets through, all classes together.
+        pub shaped_rate_bits_per_second: Option<u64>,
+        /// Its queues.
+        pub queues: Vec<Queue>,
+        /// Interrupts of its device.
+        pub interrupts: Vec<Interrupt>,
+    }
+
+    /// A discipline of an interface's queue (tc).
+    pub struct QueueDiscipline {
+        /// `fq_codel`, `cake`, `tbf`.
+        pub kind: Option<String>,
+        /// Where it is: `root`, `ingress`, or its parent.
+        pub parent: Option<String>,
+        /// The rate in bit/s that it lets through; missing where it does not shape.
+        pub rate_bits_per_second: Option<u64>,
+    }
+
+    /// A queue of an interface.
+    pub struct Queue {
+        /// `rx-0`, `tx-0`.
+        pub name: Option<String>,
+        /// Cores that receive for it (RPS) or send through it (XPS), as a mask in hexadecimal.
+        pub steering_cores_mask: Option<String>,
+    }
+
+    /// An interrupt of an interface's device.
+    pub struct Interrupt {
+        /// Its number.
+        pub interrupt_number: Option<u64>,
+        /// What its driver calls it: `virtio0-input.0`, `eth0-rx-0`.
+        pub name: Option<String>,
+        /// Cores that may serve it, as a mask in hexadecimal.
+        pub cores_mask: Option<String>,
     }
 
     /// A radio.
@@ -99,5 +141,13 @@ facts! {
         pub ipv4_forwarding: Option<String>,
         /// `1` where bridged packets pass iptables.
         pub bridge_calls_iptables: Option<String>,
+        /// Tables of nftables; missing where the host does not say.
+        pub nft_tables_count: Option<u64>,
+        /// Chains in them.
+        pub nft_chains_count: Option<u64>,
+        /// Rules in them.
+        pub nft_rules_count: Option<u64>,
+        /// Flow tables in them.
+        pub nft_flow_tables_count: Option<u64>,
     }
 }

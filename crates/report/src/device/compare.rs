@@ -1,6 +1,7 @@
 //! Two hosts side by side. Figures are compared where the same was measured by the same means.
 
 use super::host::measure;
+use super::section::footnote;
 use super::{Host, heading, hosts, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
@@ -25,6 +26,7 @@ pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Do
         details.extend(figures(a, b, across, part, &mut table));
     }
     answer.table(table.table(), Layout::Words);
+    answer.texts(footnote(&table));
     answer.text(match a.blocks().min(b.blocks()) {
         0 | 1 => "Each was measured once: the ratios have no intervals, and no verdict follows.",
         _ => {
@@ -33,6 +35,7 @@ pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Do
         }
     });
     disturbed(&mut answer, a, b);
+    details.extend(differences(a, b));
     let mut not_compared = Section::details("apart", "Not compared");
     not_compared.texts(apart(a, b));
     let sections = std::iter::once(answer).chain(details).chain([not_compared]).collect();
@@ -91,8 +94,38 @@ fn figures(
     }
     let mut section = Section::details(part.name(), heading(part));
     section.table(table.table(), Layout::Figures);
+    section.texts(footnote(&table));
     verdict.into_iter().for_each(|verdict| section.verdict(verdict));
     (!section.items.is_empty()).then_some(section)
+}
+
+/// What the two are, where that differs.
+fn differences(a: &Host<'_>, b: &Host<'_>) -> Option<Section> {
+    // What changes from one moment to the next is no difference of hosts.
+    const OF_THE_MOMENT: [&str; 2] = ["host", "memory"];
+    let facts = |host: &Host<'_>| {
+        let mut facts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in super::inventory::section(host).facts {
+            facts.entry(name).or_default().push(value);
+        }
+        facts
+    };
+    let (of_a, of_b) = (facts(a), facts(b));
+    let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
+    names.sort();
+    names.dedup();
+    let mut table = Columns::of(["A", "B"]);
+    for name in names {
+        if of_a.get(name) != of_b.get(name) && !OF_THE_MOMENT.contains(&name.as_str()) {
+            let shown = |facts: &BTreeMap<String, Vec<String>>| {
+                facts.get(name).map_or_else(|| "–".to_owned(), |values| values.join("; "))
+            };
+            table.row(name.clone(), [shown(&of_a), shown(&of_b)]);
+        }
+    }
+    let mut section = Section::details("inventory", "What differs between them");
+    section.table(table.table(), Layout::Words);
+    (!table.rows.is_empty()).then_some(section)
 }
 
 /// That figures were disturbed: they are no measure of a host.

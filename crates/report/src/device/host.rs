@@ -9,6 +9,9 @@ use plimsoll_model::{BoxFacts, Device, Flag, HostName, Measure, Metric, Study, S
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
+/// What marks a figure that was disturbed.
+pub(super) const DISTURBED: char = '*';
+
 /// A host of a study. Its details are those of the last measurement.
 pub(crate) struct Host<'a> {
     pub(super) study: &'a Study,
@@ -106,10 +109,11 @@ impl<'a> Host<'a> {
         self.level(part, figure).map_or(detail, |level| level.estimate)
     }
 
-    /// The same in words: "298 MB/s", "298 MB/s [291–305]".
+    /// The same in words: "298 MB/s", "298 MB/s [291–305]"; marked where it was disturbed.
     pub(super) fn shown(&self, part: Part, figure: &str, detail: f64, kind: Kind) -> String {
         let interval = self.level(part, figure).and_then(|level| level.interval);
-        kind.with_ends(self.value(part, figure, detail), interval)
+        let shown = kind.with_ends(self.value(part, figure, detail), interval);
+        if self.is_disturbed(part, figure) { format!("{shown}{DISTURBED}") } else { shown }
     }
 
     /// One of its figures in words.

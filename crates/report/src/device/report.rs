@@ -1,6 +1,7 @@
 //! The report of one host: what it is and its main figures first, then part by part.
 
 use super::host::measure;
+use super::section::footnote;
 use super::{Host, flagged, repeated, sections, subtitle, title};
 use crate::columns::Columns;
 use crate::document::{Document, Layout, Section};
@@ -24,7 +25,9 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     let mut answer = Section::new("answer", "");
     answer.warnings(head::ending(host.study));
     answer.facts(what_it_is(host));
-    answer.table(main_figures(host), Layout::Figures);
+    let figures = main_figures(host);
+    answer.table(figures.table(), Layout::Figures);
+    answer.texts(footnote(&figures));
     answer.texts(repeated(host));
     host.study.flags.iter().for_each(|flag| answer.warning(flagged(flag)));
     let warnings = found.iter().flat_map(|section| &section.warnings);
@@ -59,7 +62,7 @@ fn what_it_is(host: &Host<'_>) -> Vec<(String, String)> {
 }
 
 /// The figures of each part that verdicts would be about, and a few more.
-fn main_figures(host: &Host<'_>) -> crate::chart::Table {
+fn main_figures(host: &Host<'_>) -> Columns {
     let mut table = Columns::of(["figure", "value"]);
     for part in Part::ALL {
         let headline = host.study.plan.workloads.iter().filter_map(|workload| workload.main());
@@ -72,7 +75,7 @@ fn main_figures(host: &Host<'_>) -> crate::chart::Table {
             table.row(name, [printable(&figure.figure), host.shown_figure(figure)]);
         }
     }
-    table.table()
+    table
 }
 
 fn method(host: &Host<'_>) -> Vec<String> {

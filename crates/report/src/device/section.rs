@@ -1,6 +1,7 @@
 //! What is known of one part of a host, and how that becomes a section of a report.
 
 use super::bars;
+use super::host::DISTURBED;
 use crate::columns::Columns;
 use crate::document::{self, Layout};
 use crate::figure::Kind;
@@ -55,6 +56,7 @@ impl Section {
         section.texts(self.remarks.iter().cloned());
         section.facts(self.facts.clone());
         section.table(self.table.table(), Layout::Figures);
+        section.texts(footnote(&self.table));
         section.figures(self.bars.iter().map(bars::figure));
         section.texts(self.claims.iter().cloned());
         self.warnings.iter().for_each(|warning| section.warning(warning));
@@ -74,6 +76,13 @@ impl Section {
     pub(super) fn fact(&mut self, name: &str, value: Option<String>) {
         self.facts.extend(value.filter(|v| !v.is_empty()).map(|value| (name.to_owned(), value)));
     }
+}
+
+/// What the mark of disturbed figures means, where one in the table has it.
+pub(super) fn footnote(table: &Columns) -> Option<String> {
+    let mut cells = table.columns.iter().flat_map(|(_, cells)| cells);
+    let marked = cells.any(|cell| cell.ends_with(DISTURBED));
+    marked.then(|| format!("{DISTURBED} disturbed: a warning says how."))
 }
 
 /// What is known of several things, joined: "up, 1 Gbit/s".

@@ -3,10 +3,11 @@
 use super::pseudonyms::{Kind, Pseudonyms};
 use super::walk;
 use serde_json::Value;
+use std::net::IpAddr;
 
 /// Fields that say what a thing is and never whose: hardware and software have names full of
 /// capitals and digits, as serial numbers have.
-const HARDWARE: [&str; 24] = [
+const HARDWARE: [&str; 27] = [
     "model",
     "vendor",
     "board",
@@ -31,6 +32,9 @@ const HARDWARE: [&str; 24] = [
     "scheduler",
     "algorithm",
     "by",
+    "interrupts",
+    "queues",
+    "queue_disciplines",
 ];
 
 /// Shares of smb.conf that every server has.
@@ -40,6 +44,16 @@ const COMMON_SHARES: [&str; 4] = ["global", "homes", "printers", "print$"];
 pub(super) fn learn(device: &Value, pseudonyms: &mut Pseudonyms) {
     let inventory = &device["inventory"];
     pseudonyms.learn(Kind::Host, inventory["kernel"]["host_name"].as_str().unwrap_or_default());
+    for nic in inventory["network"]["nics"].as_array().into_iter().flatten() {
+        for address in nic["addresses"].as_array().into_iter().flatten() {
+            let address = address.as_str().unwrap_or_default();
+            let address = address.split('/').next().unwrap_or_default();
+            // Every host has the loopback's.
+            if address.parse::<IpAddr>().is_ok_and(|address| !address.is_loopback()) {
+                pseudonyms.learn(Kind::Address, address);
+            }
+        }
+    }
     for path in inventory["paths"].as_array().into_iter().flatten() {
         for key in ["path", "real_path", "mount_point"] {
             pseudonyms.learn(Kind::Path, path[key].as_str().unwrap_or_default());

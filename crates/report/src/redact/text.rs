@@ -69,6 +69,16 @@ fn piece(text: &str, pseudonyms: &mut Pseudonyms) -> String {
         return authority_of(text, pseudonyms);
     }
     if text.contains(':') {
+        // An address of an interface: "2001:db8::7/64".
+        if let Some((address, length)) = text.split_once('/')
+            && address.parse::<Ipv6Addr>().is_ok()
+        {
+            return format!(
+                "{}/{}",
+                pseudonyms.of(Kind::Address, address),
+                piece(length, pseudonyms)
+            );
+        }
         if is_mac(text) || text.parse::<Ipv6Addr>().is_ok() {
             return pseudonyms.of(Kind::Address, text);
         }
@@ -182,6 +192,7 @@ mod tests {
         for (text, expected) in [
             ("no answer from 192.168.1.7:2049.", "no answer from address-1:2049."),
             ("fe80::1 and 00:1b:44:11:3a:b7", "address-1 and address-2"),
+            ("2001:db8::7/64, 192.0.2.9/24", "address-1/64, address-2/24"),
             ("nas.example.org:/export/films", "host-1:/path-1/path-2"),
             ("nfs://nas/a/b?uid=1000", "nfs://host-1/path-1/path-2?uid=0"),
             ("smb://me@nas/x", "smb://user-1@host-1/path-1"),

@@ -458,6 +458,7 @@ fn a_block_that_was_disturbed_is_not_forgotten() {
         by: "openssl".into(),
         cpu_share: Some(0.41),
         slowest_share: None,
+        slower_than: None,
     };
     first.result.flags.push(Flag::FiguresDisturbed { figures: vec![figure], of: 6 });
     let text = flat(&study);

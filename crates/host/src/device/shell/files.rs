@@ -10,12 +10,12 @@ const MOST_FILES: usize = 10_000;
 
 /// Files by their names.
 #[derive(Debug, Default)]
-pub(super) struct Files(BTreeMap<String, String>);
+pub(in crate::device) struct Files(BTreeMap<String, String>);
 
 impl Files {
     /// Takes the output apart. What stands before the first name is passed over: a login shell may
     /// have said something.
-    pub(super) fn parse(output: &str) -> Files {
+    pub(in crate::device) fn parse(output: &str) -> Files {
         let mut files = BTreeMap::new();
         let mut current: Option<(String, String)> = None;
         for line in output.split('\n') {
@@ -51,7 +51,7 @@ impl Files {
     }
 
     /// The lines of a file that hold something and are no comment.
-    pub(super) fn lines(&self, name: &str) -> impl Iterator<Item = &str> {
+    pub(in crate::device) fn lines(&self, name: &str) -> impl Iterator<Item = &str> {
         let lines = self.text(name).into_iter().flat_map(str::lines).map(str::trim);
         lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
     }
@@ -70,7 +70,7 @@ impl Files {
     }
 
     /// The names of files that begin so, without that beginning.
-    pub(super) fn beginning(&self, start: &str) -> impl Iterator<Item = (&str, &str)> {
+    pub(in crate::device) fn beginning(&self, start: &str) -> impl Iterator<Item = (&str, &str)> {
         let from = self.0.range(start.to_owned()..);
         from.map_while(move |(name, text)| Some((name.strip_prefix(start)?, text.as_str())))
     }

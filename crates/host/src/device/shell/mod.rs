@@ -9,7 +9,7 @@ mod sections;
 use super::clean::Odd;
 use super::tool::{SMALL, in_english};
 use crate::reach::Reach;
-use files::Files;
+pub(super) use files::Files;
 use plimsoll_model::{Cause, Failure};
 use serde_json::Value;
 
