@@ -100,6 +100,7 @@ impl Peer {
             Pattern::RandomRead => "randread",
             Pattern::RandomWrite => "randwrite",
             Pattern::RandomMixed => "randrw",
+            Pattern::SequentialMixed => "rw",
         };
         let mut command = self.within(warm_up_seconds + seconds + LATE_SECONDS);
         command

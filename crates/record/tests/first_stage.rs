@@ -147,7 +147,7 @@ fn an_export_reads_as_the_same_study_and_is_imported_as_such() {
         assert_eq!(from_json(&to_json(&study).unwrap()).unwrap(), study, "{name}");
         let given = ImportFile { name: file.clone(), text: text(&file), modified_unix_seconds: 0 };
         let imported = import(&[given], &ImportOptions::default()).unwrap();
-        fresh.import(&imported).unwrap();
+        fresh.import(&imported.studies).unwrap();
         assert_as_it_was(&name, &fresh.load(&id).unwrap());
     }
     assert_eq!(fresh.list().unwrap().len(), 14);

@@ -42,7 +42,7 @@ fn base(pattern: Pattern) -> f64 {
         Pattern::SequentialWrite => 98e6,
         Pattern::RandomRead => 7334.0 * 4096.0,
         Pattern::RandomWrite => 1210.0 * 4096.0,
-        Pattern::RandomMixed => 2400.0 * 4096.0,
+        Pattern::RandomMixed | Pattern::SequentialMixed => 2400.0 * 4096.0,
     }
 }
 
@@ -82,7 +82,7 @@ fn four_verdicts() -> Study {
             Pattern::SequentialWrite => 1.052,
             Pattern::RandomRead => 0.75,
             Pattern::RandomWrite => 1.3,
-            Pattern::RandomMixed => 0.9,
+            Pattern::RandomMixed | Pattern::SequentialMixed => 0.9,
         };
         if target == 0 { base(pattern) } else { base(pattern) * factor }
     });

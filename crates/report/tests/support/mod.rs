@@ -32,7 +32,7 @@ pub fn rate(target: usize, pattern: Pattern) -> f64 {
         Pattern::SequentialWrite => 98e6,
         Pattern::RandomRead => 7334.0 * 4096.0,
         Pattern::RandomWrite => 1210.0 * 4096.0,
-        Pattern::RandomMixed => 2400.0 * 4096.0,
+        Pattern::RandomMixed | Pattern::SequentialMixed => 2400.0 * 4096.0,
     };
     let factor = match pattern {
         Pattern::SequentialWrite => 1.0,
