@@ -25,6 +25,11 @@ impl Paced {
         Paced { last: now }
     }
 
+    /// Lets the next line pass.
+    fn hurry(&mut self, now: Instant) {
+        self.last = now.checked_sub(Paced::EVERY).unwrap_or(self.last);
+    }
+
     /// Whether a line is due; if so, this is it.
     pub fn is_due(&mut self, now: Instant) -> bool {
         let due = now.saturating_duration_since(self.last) >= Paced::EVERY;
@@ -42,6 +47,9 @@ pub(crate) struct Line {
     paced: Option<Paced>,
     plan: Plan,
     doing: String,
+    /// The first block of this run, and whether another one has begun: from then on the time left is measured.
+    first_block: Option<u32>,
+    is_past_first: bool,
     left: String,
     /// Seconds since the trial's first operation at the end of the last window.
     last_at: f64,
@@ -72,15 +80,37 @@ pub(crate) fn announcement(plan: &Plan) -> String {
         many => format!(" under {many} settings"),
     };
     format!(
-        "{} on {}{settings}, {at_least}{blocks} blocks of {}{length}: about {}; no block is \
-         begun that would end after {}. Seed {}.",
+        "{} on {}{settings}, {at_least}{} of {}{length}: {}. Seed {}.",
         counted(plan.workloads.len(), "workload"),
         counted(plan.subjects.len(), "subject"),
+        counted(blocks as usize, "block"),
         counted(cells.len(), "trial"),
-        duration(plimsoll_study::estimate(plan).seconds),
-        duration(plan.design.cap_seconds),
+        time(plan),
         plan.design.seed
     )
+}
+
+/// Seconds of creating files from which on they are named.
+const LONG_PREPARING_SECONDS: f64 = 60.0;
+
+/// How long a study takes, in words: what is known of it before anything was measured. Where that is no more than
+/// the latest end, the time that is left shows from the first trial on.
+fn time(plan: &Plan) -> String {
+    let estimate = plimsoll_study::estimate(plan);
+    let cap = duration(plan.design.cap_seconds);
+    let measuring = match plan.design.quick {
+        true => format!("{cap} at most, once the files are created"),
+        false => format!("{cap} at most"),
+    };
+    let creating = estimate.preparing_seconds - plan.design.baseline_seconds;
+    if creating > LONG_PREPARING_SECONDS && !plan.storage.adapt_size {
+        let seconds = duration(estimate.seconds);
+        return format!("about {seconds}, of which creating files takes {}", duration(creating));
+    }
+    match estimate.is_known {
+        true => format!("about {}", duration(estimate.seconds)),
+        false => measuring,
+    }
 }
 
 /// "1 trial", "10 trials".
@@ -102,6 +132,8 @@ impl Line {
             paced,
             plan: plan.clone(),
             doing: String::new(),
+            first_block: None,
+            is_past_first: false,
             left: String::new(),
             last_at: 0.0,
         }
@@ -146,7 +178,11 @@ impl Line {
                 self.last_at = 0.0;
                 self.say(&self.doing.clone());
             }
-            Progress::Trial { number, cell, workload, planned, seconds_left, .. } => {
+            Progress::Trial { number, block, cell, workload, planned, seconds_left } => {
+                let first = *self.first_block.get_or_insert(block);
+                if block != first && !std::mem::replace(&mut self.is_past_first, true) {
+                    self.paced.iter_mut().for_each(|paced| paced.hurry(Instant::now()));
+                }
                 self.bar.set_length(u64::from(planned));
                 self.bar.set_position(u64::from(number));
                 self.doing = format!(
@@ -208,6 +244,10 @@ mod tests {
             .filter(|ms| paced.is_due(begun + Duration::from_millis(*ms)))
             .collect();
         assert_eq!(due, [30_000, 60_000, 90_000]);
+        let (mut paced, later) = (Paced::from(begun), begun + Duration::from_secs(60));
+        assert!(paced.is_due(later) && !paced.is_due(later));
+        paced.hurry(later);
+        assert!(paced.is_due(later), "the first time left that was measured is not kept back");
     }
 
     #[test]
@@ -237,8 +277,7 @@ mod tests {
         let mut plan = support::header().plan;
         assert_eq!(
             announcement(&plan),
-            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: about 6 min; no \
-             block is begun that would end after 10 min. Seed 1."
+            "5 workloads on 2 subjects, at least 6 blocks of 10 trials of 5.00 s: 10 min at most. Seed 1."
         );
         let factor = Factor {
             name: "sysctl:net.ipv4.tcp_sack".into(),

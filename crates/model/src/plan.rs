@@ -214,7 +214,7 @@ impl Plan {
 
     /// Longest trial that is planned, in seconds, setting up apart.
     pub fn longest_trial_seconds(&self) -> f64 {
-        self.workloads.iter().map(Workload::seconds).fold(0.0, f64::max)
+        self.workloads.iter().map(Workload::trial_seconds).fold(0.0, f64::max)
     }
 
     /// Every cell: what one block goes through. Workloads that a subject is not of the kind for are

@@ -224,12 +224,41 @@ impl Workload {
         self.together().unwrap_or(0)
     }
 
-    /// How long a trial is planned to take, in seconds, setting up apart.
+    /// How long one point of a trial is planned to take, in seconds, setting up apart.
     pub fn seconds(&self) -> f64 {
         match self.length {
             Length::For { seconds, .. } => seconds,
             Length::UntilDone { at_most_seconds } => at_most_seconds,
         }
+    }
+
+    /// How often a trial does its work: once for each value of a sweep; a search counts once, since the number of
+    /// its points is not known before.
+    pub fn points(&self) -> usize {
+        match &self.steps {
+            Some(Steps::Sweep { values, .. }) => values.len(),
+            Some(Steps::Search { .. }) | None => 1,
+        }
+    }
+
+    /// How long all points of a trial are planned to take, in seconds, setting up apart.
+    pub fn trial_seconds(&self) -> f64 {
+        self.points() as f64 * self.seconds()
+    }
+
+    /// The workload at the step with the most operations in flight; `None` where its steps do not change how many
+    /// there are.
+    pub fn busiest_point(&self) -> Option<Workload> {
+        let Some(Steps::Sweep { over, values }) = &self.steps else { return None };
+        let most = values.iter().copied().max_by(f64::total_cmp)?;
+        let changes = matches!(over, Parameter::Depth | Parameter::Workers);
+        changes.then(|| self.at(*over, most))
+    }
+
+    /// The most operations that the main part has in flight, over all its workers.
+    pub fn in_flight(&self) -> f64 {
+        let of = |main: &Part| f64::from(main.workers.get()) * f64::from(main.depth().get());
+        self.main().map_or(1.0, of)
     }
 
     /// The same at one value of what its steps go over: of the first part, or of every client's where

@@ -8,7 +8,7 @@ mod vary;
 use crate::held::Held;
 use crate::hosts::Hosts;
 use crate::keep::Keep;
-use crate::left::{Later, Left, Took};
+use crate::left::{Ahead, Later, Left, Took};
 use crate::observers::{Preparing, Watching};
 use crate::progress::Progress;
 use crate::schedule::Schedule;
@@ -289,19 +289,29 @@ impl Conductor<'_> {
                 }
                 self.idle_between();
             }
+            self.took.before_block(self.elapsed() - begun);
             let count = cells.len() as f64;
             for (done, cell) in cells.iter().enumerate() {
                 if done > 0 && self.elapsed() > self.longest(cells.len()) {
                     return self.cap_reached();
                 }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
+                let now = self.elapsed();
+                let ahead = Ahead {
+                    workloads: &self.study.plan.workloads,
+                    forecast: &forecast,
+                    rest: &cells[done + 1..],
+                    block: &cells,
+                    now,
+                    cap: self.study.plan.design.cap_seconds,
+                };
+                let later = self.took.later(cell.workload, &ahead);
                 self.set(block, *cell)?;
-                let seconds_left = (forecast.seconds() - (self.elapsed() - begun)).max(0.0);
-                let rest = (&cells[done + 1..], &cells[..]);
-                let later = self.took.later(&self.study.plan.workloads, &forecast, rest);
-                let (begun, times) = (self.elapsed(), (seconds_left, seconds_per_trial));
-                self.trial(block, *cell, left, (times, later))?;
-                self.took.add(cell.workload, self.elapsed() - begun);
+                self.trial(block, *cell, left, (seconds_per_trial, later))?;
+                if let Some(workload) = self.study.plan.workload(*cell) {
+                    let seconds = self.elapsed() - now;
+                    self.took.add(cell.workload, workload, seconds);
+                }
                 if self.stopped() {
                     return Err(interrupted());
                 }
@@ -363,7 +373,7 @@ impl Conductor<'_> {
         block: u32,
         cell: Cell,
         left: u32,
-        ((seconds_left, each), later): ((f64, f64), Later),
+        (each, later): (f64, Later),
     ) -> Result<(), Failure> {
         let Some(workload) = self.study.plan.workload(cell).cloned() else { return Ok(()) };
         let subject = usize::from(cell.subject);
@@ -377,7 +387,7 @@ impl Conductor<'_> {
             cell,
             workload: &workload,
             planned: number + left,
-            seconds_left: seconds_left.min(until_cap),
+            seconds_left: self.took.left(cell.workload, &workload, &later).unwrap_or(until_cap),
         });
         if self.study.plan.storage.drop_caches {
             let kept = self.settings.drop_caches();

@@ -4,7 +4,7 @@ use crate::conduct::IDLE_BETWEEN_BLOCKS;
 use crate::schedule::{self, Schedule};
 use crate::size;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, Switch, Workload, factor};
+use plimsoll_model::{Footprint, Length, Plan, Rule, Steps, SubjectKind, Switch, Workload, factor};
 use std::collections::BTreeSet;
 
 /// What an estimate rests on: a link of 1 Gbit/s, and small files on an idle server.
@@ -31,8 +31,16 @@ pub struct Estimate {
     pub trials: u64,
     /// Whole plots of those: how often something restarts, or is rebooted; none where nothing does.
     pub whole_plots: u64,
-    /// Seconds of those, laying out included.
+    /// Seconds until the study ends: creating the files and the blocks, as far as the cap lets them begin. It is
+    /// known beforehand where the lengths of all trials are ([`Estimate::is_known`]).
     pub seconds: f64,
+    /// Seconds of it before the first block, creating files above all.
+    pub preparing_seconds: f64,
+    /// Seconds of the first blocks, whatever the cap is.
+    pub first_blocks_seconds: f64,
+    /// Whether the number of blocks and the length of every trial are fixed; else what is measured decides, and the
+    /// time is known from the first block on.
+    pub is_known: bool,
     /// Bytes that those write, on all subjects together, laid out files included; of trials with a fixed
     /// length at most.
     pub written: Bytes,
@@ -56,7 +64,10 @@ pub fn estimate(plan: &Plan) -> Estimate {
         blocks,
         trials: each(cells.len() as f64) as u64,
         whole_plots,
-        seconds: plan.design.baseline_seconds,
+        seconds: 0.0,
+        preparing_seconds: plan.design.baseline_seconds,
+        first_blocks_seconds: 0.0,
+        is_known: is_known(plan),
         written: Bytes(0),
         held: Bytes(size::held(&plan.workloads, u64::MAX).unwrap_or(0)),
         rests_on: vec![format!(
@@ -103,15 +114,43 @@ pub fn estimate(plan: &Plan) -> Estimate {
     if whole_plots > 0 {
         estimate.rests_on.push(format!("{restart:.0} s for each {what}"));
     }
-    estimate.seconds += subjects * laid_out / BYTES_PER_SECOND + trials + overhead;
+    estimate.preparing_seconds += subjects * laid_out / BYTES_PER_SECOND;
+    estimate.first_blocks_seconds = trials + overhead;
     if let Rule::Sequential { at_least_seconds, .. } = plan.design.rule {
-        estimate.seconds = estimate.seconds.max(at_least_seconds);
+        let least = at_least_seconds - estimate.preparing_seconds;
+        estimate.first_blocks_seconds = estimate.first_blocks_seconds.max(least);
         estimate
             .rests_on
             .push("the first look at the figures; what is not decided then goes on".into());
     }
+    estimate.seconds = estimate.preparing_seconds + within_cap(plan, &estimate);
     estimate.written = Bytes(written as u64);
     estimate
+}
+
+/// Seconds of the first blocks that the cap lets begin: the first one always does.
+fn within_cap(plan: &Plan, estimate: &Estimate) -> f64 {
+    let before = if plan.design.quick { 0.0 } else { estimate.preparing_seconds };
+    let each = estimate.first_blocks_seconds / f64::from(estimate.blocks.max(1));
+    let fitting = ((plan.design.cap_seconds - before).max(0.0) / each).floor().max(1.0);
+    each * fitting.min(f64::from(estimate.blocks))
+}
+
+/// Whether all that decides about a study's time is fixed before it begins.
+fn is_known(plan: &Plan) -> bool {
+    let has_length = |workload: &Workload| match workload.length {
+        Length::For { .. } => !matches!(workload.steps, Some(Steps::Search { .. })),
+        Length::UntilDone { .. } => is_of_typical_length(workload),
+    };
+    matches!(plan.design.rule, Rule::Fixed { .. })
+        && !plan.design.calibrate
+        && plan.workloads.iter().all(has_length)
+}
+
+/// Whether a workload that ends by itself takes about as long as it may: what moves no files, such as measuring a
+/// part of a host.
+fn is_of_typical_length(workload: &Workload) -> bool {
+    workload.subject() == Some(SubjectKind::Host)
 }
 
 /// Bytes that are laid out before the first trial: of copies what comes back, of all else what is read and
@@ -132,17 +171,9 @@ struct Volume {
     files: f64,
 }
 
-/// How often a trial does its work: once at each value of its steps; of a search it is not known beforehand.
-fn points(workload: &Workload) -> f64 {
-    match &workload.steps {
-        Some(Steps::Sweep { values, .. }) => values.len() as f64,
-        Some(Steps::Search { .. }) | None => 1.0,
-    }
-}
-
 fn volume(workload: &Workload) -> Volume {
     let mut volume = Volume::default();
-    let points = points(workload);
+    let points = workload.points() as f64;
     for part in &workload.parts {
         let footprint = part.job.footprint();
         match workload.length {
@@ -165,10 +196,11 @@ fn volume(workload: &Workload) -> Volume {
 
 fn seconds(workload: &Workload, volume: &Volume) -> f64 {
     match workload.length {
-        Length::For { seconds, .. } => points(workload) * seconds,
+        Length::For { seconds, .. } => workload.points() as f64 * seconds,
+        Length::UntilDone { at_most_seconds } if is_of_typical_length(workload) => at_most_seconds,
         Length::UntilDone { at_most_seconds } => {
             let copied = volume.moved / BYTES_PER_SECOND + volume.files * SECONDS_PER_FILE;
-            copied.min(points(workload) * at_most_seconds)
+            copied.min(workload.points() as f64 * at_most_seconds)
         }
     }
 }
@@ -258,6 +290,37 @@ mod tests {
         near(swept.written.0 as f64 - laid_out, 3.0 * (once.written.0 as f64 - laid_out));
         let laid_out = laid_out / BYTES_PER_SECOND;
         near(trials(&swept) - laid_out, 3.0 * (trials(&once) - laid_out));
+    }
+
+    /// It said 15 hours and, in the same line, 60 seconds: creating 6 TB takes the former, measuring the latter.
+    #[test]
+    fn the_cap_bounds_what_is_measured_and_not_the_files_of_a_first_look() {
+        let mut quick = plan(vec![pattern("random-read")], 1000);
+        quick.design.cap_seconds = 60.0;
+        let capped = estimate(&quick);
+        let laid_out = 2.0 * GIB as f64 / BYTES_PER_SECOND;
+        near(capped.preparing_seconds, laid_out);
+        assert!(capped.first_blocks_seconds > 4000.0 && capped.is_known);
+        // Blocks of two trials of 2.3 s: as many as end by then, the files counted.
+        near(capped.seconds, laid_out + ((60.0 - laid_out) / 4.6).floor() * 4.6);
+        quick.design.quick = true;
+        near(estimate(&quick).seconds, laid_out + 13.0 * 4.6);
+        quick.design.calibrate = true;
+        assert!(!estimate(&quick).is_known, "a run decides how long trials are");
+    }
+
+    #[test]
+    fn parts_of_a_host_take_about_as_long_as_they_may() {
+        let (part, quick) = (plimsoll_model::device::Part::Cpu, true);
+        let job = Job::Device(plimsoll_model::DeviceJob { part, quick });
+        let one = NonZeroU16::MIN;
+        let length = Length::UntilDone { at_most_seconds: 10.0 };
+        let host = plimsoll_model::Subject::Host { host: HostName::Local };
+        let design = plan(Vec::new(), 1).design;
+        let workloads = vec![Workload::of(Part::closed(job, one, one), length)];
+        let found = estimate(&Plan::new(vec![host], workloads, design));
+        near(found.seconds, 10.0 + SECONDS_PER_TRIAL);
+        assert!(found.is_known);
     }
 
     #[test]

@@ -1,7 +1,9 @@
-//! How long a study still takes, while a trial runs that ends with its work: by what is done of it.
+//! How long a study still takes, by what was measured so far: the change-overs of the runs before the first block,
+//! the trials and the time between blocks, up to the cap; and while a trial runs that ends with its work, by how much
+//! of that is done.
 
 use plimsoll_explain::Forecast;
-use plimsoll_model::{Cell, FileWork, OpKind, Window, Workload};
+use plimsoll_model::{Cell, FileWork, Length, OpKind, SubjectKind, Window, Workload};
 use std::collections::BTreeMap;
 
 /// What a file costs beside its bytes, in bytes. The files of a dataset are much alike, and little depends
@@ -21,6 +23,12 @@ fn work(workload: &Workload) -> Option<f64> {
     works.map(|works| works.into_iter().map(of).sum())
 }
 
+/// Whether a trial's length is known before one was measured: what is measured of a host ends by itself after about
+/// as long as it may last.
+fn has_length(workload: &Workload) -> bool {
+    matches!(workload.length, Length::For { .. }) || workload.subject() == Some(SubjectKind::Host)
+}
+
 /// What follows a trial.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Later {
@@ -32,42 +40,131 @@ pub(crate) struct Later {
     pub so_far: (f64, f64),
 }
 
-/// How long trials have taken so far, by workload: seconds, what comes before each included, and their number.
+/// What was measured so far of the time that a study takes.
 #[derive(Default)]
-pub(crate) struct Took(BTreeMap<u16, (f64, u32)>);
+pub(crate) struct Took {
+    /// By workload: the seconds of its trials, with all that comes before and after each, and their number.
+    trials: BTreeMap<u16, (f64, u32)>,
+    /// Seconds before the first trials of blocks, and how many there were.
+    before_blocks: (f64, u32),
+    /// Seconds of points beyond the length that is planned for them, and their number.
+    change_overs: (f64, u32),
+}
+
+/// What is still to be done after a trial, and when.
+pub(crate) struct Ahead<'a> {
+    pub workloads: &'a [Workload],
+    pub forecast: &'a Forecast,
+    /// The rest of this block.
+    pub rest: &'a [Cell],
+    /// All of it: blocks to come are like it, less what is decided.
+    pub block: &'a [Cell],
+    /// When the trial begins, in seconds of the study.
+    pub now: f64,
+    /// No block is begun that would end later.
+    pub cap: f64,
+}
+
+fn mean((sum, count): (f64, u32)) -> f64 {
+    sum / f64::from(count.max(1))
+}
 
 impl Took {
-    /// One more.
-    pub fn add(&mut self, workload: u16, seconds: f64) {
-        let (sum, count) = self.0.entry(workload).or_default();
+    /// One more trial.
+    pub fn add(&mut self, number: u16, workload: &Workload, seconds: f64) {
+        let (sum, count) = self.trials.entry(number).or_default();
         (*sum, *count) = (*sum + seconds, *count + 1);
+        if let Length::For { .. } = workload.length {
+            self.changed_over(workload.points(), seconds - workload.trial_seconds());
+        }
     }
 
-    /// What follows a trial: the rest of its block, and as much as all of the block for each one after it.
-    pub fn later(
-        &self,
-        workloads: &[Workload],
-        forecast: &Forecast,
-        (rest, block): (&[Cell], &[Cell]),
-    ) -> Later {
+    /// What lay between so many points.
+    pub fn changed_over(&mut self, points: usize, seconds: f64) {
+        self.change_overs.0 += seconds.max(0.0);
+        self.change_overs.1 += points as u32;
+    }
+
+    /// What came before the first trial of a block.
+    pub fn before_block(&mut self, seconds: f64) {
+        self.before_blocks.0 += seconds;
+        self.before_blocks.1 += 1;
+    }
+
+    /// Seconds of a trial: as those took that were measured, else its length and what lay between others; `None`
+    /// where it lasts until its files are done, and none has.
+    fn trial(&self, number: u16, workload: &Workload) -> Option<f64> {
+        match self.trials.get(&number) {
+            Some(measured) => Some(mean(*measured)),
+            None if work(workload).is_some() || !has_length(workload) => None,
+            None => {
+                let change_overs = workload.points() as f64 * mean(self.change_overs);
+                Some(workload.trial_seconds() + change_overs)
+            }
+        }
+    }
+
+    /// Seconds until the study ends, where a trial of this workload begins now; `None` before its time is known.
+    pub fn left(&self, number: u16, workload: &Workload, later: &Later) -> Option<f64> {
+        let this = self.trial(number, workload)?;
+        let others = match later.work > 0.0 {
+            // What files took so far tells what others take.
+            true => later.work * later.so_far.0 / later.so_far.1,
+            false => 0.0,
+        };
+        Some(this + later.seconds + others).filter(|seconds| seconds.is_finite())
+    }
+
+    /// What follows a trial: the rest of its block, and the blocks after it that are needed and end before the cap.
+    pub fn later(&self, number: u16, ahead: &Ahead<'_>) -> Later {
         let mut later = Later::default();
-        for (number, workload) in (0..).zip(workloads) {
-            let of = |cells: &[Cell]| cells.iter().filter(|c| c.workload == number).count() as f64;
-            let more = forecast.blocks_of(number).saturating_sub(1) as f64;
-            let trials = of(rest) + more * of(block);
-            match (self.0.get(&number), work(workload)) {
-                (Some((seconds, count)), work) => {
-                    later.seconds += trials * seconds / f64::from(*count);
-                    if let Some(work) = work {
-                        later.so_far.0 += seconds;
+        // Of each workload: blocks after this one, and the seconds of its trials in one.
+        let mut blocks: Vec<(u64, f64)> = Vec::new();
+        let mut this = 0.0;
+        for (of, workload) in (0..).zip(ahead.workloads) {
+            let trials = |cells: &[Cell]| cells.iter().filter(|c| c.workload == of).count() as f64;
+            let more = ahead.forecast.blocks_of(of).saturating_sub(1);
+            match (self.trial(of, workload), work(workload)) {
+                (Some(seconds), known) => {
+                    later.seconds += trials(ahead.rest) * seconds;
+                    blocks.push((more, trials(ahead.block) * seconds));
+                    this = if of == number { seconds } else { this };
+                    if let (Some(work), Some((took, count))) = (known, self.trials.get(&of)) {
+                        later.so_far.0 += took;
                         later.so_far.1 += f64::from(*count) * work;
                     }
                 }
-                (None, Some(work)) => later.work += trials * work,
-                (None, None) => later.seconds += trials * workload.seconds(),
+                (None, work) => {
+                    let trials = trials(ahead.rest) + more as f64 * trials(ahead.block);
+                    later.work += trials * work.unwrap_or(0.0);
+                }
             }
         }
+        later.seconds +=
+            self.blocks_until(&mut blocks, ahead.cap - ahead.now - this - later.seconds);
         later
+    }
+
+    /// Seconds of the blocks that are needed and end within so many seconds.
+    fn blocks_until(&self, needed: &mut [(u64, f64)], within: f64) -> f64 {
+        needed.sort_by_key(|(blocks, _)| *blocks);
+        let (mut seconds, mut done) = (0.0, 0);
+        // Between two of these numbers all blocks are alike.
+        for at in 0..needed.len() {
+            let alike = (needed[at].0 - done) as f64;
+            let trials: f64 = needed[at..].iter().map(|(_, seconds)| seconds).sum();
+            let each = trials + mean(self.before_blocks);
+            if alike == 0.0 || each <= 0.0 {
+                continue;
+            }
+            let fitting = ((within - seconds) / each).floor().clamp(0.0, alike);
+            seconds += fitting * each;
+            if fitting < alike {
+                break;
+            }
+            done = needed[at].0;
+        }
+        seconds
     }
 }
 

@@ -4,7 +4,11 @@ mod support;
 
 use plimsoll_load::{Op, Reply};
 use plimsoll_model::units::{Bytes, KIB, MIB};
-use plimsoll_model::{Design, Ended, Flag, Length, OpKind, Pattern, PatternJob, Plan, Rule, Study};
+use plimsoll_model::{
+    Design, Ended, Flag, Length, Nanos, OpKind, Outcome, Parameter, Pattern, PatternJob, Plan,
+    Rule, Steps, Study, Workload,
+};
+use plimsoll_study::Progress;
 use std::time::Duration;
 use support::{MS, plan_of, run};
 
@@ -45,8 +49,8 @@ fn replies<const N: usize>(
 }
 
 #[test]
-fn the_slowest_has_time_for_a_hundred_operations_or_for_two_seconds() {
-    for (slowest, expected) in [(1, 0.5), (4, 0.5), (10, 1.0), (50, 2.0), (900, 2.0)] {
+fn the_slowest_has_time_for_a_hundred_operations_or_for_two_seconds_or_for_some_rounds() {
+    for (slowest, expected) in [(1, 0.5), (4, 0.5), (10, 1.0), (50, 2.0), (960, 2.4)] {
         let reads = [MS, slowest * MS];
         let patterns = [Pattern::RandomRead, Pattern::RandomWrite];
         let study = run(plan(2, &patterns, calibrated(600.0)), replies(reads, MS)).unwrap();
@@ -155,4 +159,92 @@ fn a_first_look_at_what_is_slow_has_fewer_blocks() {
     assert_eq!(study.plan.workloads.len(), 1);
     assert_eq!(study.plan.first_blocks(), 6);
     assert!(study.trials.last().unwrap().block >= Some(5));
+}
+
+/// A ladder of 1 MiB reads on a link of 12 MB/s: 16 of them end after 1.4 s, and trials of 0.5 s had no operation.
+#[test]
+fn a_ladder_on_a_slow_link_lasts_as_long_as_its_slowest_step_needs() {
+    for (design, own_length) in
+        [(quick(), None), (calibrated(600.0), None), (fixed(2, 600.0), Some(5.0))]
+    {
+        let mut plan = plan(1, &[Pattern::SequentialRead], design);
+        let own = plan.workloads[0].clone();
+        let steps = Steps::Sweep { over: Parameter::Workers, values: vec![1.0, 4.0, 16.0] };
+        plan.workloads.push(Workload { steps: Some(steps), ..own });
+        if let Some(seconds) = own_length {
+            plan.workloads[0].length = Length::For { seconds, warm_up_seconds: 0.5 };
+        }
+        let study = run(plan, replies([1400 * MS], MS)).unwrap();
+        assert_eq!(lengths(&study), [own_length.unwrap_or(3.5), 3.5], "{:?}", study.plan.design);
+        assert!(study.trials.iter().any(|trial| trial.points.len() == 3), "it is not left out");
+        for trial in &study.trials {
+            assert_eq!(trial.result.outcome, Outcome::Complete, "{:?}", trial.cell);
+        }
+    }
+}
+
+#[test]
+fn a_first_look_leaves_out_a_pattern_with_its_ladder() {
+    let mut plan = plan(1, &Pattern::ALL, quick());
+    let steps = Steps::Sweep { over: Parameter::Workers, values: vec![1.0, 4.0, 16.0] };
+    let ladder = |own: &Workload| Workload { steps: Some(steps.clone()), ..own.clone() };
+    let ladders: Vec<Workload> = plan.workloads.iter().map(ladder).collect();
+    plan.workloads.extend(ladders);
+    let study = run(plan, replies([MS], MS)).unwrap();
+    let workloads = &study.plan.workloads;
+    let (own, ladders) = workloads.split_at(workloads.len() / 2);
+    assert!((1..5).contains(&own.len()), "ten workloads of 10 s a block do not fit: {}", own.len());
+    for (own, ladder) in own.iter().zip(ladders) {
+        assert!(own.steps.is_none() && ladder.steps.is_some());
+        assert_eq!(own.parts[0].job, ladder.parts[0].job);
+    }
+    let left_out = |flag: &Flag| match flag {
+        Flag::LeftOut { workloads } => Some(workloads.len()),
+        _ => None,
+    };
+    let left_out = study.flags.iter().find_map(left_out);
+    assert_eq!(left_out, Some(5 - own.len()), "each pattern is named once");
+}
+
+fn fixed(blocks: u32, cap_seconds: f64) -> Design {
+    let rule = Rule::Fixed { blocks };
+    Design { calibrate: false, rule, ..calibrated(cap_seconds) }
+}
+
+/// From the second block on the time left is right within a quarter: where blocks are fixed, where the cap ends the
+/// study, and where it measures for a least time; with change-overs that are longer than trials.
+#[test]
+fn the_time_left_is_right_from_the_second_block_on() {
+    let at_least = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 120.0 };
+    let designs = [
+        fixed(8, 3600.0),
+        fixed(1000, 60.0),
+        Design { rule: at_least, ..calibrated(600.0) },
+        Design { baseline_seconds: 5.0, ..fixed(8, 3600.0) },
+    ];
+    for design in designs {
+        let patterns = [Pattern::RandomRead, Pattern::SequentialWrite];
+        let plan = plan(2, &patterns, design.clone());
+        let script = |target: usize, op: &Op, _| match op.kind() {
+            OpKind::READ => Reply::After((3 + 5 * target as u32) * MS),
+            OpKind::FLUSH => Reply::After(900 * MS),
+            _ => Reply::After(MS),
+        };
+        let (mut said, mut end) = (Vec::new(), 0.0);
+        let study = support::watched(plan, script, &mut |now, progress| {
+            end = now.since(Nanos(0)).as_secs_f64();
+            if let Progress::Trial { block: 1.., seconds_left, .. } = progress {
+                said.push((end, seconds_left));
+            }
+        });
+        study.unwrap();
+        assert!(said.len() > 4, "{design:?}");
+        for (at, left) in said {
+            let truth = end - at;
+            assert!(
+                (left - truth).abs() <= 0.25 * truth + 0.1,
+                "said {left}, took {truth}: {design:?}"
+            );
+        }
+    }
 }

@@ -38,7 +38,8 @@ pub fn in_brief(plan: &Plan) -> String {
         counted(claims as u64, "claim"),
         counted(others as u64, "estimate"),
     )];
-    let brief = ["time", GRACE, "too little"];
+    // The study itself says how long it takes.
+    let brief = [GRACE, "too little"];
     let takes = takes(plan).into_iter().filter(|(name, _)| brief.contains(&&**name));
     lines.extend(takes.map(|(name, value)| format!("{name}: {value}")));
     lines.join("\n")
@@ -74,15 +75,14 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
         (
             "time".to_owned(),
             format!(
-                "about {}, by {}; {} at most",
+                "about {}, if it is {}",
                 duration(estimate.seconds),
                 estimate.rests_on.join("; "),
-                duration(cap)
             ),
         ),
     ];
     facts.extend(grace(plan, estimate.whole_plots).map(|text| (GRACE.to_owned(), text)));
-    if estimate.seconds > cap {
+    if estimate.first_blocks_seconds > cap {
         let happened = format!(
             "the first {} take longer than max-time, {}: what does not fit is left out",
             counted(estimate.blocks.into(), "block"),
@@ -105,8 +105,8 @@ fn grace(plan: &Plan, whole_plots: u64) -> Option<String> {
         && plan.subjects.iter().filter_map(Subject::target).any(is_4);
     any.then(|| {
         format!(
-            "an NFS server of version 4 that restarts opens no file for up to 90 s as a rule: {} more at most; \
-             ?vers=3 at the target saves that",
+            "{} more at most, if the server speaks version 4: after a restart it opens no file for up to 90 s \
+             as a rule; ?vers=3 at the target saves that",
             duration(GRACE_SECONDS * whole_plots as f64)
         )
     })

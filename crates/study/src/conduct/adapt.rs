@@ -7,11 +7,11 @@
 use super::{Conductor, Preparing, interrupted};
 use crate::{scale, size};
 use plimsoll_model::{
-    Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Scaled, Workload, factor,
+    Event, Failure, Flag, Length, LoadObserver, Outcome, PointSpec, Rule, Scaled, Workload, factor,
 };
 
 /// Share of the cap that all before the first look may take: finding the scale, what is laid out, the
-/// first blocks. Finding it may take the second.
+/// first blocks; more where nothing is decided before. Finding it may take the second.
 const SHARE: f64 = 0.5;
 const FINDING: f64 = 0.15;
 /// The first part that is copied, and how much more the next is.
@@ -106,7 +106,11 @@ impl Conductor<'_> {
         let settings = factor::settings(&self.study.plan.factors) as f64;
         let blocks = settings * f64::from(design.rule.first_blocks());
         let seconds = all.seconds(1.0, blocks);
-        let most = design.cap_seconds * SHARE;
+        let at_least = match design.rule {
+            Rule::Sequential { at_least_seconds, .. } => at_least_seconds,
+            Rule::Stein { .. } | Rule::Fixed { .. } => 0.0,
+        };
+        let most = (design.cap_seconds * SHARE).max(at_least);
         // However long finding it took.
         let affordable = (most - self.elapsed()).max(most / 2.0);
         if seconds <= affordable {

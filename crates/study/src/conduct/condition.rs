@@ -222,7 +222,8 @@ impl Conductor<'_> {
         what: &str,
     ) -> Result<Option<PointResult>, Failure> {
         let Length::For { seconds, warm_up_seconds } = length else { return Ok(None) };
-        let (result, _) = self.try_out(subject, workload, (seconds, warm_up_seconds), what);
+        let tried = self.study.plan.workloads[workload].clone();
+        let (result, _) = self.try_out(subject, &tried, (seconds, warm_up_seconds), what);
         match result.outcome {
             Outcome::Complete => Ok(Some(result)),
             Outcome::Stopped => Err(interrupted()),

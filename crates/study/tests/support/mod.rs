@@ -4,11 +4,11 @@
 
 use plimsoll_load::{MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::{
-    Deadline, Design, DirectoryTarget, Failure, Length, Nanos, Part, PatternJob, Plan, Study,
-    StudyId, Target, Trial, Workload,
+    Clock, Deadline, Design, DirectoryTarget, Failure, Length, Nanos, Part, PatternJob, Plan,
+    Study, StudyId, Target, Trial, Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, Share};
-use plimsoll_study::{Conduct, Keep, NoSettings, conduct};
+use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
 use std::num::NonZeroU16;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -59,6 +59,15 @@ pub fn run_at(
     plan: Plan,
     script: impl Fn(usize, &Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
 ) -> Result<Study, Failure> {
+    watched(plan, script, &mut |_, _| {})
+}
+
+/// The same, with an observer that also has the time.
+pub fn watched(
+    plan: Plan,
+    script: impl Fn(usize, &Op, Nanos) -> Reply + Clone + Send + Sync + 'static,
+    observer: &mut dyn FnMut(Nanos, Progress<'_>),
+) -> Result<Study, Failure> {
     let clock = Arc::new(VirtualClock::new());
     let share = |number| -> Arc<dyn Share> {
         let script = script.clone();
@@ -66,6 +75,7 @@ pub fn run_at(
         Arc::new(MockShare::new(clock.clone(), NonZeroU16::MIN, replies))
     };
     let shares = (0..plan.subjects.len()).map(share).collect();
+    let now = clock.clone();
     let stop: Arc<AtomicBool> = Arc::default();
     let id = StudyId("0123abcd".into());
     let deadline = Deadline::new(clock.clone(), stop.clone());
@@ -83,6 +93,6 @@ pub fn run_at(
         clock,
         stop,
         keep: &mut Kept,
-        observer: &mut |_| {},
+        observer: &mut |progress| observer(now.now(), progress),
     })
 }
