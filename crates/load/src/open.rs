@@ -7,7 +7,9 @@ use crate::nfs::NfsShare;
 use crate::nfs4::Nfs4Share;
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
-use plimsoll_model::{Cause, Deadline, Engine, Failure, NfsTarget, NfsTransport, Target};
+use plimsoll_model::{
+    Cause, Deadline, Engine, Failure, NfsTarget, NfsTransport, PageCache, Target,
+};
 use std::sync::Arc;
 
 /// How targets are opened.
@@ -15,6 +17,8 @@ use std::sync::Arc;
 pub struct OpenOptions {
     /// The engine of directories; `None`: chosen by what the kernel allows and the depth.
     pub engine: Option<Engine>,
+    /// Whether directories are read and written through the page cache.
+    pub cache: PageCache,
     /// Time limits of what is reached over the network.
     pub limits: TimeLimits,
     /// Where the passwords of SMB shares' users come from.
@@ -34,6 +38,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         OpenOptions {
             engine: None,
+            cache: PageCache::Direct,
             limits: TimeLimits::default(),
             passwords: Passwords::default(),
             names: Names::default(),

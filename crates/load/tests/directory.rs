@@ -4,12 +4,13 @@ mod common;
 
 use common::{job, workers};
 use plimsoll_load::{
-    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Means, Memory, OpenOptions, RunSpec,
-    Share, SystemClock, Written, lay_out, run, verify,
+    Content, DirectoryShare, Ended, EntryKind, Files, LaidOut, Lane, Means, Memory, Op,
+    OpenOptions, RunSpec, Share, Span, SystemClock, Tag, Written, lay_out, run, verify,
 };
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, ClientMemory, DirectoryTarget, Engine, ErrorKind, OpKind, Pattern, PatternJob, Stability,
+    Cause, ClientMemory, DirectoryTarget, Engine, ErrorKind, OpKind, PageCache, Pattern,
+    PatternJob, Stability,
 };
 use plimsoll_testkit::Need;
 use std::fs;
@@ -108,6 +109,58 @@ fn drive_and_verify(directory: &Path, engine: Engine) {
 /// On a disk, wherever others are: tests run with `TMPDIR` in memory where there is plenty.
 fn on_disk() -> tempfile::TempDir {
     tempfile::tempdir_in("/var/tmp").expect("a directory")
+}
+
+/// Bytes that this thread's reads have fetched from storage, by the kernel's count.
+fn fetched() -> u64 {
+    let text = fs::read_to_string("/proc/thread-self/io").unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix("read_bytes: "));
+    line.unwrap().parse().unwrap()
+}
+
+/// By default each read goes to the storage. Through the page cache the first one does, and brings more than was
+/// asked for; the second comes from memory, until the next lane begins.
+#[test]
+fn reads_go_through_the_page_cache_where_that_is_asked_for_alone() {
+    const BLOCK: u32 = 4096;
+    for cache in [PageCache::Direct, PageCache::Page] {
+        let directory = on_disk();
+        let options = OpenOptions { cache, ..OpenOptions::default() };
+        let share = open_with(directory.path(), options).unwrap();
+        let means = means();
+        let file = prepare(&share, &means, 4 << 20).read[0];
+        let stated = share.facts().client_cache;
+        if cache == PageCache::Direct && stated != "O_DIRECT" {
+            eprintln!("SKIPPED: /var/tmp does not take O_DIRECT");
+            return;
+        }
+        let request = || means.lane(workers(1), BLOCK, false);
+        let mut lane = share.lane(request()).unwrap();
+        let mut read = |lane: &mut Box<dyn Lane>, offset| {
+            let span = Span { file: file.file, offset, length: BLOCK, generation: file.generation };
+            let (before, now) = (fetched(), means.deadline.now());
+            lane.submit(Tag(0), &Op::Read(span), now).unwrap();
+            let mut done = Vec::new();
+            lane.reap(now + Duration::from_secs(20), &mut done).unwrap();
+            assert!(done[0].result.is_ok(), "{:?}", done[0].result);
+            fetched() - before
+        };
+        let block = u64::from(BLOCK);
+        let of_one_lane = [0, 0, block].map(|offset| read(&mut lane, offset));
+        let mut next = share.lane(request()).unwrap();
+        let of_next = read(&mut next, 0);
+        match cache {
+            PageCache::Direct => {
+                assert_eq!((of_one_lane, of_next), ([block; 3], block), "each one alone");
+            }
+            PageCache::Page => {
+                assert!(of_one_lane[0] > block, "read ahead: {of_one_lane:?}");
+                assert_eq!(of_one_lane[1..], [0, 0], "in memory by then");
+                assert!(of_next >= block, "dropped before the next trial");
+                assert!(stated.contains("--cache page"), "{stated}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn took(servers: u16, depth: u16, job: Job, whole: bool) -> u128 {
 
 #[test]
 fn a_scan_lists_every_directory_and_looks_up_every_name() {
-    let job = || Job::Scan(ScanJob { directories: 3, files: 4 });
+    let job = || Job::Scan(ScanJob { directories: 3, files: 4, ..ScanJob::default() });
     // 4 listings, 3 directories and 12 files.
     assert_eq!(took(1, 1, job(), true), 4 + 3 + 12);
     // Four at a time: a listing, and then all names in it at once.
@@ -243,7 +243,7 @@ fn parts_run_at_once_until_the_first_is_done() {
         Reply::After(MS)
     });
     let mut run = Run::new(Arc::new(share), clock);
-    let scan = Job::Scan(ScanJob { directories: 2, files: 3 });
+    let scan = Job::Scan(ScanJob { directories: 2, files: 3, ..ScanJob::default() });
     let parts = vec![
         part(Job::Copy(copy(data.path(), Transfer::Up, 4096)), 2, 1),
         part(scan.clone(), 1, 1),
@@ -288,8 +288,10 @@ fn work_that_is_done_begins_again_until_the_time_is_over() {
     run.good(&workload);
     assert_eq!(run.trees().len(), 11, "those of the first point are removed");
     assert!(run.trees().contains(&"copy-0-21".to_owned()), "no number twice");
-    let scan =
-        Workload::of(part(Job::Scan(ScanJob { directories: 1, files: 2 }), 1, 1), for_a_second);
+    let scan = Workload::of(
+        part(Job::Scan(ScanJob { directories: 1, files: 2, ..ScanJob::default() }), 1, 1),
+        for_a_second,
+    );
     run.prepare(&scan).unwrap();
     // 2 listings and 3 names a walk.
     assert_eq!(done(&run.good(&scan)[0], OpKind::READ_DIRECTORY), 2 * 200);
@@ -300,7 +302,7 @@ fn work_that_is_done_begins_again_until_the_time_is_over() {
 fn work_that_is_not_done_in_time_fails() {
     let clock = Arc::new(VirtualClock::new());
     let mut run = Run::new(Arc::new(mock(&clock, 1)), clock);
-    let job = Job::Scan(ScanJob { directories: 100, files: 50 });
+    let job = Job::Scan(ScanJob { directories: 100, files: 50, ..ScanJob::default() });
     let length = Length::UntilDone { at_most_seconds: 2.0 };
     let workload = Workload::of(part(job, 1, 1), length);
     run.prepare(&workload).unwrap();
@@ -461,7 +463,8 @@ fn a_tree_that_is_not_as_it_was_made_fails_the_scan() {
         let there = tempfile::tempdir().unwrap();
         let share = directory(there.path(), Engine::Psync);
         let mut run = Run::new(share, Arc::new(SystemClock::new()));
-        let workload = once(part(Job::Scan(ScanJob { directories: 2, files: 3 }), 1, 1));
+        let workload =
+            once(part(Job::Scan(ScanJob { directories: 2, files: 3, ..ScanJob::default() }), 1, 1));
         run.prepare(&workload).unwrap();
         run.good(&workload);
         change(&there.path().join("run/scan-0"));

@@ -198,6 +198,11 @@ pub enum Flag {
         /// The target.
         target: String,
     },
+    /// A scan was answered from the client's cache of names: each trial follows a walk that is not timed.
+    WarmScan {
+        /// The target.
+        target: String,
+    },
     /// Reads did not surely come from the disk: the working set may fit in the server's memory.
     WorkingSet {
         /// The target.

@@ -63,8 +63,8 @@ pub use study::{Ended, Origin, SCHEMA, Study, StudyId};
 pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
-    Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts, WriteState,
-    url_meant, without_password,
+    PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
+    WriteState, url_meant, without_password,
 };
 pub use trial::{
     ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,

@@ -102,6 +102,9 @@ pub struct StorageOptions {
     /// Directory engine forced by the user; `None`: chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<crate::Engine>,
+    /// Whether directories are read and written through the page cache.
+    #[serde(default, skip_serializing_if = "crate::PageCache::is_direct")]
+    pub cache: crate::PageCache,
     /// Whether the file sizes may be lowered for a slow target, so that laying them out leaves time
     /// for measuring. Off where the user named a size.
     #[serde(default)]
@@ -121,6 +124,7 @@ impl Default for StorageOptions {
             operation_timeout_seconds: 30.0,
             server_memory: None,
             engine: None,
+            cache: crate::PageCache::Direct,
             adapt_size: false,
             fit_size: false,
             drop_caches: false,

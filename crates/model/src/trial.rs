@@ -183,6 +183,8 @@ pub enum ClientMemory {
     },
     /// Its page cache: the file system does not take O_DIRECT, or does not honour it.
     PageCache,
+    /// Its page cache, because the study asks for buffered calls.
+    Buffered,
     /// Its page cache too, which a loop device reads its file through.
     LoopDevice,
 }

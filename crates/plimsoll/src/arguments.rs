@@ -3,7 +3,7 @@
 use crate::jobs::JobArguments;
 use clap::{Args, ValueEnum};
 use plimsoll_model::units::parse_duration;
-use plimsoll_model::{Amount, Arrival, Engine, ServerHost, Target};
+use plimsoll_model::{Amount, Arrival, Engine, PageCache, ServerHost, Target};
 use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -100,6 +100,11 @@ pub struct WorkloadArguments {
     /// How directories are driven [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
+    /// Whether reads and writes of directories and mounts bypass the page cache of the machine that drives the load,
+    /// or go through it as those of most programs do. What the kernel does there, such as its read-ahead, shows with
+    /// 'page' alone [default: direct]
+    #[arg(long, value_enum)]
+    pub cache: Option<CacheChoice>,
     // Last: jobs have headings of their own.
     #[command(flatten)]
     pub jobs: JobArguments,
@@ -383,6 +388,23 @@ pub enum EngineChoice {
     IoUring,
     /// Threads of pread and pwrite
     Psync,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CacheChoice {
+    /// By O_DIRECT, where the file system takes it
+    Direct,
+    /// Buffered calls; what the page cache has of the files is dropped before each trial
+    Page,
+}
+
+impl From<CacheChoice> for PageCache {
+    fn from(choice: CacheChoice) -> Self {
+        match choice {
+            CacheChoice::Direct => PageCache::Direct,
+            CacheChoice::Page => PageCache::Page,
+        }
+    }
 }
 
 impl From<EngineChoice> for Engine {

@@ -159,9 +159,10 @@ fn set_up(
         found
     });
     let names = Names::asked(plimsoll_host::names::resolve);
-    let engine = plan.storage.engine;
+    let (engine, cache) = (plan.storage.engine, plan.storage.cache);
     let defaults = OpenOptions::default();
-    let options = OpenOptions { engine, limits, passwords, names, file, deadline, ..defaults };
+    let options =
+        OpenOptions { engine, cache, limits, passwords, names, file, deadline, ..defaults };
     let deadline = options.deadline.clone();
     let reach = |host: &HostName| {
         let named = host.clone();

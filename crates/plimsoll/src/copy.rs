@@ -328,7 +328,10 @@ fn between_methods(plan: &Plan, methods: usize) -> Vec<Contrast> {
 pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> {
     copy.expect_here(&copy.hosts.on)?;
     let factors = plan::factors(&copy.hosts)?;
-    let design = plan::design(&copy.how, &factors)?;
+    let mut design = plan::design(&copy.how, &factors)?;
+    if copy.how.quick {
+        plan::look_soon_at_copies(&mut design, copy.how.margin);
+    }
     let rule = design.rule;
     let work = copy.work(&design)?;
     let may_scale = copy.may_scale(&work);
@@ -337,6 +340,7 @@ pub fn run(copy: &CopyArguments, store: &StoreArguments) -> Result<u8, Failure> 
         hosts: &copy.hosts,
         work,
         engine: None,
+        cache: None,
         timeout: copy.how.timeout,
         factors,
         design,

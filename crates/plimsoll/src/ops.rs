@@ -353,6 +353,7 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
         hosts: &ops.hosts,
         work: Vec::new(),
         engine: ops.what.engine.map(Into::into),
+        cache: None,
         timeout: ops.how.timeout,
         design,
         factors,

@@ -3,8 +3,9 @@
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::{jobs, settings};
 use plimsoll_model::{
-    Arrival, Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, Parameter,
-    Part, Plan, Rule, ServerHost, Steps, StorageOptions, Switch, Target, Workload, factor,
+    Arrival, Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, NamesCached,
+    PageCache, Parameter, Part, Plan, Rule, ServerHost, Steps, StorageOptions, Switch, Target,
+    Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -24,6 +25,8 @@ const BASELINE_SECONDS: f64 = 5.0;
 const QUICK_CAP_SECONDS: f64 = 60.0;
 const QUICK_BLOCKS: u32 = 3;
 const QUICK_FIRST_LOOK: u32 = 8;
+/// Share of a first look's minute that copies use at least.
+const QUICK_COPIES_SHARE: f64 = 0.85;
 /// Replicates of each whole plot.
 const WHOLE_PLOTS: u32 = 8;
 const QUICK_BASELINE_SECONDS: f64 = 1.0;
@@ -39,7 +42,10 @@ pub fn check(
     what: &WorkloadArguments,
     how: &RuleArguments,
 ) -> Result<Plan, Failure> {
-    let jobs = jobs::jobs(&what.jobs, what.workers)?;
+    let mut jobs = jobs::jobs(&what.jobs, what.workers)?;
+    if how.quick {
+        jobs.iter_mut().for_each(|job| what.jobs.scan.look_soon(job));
+    }
     let factors = factors(hosts)?;
     let mut design = design(how, &factors)?;
     let cells = targets.len() * jobs.len() * factor::settings(&factors);
@@ -54,6 +60,7 @@ pub fn check(
         hosts,
         work: jobs.into_iter().map(work).collect(),
         engine: what.engine.map(Into::into),
+        cache: what.cache.map(Into::into),
         timeout: how.timeout,
         design,
         factors,
@@ -98,12 +105,21 @@ pub fn look_soon(design: &mut Design, margin: f64) {
     design.quick = true;
 }
 
+/// The same of copies, which take as long as they take: six blocks of as much as fills the minute, and further ones
+/// until it is over.
+pub fn look_soon_at_copies(design: &mut Design, margin: f64) {
+    let at_least_seconds = QUICK_COPIES_SHARE * design.cap_seconds;
+    design.rule = sequential(FIRST_LOOK, margin, at_least_seconds);
+}
+
 /// What a plan for storage is made of.
 pub struct Storage<'a> {
     pub targets: Vec<Target>,
     pub hosts: &'a HostArguments,
     pub work: Vec<Work>,
     pub engine: Option<Engine>,
+    /// Whether directories go through the page cache, where the user says so.
+    pub cache: Option<PageCache>,
     pub timeout: Duration,
     pub design: Design,
     pub factors: Vec<Factor>,
@@ -121,7 +137,11 @@ pub struct Work {
 
 /// A plan in which every client does each of the jobs by itself.
 pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
+    let mut storage = storage;
+    say_what_is_cached(&mut storage);
+    let storage = storage;
     let clients = clients(&storage.hosts.on)?;
+    expect_cached(storage.cache, &storage.targets)?;
     let workload = |work: &Work| {
         let part = Part {
             arrival: work.arrival,
@@ -148,6 +168,7 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
         storage: StorageOptions {
             operation_timeout_seconds: storage.timeout.as_secs_f64(),
             engine: storage.engine,
+            cache: storage.cache.unwrap_or_default(),
             drop_caches: storage.hosts.drop_caches,
             ..StorageOptions::default()
         },
@@ -163,6 +184,37 @@ pub fn plan(storage: Storage<'_>) -> Result<Plan, Failure> {
     }
     plan.workloads.extend(ladders);
     Ok(plan)
+}
+
+/// Makes scans of directories warm or cold: the kernel of the client caches names, and how many it still has depends
+/// on when it was asked last. After a walk a cold one would be warm, so each trial is one.
+fn say_what_is_cached(storage: &mut Storage<'_>) {
+    let is_mounted = |target: &Target| matches!(target, Target::Directory(_));
+    if !storage.targets.iter().any(is_mounted) {
+        return;
+    }
+    let at_most_seconds = storage.design.cap_seconds;
+    for work in &mut storage.work {
+        let Job::Scan(scan) = &mut work.job else { continue };
+        scan.cached = match storage.hosts.drop_caches {
+            true => NamesCached::Cold,
+            false => NamesCached::Warm,
+        };
+        if storage.hosts.drop_caches {
+            work.length = Length::UntilDone { at_most_seconds };
+        }
+    }
+}
+
+/// Fails where a page cache is named and no target has one.
+fn expect_cached(cache: Option<PageCache>, targets: &[Target]) -> Result<(), Failure> {
+    let none = !targets.iter().any(|target| matches!(target, Target::Directory(_)));
+    if cache.is_none() || !none {
+        return Ok(());
+    }
+    let happened = "no target is a directory: plimsoll's own clients have no cache";
+    let next = "Leave it out, or give the directory where the share is mounted.";
+    Err(Failure::new(Cause::Usage, "choose the cache", "--cache", happened, next))
 }
 
 /// Longest name of a subject, in columns: what tables have room for.

@@ -60,7 +60,7 @@ pub(crate) fn reads_from(
             }
             place = next();
         }
-        if memory == Memory::Client(ClientMemory::PageCache) {
+        if let Memory::Client(ClientMemory::PageCache | ClientMemory::Buffered) = memory {
             let fetched = fetched().zip(fetched_before).map(|(after, before)| after - before);
             return Ok(through_page_cache(fetched, pairs.len()));
         }

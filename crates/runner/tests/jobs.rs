@@ -8,8 +8,9 @@ use plimsoll_load::{
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
     Cause, Clock, CopyJob, Deadline, ErrorKind, Event, Failure, Flag, Job, Layout, Length,
-    LoadObserver, Measure, Method, Metric, OpKind, Outcome, Part, Pattern, PatternJob, PointResult,
-    PointSpec, ScanJob, Stability, StudyId, SubjectRunner, TargetFacts, Transfer, Workload,
+    LoadObserver, Measure, Method, Metric, NamesCached, OpKind, Outcome, Part, Pattern, PatternJob,
+    PointResult, PointSpec, ScanJob, Stability, StudyId, SubjectRunner, TargetFacts, Transfer,
+    Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions, clean};
 use std::num::NonZeroU16;
@@ -90,7 +91,7 @@ fn figures_of_a_scan() {
         Op::ReadDirectory(_) => Reply::After(5 * MS),
         _ => Reply::After(MS),
     });
-    let job = ScanJob { directories: 10, files: 20 };
+    let job = ScanJob { directories: 10, files: 20, ..ScanJob::default() };
     let result = point(&mut runner, &once(vec![alone(Job::Scan(job))]));
     assert_eq!((result.outcome.clone(), result.flags.clone()), (Outcome::Complete, vec![]));
     // 11 listings of 5 ms, 210 names of 1 ms.
@@ -190,7 +191,7 @@ fn beside_reads(
 
 #[test]
 fn parts_have_results_of_their_own_and_the_worst_is_the_points() {
-    let scan = || alone(Job::Scan(ScanJob { directories: 3, files: 5 }));
+    let scan = || alone(Job::Scan(ScanJob { directories: 3, files: 5, ..ScanJob::default() }));
     let (mut runner, share) = on(beside_reads(2, |_| Reply::After(MS)));
     let workload = once(vec![scan(), alone(mixed())]);
     let result = point(&mut runner, &workload);
@@ -216,11 +217,45 @@ fn parts_have_results_of_their_own_and_the_worst_is_the_points() {
 #[test]
 fn work_that_is_not_done_in_time_is_told_as_such() {
     let (mut runner, _) = on(|_, _| Reply::After(MS));
-    let mut workload = once(vec![alone(Job::Scan(ScanJob { directories: 100, files: 100 }))]);
+    let mut workload = once(vec![alone(Job::Scan(ScanJob {
+        directories: 100,
+        files: 100,
+        ..ScanJob::default()
+    }))]);
     workload.length = Length::UntilDone { at_most_seconds: 1.0 };
     let result = point(&mut runner, &workload);
     let Outcome::Failed { failure, .. } = &result.outcome else { panic!("{:?}", result.outcome) };
     assert!(failure.happened.contains("not done within 1.0 s"), "{failure}");
+}
+
+/// Trials of a scan with a warm cache begin with a walk that no figure has, and the study says so. It goes over the
+/// tree's own names: where they are gone, the walk fails before the first operation.
+#[test]
+fn a_warm_scan_walks_before_it_measures() {
+    let target = |path: &std::path::Path| format!("{}", path.display()).parse().unwrap();
+    for cached in [NamesCached::AsFound, NamesCached::Warm, NamesCached::Cold] {
+        let there = tempfile::tempdir().unwrap();
+        let share = plimsoll_load::open(&target(there.path()), &OpenOptions::default()).unwrap();
+        let options = options(plimsoll_load::SystemClock::no_deadline());
+        let mut runner = Runner::new(options, vec![share]);
+        runner.attach(0).unwrap();
+        let scan = ScanJob { directories: 2, files: 3, cached };
+        let workload = once(vec![alone(Job::Scan(scan))]);
+        let prepared = runner.prepare(0, std::slice::from_ref(&workload), &mut Nobody).unwrap();
+        let says = prepared.flags.iter().any(|flag| matches!(flag, Flag::WarmScan { .. }));
+        assert_eq!(says, cached == NamesCached::Warm);
+        let measured = point(&mut runner, &workload);
+        assert_eq!(measured.outcome, Outcome::Complete);
+        let lookups = measured.parts[0].ops[&OpKind::LOOKUP].count;
+        assert_eq!(lookups, 2 + 2 * 3, "the walk is not counted");
+        let run = there.path().join(".plimsoll-0123abcd-00000007");
+        std::fs::remove_dir_all(run.join("scan-0")).unwrap();
+        let Outcome::Failed { failure, .. } = point(&mut runner, &workload).outcome else {
+            panic!("{cached:?}: its tree is gone")
+        };
+        let walked = failure.tried == "scan the tree" && failure.happened.contains("No such file");
+        assert_eq!(walked, cached == NamesCached::Warm, "{failure}");
+    }
 }
 
 /// A run that died in the middle of everything, on a real directory.
@@ -234,7 +269,7 @@ fn clean_removes_trees_of_ours_and_nothing_else() {
     runner.attach(0).unwrap();
     let parts = vec![
         alone(copied(data.path(), Transfer::Up)),
-        alone(Job::Scan(ScanJob { directories: 2, files: 3 })),
+        alone(Job::Scan(ScanJob { directories: 2, files: 3, ..ScanJob::default() })),
         alone(copied(data.path(), Transfer::Down)),
     ];
     // One after the other: a first part that is done at once leaves the others no time.
@@ -293,7 +328,8 @@ fn what_is_not_copied_is_reported() {
 #[test]
 fn names_are_worked_on_over_a_new_connection_after_reopening() {
     let (mut runner, share) = on(|_, _| Reply::After(MS));
-    let workload = once(vec![alone(Job::Scan(ScanJob { directories: 1, files: 1 }))]);
+    let workload =
+        once(vec![alone(Job::Scan(ScanJob { directories: 1, files: 1, ..ScanJob::default() }))]);
     assert_eq!(point(&mut runner, &workload).outcome, Outcome::Complete);
     runner.reopen().unwrap();
     assert_eq!(runner.point(&spec(&workload), &mut Nobody).outcome, Outcome::Complete);

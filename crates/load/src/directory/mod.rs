@@ -23,8 +23,8 @@ use nix::sys::stat::Mode;
 use nix::unistd::geteuid;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, TargetFacts,
-    url_meant, without_password,
+    AdvertisedSizes, Cause, ClientMemory, DirectoryTarget, Engine, Failure, InPlace, PageCache,
+    TargetFacts, url_meant, without_password,
 };
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt;
@@ -34,10 +34,11 @@ use tree::{Tree, Trouble};
 
 /// A directory target, driven by io_uring or by pread and pwrite.
 ///
-/// Files bypass the page cache by O_DIRECT where the file system takes it; operations that are not
+/// Unless they are asked to be read and written through it ([`PageCache::Page`]), files bypass the page cache by
+/// O_DIRECT where the file system takes it; operations that are not
 /// multiples of its logical block go through the page cache. Where it does not take O_DIRECT, or takes
-/// it and reads from the page cache all the same, everything does, and clean pages are dropped before a
-/// lane begins.
+/// it and reads from the page cache all the same, everything does. Clean pages of what goes through it are
+/// dropped before a lane begins.
 pub struct DirectoryShare {
     path: PathBuf,
     given: String,
@@ -109,6 +110,7 @@ impl DirectoryShare {
             name if file_system::is_memory(name) => {
                 Memory::Client(ClientMemory::FileSystem { name: name.to_owned() })
             }
+            _ if options.cache == PageCache::Page => Memory::Client(ClientMemory::Buffered),
             name if file_system::is_remote(name) => Memory::Server,
             _ if found.direct.is_none() => Memory::Client(ClientMemory::PageCache),
             _ if tree.root().is_ok_and(|root| file_system::is_on_cached_loop(&root)) => {
@@ -139,7 +141,7 @@ impl DirectoryShare {
             files: Arc::default(),
             engine,
             file_system: found.name,
-            direct: found.direct,
+            direct: found.direct.filter(|_| options.cache.is_direct()),
             memory,
             space: found.space,
             in_place,
@@ -156,6 +158,9 @@ impl Share for DirectoryShare {
         let client_cache = match (&self.memory, self.direct) {
             (Memory::Client(ClientMemory::FileSystem { name }), _) => {
                 format!("page cache ({name} is memory)")
+            }
+            (Memory::Client(ClientMemory::Buffered), _) => {
+                "page cache by --cache page, dropped before each trial".to_owned()
             }
             (_, Some(_)) => "O_DIRECT".to_owned(),
             (_, None) => "page cache".to_owned(),

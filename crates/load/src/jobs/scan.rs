@@ -1,16 +1,20 @@
 //! A walk over a tree of directories: each is listed, and every name found is looked up. What a
 //! photo library or a backup program does before it reads a byte.
 //!
-//! On a directory that is mounted here the kernel answers what it has cached, as it does for any
-//! program.
+//! On a directory that is mounted here the kernel answers what it has cached, as it does for any program. So warm
+//! and cold are two jobs: before a warm one all names are walked, before a cold one caches are dropped.
 
 use super::made_tree::Tree;
 use super::tree::{self, SCAN};
 use super::{Asks, Counted, NotGood, OperationSource, Point, Step, StorageJob, Workspace, can_do};
 use crate::op::{Done, Found, Op, PathId};
-use crate::share::{EntryKind, Lane};
-use plimsoll_model::{Cause, Event, Failure, Flag, Measure, Nanos, OpKind, Phase, ScanJob};
+use crate::share::{EntryKind, Lane, Share};
+use plimsoll_model::{
+    Cause, Event, Failure, Flag, Measure, NamesCached, Nanos, OpKind, Phase, ScanJob,
+};
 use std::collections::VecDeque;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -49,6 +53,24 @@ impl ScanRun {
     }
 }
 
+impl ScanRun {
+    /// The directory of a share whose names this machine's kernel caches, where it is to have them before trials.
+    fn warm_directory(&self, share: &dyn Share) -> Option<PathBuf> {
+        share.local_directory().filter(|_| self.job.cached == NamesCached::Warm)
+    }
+}
+
+/// Has the kernel cache the names and attributes of a directory and of those below it, as a scan asks for them.
+fn walk(directory: &Path) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.metadata()?.is_dir() {
+            walk(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 impl StorageJob for ScanRun {
     type Source = ScanSource;
     const COUNTED: Counted = &[(Measure::ENTRIES, &[OpKind::LOOKUP])];
@@ -62,11 +84,18 @@ impl StorageJob for ScanRun {
         let files = vec![self.job.files as usize; self.job.directories as usize];
         let made = Tree::make("make the tree to be scanned", at, root, &files)?;
         self.tree = Some(Arc::new(made));
-        Ok(Vec::new())
+        let warm = self.warm_directory(at.share).is_some();
+        let target = at.share.facts().given;
+        Ok(Vec::from_iter(warm.then_some(Flag::WarmScan { target })))
     }
 
     fn begin(&mut self, at: &mut Workspace<'_>, _point: &Point) -> Result<(), Failure> {
         self.prepare(at)?;
+        if let (Some(below), Some(tree)) = (self.warm_directory(at.share), &self.tree) {
+            let root =
+                at.means.paths.get(tree.root).ok_or_else(|| changed("its root has no path"))?;
+            walk(&below.join(&*root)).map_err(|error| changed(&error.to_string()))?;
+        }
         self.walk = Arc::default();
         Ok(())
     }

@@ -472,7 +472,8 @@ fn files_below(directory: &Path) -> Vec<(usize, PathBuf)> {
 
 /// Walks a tree, once and again and again beside another job.
 pub fn scan(share: Arc<dyn Share>) {
-    let job = plimsoll_model::ScanJob { directories: 7, files: 30 };
+    let job =
+        plimsoll_model::ScanJob { directories: 7, files: 30, ..plimsoll_model::ScanJob::default() };
     let scan = once(part(Job::Scan(job), 3, 4));
     let mut run = Run::new(share, Arc::new(plimsoll_load::SystemClock::new()));
     run.prepare(&scan).unwrap();

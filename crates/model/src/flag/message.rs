@@ -112,7 +112,9 @@ impl Flag {
             Flag::ClientMemory { target, memory, surely } => {
                 let (which, place) = match memory {
                     ClientMemory::FileSystem { name } => (format!("memory ({name})"), "a disk"),
-                    ClientMemory::PageCache => ("page cache".to_owned(), "the disk"),
+                    ClientMemory::PageCache | ClientMemory::Buffered => {
+                        ("page cache".to_owned(), "the storage")
+                    }
                     ClientMemory::LoopDevice => {
                         ("page cache, below a loop device".to_owned(), "the disk")
                     }
@@ -129,6 +131,9 @@ impl Flag {
             Flag::PageCache { target } => {
                 format!("{target} does not take O_DIRECT: the client's page cache takes part")
             }
+            Flag::WarmScan { target } => format!(
+                "the scan of {target} is with a warm cache: before each trial the client's kernel has walked all names"
+            ),
             Flag::WorkingSet { target, size, reads_from: StoredOn::ServerMemory, .. } => {
                 format!("reads of {size} on {target} came from the server's memory, not its disk")
             }
@@ -349,6 +354,10 @@ impl Flag {
                     "O_DIRECT has no effect on this file system: give --size of twice the client's memory, \
                      or a directory on another one."
                 }
+                ClientMemory::Buffered => {
+                    "It was dropped before each trial, and --cache page asks for it. Leave that out to measure \
+                     the storage without it."
+                }
                 ClientMemory::LoopDevice => {
                     "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory."
                 }
@@ -356,6 +365,9 @@ impl Flag {
             .into(),
             Flag::PageCache { .. } => {
                 "Reads may come from the client's memory; give --size above its memory to measure the storage.".into()
+            }
+            Flag::WarmScan { .. } => {
+                "For a scan with a cold cache, check again with --drop-caches, as root.".into()
             }
             Flag::WorkingSet { settles: Some(size), .. } => format!(
                 "To measure the disk, check again with --size {} (twice the server's memory).",

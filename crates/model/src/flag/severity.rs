@@ -73,6 +73,7 @@ impl Flag {
             | Flag::Leftovers { .. }
             | Flag::EntriesSkipped { .. }
             | Flag::SparseFiles { .. }
+            | Flag::WarmScan { .. }
             | Flag::SizeLowered { .. }
             | Flag::SizeFitted { .. }
             | Flag::ReplySurplus { .. }

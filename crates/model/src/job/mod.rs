@@ -18,7 +18,7 @@ pub use file::{FileJob, FileWay};
 pub use log::LogJob;
 pub use operations::OperationsJob;
 pub use pattern::{Layout, Pattern, PatternJob, Stability};
-pub use scan::ScanJob;
+pub use scan::{NamesCached, ScanJob};
 pub use stream::StreamJob;
 
 use crate::metric::Row;

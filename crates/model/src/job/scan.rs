@@ -12,17 +12,48 @@ pub struct ScanJob {
     pub directories: u32,
     /// Empty files in each of them.
     pub files: u32,
+    /// What the client's kernel has of the names, where the tree lies in a directory that is mounted there.
+    #[serde(default, skip_serializing_if = "NamesCached::is_as_found")]
+    pub cached: NamesCached,
+}
+
+/// What the client's kernel has in its cache of the names that are walked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NamesCached {
+    /// What it happens to have: of targets without such a cache, and of studies by earlier versions.
+    #[default]
+    AsFound,
+    /// All of them: each trial follows a walk that is not timed.
+    Warm,
+    /// None: caches are dropped before each trial, which is one walk.
+    Cold,
+}
+
+impl NamesCached {
+    /// Whether nothing is done about it.
+    pub fn is_as_found(&self) -> bool {
+        *self == NamesCached::AsFound
+    }
 }
 
 impl Default for ScanJob {
     fn default() -> Self {
-        ScanJob { directories: 40, files: 50 }
+        ScanJob { directories: 40, files: 50, cached: NamesCached::AsFound }
     }
 }
 
 impl JobFacts for ScanJob {
     fn kind(&self) -> &'static str {
         "scan"
+    }
+
+    fn title(&self) -> String {
+        match self.cached {
+            NamesCached::AsFound => "scan".to_owned(),
+            NamesCached::Warm => "scan, warm cache".to_owned(),
+            NamesCached::Cold => "scan, cold cache".to_owned(),
+        }
     }
 
     fn subject(&self) -> SubjectKind {
@@ -46,7 +77,16 @@ impl JobFacts for ScanJob {
     }
 
     fn settings(&self) -> Vec<String> {
-        vec![format!("{} directories", self.directories), format!("{} files in each", self.files)]
+        let mut settings = vec![
+            format!("{} directories", self.directories),
+            format!("{} files in each", self.files),
+        ];
+        settings.extend(match self.cached {
+            NamesCached::AsFound => None,
+            NamesCached::Warm => Some("names in the client's cache".to_owned()),
+            NamesCached::Cold => Some("the client's cache dropped before".to_owned()),
+        });
+        settings
     }
 
     fn parameters(&self) -> Vec<(&'static str, String)> {

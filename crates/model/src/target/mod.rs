@@ -51,6 +51,25 @@ pub enum Engine {
     Psync,
 }
 
+/// Whether reads and writes of a directory target go through the page cache of the machine that it is driven on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PageCache {
+    /// They bypass it by O_DIRECT, where the file system takes that.
+    #[default]
+    Direct,
+    /// They go through it, as those of most programs do: the kernel reads ahead and delays writes. Before each trial
+    /// it drops what it has of the files.
+    Page,
+}
+
+impl PageCache {
+    /// Whether it is the default.
+    pub fn is_direct(&self) -> bool {
+        *self == PageCache::Direct
+    }
+}
+
 const KINDS: &str = "Give a directory, nfs://host/export or smb://user@host/share.";
 
 const PATH_ESCAPES: &AsciiSet =

@@ -92,6 +92,7 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         hosts: &hosts,
         work,
         engine: common.engine,
+        cache: common.cache,
         timeout: how.timeout,
         design,
         factors,

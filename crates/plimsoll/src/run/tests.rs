@@ -174,6 +174,45 @@ fn a_copy_is_explained_by_other_numbers_of_workers() {
     assert_eq!(ladder.steps, Some(Steps::Sweep { over, values: vec![1.0, 2.0, 4.0] }));
 }
 
+/// Scans of directories are warm or cold, whichever the plan says; names of a URL are in no cache here.
+#[test]
+fn scans_of_mounts_are_warm_or_cold() {
+    let scan = |text: &str, target: &str| {
+        let plan = assembled(text, GIVEN, &[target], &[]).unwrap().plan;
+        let workload = plan.workloads.last().unwrap().clone();
+        let whole = matches!(workload.length, Length::UntilDone { .. });
+        (workload.main().unwrap().job.title(), whole)
+    };
+    let same = "same-as = \"old\"\noptions = \"rsize=4096\"";
+    let mounts = GOOD.replace(same, "about = \"the new one\"");
+    let warm = mounts.replace("drop-caches = true", "");
+    let both = |text: &str| {
+        let plan = assembled(text, GIVEN, &["/mnt/a", "/mnt/b"], &[]).unwrap().plan;
+        let workload = plan.workloads.last().unwrap().clone();
+        let whole = matches!(workload.length, Length::UntilDone { .. });
+        (workload.main().unwrap().job.title(), whole)
+    };
+    assert_eq!(scan(GOOD, "nfs://nas/a"), ("scan".to_owned(), false));
+    assert_eq!(both(&warm), ("scan, warm cache".to_owned(), false));
+    assert_eq!(both(&mounts), ("scan, cold cache".to_owned(), true), "one walk each");
+}
+
+#[test]
+fn the_page_cache_is_a_key_of_jobs_and_of_directories_alone() {
+    let text = GOOD
+        .replace("verify = true", "verify = true\ncache = \"page\"")
+        .replace("same-as = \"old\"\noptions = \"rsize=4096\"", "about = \"the new one\"");
+    let plan = |targets: &[&str]| assembled(&text, GIVEN, targets, &[]).map(|made| made.plan);
+    let cache = plan(&["/mnt/a", "nfs://nas/b"]).unwrap().storage.cache;
+    assert_eq!(cache, plimsoll_model::PageCache::Page);
+    assert!(good(&[]).plan.storage.cache.is_direct());
+    let refused = plan(&["nfs://nas/a", "nfs://nas/b"]).unwrap_err();
+    assert!(refused.happened.contains("no target is a directory"), "{refused}");
+    let other = text.replace("directories = 3", "directories = 3\ncache = \"direct\"");
+    let refused = assembled(&other, GIVEN, &["/mnt/a", "/mnt/b"], &[]).err().unwrap();
+    assert!(refused.happened.contains("a study has one"), "{refused}");
+}
+
 #[test]
 fn a_server_of_version_4_that_restarts_takes_its_grace_period() {
     let text = GOOD

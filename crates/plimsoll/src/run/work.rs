@@ -9,7 +9,7 @@ use crate::plan::Work;
 use clap::{Arg, Args, Command};
 use plimsoll_config::nearest;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Design, Engine, Failure, Length};
+use plimsoll_model::{Design, Engine, Failure, Length, PageCache};
 use std::collections::HashSet;
 use std::ops::Range;
 use toml::{Table, Value};
@@ -27,6 +27,7 @@ pub struct Common {
     pub may_lower: Option<(bool, bool)>,
     pub server_memory: Option<Bytes>,
     pub engine: Option<Engine>,
+    pub cache: Option<PageCache>,
     /// A file of each target that is read in place.
     pub file: Option<String>,
 }
@@ -34,7 +35,7 @@ pub struct Common {
 /// The kind of job that is done by `plimsoll copy`.
 const COPY: &str = "copy";
 /// What each job may have beside its own options.
-const SHARED: [&str; 5] = ["workers", "depth", "rate", "engine", "explain"];
+const SHARED: [&str; 6] = ["workers", "depth", "rate", "engine", "cache", "explain"];
 
 /// The work of one `[[job]]`, and what claims call it.
 pub fn job(
@@ -88,12 +89,15 @@ pub fn job(
         common.lower(pattern.may_lower());
     }
     let agrees = common.engine.is_none_or(|engine| what.engine.is_none_or(|e| engine == e.into()))
+        && common.cache.is_none_or(|cache| what.cache.is_none_or(|c| cache == c.into()))
         && common.file.as_ref().is_none_or(|file| pattern.file.as_ref().is_none_or(|f| f == file));
     if !agrees {
-        let happened = "its `engine` or `file` is not that of a job above, and a study has one";
+        let happened =
+            "its `engine`, `cache` or `file` is not that of a job above, and a study has one";
         return Err(source.problem(&at, happened, "Give all jobs the same."));
     }
     common.engine = common.engine.or(what.engine.map(Into::into));
+    common.cache = common.cache.or(what.cache.map(Into::into));
     common.file = common.file.take().or(pattern.file.clone());
     common.server_memory = common.server_memory.max(pattern.server_memory);
     // The length is fixed when all jobs are known.

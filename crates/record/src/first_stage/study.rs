@@ -112,6 +112,7 @@ impl Study {
                 operation_timeout_seconds: plan.operation_timeout_seconds,
                 server_memory: plan.server_memory,
                 engine: plan.engine,
+                cache: plimsoll_model::PageCache::Direct,
                 adapt_size: plan.adapt_size,
                 fit_size: plan.fit_size,
                 drop_caches: false,

@@ -68,6 +68,7 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
         },
         Flag::NearClientCeiling { bytes_per_second: x, ceiling_bytes_per_second: x },
         Flag::AskedToWait { target: text(), times: n },
+        Flag::WarmScan { target: text() },
         Flag::SparseFiles { directory: text(), count: n, holes: Bytes(n) },
         Flag::Reconnected { target: text(), times: n, at_seconds: x, seconds: x },
         Flag::WrittenAgain { target: text(), bytes: n },
@@ -230,8 +231,9 @@ fn job() -> impl Strategy<Value = Job> {
             let (block, size) = (Bytes(block), Bytes(size));
             PatternJob { pattern, block, size, layout, stability, verify }.into()
         });
-    let scan = any::<(u32, u32)>()
-        .prop_map(|(directories, files)| Job::Scan(ScanJob { directories, files }));
+    let scan = any::<(u32, u32)>().prop_map(|(directories, files)| {
+        Job::Scan(ScanJob { directories, files, ..ScanJob::default() })
+    });
     let transfer = select(Transfer::ALL.to_vec());
     let method = prop_oneof![
         Just(Method::Rsync),
@@ -435,6 +437,10 @@ pub fn plan() -> impl Strategy<Value = Plan> {
                         operation_timeout_seconds: x[4],
                         engine,
                         server_memory: engine.map(|_| Bytes(seed)),
+                        cache: match seed.is_multiple_of(7) {
+                            true => plimsoll_model::PageCache::Page,
+                            false => plimsoll_model::PageCache::Direct,
+                        },
                         adapt_size: seed.is_multiple_of(2),
                         fit_size: seed.is_multiple_of(3),
                         drop_caches: seed.is_multiple_of(5),

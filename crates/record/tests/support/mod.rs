@@ -474,6 +474,7 @@ pub fn plan() -> Plan {
             operation_timeout_seconds: 30.0,
             server_memory: Some(Bytes(2 * GIB)),
             engine: Some(Engine::Psync),
+            cache: plimsoll_model::PageCache::Direct,
             adapt_size: true,
             fit_size: false,
             drop_caches: false,

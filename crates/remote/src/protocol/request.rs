@@ -2,7 +2,9 @@
 
 use super::{Secret, TooLong, encode};
 use plimsoll_load::{Names, OpenOptions, TimeLimits};
-use plimsoll_model::{Deadline, Engine, Failure, Nanos, PointSpec, StudyId, Target, Workload};
+use plimsoll_model::{
+    Deadline, Engine, Failure, Nanos, PageCache, PointSpec, StudyId, Target, Workload,
+};
 use plimsoll_runner::RunnerOptions;
 use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
@@ -102,6 +104,8 @@ pub struct Connect {
     /// The target as the user named it.
     pub target: Target,
     engine: Option<Engine>,
+    #[serde(default, skip_serializing_if = "PageCache::is_direct")]
+    cache: PageCache,
     connect_seconds: f64,
     call_seconds: f64,
     /// Addresses of its host, where they are known.
@@ -172,6 +176,7 @@ impl Connect {
         Connect {
             target: target.clone(),
             engine: options.engine,
+            cache: options.cache,
             connect_seconds: options.limits.connect.as_secs_f64(),
             call_seconds: options.limits.call.as_secs_f64(),
             addresses,
@@ -187,6 +192,7 @@ impl Connect {
         }
         OpenOptions {
             engine: self.engine,
+            cache: self.cache,
             limits: TimeLimits {
                 connect: seconds(self.connect_seconds),
                 call: seconds(self.call_seconds),

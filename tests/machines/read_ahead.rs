@@ -1,0 +1,70 @@
+//! Read-ahead of the kernel's client on a mount through a path of 5 ms: it shows where reads go through the page
+//! cache, and has no part in those that bypass it.
+
+use super::super::support::Plimsoll;
+use super::super::support::beds::Beds;
+use super::super::support::runner_program::runner;
+use plimsoll_model::{Ended, Measure, Metric, Outcome, Study};
+use plimsoll_testkit::Need;
+
+const LAB: &str = r#"
+[host.server]
+kind = "vm"
+memory = "256MiB"
+[host.server.nfsd]
+threads = 4
+versions = ["3"]
+[[host.server.nfsd.export]]
+path = "/srv/data"
+options = "rw,async,no_root_squash"
+[host.client]
+kind = "vm"
+memory = "256MiB"
+[[host.client.mount]]
+at = "/mnt/films"
+from = "server:/srv/data"
+type = "nfs"
+options = "vers=3"
+[link.lan]
+between = ["server", "client"]
+delay = "2500us"
+"#;
+
+#[test]
+#[ignore = "machines take minutes: make check-machines"]
+fn read_ahead_shows_through_the_page_cache_alone() {
+    if !plimsoll_testkit::available(Need::Machines) {
+        return;
+    }
+    let beds = Beds::of(Plimsoll::new().with("PLIMSOLL_RUNNER", runner().to_str().unwrap()));
+    beds.lab(&["up", &beds.file("read-ahead", LAB)]).expect(0);
+    let faster = |cache: &str| {
+        let set = "--set=lab://read-ahead/client/read-ahead:/mnt/films=0,1024";
+        let what = ["--pattern=sequential-read", "--block=64KiB", "--workers=1", "--size=8MiB"];
+        let how = ["--repeats=4", "--time=2s", "--baseline=0s", "--timeout=60s", cache, set];
+        let words =
+            [&["check", "--quiet", "--on=lab://read-ahead/client", "/mnt/films"][..], &what, &how];
+        beds.program.run(&words.concat()).expect(0);
+        let study = beds.program.latest();
+        assert_eq!(study.ended, Ended::Done);
+        let (off, on) = (level(&study, 0), level(&study, 1));
+        eprintln!("{cache}: {:.3} MB/s without read-ahead, {:.3} with 1 MiB", off / 1e6, on / 1e6);
+        on / off
+    };
+    // Without it each page takes a round trip of its own.
+    let (page, direct) = (faster("--cache=page"), faster("--cache=direct"));
+    assert!(page > 2.0 && page > 2.0 * direct, "{page} and {direct} times as fast");
+    beds.lab(&["down", "read-ahead"]).expect(0);
+}
+
+/// The geometric mean of the throughput under a setting.
+fn level(study: &Study, setting: u16) -> f64 {
+    let of = study.trials.iter().filter(|trial| trial.cell.setting == setting);
+    let rates: Vec<f64> = of
+        .map(|trial| {
+            assert_eq!(trial.result.outcome, Outcome::Complete);
+            trial.result.value(0, Metric::all(Measure::THROUGHPUT)).unwrap().ln()
+        })
+        .collect();
+    (rates.iter().sum::<f64>() / rates.len() as f64).exp()
+}
