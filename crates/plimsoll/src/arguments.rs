@@ -394,7 +394,7 @@ pub enum EngineChoice {
 pub enum CacheChoice {
     /// By O_DIRECT, where the file system takes it
     Direct,
-    /// Buffered calls; what the page cache has of the files is dropped before each trial
+    /// Buffered calls; before each trial the cache of the files is dropped
     Page,
 }
 

@@ -75,9 +75,10 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
         (
             "time".to_owned(),
             format!(
-                "about {}, if it is {}",
+                "about {}, by {}; {} at most",
                 duration(estimate.seconds),
                 estimate.rests_on.join("; "),
+                duration(cap)
             ),
         ),
     ];
