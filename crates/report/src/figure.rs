@@ -5,7 +5,7 @@ use plimsoll_stats::interval::Interval;
 
 /// A kind of quantity: the units it is shown in, largest first, as multiples of the recorded unit.
 /// A value has the first unit that it reaches, else the last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind(&'static [(f64, &'static str)]);
 
 /// Operations per second.

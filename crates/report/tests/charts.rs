@@ -1,8 +1,8 @@
 //! Every kind of chart: settled small cases, and what must hold for any data.
 
 use plimsoll_report::chart::{
-    Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Heat, Layer, Line, Lines, Point,
-    Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME, alone,
+    Areas, Axis, BANDWIDTH, Bar, Bars, COUNT, Chart, Curve, Dot, Group, Groups, Heat, Layer, Line,
+    Lines, Point, Quantiles, RATE, Ratios, SECONDS, SHARE, Stair, Staircase, TIME, alone,
 };
 use proptest::prelude::*;
 
@@ -17,6 +17,7 @@ fn bars(values: &[(f64, f64)]) -> Bars {
         title: "Sequential read: bandwidth".into(),
         description: "Bars & lines.".into(),
         axis: Axis::new("bandwidth", BANDWIDTH),
+        reaches: 0.0,
         bars: values.iter().enumerate().map(bar).collect(),
     }
 }
@@ -114,9 +115,67 @@ fn staircase(values: &[(f64, f64)]) -> Staircase {
     }
 }
 
+/// Each value in a group of its own, by turns in two units.
+fn groups(values: &[(f64, f64)]) -> Groups {
+    let group = |(number, (value, width)): (usize, &(f64, f64))| Group {
+        label: format!("work {number}"),
+        kind: if number % 2 == 0 { RATE } else { BANDWIDTH },
+        unit: if number % 2 == 0 { "files/s".into() } else { String::new() },
+        bars: vec![Bar {
+            label: "up, as rsync".into(),
+            series: 0,
+            value: *value,
+            interval: Some((value - width, value + width)),
+        }],
+    };
+    Groups {
+        title: "Speed".into(),
+        description: "Groups.".into(),
+        groups: values.iter().enumerate().map(group).collect(),
+    }
+}
+
+/// Widths of the bars of a picture, in their order.
+fn bar_widths(svg: &str) -> Vec<f64> {
+    let document = roxmltree::Document::parse(svg).unwrap();
+    let bars = document.descendants().filter(|node| {
+        node.attribute("class").is_some_and(|class| class.split(' ').any(|word| word == "bar"))
+    });
+    bars.map(|bar| bar.attribute("width").unwrap().parse().unwrap()).collect()
+}
+
+/// In one picture a longer bar is never a smaller figure of the same unit.
+#[test]
+fn bars_of_one_unit_share_a_scale() {
+    let chart = groups(&[(792.0, 9.0), (5e6, 1e5), (3606.0, 40.0), (5e7, 1e6)]);
+    let [few, slow, many, fast] = bar_widths(&chart.svg())[..] else { panic!("four bars") };
+    assert!((many / few - 3606.0 / 792.0).abs() < 0.05, "{few} {many}");
+    assert!((fast / slow - 10.0).abs() < 0.1, "{slow} {fast}");
+}
+
+/// One interval that reaches far does not shorten all bars to nothing.
+#[test]
+fn a_wide_interval_leaves_the_bars_their_length() {
+    let chart = groups(&[(792.0, 9.0), (5e6, 1e5), (3606.0, 900_000.0)]);
+    let [few, _, many] = bar_widths(&chart.svg())[..] else { panic!("three bars") };
+    assert!(many > 100.0 && (many / few - 3606.0 / 792.0).abs() < 0.05, "{few} {many}");
+}
+
+/// So do charts that stand one below the other.
+#[test]
+fn charts_of_bars_reach_as_far_as_they_are_told() {
+    let width = |reaches| {
+        let chart = Bars { reaches, ..bars(&[(792.0, 9.0)]) };
+        bar_widths(&chart.svg())[0]
+    };
+    let times = width(0.0) / width(3606.0);
+    assert!((4.0..5.0).contains(&times), "3606 is 4.5 times 801: {times}");
+}
+
 fn all(values: &[(f64, f64)]) -> Vec<Box<dyn Chart>> {
     vec![
         Box::new(bars(values)),
+        Box::new(groups(values)),
         Box::new(ratios(values)),
         Box::new(lines(values)),
         Box::new(areas(values)),

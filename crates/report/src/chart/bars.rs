@@ -15,6 +15,8 @@ pub struct Bars {
     pub description: String,
     /// What the bars show.
     pub axis: Axis,
+    /// The axis has space for this value at least: charts that stand one below the other share a scale.
+    pub reaches: f64,
     /// The bars, from the top.
     pub bars: Vec<Bar>,
 }
@@ -56,7 +58,8 @@ impl Chart for Bars {
     }
 
     fn svg(&self) -> String {
-        let range = self.ends();
+        let largest = |(low, high): (f64, f64)| (low, high.max(self.reaches));
+        let range = self.ends().map(largest);
         let spans = (2..=7).rev().map(|most| Span::from_zero(&self.axis, range, most));
         let span = super::frame::fitting(spans, || Span::from_zero(&self.axis, range, 2));
         let mut rows = Rows::new(&self.title, &self.description, &span, self.bars.len());

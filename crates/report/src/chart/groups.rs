@@ -1,12 +1,12 @@
-//! Bars in groups, each group on a scale of its own: how fast several things are at several kinds of
-//! work, whatever the unit of each.
+//! Bars in groups: how fast several things are at several kinds of work, whatever the unit of each. All
+//! bars of one unit share one scale, so that a longer bar is never a smaller figure.
 
 use super::frame::WIDTH;
 use super::svg::{Anchor, Area, Svg, through};
-use super::text::{LABEL, fitted};
+use super::text::{LABEL, fitted, width};
 use super::{Chart, Kind, Table, theme};
 
-/// A group of bars for each kind of work. Within a group lengths compare; between groups nothing does.
+/// A group of bars for each kind of work. Lengths compare between all groups of the same unit.
 #[derive(Clone, Debug)]
 pub struct Groups {
     /// Name of the chart.
@@ -17,7 +17,7 @@ pub struct Groups {
     pub groups: Vec<Group>,
 }
 
-/// Bars that compare.
+/// Bars of one kind of work.
 #[derive(Clone, Debug)]
 pub struct Group {
     /// What all of them are of.
@@ -34,6 +34,35 @@ impl Group {
     fn value(&self, value: f64) -> String {
         format!("{} {}", self.kind.value(value), self.unit).trim_end().to_owned()
     }
+
+    /// Whether figures of both are of the same unit.
+    fn compares_with(&self, other: &Group) -> bool {
+        (self.kind, &self.unit) == (other.kind, &other.unit)
+    }
+
+    /// The largest value or end of an interval; 0 where there is none. An interval that reaches beyond twice its
+    /// value does not shorten all bars: its line ends open.
+    fn largest(&self) -> f64 {
+        let end = |bar: &super::Bar| {
+            bar.interval.map_or(bar.value, |i| i.1.min(2.0 * bar.value).max(bar.value))
+        };
+        self.bars.iter().map(end).filter(|end| end.is_finite()).fold(0.0, f64::max)
+    }
+}
+
+impl Groups {
+    /// The value of the longest bar of the scale that this group is on.
+    fn scale(&self, group: &Group) -> f64 {
+        let same = self.groups.iter().filter(|other| other.compares_with(group));
+        same.map(Group::largest).fold(0.0, f64::max)
+    }
+
+    /// Where bars begin: behind the longest label.
+    fn from(&self) -> f64 {
+        let labels = self.groups.iter().flat_map(|group| &group.bars).map(|bar| &bar.label);
+        let widest = labels.map(|label| width(label, LABEL)).fold(0.0, f64::max);
+        (widest + 2.0 * EDGE).clamp(LEAST_FROM, MOST_FROM)
+    }
 }
 
 const EDGE: f64 = 6.0;
@@ -41,9 +70,12 @@ const EDGE: f64 = 6.0;
 const NAME: f64 = 20.0;
 const BAR: f64 = 20.0;
 const BELOW: f64 = 8.0;
-/// Where bars begin and the longest ends: names stand before, figures behind.
-const FROM: f64 = 112.0;
+/// Between which places bars begin, and where the longest ends: names stand before, figures behind.
+const LEAST_FROM: f64 = 112.0;
+const MOST_FROM: f64 = 200.0;
 const TO: f64 = 340.0;
+/// Width of the least bar that can be seen.
+const VISIBLE: f64 = 1.0;
 
 impl Chart for Groups {
     fn title(&self) -> &str {
@@ -55,29 +87,33 @@ impl Chart for Groups {
         let whole = 2.0 * EDGE + self.groups.iter().map(height).sum::<f64>();
         let mut svg = Svg::new(WIDTH, whole, &self.title, &self.description);
         let mut y = EDGE;
+        let from = self.from();
         for group in &self.groups {
             let name = fitted(&group.label, LABEL, WIDTH - 2.0 * EDGE);
             svg.text("unit", Anchor::Start, (EDGE, y + 14.0), &name);
-            let ends = group.bars.iter().map(|b| b.interval.map_or(b.value, |i| i.1.max(b.value)));
-            let longest = ends.filter(|end| end.is_finite()).fold(0.0, f64::max);
-            let at = |value: f64| FROM + (TO - FROM) * (value / longest).clamp(0.0, 1.0);
+            let longest = self.scale(group);
+            let at = |value: f64| from + (TO - from) * (value / longest).clamp(0.0, 1.0);
             for (i, bar) in group.bars.iter().enumerate() {
                 let top = y + NAME + i as f64 * BAR;
                 let middle = top + BAR / 2.0;
-                let label = fitted(&bar.label, LABEL, FROM - 2.0 * EDGE);
+                let label = fitted(&bar.label, LABEL, from - 2.0 * EDGE);
                 svg.text("label", Anchor::Start, (EDGE, middle + 4.0), &label);
                 if longest <= 0.0 || !bar.value.is_finite() {
-                    svg.text("label", Anchor::Start, (FROM, middle + 4.0), "no figure");
+                    svg.text("label", Anchor::Start, (from, middle + 4.0), "no figure");
                     continue;
                 }
-                let area =
-                    Area { x: FROM, y: top + 3.0, width: at(bar.value) - FROM, height: BAR - 6.0 };
+                let width = (at(bar.value) - from).max(if bar.value > 0.0 { VISIBLE } else { 0.0 });
+                let area = Area { x: from, y: top + 3.0, width, height: BAR - 6.0 };
                 svg.rect(&theme::class("bar", bar.series), "", area);
                 let mut end = at(bar.value);
                 if let Some((low, high)) = bar.interval {
+                    let open = high > longest;
                     let (low, high) = (at(low), at(high));
                     let tick = |x: f64| through([(x, middle - 4.0), (x, middle + 4.0)]);
-                    let line = through([(low, middle), (high, middle)]) + &tick(low) + &tick(high);
+                    let mut line = through([(low, middle), (high, middle)]) + &tick(low);
+                    if !open {
+                        line.push_str(&tick(high));
+                    }
                     svg.path("whisker", "", &line);
                     end = end.max(high);
                 }

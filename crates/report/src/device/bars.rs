@@ -25,6 +25,7 @@ pub(super) fn figure(group: &BarGroup) -> Figure {
         title: group.title.to_owned(),
         description: group.caption.clone(),
         axis: Axis::new(group.axis, group.kind),
+        reaches: 0.0,
         bars: group.bars.iter().map(bar).collect(),
     };
     let figure = Figure::new(group.id.to_owned(), Box::new(chart), group.caption.clone());

@@ -109,21 +109,29 @@ fn datasets(shown: &Shown<'_>) -> Columns {
 /// Every dataset under every setting: what each brings, seen at once. `None` of two settings or fewer.
 fn heat(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Option<Figure> {
     let copies = Copies::new(shown).filter(|copies| copies.columns.len() > 2)?;
+    // A time is as much faster as it is less.
+    let speed = |copied: &Copied<'_>| {
+        let (found, cell) = (*copied)?;
+        let measure = speed(&found.workload);
+        let level = cell.levels.get(&Metric::all(measure))?.estimate;
+        Some(if shown.shape(measure).compared == Compared::Time { 1.0 / level } else { level })
+    };
+    let scale = |row: &Row<'_>| {
+        let (found, _) = row.cells.iter().flatten().next()?;
+        Some((
+            found.workload.main()?.job.file_work()?.files_of,
+            crate::study::speed(&found.workload),
+        ))
+    };
     let row = |row: &Row<'_>| -> HeatRow {
-        // A time is as much faster as it is less.
-        let speed = |copied: &Copied<'_>| {
-            let (found, cell) = (*copied)?;
-            let measure = speed(&found.workload);
-            let level = cell.levels.get(&Metric::all(measure))?.estimate;
-            Some(if shown.shape(measure).compared == Compared::Time { 1.0 / level } else { level })
-        };
-        let speeds: Vec<Option<f64>> = row.cells.iter().map(speed).collect();
-        let fastest = speeds.iter().flatten().copied().fold(0.0, f64::max);
-        (row.name.clone(), speeds.iter().map(|speed| speed.map(|speed| speed / fastest)).collect())
+        let alike = copies.rows.iter().filter(|other| scale(other) == scale(row));
+        let fastest = alike.flat_map(|other| &other.cells).filter_map(speed).fold(0.0, f64::max);
+        let share = |copied| speed(copied).map(|speed| speed / fastest);
+        (row.name.clone(), row.cells.iter().map(share).collect())
     };
     let heading = |column: &(Cell, &'static str)| copies.heading(*column, name).replace('\n', ", ");
-    let caption =
-        "Speed of each dataset as a share of the fastest in its row: the darker, the faster.";
+    let caption = "Speed as a share of the fastest copy of the same dataset: the darker, the faster. The \
+                   two ways of a dataset have one scale; an update has its own.";
     let chart = Heat {
         title: "Datasets and settings".to_owned(),
         description: caption.to_owned(),

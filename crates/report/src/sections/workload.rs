@@ -79,10 +79,15 @@ fn bars(shown: &Shown<'_>, found: &WorkloadFindings, id: String, name: &str) -> 
         ),
     };
     bars.truncate(MOST_ROWS);
+    let alike = |other: &&WorkloadFindings| speed(&other.workload) == speed(&found.workload);
+    let alike =
+        shown.findings.workloads.iter().filter(alike).flat_map(|other| speeds(shown, other));
+    let ends = alike.map(|bar| bar.interval.map_or(bar.value, |i| i.1.min(2.0 * bar.value)));
     let chart = Bars {
         title: format!("{}: {}", capital(name), shape.name),
         description: caption.clone(),
         axis: Axis::new(&shape.name, shape.kind),
+        reaches: ends.filter(|end| end.is_finite()).fold(0.0, f64::max),
         bars,
     };
     (!chart.bars.is_empty()).then(|| Figure::new(id, Box::new(chart), caption))

@@ -147,8 +147,8 @@ fn a_copy_by_two_methods_to_two_targets() {
     let document = Document::of_study(&study);
     let (_, heat) =
         document.charts().find(|chart| chart.0 == "settings-heat.svg").expect("a heat map");
-    // 135 files a second of 1370, as rsync does to the second target.
-    assert!(heat.contains("source tree up") && heat.contains("9.8"), "{heat}");
+    // Up and down have one scale: 135 files a second as rsync up to the second target, of 3110 down, pipelined.
+    assert!(heat.contains("source tree up") && heat.contains("4.32"), "{heat}");
     insta::assert_snapshot!(screen);
 }
 
@@ -192,4 +192,36 @@ fn a_copy_of_which_no_cost_can_be_named() {
         words(&screen).contains("is known from three datasets on: --dataset home."),
         "{screen}"
     );
+}
+
+/// Ways and methods of one dataset stand side by side, on one scale: a longer bar is a faster copy.
+#[test]
+fn a_longer_bar_is_a_faster_copy() {
+    let pipelined = Method::Pipelined { files: 32.try_into().unwrap() };
+    let workloads = copies_by(&[Method::Rsync, pipelined], &[dataset(DataClass::Source, 0.1)]);
+    let rate = |work: &FileWork| match (work.way, work.method) {
+        ("up", "pipelined") => 3606.0,
+        ("up", _) => 792.0,
+        (_, "pipelined") => 5000.0,
+        _ => 1500.0,
+    };
+    let study =
+        copied(&["nfs://nas/volume1"], workloads, 4, 0.0, |_, work| work.files as f64 / rate(work));
+    let document = Document::of_study(&study);
+    let (_, svg) = document.charts().find(|chart| chart.0 == "speeds.svg").unwrap();
+    let picture = roxmltree::Document::parse(&svg).unwrap();
+    let text = |class: &str| -> Vec<&str> {
+        let of = picture.descendants().filter(|node| node.attribute("class") == Some(class));
+        of.filter_map(|node| node.text()).collect()
+    };
+    assert_eq!(text("unit"), ["Source tree"]);
+    let labels = text("label").join("|");
+    assert!(labels.contains("up, as rsync|792 files/s|up, pipelined|3606 files/s"), "{labels}");
+    let is_bar = |node: &roxmltree::Node<'_, '_>| {
+        node.attribute("class").is_some_and(|class| class.starts_with("bar"))
+    };
+    let bars = picture.descendants().filter(is_bar);
+    let widths: Vec<f64> = bars.map(|b| b.attribute("width").unwrap().parse().unwrap()).collect();
+    let [up_rsync, up, down_rsync, down] = widths[..] else { panic!("{svg}") };
+    assert!(up_rsync < down_rsync && down_rsync < up && up < down, "{widths:?}");
 }
