@@ -1,8 +1,10 @@
 //! Two studies against each other. They were measured at different times, so nothing is paired and
-//! whatever changed between them is in the difference.
+//! whatever changed between them is in the difference. Only equal work is compared.
 
+use crate::changes::Change;
 use crate::gather::{self, Gathered, Results};
 use crate::pair::{Claim, Ratio};
+use crate::work;
 use plimsoll_model::{Cell, Metric, Study, Workload, factor};
 use plimsoll_stats::family::adjusted_confidence;
 use plimsoll_stats::fieller;
@@ -15,10 +17,23 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 pub struct Across {
     /// What was measured in both, subject by subject.
     pub counterparts: Vec<Counterpart>,
+    /// What corresponds to each other and is other work: it is not compared.
+    pub unequal: Vec<Unequal>,
     /// Cells of A without a counterpart.
     pub only_a: Vec<Cell>,
     /// Cells of B without a counterpart.
     pub only_b: Vec<Cell>,
+}
+
+/// Two cells that correspond to each other but for settings of the work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unequal {
+    /// The cell of A.
+    pub a: Cell,
+    /// The cell of B: a workload of the same kind.
+    pub b: Cell,
+    /// Every setting that differs; at least one.
+    pub differences: Vec<Change>,
 }
 
 /// One cell of A and the one of B that corresponds to it.
@@ -26,8 +41,10 @@ pub struct Across {
 pub struct Counterpart {
     /// The cell of A.
     pub a: Cell,
-    /// The cell of B: a workload of the same kind, perhaps with other settings.
+    /// The cell of B: the same work.
     pub b: Cell,
+    /// Protocol and clients, where they differ: nothing of the work, but no trend goes on across them.
+    pub conditions: Vec<Change>,
     /// Complete trials in A and in B.
     pub trials: (usize, usize),
     /// Ratio B/A of every metric that both have, by Welch, or for CPU time by Fieller, each at A's
@@ -38,8 +55,9 @@ pub struct Counterpart {
 }
 
 /// Compares what both studies measured: subjects that were given alike (where none were: that stand
-/// at the same position), under the same workload (where it has none: the only one of the same
-/// kind), and under settings of the same levels. Margin and confidence are those of A.
+/// at the same position), under the same workload, and under settings of the same levels. Workloads that are
+/// the only ones of a kind correspond, too, but are compared only if their work is the same. Margin and
+/// confidence are those of A.
 pub fn across(a: &Study, b: &Study) -> Across {
     let (gathered_a, gathered_b) = (Gathered::new(a), Gathered::new(b));
     let subjects: HashMap<u16, u16> = subject_pairs(a, b).into_iter().collect();
@@ -60,10 +78,17 @@ pub fn across(a: &Study, b: &Study) -> Across {
     }
     // Subject by subject, as a reader looks for them.
     matched.sort_by_key(|(cell, _)| cell.subject);
+    let (mut equal, mut unequal) = (Vec::new(), Vec::new());
+    for (in_a, in_b) in &matched {
+        match work::differences(a, *in_a, b, *in_b) {
+            none if none.is_empty() => equal.push((*in_a, *in_b)),
+            differences => unequal.push(Unequal { a: *in_a, b: *in_b, differences }),
+        }
+    }
     // What another tool ran once, in an unknown order, has no interval.
     let imported = gather::is_imported(a) || gather::is_imported(b);
     let confidence = a.plan.design.confidence;
-    let family = adjusted_confidence(confidence, matched.len()).unwrap_or(f64::NAN);
+    let family = adjusted_confidence(confidence, equal.len()).unwrap_or(f64::NAN);
     let unmatched = |study: &Study, gathered: &Gathered<'_>, taken: HashSet<Cell>| {
         let workloads = (0..).zip(&study.plan.workloads).map(|(number, _)| number);
         let mut cells: Vec<Cell> = workloads.flat_map(|w| gathered.cells(w)).collect();
@@ -92,12 +117,15 @@ pub fn across(a: &Study, b: &Study) -> Across {
             far: 0,
             more_blocks: None,
         });
-        Counterpart { a: cell_a, b: cell_b, trials: (in_a.len(), in_b.len()), ratios, claim }
+        let conditions = work::conditions(a, cell_a, b, cell_b);
+        let trials = (in_a.len(), in_b.len());
+        Counterpart { a: cell_a, b: cell_b, conditions, trials, ratios, claim }
     };
     Across {
         only_a: unmatched(a, &gathered_a, matched.iter().map(|m| m.0).collect()),
         only_b: unmatched(b, &gathered_b, matched.iter().map(|m| m.1).collect()),
-        counterparts: matched.iter().map(counterpart).collect(),
+        counterparts: equal.iter().map(counterpart).collect(),
+        unequal,
     }
 }
 

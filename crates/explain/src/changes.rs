@@ -22,6 +22,8 @@ pub struct Change {
 pub fn changes(a: &Study, b: &Study) -> Vec<Change> {
     let mut found = Found(Vec::new());
     found.add("the program", &program(&a.origin), &program(&b.origin));
+    let [in_a, in_b] = [a, b].map(clients);
+    found.add("the client", &in_a, &in_b);
     for host in &a.hosts {
         if let Some(after) = b.hosts.iter().find(|other| other.name == host.name) {
             found.host(host, after);
@@ -92,6 +94,12 @@ impl Found {
             self.add(&format!("{what} of {of}"), before, after);
         }
     }
+}
+
+/// The hosts that a study was driven on.
+pub(crate) fn clients(study: &Study) -> String {
+    let clients: Vec<String> = study.plan.clients.iter().map(ToString::to_string).collect();
+    if clients.is_empty() { "this machine".to_owned() } else { clients.join(", ") }
 }
 
 fn program(origin: &Origin) -> String {

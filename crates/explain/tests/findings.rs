@@ -317,8 +317,13 @@ fn two_studies_are_matched_by_what_was_measured() {
     let mut b = empty(&["/srv/data", "nfs://other/x"], &[Pattern::RandomRead, READ]);
     b.plan.workloads[1].parts[0].workers = 8.try_into().unwrap();
     add_blocks(&mut b, 8, 0.01, |_, _| 2e8);
+    // With more workers it is other work: named, and not compared.
     let both = across(&a, &b);
-    assert_eq!(both.counterparts.len(), 1);
+    assert_eq!((both.counterparts.len(), both.unequal.len()), (0, 1));
+    assert_eq!((both.unequal[0].a.workload, both.unequal[0].b.workload), (0, 1));
+    b.plan.workloads[1].parts[0].workers = support::WORKERS.try_into().unwrap();
+    let both = across(&a, &b);
+    assert_eq!((both.counterparts.len(), both.unequal.len()), (1, 0));
     let found = &both.counterparts[0];
     assert_eq!((found.a.subject, found.b.subject), (1, 0));
     assert_eq!((found.a.workload, found.b.workload), (0, 1));

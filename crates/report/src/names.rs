@@ -155,7 +155,7 @@ fn subjects(study: &Study) -> Vec<String> {
 }
 
 /// The names of all workloads: what each does and, where others do the same, how it differs.
-fn workloads(plan: &Plan) -> Vec<String> {
+pub(crate) fn workloads(plan: &Plan) -> Vec<String> {
     let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (number, workload) in plan.workloads.iter().enumerate() {
         // What only shows something of another one is not told from that.

@@ -14,7 +14,7 @@ use plimsoll_model::{
     SubjectKind,
 };
 use plimsoll_record::{StudySummary, SubjectSummary};
-use plimsoll_report::{Style, list};
+use plimsoll_report::{Document, Style, list};
 use proptest::prelude::*;
 use support as plain;
 use support::{add, add_blocks, empty, fail};
@@ -174,6 +174,69 @@ fn two_studies_compared() {
     add_blocks(&mut after, 8, 0.015, |_, pattern| rate(1, pattern));
     plain::job(&mut after.plan.workloads[1]).stability = Stability::FileSync;
     insta::assert_snapshot!(compare(&before, &after, &NARROW));
+}
+
+/// Half the working set is other work: nothing is called slower, and the one difference is named once, with both
+/// values, in a trend as in a comparison.
+#[test]
+fn other_work_is_named_and_not_compared() {
+    let patterns = [Pattern::SequentialRead, Pattern::RandomRead];
+    let sized = |id: &str, size: u64, day: u64, factor: f64| {
+        let mut study = empty(&TWO[..1], &patterns);
+        study.id = StudyId(id.into());
+        study.started_unix_seconds += 86_400 * day;
+        study.plan.workloads.iter_mut().for_each(|w| plain::job(w).size = Bytes(size << 20));
+        add_blocks(&mut study, 6, 0.015, |target, pattern| factor * rate(target, pattern));
+        study
+    };
+    let (large, small) = (sized("5eed0001", 64, 0, 1.0), sized("5eed0002", 32, 1, 0.6));
+    let trend = Document::of_studies(&[large.clone(), small.clone()]);
+    for document in [Document::of_two(&large, &small), trend] {
+        let whole = document.text(&NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+        let screen = document.screen(&NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+        for text in [&whole, &screen] {
+            let difference = "working set 64 MiB, then 32 MiB";
+            assert_eq!(text.matches(difference).count(), 1, "{text}");
+            assert!(text.contains("(sequential read and random read)"), "{text}");
+            assert_eq!(text.matches("not compared: other work").count(), 2, "{text}");
+            assert!(text.contains("no equal work in common"), "{text}");
+            assert!(text.contains("--size sets the working set"), "{text}");
+            assert!(!text.contains("slower") && !text.contains("not resolved"), "{text}");
+        }
+    }
+    // Each has a curve of its own in the trend, under a name that says what sets it apart.
+    let trend = Document::of_studies(&[large.clone(), small.clone()]).text(&NARROW);
+    for name in ["Sequential read (64 MiB)", "Sequential read (32 MiB)"] {
+        assert!(trend.contains(name), "{name} in\n{trend}");
+    }
+    // With what is equal, that is compared, and the rest is named.
+    let mut mixed = small.clone();
+    plain::job(&mut mixed.plan.workloads[1]).size = Bytes(64 << 20);
+    let text = compare(&large, &mixed, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("(sequential read): working set 64 MiB, then 32 MiB"), "{text}");
+    assert_eq!(text.matches("not compared: other work").count(), 1, "{text}");
+    assert!(text.contains("is at least") || text.contains("faster"), "{text}");
+}
+
+/// A server that answers by another protocol, or another client: two curves, and no verdict across them.
+#[test]
+fn a_trend_does_not_go_on_across_another_protocol() {
+    let mut before = empty(&TWO[..1], &[Pattern::SequentialRead]);
+    add_blocks(&mut before, 6, 0.015, |_, pattern| rate(0, pattern));
+    let mut after = before.clone();
+    after.id = StudyId("5eed0002".into());
+    after.started_unix_seconds += 86_400;
+    plain::storage(&mut after.subjects[0]).protocol = "NFSv4.1 over TCP".into();
+    let document = Document::of_studies(&[before.clone(), after.clone()]);
+    let text = document.text(&NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("protocol NFSv3 over TCP, then NFSv4.1 over TCP"), "{text}");
+    assert!(!text.contains("the same for practical purposes"), "{text}");
+    let (_, chart) = document.charts().find(|(name, _)| name.ends_with("-trend.svg")).unwrap();
+    assert!(chart.contains("nas, protocol NFSv4.1 over TCP"), "{chart}");
+    // Two protocols side by side are a comparison like others: the difference is named once.
+    let text = compare(&before, &after, &NARROW).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(text.matches("NFSv3 over TCP, then NFSv4.1 over TCP").count(), 1, "{text}");
+    assert!(text.contains("same ["), "{text}");
 }
 
 /// Single runs of another tool: ratios without intervals, always stated of the faster one.

@@ -1,24 +1,28 @@
 //! What was not the same when two studies were measured.
 
 use crate::document::Warning;
-use crate::names;
 use crate::study::Shown;
-use crate::text::{capital, printable};
-use plimsoll_explain::{Change, Counterpart, changes};
-use plimsoll_model::{Cell, Stability, Workload};
+use crate::text::{listed, printable};
+use plimsoll_explain::{Across, Change, changes};
+use plimsoll_model::Cell;
 
 /// Changes that are named; of more the rest is counted.
 const NAMED: usize = 6;
 
-/// What is known to have changed, in words, and that it is confounded where that is more than one thing.
-pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, found: &[Counterpart]) -> Vec<Warning> {
-    let recorded = changes(a.study, b.study);
-    let settings: Vec<String> = found.iter().filter_map(|found| settings(a, b, found)).collect();
-    let unsafe_writes: Vec<String> = found.iter().filter_map(|f| stability(a, b, f)).collect();
-    // How safe writes are is a setting of the work, too.
-    let things = recorded.len() + usize::from(!settings.is_empty() || !unsafe_writes.is_empty());
-    let mut all = Vec::new();
-    if things > 1 {
+/// Other work, which is not compared; then what is known to have changed, in words, and that it is confounded where
+/// that is more than one thing.
+pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, across: &Across) -> Vec<Warning> {
+    let apart = across.unequal.iter().map(|found| (found.a, &found.differences[..]));
+    let mut all: Vec<Warning> = not_compared(a, apart).into_iter().collect();
+    // What makes work other work has been named.
+    let named_before = |change: &Change| {
+        let differences = across.unequal.iter().flat_map(|found| &found.differences);
+        differences.into_iter().any(|d| (&d.before, &d.after) == (&change.before, &change.after))
+    };
+    let mut recorded = changes(a.study, b.study);
+    recorded.retain(|change| !named_before(change));
+    let things = recorded.len();
+    if things > 1 && !across.counterparts.is_empty() {
         all.push(Warning {
             text: format!(
                 "Confounded: {things} things that are recorded changed at once. Which of them makes a \
@@ -29,9 +33,52 @@ pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, found: &[Counterpart]) -> V
         });
     }
     all.extend(named(&recorded).map(|text| Warning { text, ..Warning::default() }));
-    let texts = settings.into_iter().chain(unsafe_writes);
-    all.extend(texts.map(|text| Warning { text, ..Warning::default() }));
     all
+}
+
+/// Work that is not compared, by the cells of A and in what they differ: each difference once, with both values.
+pub(super) fn not_compared<'a>(
+    a: &Shown<'_>,
+    apart: impl Iterator<Item = (Cell, &'a [Change])>,
+) -> Option<Warning> {
+    let mut works: Vec<String> = Vec::new();
+    let mut differences: Vec<(&Change, Vec<String>)> = Vec::new();
+    for (cell, found) in apart {
+        let work = a.names.workload(cell.workload);
+        for change in found {
+            match differences.iter_mut().find(|(known, _)| *known == change) {
+                Some((_, of)) => of.extend(Some(work.clone()).filter(|work| !of.contains(work))),
+                None => differences.push((change, vec![work.clone()])),
+            }
+        }
+        works.extend(Some(work).filter(|work| !works.contains(work)));
+    }
+    let sets_size = differences.iter().any(|(change, _)| change.what == "working set");
+    let words = differences.iter().map(|(change, of)| {
+        let change = in_words(change);
+        match of.len() == works.len() {
+            true => change,
+            false => format!("{change} ({})", listed(of)),
+        }
+    });
+    let words: Vec<String> = words.collect();
+    let size = if sets_size { "; --size sets the working set" } else { "" };
+    (!words.is_empty()).then(|| Warning {
+        text: format!(
+            "Not compared, because the work differs ({}): {}.",
+            listed(&works),
+            words.join("; ")
+        ),
+        advice: Some(format!("Measure again with equal settings{size}.")),
+        urgent: true,
+    })
+}
+
+/// "working set 64 MiB, then 32 MiB".
+fn in_words(change: &Change) -> String {
+    let [what, before, after] =
+        [&change.what, &change.before, &change.after].map(|text| printable(text));
+    format!("{what} {before}, then {after}")
 }
 
 fn named(recorded: &[Change]) -> Option<String> {
@@ -45,30 +92,4 @@ fn named(recorded: &[Change]) -> Option<String> {
         words.push(format!("and {} more", recorded.len() - NAMED));
     }
     (!words.is_empty()).then(|| format!("Changed between them: {}.", words.join("; ")))
-}
-
-/// The work and what is set otherwise in B.
-fn settings(a: &Shown<'_>, b: &Shown<'_>, found: &Counterpart) -> Option<String> {
-    let (in_a, in_b) = (a.study.plan.workload(found.a)?, b.study.plan.workload(found.b)?);
-    let same = in_a.parts == in_b.parts && in_a.steps == in_b.steps;
-    let work = capital(&a.names.workload(found.a.workload));
-    (!same)
-        .then(|| format!("{work}: B was measured with other settings: {}.", names::settings(in_b)))
-}
-
-/// When what is written must be stable, of work that writes.
-fn writes(workload: &Workload) -> Option<Stability> {
-    workload.parts.iter().find_map(|part| part.job.stability())
-}
-
-/// Writes that are not equally safe are never compared silently.
-fn stability(a: &Shown<'_>, b: &Shown<'_>, found: &Counterpart) -> Option<String> {
-    writes(a.study.plan.workload(found.a)?)?;
-    let of = |side: &Shown<'_>, cell: Cell| {
-        let facts = side.study.subjects.get(usize::from(cell.subject))?.storage()?;
-        Some(printable(&facts.stability))
-    };
-    let (in_a, in_b) = (of(a, found.a)?, of(b, found.b)?);
-    let work = capital(&a.names.workload(found.a.workload));
-    (in_a != in_b).then(|| format!("{work}: writes are not equally safe: A {in_a}; B {in_b}."))
 }

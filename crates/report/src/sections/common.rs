@@ -45,6 +45,9 @@ pub(super) fn speeds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Bar> {
     found.cells.iter().filter_map(bar).collect()
 }
 
+/// In place of the verdict on two figures that are of other work.
+pub(super) const OTHER_WORK: &str = "not compared: other work";
+
 /// Above a column of verdicts: "faster [95%, all rows]".
 pub(super) fn verdicts(confidence: f64, single_runs: bool) -> String {
     match single_runs {

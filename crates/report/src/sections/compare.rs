@@ -1,7 +1,7 @@
 //! Two studies side by side.
 
 use super::changed;
-use super::common::verdicts;
+use super::common::{self, verdicts};
 use crate::columns::Columns;
 use crate::date::utc;
 use crate::device;
@@ -12,7 +12,7 @@ use crate::names;
 use crate::study::{Shown, head, imported as single_runs};
 use crate::text::{capital, printable};
 use crate::verdict::{Two, brief, sentence};
-use plimsoll_explain::{Across, Counterpart, Level, Scale};
+use plimsoll_explain::{Across, Counterpart, Level, Scale, Unequal};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Study};
 
@@ -61,7 +61,8 @@ impl Document {
         if let (Some(a), Some(b)) = (device::only(&a), device::only(&b)) {
             return device::compare_devices(&a, &b, &across);
         }
-        let Across { counterparts, only_a, only_b } = across;
+        let warnings = changed::warnings(&a, &b, &across);
+        let Across { counterparts, unequal, only_a, only_b } = across;
         let mut answer = Section::new("answer", "");
         answer.facts(vec![("A".to_owned(), a.line()), ("B".to_owned(), b.line())]);
         let imported = a.findings.imported || b.findings.imported;
@@ -72,8 +73,14 @@ impl Document {
             row(&mut table, &a, &b, found, imported);
             details.push(section(&a, &b, found, number));
         }
+        for found in &unequal {
+            apart(&mut table, &a, &b, found);
+        }
         answer.table(table.table(), Layout::Words);
         answer.text(match counterparts.is_empty() {
+            true if !unequal.is_empty() => {
+                "They have no equal work in common: nothing is compared."
+            }
             true => "They have no subject and work in common: nothing is compared.",
             false => {
                 "Measured at different times: whatever changed in between, on servers, network and \
@@ -95,7 +102,7 @@ impl Document {
             }
         }
         device::add_apart(&mut answer, &a, &b);
-        answer.warnings(changed::warnings(&a, &b, &counterparts));
+        answer.warnings(warnings);
         let [id_a, id_b] = [&a, &b].map(|side| printable(&side.study.id.0));
         let line = format!("plimsoll compare {id_a} {id_b} --details");
         answer.command("More", line, String::new());
@@ -106,23 +113,32 @@ impl Document {
 }
 
 /// What a counterpart is called: the work, and the names of its subject on either side.
-fn named(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> (String, String) {
-    let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));
+fn named(a: &Side<'_>, b: &Side<'_>, (in_a, in_b): (Cell, Cell)) -> (String, String) {
+    let (name_a, name_b) = (a.names.setup(in_a), b.names.setup(in_b));
     let subjects = if name_a == name_b { name_a } else { format!("A {name_a}, B {name_b}") };
-    (a.names.workload(found.a.workload), subjects)
+    (a.names.workload(in_a.workload), subjects)
+}
+
+/// The speed of a cell, as it stands in a row.
+fn speed(side: &Side<'_>, cell: Cell) -> String {
+    let level = side.study.plan.workload(cell).and_then(|workload| {
+        let measure = crate::study::speed(workload);
+        let level = side.levels(cell)?.get(&Metric::all(measure))?;
+        Some(side.shape(measure).plain(level.estimate))
+    });
+    level.unwrap_or_else(|| "–".to_owned())
+}
+
+/// The speeds of other work in a row, which are not compared.
+fn apart(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Unequal) {
+    let (work, subjects) = named(a, b, (found.a, found.b));
+    table
+        .row(work, [subjects, speed(a, found.a), speed(b, found.b), common::OTHER_WORK.to_owned()]);
 }
 
 /// Speeds and verdict in a row.
 fn row(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Counterpart, imported: bool) {
-    let (work, subjects) = named(a, b, found);
-    let speed = |side: &Side<'_>, cell: Cell| {
-        let level = side.study.plan.workload(cell).and_then(|workload| {
-            let measure = crate::study::speed(workload);
-            let level = side.levels(cell)?.get(&Metric::all(measure))?;
-            Some(side.shape(measure).plain(level.estimate))
-        });
-        level.unwrap_or_else(|| "–".to_owned())
-    };
+    let (work, subjects) = named(a, b, (found.a, found.b));
     let two = by(a, b, found).map(|by| Two { a: "A", b: "B", by });
     let verdict = match found.claim.as_ref().zip(two) {
         Some((claim, two)) if claim.verdict.is_some() => brief(claim, two),
@@ -140,7 +156,7 @@ fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compar
 
 /// Every figure that both have.
 fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Section {
-    let (work, subjects) = named(a, b, found);
+    let (work, subjects) = named(a, b, (found.a, found.b));
     let heading = format!("{}: {subjects}", capital(&work));
     let mut section = Section::details(format!("counterpart-{}", number + 1), heading);
     let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));

@@ -1,5 +1,6 @@
 //! Several studies: how the speed of each subject has gone from one to the next.
 
+use super::changed::not_compared;
 use super::common::{self, MOST_LINES, kind, only_some};
 use crate::chart::{Axis, COUNT, Line, Lines, Point, Table};
 use crate::date::utc;
@@ -9,8 +10,8 @@ use crate::names;
 use crate::study::{Shown, imported, speed, warnings};
 use crate::text::{capital, counted, listed, printable};
 use crate::verdict::{Two, brief, lead};
-use plimsoll_explain::Claim;
-use plimsoll_model::{Cell, Metric, Study, Workload};
+use plimsoll_explain::{Change, Claim};
+use plimsoll_model::{Cell, Metric, Plan, Study, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
 
 impl Document {
@@ -25,6 +26,7 @@ impl Document {
         let mut answer = Section::new("answer", "");
         answer.table(verdicts(&all), Layout::Words);
         answer.texts(self::answer(&all));
+        answer.warnings(apart(&all));
         answer.warnings(all.iter().flat_map(warned));
         let mut sections = vec![answer];
         let workloads = workloads(&all);
@@ -54,13 +56,17 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
     let (Some(first), Some(last)) = (all.first(), all.last()) else {
         return vec!["There is nothing to report.".to_owned()];
     };
-    let claims: Vec<(Claim, Compared)> = plimsoll_explain::across(first.study, last.study)
+    let across = plimsoll_explain::across(first.study, last.study);
+    let in_common = !across.unequal.is_empty() || !across.counterparts.is_empty();
+    let claims: Vec<(Claim, Compared)> = across
         .counterparts
         .into_iter()
+        .filter(|found| found.conditions.is_empty())
         .filter_map(|found| Some((found.claim?, compared(first, found.a))))
         .collect();
     if claims.is_empty() {
-        return vec!["The first and the last study have nothing in common to compare.".to_owned()];
+        let nothing = if in_common { "no equal work" } else { "nothing" };
+        return vec![format!("The first and the last study have {nothing} in common to compare.")];
     }
     if single_runs(first, last) {
         return vec![
@@ -105,6 +111,16 @@ fn answer(all: &[Shown<'_>]) -> Vec<String> {
          machine, is in the difference."
             .to_owned(),
     ]
+}
+
+/// What the first and the last study have in common and is not compared, and why.
+fn apart(all: &[Shown<'_>]) -> Option<Warning> {
+    let (first, last) = (all.first()?, all.last()?);
+    let across = plimsoll_explain::across(first.study, last.study);
+    let work = across.unequal.iter().map(|found| (found.a, &found.differences[..]));
+    let conditions = across.counterparts.iter().map(|found| (found.a, &found.conditions[..]));
+    let conditions = conditions.filter(|(_, differ)| !differ.is_empty());
+    not_compared(first, work.chain(conditions))
 }
 
 /// Whether either side is another tool's: then no ratio has an interval, and nothing a verdict.
@@ -153,7 +169,16 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         });
         known.unwrap_or_else(|| "–".to_owned())
     };
-    for found in plimsoll_explain::across(first.study, last.study).counterparts {
+    let across = plimsoll_explain::across(first.study, last.study);
+    let row = |in_a: Cell, in_b: Cell, verdict: String| {
+        let (work, subject) = (first.names.workload(in_a.workload), first.names.setup(in_a));
+        vec![work, subject, level(first, in_a), level(last, in_b), verdict]
+    };
+    for found in across.counterparts {
+        if !found.conditions.is_empty() {
+            table.rows.push(row(found.a, found.b, common::OTHER_WORK.to_owned()));
+            continue;
+        }
         let runs = single_runs(first, last);
         let Some(claim) = found.claim.filter(|c| runs || c.verdict.is_some()) else { continue };
         let two = Two { a: &a, b: &b, by: compared(first, found.a) };
@@ -161,14 +186,10 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
             true => imported::brief(two, &claim.ratio),
             false => brief(&claim, two),
         };
-        table.rows.push(vec![
-            first.names.workload(found.a.workload),
-            first.names.setup(found.a),
-            level(first, found.a),
-            level(last, found.b),
-            verdict,
-        ]);
+        table.rows.push(row(found.a, found.b, verdict));
     }
+    let other = across.unequal.iter().map(|found| (found.a, found.b));
+    table.rows.extend(other.map(|(a, b)| row(a, b, common::OTHER_WORK.to_owned())));
     table
 }
 
@@ -197,15 +218,19 @@ fn list(all: &[Shown<'_>]) -> Section {
 
 /// Every workload of any of the studies, once, with its name.
 fn workloads(all: &[Shown<'_>]) -> Vec<(Workload, String)> {
-    let mut found: Vec<(Workload, String)> = Vec::new();
+    let mut found: Vec<Workload> = Vec::new();
     for shown in all {
         for w in &shown.findings.workloads {
-            if !found.iter().any(|(other, _)| same(other, &w.workload)) {
-                found.push((w.workload.clone(), shown.names.workload(w.number)));
+            if !found.iter().any(|other| same(other, &w.workload)) {
+                found.push(w.workload.clone());
             }
         }
     }
-    found
+    let Some(first) = all.first() else { return Vec::new() };
+    // Other work of the same title is called by what sets it apart, as within a study.
+    let together = Plan { workloads: found.clone(), ..first.study.plan.clone() };
+    let names = names::workloads(&together);
+    found.into_iter().zip(names).collect()
 }
 
 /// Whether the same is done, for however long.
@@ -223,13 +248,29 @@ fn given(shown: &Shown<'_>, cell: Cell) -> (String, String) {
     (given, shown.names.levels(cell.setting))
 }
 
-fn section(
-    all: &[Shown<'_>],
+/// A line of a trend, and the first cell of it: it goes on where nothing of the work, the protocol and the
+/// client differs.
+struct Trend<'a> {
+    first: (&'a Shown<'a>, Cell),
+    line: Line,
+}
+
+impl Trend<'_> {
+    /// In what a cell differs from the line's first; `None` where it is of another subject or setting.
+    fn differs(&self, shown: &Shown<'_>, cell: Cell) -> Option<Vec<Change>> {
+        let (first, of) = self.first;
+        (given(first, of) == given(shown, cell))
+            .then(|| plimsoll_explain::apart(first.study, of, shown.study, cell))
+    }
+}
+
+fn section<'a>(
+    all: &'a [Shown<'a>],
     number: usize,
     (workload, name): &(Workload, String),
 ) -> Option<Section> {
     let measure = speed(workload);
-    let mut lines: Vec<((String, String), Line)> = Vec::new();
+    let mut lines: Vec<Trend<'_>> = Vec::new();
     for (place, shown) in all.iter().enumerate() {
         let found = shown.findings.workloads.iter().find(|w| same(&w.workload, workload));
         for cell in found.iter().flat_map(|w| &w.cells) {
@@ -239,20 +280,28 @@ fn section(
                 y: level.estimate,
                 band: level.interval.map(|i| (i.low, i.high)),
             };
-            let key = given(shown, cell.cell);
-            match lines.iter_mut().find(|(given, _)| *given == key) {
-                Some((_, line)) => line.points.push(point),
+            let differs: Vec<Option<Vec<Change>>> =
+                lines.iter().map(|trend| trend.differs(shown, cell.cell)).collect();
+            match differs.iter().position(|differs| differs.as_ref().is_some_and(Vec::is_empty)) {
+                Some(same) => lines[same].line.points.push(point),
                 None => {
-                    let label = shown.names.setup(cell.cell);
+                    let apart = differs.into_iter().flatten().flatten();
+                    let apart: Vec<String> =
+                        apart.map(|c| format!("{} {}", c.what, printable(&c.after))).collect();
+                    let setup = shown.names.setup(cell.cell);
+                    let label = match apart.is_empty() {
+                        true => setup,
+                        false => format!("{setup}, {}", listed(&apart)),
+                    };
                     let line = Line { label, series: lines.len(), points: vec![point] };
-                    lines.push((key, line));
+                    lines.push(Trend { first: (shown, cell.cell), line });
                 }
             }
         }
     }
     let shape = all.first()?.shape(measure);
     let count = lines.len();
-    let lines: Vec<Line> = lines.into_iter().take(MOST_LINES).map(|(_, line)| line).collect();
+    let lines: Vec<Line> = lines.into_iter().take(MOST_LINES).map(|trend| trend.line).collect();
     let name = capital(name);
     let points = match all.iter().all(|shown| shown.findings.imported) {
         true => "Geometric mean of each study's runs, which has no interval.",

@@ -1,0 +1,85 @@
+//! Whether a client's traffic went over the slower of its network interfaces, while a faster one was idle.
+
+use plimsoll_model::{HostFacts, HostLoad, HostName, Study};
+use std::collections::BTreeMap;
+
+/// How full the slower one has to be for that to matter.
+const FULL: f64 = 0.5;
+/// How many times as fast the other one has to be, and the share of the traffic that it may carry.
+const FASTER: f64 = 1.5;
+const IDLE: f64 = 0.05;
+/// Interfaces that are no way to another machine, or a way through another interface.
+const VIRTUAL: [&str; 14] = [
+    "lo", "docker", "br-", "virbr", "veth", "tap", "tun", "vnet", "wg", "cni", "cali", "flannel",
+    "lxc", "ifb",
+];
+
+/// A client's interfaces: the one that carried the traffic, and a faster one that did not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SlowerInterface {
+    /// The client.
+    pub host: String,
+    /// The interface that carried the traffic, its rate in bits per second, and how full it was at most (0..1).
+    pub used: (String, u64, f64),
+    /// The fastest interface that was idle, and its rate.
+    pub idle: (String, u64),
+    /// Whether both are known to lead to the server: in a lab, whose links are known.
+    pub leads_to_server: bool,
+}
+
+/// Every client whose traffic went over a slower interface that was at least half full.
+pub fn slower_interfaces(study: &Study) -> Vec<SlowerInterface> {
+    let clients: Vec<String> = match study.plan.clients.is_empty() {
+        true => vec![HostName::Local.to_string()],
+        false => study.plan.clients.iter().map(ToString::to_string).collect(),
+    };
+    let facts = study.hosts.iter().filter(|facts| clients.contains(&facts.name));
+    facts.filter_map(|facts| of_host(study, facts)).collect()
+}
+
+fn of_host(study: &Study, facts: &HostFacts) -> Option<SlowerInterface> {
+    let loads: Vec<&HostLoad> = study
+        .trials
+        .iter()
+        .flat_map(|trial| trial.loads.iter().filter(|load| load.host == facts.name))
+        .collect();
+    // Bytes of both directions together, and the fullest second of the fuller direction.
+    let mut carried: BTreeMap<&str, (f64, f64)> = BTreeMap::new();
+    for load in loads.iter().filter(|load| load.seconds > 0.0) {
+        for interface in load.interfaces.iter().filter(|interface| is_real(facts, &interface.name))
+        {
+            let [received, sent] =
+                [interface.received_bytes, interface.sent_bytes].map(|bytes| bytes as f64);
+            let of = carried.entry(&interface.name).or_default();
+            of.0 += received + sent;
+            of.1 = of.1.max(received.max(sent) / load.seconds);
+        }
+    }
+    let (used, (bytes, most)) = carried.iter().max_by(|a, b| a.1.0.total_cmp(&b.1.0))?;
+    let rate = facts.link_rate(used)?;
+    let share = 8.0 * most / rate as f64;
+    let names = facts.link_rates.keys().map(String::as_str).filter(|name| is_real(facts, name));
+    let idle = names
+        .filter(|name| name != used)
+        .filter(|name| carried.get(name).is_none_or(|(own, _)| *own < IDLE * bytes))
+        .filter_map(|name| Some((name, facts.link_rate(name)?)))
+        .filter(|(_, other)| *other as f64 >= FASTER * rate as f64)
+        .max_by_key(|(_, rate)| *rate)?;
+    (share >= FULL).then(|| SlowerInterface {
+        host: facts.name.clone(),
+        used: ((*used).to_owned(), rate, share.min(1.0)),
+        idle: (idle.0.to_owned(), idle.1),
+        leads_to_server: study.plan.hosts.iter().any(|server| {
+            let server = study.hosts.iter().find(|host| server.is(&host.name));
+            // Links of a lab have one name at both of their ends.
+            server.is_some_and(|host| {
+                facts.lab.is_some() && host.lab == facts.lab && host.link_rates.contains_key(idle.0)
+            })
+        }),
+    })
+}
+
+/// Whether an interface may lead to another machine by itself. A lab's are called as its links are.
+fn is_real(facts: &HostFacts, name: &str) -> bool {
+    facts.lab.is_some() && name != "lo" || !VIRTUAL.iter().any(|begin| name.starts_with(begin))
+}

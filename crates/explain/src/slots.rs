@@ -1,0 +1,96 @@
+//! Whether a mount's calls waited for a slot: the kernel's NFS client has no more calls in flight than a session of
+//! version 4.1 has slots, or its connection has, whatever programs ask for.
+
+use crate::gather::Gathered;
+use plimsoll_model::{Cell, MountWire, Parameter, Steps, Study, Trial, Workload};
+
+/// Calls of more bytes wait for those before them to be sent, slots or not: writes tell nothing.
+const SMALL_BYTES: f64 = 16_384.0;
+/// Fewer calls, and less waiting together, are not judged: the kernel counts milliseconds.
+const LEAST_CALLS: u64 = 20;
+const LEAST_SECONDS: f64 = 0.05;
+/// Share of a call's time that has to be waiting.
+const WAITING: f64 = 0.25;
+
+/// Calls of a mount that waited for a slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Slots {
+    /// Where.
+    pub cell: Cell,
+    /// Whether the mount has sessions: NFS version 4.1 or later.
+    pub sessions: bool,
+    /// Calls in flight to the server, on average over the trials.
+    pub in_flight: f64,
+    /// Operations that the workload kept in flight.
+    pub asked: f64,
+    /// Seconds that a call waited before it was sent.
+    pub waited_seconds: f64,
+    /// Seconds from sending a call to its reply.
+    pub round_trip_seconds: f64,
+}
+
+/// Every cell in which calls waited for a slot, in the plan's order.
+pub fn slots(study: &Study) -> Vec<Slots> {
+    let gathered = Gathered::new(study);
+    let workloads = (0..study.plan.workloads.len()).filter_map(|number| u16::try_from(number).ok());
+    let cells = workloads.flat_map(|workload| gathered.cells(workload));
+    cells.filter_map(|cell| of_cell(study, cell, &gathered.complete(cell))).collect()
+}
+
+fn of_cell(study: &Study, cell: Cell, trials: &[&Trial]) -> Option<Slots> {
+    let (mut calls, mut waited, mut round_trips, mut seconds) = (0, 0.0, 0.0, 0.0);
+    for trial in trials {
+        // The account is taken with the first and the last look at the host.
+        let (Some(mount), Some(load)) = (&trial.mount, trial.loads.first()) else { continue };
+        if !mount.file_system.starts_with("nfs") {
+            continue;
+        }
+        seconds += load.seconds;
+        for (count, wire) in mount.operations.values().filter_map(|of| Some((of.count, of.wire?))) {
+            if is_small(count, &wire) {
+                calls += count;
+                waited += wire.queue_seconds;
+                round_trips += wire.round_trip_seconds;
+            }
+        }
+    }
+    let in_flight = round_trips / seconds;
+    let asked = asked(study.plan.workload(cell)?);
+    let waits = calls >= LEAST_CALLS
+        && waited >= LEAST_SECONDS
+        && waited >= WAITING * (waited + round_trips)
+        // What asks for no more than is in flight waits for something else.
+        && in_flight >= 0.5
+        && asked > in_flight + 0.5;
+    let options = study.subjects.get(usize::from(cell.subject))?.storage()?.mount_options.clone();
+    let version = options
+        .iter()
+        .flat_map(|options| options.split(','))
+        .find_map(|option| option.strip_prefix("vers="));
+    waits.then(|| Slots {
+        cell,
+        sessions: version.is_some_and(|version| version.starts_with("4.") && version != "4.0"),
+        in_flight,
+        asked,
+        waited_seconds: waited / calls as f64,
+        round_trip_seconds: round_trips / calls as f64,
+    })
+}
+
+fn is_small(count: u64, wire: &MountWire) -> bool {
+    count > 0 && wire.sent_bytes as f64 / (count as f64) < SMALL_BYTES
+}
+
+/// Operations that a workload keeps in flight, the most of its steps.
+fn asked(workload: &Workload) -> f64 {
+    let of = |workload: &Workload| -> f64 {
+        let parts = workload.parts.iter();
+        parts.map(|part| f64::from(part.workers.get()) * f64::from(part.depth().get())).sum()
+    };
+    match &workload.steps {
+        Some(Steps::Sweep { over: over @ (Parameter::Depth | Parameter::Workers), values }) => {
+            values.iter().map(|value| of(&workload.at(*over, *value))).fold(0.0, f64::max)
+        }
+        _ => of(workload),
+    }
+}
