@@ -1,9 +1,11 @@
 //! Every warning plimsoll gives, in one place: what is odd, and what to do about it.
 
+mod idle;
 mod message;
 mod severity;
 
-pub use message::is_file_server;
+pub use idle::IdleWindows;
+pub use message::{is_file_server, is_kernel_thread};
 pub use severity::Severity;
 
 use crate::device::DisturbedFigure;
@@ -40,15 +42,21 @@ pub enum Flag {
     BusyBaseline {
         /// Which host.
         host: String,
-        /// Busy share (0..1) of all its cores.
+        /// Busy share (0..1) of all its cores; the largest of all windows.
         busy: f64,
+        /// When.
+        #[serde(default, skip_serializing_if = "IdleWindows::is_first")]
+        windows: IdleWindows,
     },
     /// Network traffic in the idle window.
     OtherTraffic {
         /// Which host.
         host: String,
-        /// Bytes per second, both directions.
+        /// Bytes per second, both directions; the most of all windows.
         bytes_per_second: f64,
+        /// When.
+        #[serde(default, skip_serializing_if = "IdleWindows::is_first")]
+        windows: IdleWindows,
     },
     /// A process was busy in the idle window.
     BusyProcess {
@@ -56,8 +64,14 @@ pub enum Flag {
         host: String,
         /// Its name.
         process: String,
-        /// How much of a core it used, 1 being all of one.
+        /// How much of a core it used, 1 being all of one; the most of all windows.
         cores: f64,
+        /// Whether it is a thread of the kernel. Of earlier versions: unknown, then its name tells.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        kernel: bool,
+        /// When.
+        #[serde(default, skip_serializing_if = "IdleWindows::is_first")]
+        windows: IdleWindows,
     },
     /// Others used a host during a trial: far more was used of it than the same work took in other blocks.
     OtherLoad {
@@ -79,6 +93,9 @@ pub enum Flag {
         host: String,
         /// Which array, and with what.
         work: String,
+        /// When.
+        #[serde(default, skip_serializing_if = "IdleWindows::is_first")]
+        windows: IdleWindows,
     },
     /// A core of a server's host was nearly full during a trial: it may be what limits.
     ServerSaturated {

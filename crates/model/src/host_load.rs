@@ -87,7 +87,7 @@ impl HostLoad {
 }
 
 /// What of a host others may use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostResource {
     /// Its processor, in CPU seconds.

@@ -3,6 +3,7 @@
 //! [`Metric`], [`Flag`]). Values only: nothing here does I/O, reads a clock or draws a number.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod amount;
 mod cell;
 mod clock;
@@ -42,7 +43,7 @@ pub use device::Device;
 pub use event::{Event, LoadObserver, Phase};
 pub use factor::{Commands, Factor, FactorLevel, Reboot, Switch};
 pub use failure::{Cause, Failure};
-pub use flag::{Burst, Flag, Scaled, Severity, is_file_server};
+pub use flag::{Burst, Flag, IdleWindows, Scaled, Severity, is_file_server, is_kernel_thread};
 pub use histogram::Histogram;
 pub use host::{CpuSeconds, CpuTimes, DiskFacts, HostFacts, LabFacts, ServerHost, WatchedBy};
 pub use host_load::{

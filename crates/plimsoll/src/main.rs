@@ -2,6 +2,8 @@
 //! codes. Everything that thinks lives in the other crates.
 #![forbid(unsafe_code)]
 
+#[cfg(test)]
+mod advice;
 mod arguments;
 mod check;
 mod clean;
@@ -37,7 +39,9 @@ use std::process::ExitCode;
 
 fn main() -> ExitCode {
     output::complain_of_panics();
+    let mut command = String::new();
     let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+        command = matches.subcommand_name().unwrap_or_default().to_owned();
         resume::expect_unchanged(&matches)?;
         Arguments::from_arg_matches(&matches)
     });
@@ -74,11 +78,12 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
-        Err(failure) => fail(&failure),
+        Err(failure) => fail(failure, &command),
     }
 }
 
-fn fail(failure: &Failure) -> ExitCode {
+fn fail(mut failure: Failure, command: &str) -> ExitCode {
+    failure.next = plimsoll_model::advice::for_command(&failure.next, command);
     output::complain(&format!("plimsoll: {failure}"));
     ExitCode::from(failure.cause.exit_code())
 }

@@ -3,6 +3,7 @@
 pub(crate) mod byte_costs;
 pub(crate) mod copies;
 pub(crate) mod cpu;
+pub(crate) mod disturbances;
 pub(crate) mod files;
 pub(crate) mod head;
 pub(crate) mod hosts;
@@ -56,6 +57,11 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// Advice as it holds for the command that measured.
+    pub(crate) fn advised(&self, advice: &str) -> Option<String> {
+        advised(self.study, advice)
+    }
+
     /// How a measure is shown.
     pub(crate) fn shape(&self, measure: Measure) -> Shape {
         measure::shape(self.study, measure)
@@ -91,6 +97,13 @@ impl<'a> Shown<'a> {
             None => self.shape(metric.measure).name,
         })
     }
+}
+
+/// Advice as it holds for the command that measured a study; `None` where nothing is left of it.
+pub(crate) fn advised(study: &Study, advice: &str) -> Option<String> {
+    let command = study.plan.command.split_whitespace().nth(1).unwrap_or_default();
+    let advice = plimsoll_model::advice::for_command(advice, command);
+    Some(crate::text::printable(&advice)).filter(|advice| !advice.is_empty())
 }
 
 /// What is shown as the speed of a workload; of one without parts the bandwidth.

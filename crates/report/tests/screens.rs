@@ -255,7 +255,7 @@ fn what_is_left_on_a_target_is_on_the_screen() {
     });
     study.ended = Ended::Failed { failure: failed.unwrap() };
     study.flags = vec![
-        Flag::BusyBaseline { host: "local".into(), busy: 0.5 },
+        Flag::BusyBaseline { host: "local".into(), busy: 0.5, windows: IdleWindows::default() },
         Flag::NotCleaned {
             target: "nfs://nas/volume1".into(),
             directory: ".plimsoll-5eed0001-ab12".into(),
@@ -266,6 +266,67 @@ fn what_is_left_on_a_target_is_on_the_screen() {
     assert!(screen.contains("It was given up") && screen.contains(" more warning"), "{screen}");
     assert!(screen.contains("could not be removed from"), "{screen}");
     assert!(screen.contains("plimsoll clean"), "{screen}");
+}
+
+/// Another client of the server in four trials: one line on the screen, with the effect first, when it was, and each
+/// resource with its own trials.
+#[test]
+fn what_others_did_is_said_by_host_and_resource_with_its_effect_and_time() {
+    let mut study = four_verdicts();
+    let disturbed: Vec<usize> = (0..study.trials.len())
+        .filter(|n| study.trials[*n].cell.workload == 0 && study.trials[*n].cell.subject == 0)
+        .take(4)
+        .collect();
+    for (nth, number) in disturbed.iter().enumerate() {
+        let trial = &mut study.trials[*number];
+        for (metric, value) in &mut trial.result.parts[0].quantities {
+            if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
+                *value *= 0.5;
+            }
+        }
+        let load = |resource, per_second| Flag::OtherLoad {
+            host: "ssh://root@nas".into(),
+            resource,
+            per_second,
+        };
+        trial.result.flags = vec![load(HostResource::Network, 80e6)];
+        if nth == 0 {
+            trial.result.flags.push(load(HostResource::Disk, 3e6));
+        }
+    }
+    let screen = screen(&study);
+    fits(&screen);
+    let text = words(&screen);
+    let all = study.trials.len();
+    let said = format!("! 4 of {all} trials were ");
+    assert!(text.contains(&said), "{said} in\n{screen}");
+    assert!(
+        text.contains("% slower than the same work at other times: others used ssh://root@nas"),
+        "{screen}"
+    );
+    let whole = words(&Document::of_study(&study).text(&SCREEN));
+    assert!(whole.contains("from 2025-10-09 08:53 to 08:5"), "when: {whole}");
+    let network = "(its network by up to 80.0 MB/s and its disk by up to 3.00 MB/s in 1)";
+    assert!(whole.contains(network), "{whole}");
+    assert!(whole.contains("which clients and transfers used it then"), "{whole}");
+    assert!(!whole.contains("thers used the disk"), "resources are not merged: {whole}");
+    let slower: Vec<u32> = whole
+        .split("trials were ")
+        .nth(1)
+        .and_then(|rest| rest.split('%').next())
+        .map(|range| range.split('–').map(|number| number.parse().unwrap()).collect())
+        .unwrap();
+    assert!(slower.iter().all(|percent| (45..=55).contains(percent)), "{slower:?}");
+    // Without any effect it is no matter for a full screen, but it is not hidden.
+    for number in disturbed {
+        for (metric, value) in &mut study.trials[number].result.parts[0].quantities {
+            if matches!(metric.measure, Measure::THROUGHPUT | Measure::IOPS) {
+                *value *= 2.0;
+            }
+        }
+    }
+    let whole = words(&Document::of_study(&study).text(&SCREEN));
+    assert!(whole.contains("were not slower than the same work at other times"), "{whole}");
 }
 
 /// What failed in a trial and ended the study, with what to do about it, is said once.
@@ -290,7 +351,7 @@ fn the_failure_that_ended_a_study_is_said_once() {
 fn warnings_come_by_severity() {
     let mut study = four_verdicts();
     study.flags = vec![
-        Flag::BusyBaseline { host: "local".into(), busy: 0.5 },
+        Flag::BusyBaseline { host: "local".into(), busy: 0.5, windows: IdleWindows::default() },
         Flag::WorkingSet {
             target: "nfs://nas/volume1".into(),
             size: Bytes(GIB),
@@ -313,4 +374,59 @@ fn warnings_come_by_severity() {
     let screen = screen(&study);
     fits(&screen);
     assert!(screen.contains("! Wrong content") && screen.contains(" more warning"), "{screen}");
+}
+
+/// A copy has no --stability, whatever is advised for checks.
+#[test]
+fn advice_is_for_the_command_that_measured() {
+    let advised = |command: &str| {
+        let mut study = four_verdicts();
+        study.plan.command = format!("plimsoll {command} nfs://nas/volume1 smb://me@nas/volume1");
+        study.flags = vec![Flag::StabilityDiffers { detail: "one commits each write".into() }];
+        words(&Document::of_study(&study).text(&SCREEN))
+    };
+    assert!(advised("check").contains("Compare with --stability filesync, or read"));
+    let copy = advised("copy");
+    assert!(!copy.contains("--stability"), "{copy}");
+    assert!(copy.contains("-> Read the write verdicts with this in mind."), "{copy}");
+}
+
+/// The slots of a mount and the slower of two interfaces are on the screen.
+#[test]
+fn what_lies_between_is_on_the_screen() {
+    let mut study = four_verdicts();
+    storage(&mut study.subjects[0]).mount_options = Some("rw,vers=4.2".into());
+    study.hosts[0].link_rates =
+        [("eth0".to_owned(), 100_000_000), ("eth1".to_owned(), 1_000_000_000)].into();
+    for trial in study.trials.iter_mut().filter(|trial| trial.cell.subject == 0) {
+        let wire = MountWire {
+            queue_seconds: 20.0,
+            round_trip_seconds: 20.0,
+            sent_bytes: 160 * 1600,
+            ..MountWire::default()
+        };
+        let read = MountOperation { count: 1600, wire: Some(wire), ..MountOperation::default() };
+        trial.mount = Some(MountAccount {
+            file_system: "nfs4".into(),
+            operations: [("READ".to_owned(), read)].into(),
+        });
+        let eth0 = InterfaceLoad {
+            name: "eth0".into(),
+            received_bytes: 118_000_000,
+            ..InterfaceLoad::default()
+        };
+        trial.loads = vec![HostLoad {
+            host: "local".into(),
+            seconds: 10.0,
+            interfaces: vec![eth0],
+            ..HostLoad::default()
+        }];
+    }
+    let text = words(&screen(&study));
+    let slots = "keeps 2 calls in flight to nfs, where 4 are asked for: a call waits 12.5 ms for a slot and \
+                 12.5 ms for its reply. See max_session_slots";
+    assert!(text.contains(slots), "{text}");
+    let slower = "The traffic of this machine went over eth0 (100 Mbit/s, up to 94% full), while eth1 (1 Gbit/s) \
+                  was idle.";
+    assert!(text.contains(slower), "{text}");
 }

@@ -4,7 +4,7 @@ use crate::hosts::{Hosts, Watched};
 use plimsoll_host::proc_files::Sample;
 use plimsoll_host::watch::Idle;
 use plimsoll_host::{Ask, Asked};
-use plimsoll_model::{Clock, Flag, HostLoad};
+use plimsoll_model::{Clock, Flag, HostLoad, IdleWindows};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -69,14 +69,16 @@ fn busy(host: &Watched, load: &HostLoad, own_cores: f64) -> Vec<Flag> {
     let others = load.cpu.busy().0 - own_cores * load.seconds;
     let busy = others / load.cpu.total().max(f64::MIN_POSITIVE);
     if busy > BUSY {
-        flags.push(Flag::BusyBaseline { host: host.name.clone(), busy });
+        let windows = IdleWindows::default();
+        flags.push(Flag::BusyBaseline { host: host.name.clone(), busy, windows });
     }
     // Where packets are forwarded they pass two interfaces: the busier one tells how many.
     let real = load.interfaces.iter().filter(|i| host.watch.hardware().is_interface(&i.name));
     let bytes = real.map(|i| i.received_bytes.saturating_add(i.sent_bytes)).max().unwrap_or(0);
     let bytes_per_second = bytes as f64 / load.seconds;
     if bytes_per_second > TRAFFIC {
-        flags.push(Flag::OtherTraffic { host: host.name.clone(), bytes_per_second });
+        let windows = IdleWindows::default();
+        flags.push(Flag::OtherTraffic { host: host.name.clone(), bytes_per_second, windows });
     }
     flags
 }
@@ -101,6 +103,8 @@ fn processes(host: &str, from: &Sample, to: &Sample) -> Option<Flag> {
         host: host.to_owned(),
         process: process.name.clone(),
         cores,
+        kernel: process.kernel,
+        windows: IdleWindows::default(),
     })
 }
 

@@ -200,9 +200,7 @@ impl Conductor<'_> {
         if seconds > 0.0 {
             (self.observer)(Progress::Baseline { seconds });
         }
-        let flags =
-            self.hosts.idle(Duration::from_secs_f64(seconds.max(0.0)), &*self.clock, &self.stop);
-        self.study.flags.extend(flags);
+        self.idle(Duration::from_secs_f64(seconds.max(0.0)), self.before.is_some());
         // A study that is continued keeps its lengths, and what is known of its writes.
         let calibrate = std::mem::take(&mut self.study.plan.design.calibrate);
         match &self.before {
@@ -363,8 +361,18 @@ impl Conductor<'_> {
         let seconds = self.study.plan.design.baseline_seconds;
         if seconds > 0.0 {
             let window = IDLE_BETWEEN_BLOCKS.min(Duration::from_secs_f64(seconds));
-            let flags = self.hosts.idle(window, &*self.clock, &self.stop);
-            add_new(&mut self.study.flags, flags);
+            self.idle(window, true);
+        }
+    }
+
+    /// Watches the idle hosts for a while, and notes what disturbs; `later` than the window before the load began.
+    fn idle(&mut self, window: Duration, later: bool) {
+        let begun = self.elapsed();
+        for flag in self.hosts.idle(window, &*self.clock, &self.stop) {
+            let flag = if later { flag.in_later_window(begun) } else { flag };
+            if !self.study.flags.iter_mut().any(|known| known.seen_again(flag.clone())) {
+                self.study.flags.push(flag);
+            }
         }
     }
 

@@ -47,7 +47,8 @@ impl Server {
         let busy = cores * seconds + caused;
         let core = CpuTimes { system: busy, idle: seconds - busy, ..CpuTimes::default() };
         let other = CpuTimes { idle: seconds, ..CpuTimes::default() };
-        let process = ProcessTime { id: 7, name: name.into(), seconds: cores * seconds };
+        let process =
+            ProcessTime { id: 7, name: name.into(), seconds: cores * seconds, kernel: false };
         Sample {
             at: self.clock.now(),
             uptime_seconds: Some(seconds),
@@ -250,7 +251,7 @@ fn what_disturbs_before_it_begins_is_told_once() {
     let expected = [
         "5.00 MB/s of other network traffic on ssh://nas before the load began",
         "'indexer' on ssh://nas used 14% of a core before the load began",
-        "the RAID of ssh://nas was busy with itself (md0: check at 3%)",
+        "the RAID of ssh://nas was busy with itself (md0: check at 3%) before the load began",
     ];
     assert_eq!(said, expected, "7% of both cores is not busy");
 }

@@ -9,7 +9,12 @@ pub struct ProcessTime {
     pub name: String,
     /// CPU seconds since it began, user and system.
     pub seconds: f64,
+    /// Whether it is a thread of the kernel.
+    pub kernel: bool,
 }
+
+/// Bit of a task's flags that threads of the kernel have (PF_KTHREAD of include/linux/sched.h).
+const KERNEL_THREAD: u64 = 0x0020_0000;
 
 /// Most processes that are believed.
 const MAX_PROCESSES: usize = 65_536;
@@ -21,7 +26,8 @@ pub fn parse_processes(text: &str, ticks_per_second: f64) -> Vec<ProcessTime> {
         let (name, fields) = rest.rsplit_once(") ")?;
         let own = times(fields, ticks_per_second)?.0;
         let name: String = name.chars().filter(|c| !c.is_control()).take(15).collect();
-        Some(ProcessTime { id: id.trim().parse().ok()?, name, seconds: own })
+        let kernel = super::number(fields, 6).is_some_and(|flags| flags & KERNEL_THREAD != 0);
+        Some(ProcessTime { id: id.trim().parse().ok()?, name, seconds: own, kernel })
     };
     text.lines().filter_map(process).take(MAX_PROCESSES).collect()
 }

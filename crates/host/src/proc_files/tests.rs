@@ -102,7 +102,12 @@ fn nfsd_softirqs_raid_and_sensors() {
 fn processes_with_any_name() {
     let text = "7 (a) b) S 1 7 7 0 -1 0 0 0 0 0 250 50 3 4 20 0 1 0 5\n8 (short) S\n";
     let processes = parse_processes(text, 100.0);
-    assert_eq!(processes, [ProcessTime { id: 7, name: "a) b".into(), seconds: 3.0 }]);
+    let process = ProcessTime { id: 7, name: "a) b".into(), seconds: 3.0, kernel: false };
+    assert_eq!(processes, [process]);
+    // As Linux 6.1 has them.
+    let kernel = "15 (rcu_preempt) I 2 0 0 0 -1 2129984 0 0 0 0 0 40 0 0 -2 0 1 0 7 0 0\n";
+    let [thread] = &parse_processes(kernel, 100.0)[..] else { panic!("one line") };
+    assert!(thread.kernel && thread.name == "rcu_preempt", "{thread:?}");
     assert_eq!(processes::parse_watcher(text.lines().next().unwrap(), 100.0), Some(3.07));
 }
 

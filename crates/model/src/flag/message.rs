@@ -24,18 +24,20 @@ impl Flag {
             Flag::LongGap { seconds } => {
                 format!("no operation completed for {}", units::seconds(*seconds))
             }
-            Flag::BusyBaseline { host, busy } => {
-                format!("{} was {:.0}% busy before the load began", place(host), busy * 100.0)
+            Flag::BusyBaseline { host, busy, windows } => {
+                format!("{} was {:.0}% busy {}", place(host), busy * 100.0, windows.words())
             }
-            Flag::OtherTraffic { host, bytes_per_second } => format!(
-                "{} of other network traffic on {} before the load began",
+            Flag::OtherTraffic { host, bytes_per_second, windows } => format!(
+                "{} of other network traffic on {} {}",
                 units::bytes_per_second(*bytes_per_second),
-                place(host)
-            ),
-            Flag::BusyProcess { host, process, cores } => format!(
-                "'{process}' on {} used {:.0}% of a core before the load began",
                 place(host),
-                cores * 100.0
+                windows.words()
+            ),
+            Flag::BusyProcess { host, process, cores, windows, .. } => format!(
+                "'{process}' on {} used {:.0}% of a core {}",
+                place(host),
+                cores * 100.0,
+                windows.words()
             ),
             Flag::OtherLoad { host, resource, per_second } => {
                 let (what, more) = match resource {
@@ -53,9 +55,11 @@ impl Flag {
                 "did {times:.1} times less per second than the same work in other blocks: something held \
                  it up"
             ),
-            Flag::BusyRaid { host, work } => {
-                format!("the RAID of {} was busy with itself ({work})", place(host))
-            }
+            Flag::BusyRaid { host, work, windows } => format!(
+                "the RAID of {} was busy with itself ({work}) {}",
+                place(host),
+                windows.words()
+            ),
             Flag::ServerSaturated { host, core_busy } => {
                 format!("a core of {} was {:.0}% busy", place(host), core_busy * 100.0)
             }
@@ -288,6 +292,13 @@ impl Flag {
                  they are done.",
                 place(host)
             ),
+            Flag::BusyProcess { host, process, kernel, .. } if *kernel || is_kernel_thread(process) => {
+                format!(
+                    "It is a thread of the kernel, which works for other programs and devices: find out \
+                     what else {} does then, and measure again when that has ended.",
+                    place(host)
+                )
+            }
             Flag::BusyProcess { host, .. } => {
                 let place = place(host);
                 format!("Unless it is the server under test, stop it on {place} or wait for its end.")
@@ -483,6 +494,44 @@ pub fn is_file_server(process: &str) -> bool {
     FILE_SERVERS.iter().any(|name| [process, begin].contains(name))
 }
 
+/// Threads of Linux by the begin of their names, which end there or with `/`, `_`, `-` or a digit.
+const KERNEL_THREADS: [&str; 26] = [
+    "kworker",
+    "ksoftirqd",
+    "migration",
+    "rcu",
+    "rcuc",
+    "rcuob",
+    "rcuop",
+    "rcuos",
+    "kswapd",
+    "kcompactd",
+    "khugepaged",
+    "ksmd",
+    "kthreadd",
+    "jbd2",
+    "xfsaild",
+    "xfs",
+    "btrfs",
+    "txg",
+    "z_wr",
+    "z_rd",
+    "md",
+    "irq",
+    "watchdog",
+    "cpuhp",
+    "kdamond",
+    "ktimers",
+];
+
+/// Whether a process of this name is a thread of Linux: for studies that did not ask the kernel.
+pub fn is_kernel_thread(process: &str) -> bool {
+    KERNEL_THREADS.iter().any(|name| {
+        let ends = |c: char| matches!(c, '/' | '_' | '-') || c.is_ascii_digit();
+        process.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with(ends))
+    })
+}
+
 fn client(host: &Option<String>) -> &str {
     host.as_deref().unwrap_or("this machine")
 }
@@ -510,6 +559,27 @@ fn minutes(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Nobody can stop a thread of the kernel, and nobody should try.
+    #[test]
+    fn no_thread_of_the_kernel_is_to_be_stopped() {
+        let advice = |process: &str, kernel| {
+            let process = process.to_owned();
+            let windows = crate::flag::IdleWindows::default();
+            Flag::BusyProcess { host: "nas".into(), process, cores: 0.3, kernel, windows }.advice()
+        };
+        let by_name =
+            ["rcu_preempt", "kworker/0:1H", "ksoftirqd/1", "kswapd0", "md127_raid1", "irq/32-eth0"];
+        for process in by_name {
+            let advice = advice(process, false);
+            assert!(advice.contains("thread of the kernel"), "{process}: {advice}");
+            assert!(!advice.to_lowercase().contains("stop"), "{process}: {advice}");
+        }
+        assert!(advice("anything", true).contains("thread of the kernel"));
+        for process in ["indexer", "mdadm", "xfsdump", "rcutorture", "irqbalance"] {
+            assert!(advice(process, false).contains("stop it"), "{process}");
+        }
+    }
 
     #[test]
     fn a_client_that_is_another_host_is_named() {

@@ -20,9 +20,9 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
             sustained_bytes_per_second: x,
         },
         Flag::LongGap { seconds: x },
-        Flag::BusyBaseline { host: target(), busy: x },
+        Flag::BusyBaseline { host: target(), busy: x, windows: IdleWindows::later(x) },
         Flag::OtherLoad { host: target(), resource: HostResource::Disk, per_second: x },
-        Flag::OtherTraffic { host: target(), bytes_per_second: x },
+        Flag::OtherTraffic { host: target(), bytes_per_second: x, windows: IdleWindows::default() },
         Flag::ClientSaturated { host: None, core_busy: x },
         Flag::OtherRun { directory: target() },
         Flag::Leftovers { directories: vec![target(), target()], target: target(), on: None },
@@ -102,8 +102,14 @@ pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
 pub fn flags_of_hosts(x: f64, text: &str) -> Vec<Flag> {
     let host = || text.to_owned();
     vec![
-        Flag::BusyProcess { host: host(), process: host(), cores: x },
-        Flag::BusyRaid { host: host(), work: host() },
+        Flag::BusyProcess {
+            host: host(),
+            process: host(),
+            cores: x,
+            kernel: true,
+            windows: IdleWindows::default(),
+        },
+        Flag::BusyRaid { host: host(), work: host(), windows: IdleWindows::default() },
         Flag::ServerSaturated { host: host(), core_busy: x },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: Some(x) },
         Flag::Throttled { host: host(), from_hertz: x, to_hertz: x, celsius: None },

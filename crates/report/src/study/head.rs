@@ -39,7 +39,7 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
             let Failure { tried, on, happened, next, .. } = failure;
             // What happened first: it is what is left where there is little room.
             let text = format!("It was given up: {happened}; could not {tried} ({on})");
-            (printable(&text), Some(printable(next)).filter(|next| !next.is_empty()))
+            (printable(&text), super::advised(study, next))
         }
     };
     Some(Warning { text, advice, urgent: false })

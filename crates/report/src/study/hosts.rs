@@ -6,7 +6,7 @@ use crate::device::amount;
 use crate::figure::{CPU_PER_100K, CPU_PER_GB, Kind};
 use crate::text::{capital, printable};
 use crate::verdict::percent;
-use plimsoll_explain::{HostFindings, HostWork};
+use plimsoll_explain::{HostFindings, HostWork, SlowerInterface};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{CpuTimes, HostFacts, Measure, WatchedBy};
 use plimsoll_stats::interval::Interval;
@@ -203,6 +203,30 @@ pub(crate) fn fullest_links(out: &mut Vec<String>, shown: &Shown<'_>) {
             shown.names.workload(work.cell.workload),
         ));
     }
+}
+
+/// "The traffic of this machine went over eth0 (100 Mbit/s, 95% full); eth1 (1 Gbit/s) was idle."
+pub(crate) fn slower_interfaces(shown: &Shown<'_>) -> Vec<String> {
+    let sentence = |found: &SlowerInterface| {
+        let (used, rate, share) = &found.used;
+        let (idle, faster) = &found.idle;
+        let then = match found.leads_to_server {
+            true => "Give the server's address on the faster one, or a route over it.",
+            false => {
+                "If both lead to the server, give its address on the faster one, or a route over it."
+            }
+        };
+        format!(
+            "The traffic of {} went over {} ({}, up to {} full), while {} ({}) was idle. {then}",
+            name(&found.host),
+            printable(used),
+            amount::link(*rate),
+            percent(*share),
+            printable(idle),
+            amount::link(*faster)
+        )
+    };
+    plimsoll_explain::slower_interfaces(shown.study).iter().map(sentence).collect()
 }
 
 /// How to read the table, what watching cost, and what the kernel's accounting cannot see.

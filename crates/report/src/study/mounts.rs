@@ -3,8 +3,8 @@
 use super::Shown;
 use crate::figure::{BYTES, TIME};
 use crate::text::{counted, listed, printable};
-use plimsoll_explain::WorkloadFindings;
-use plimsoll_model::{MountOperation, Outcome, Trial};
+use plimsoll_explain::{Slots, WorkloadFindings};
+use plimsoll_model::{Cell, MountOperation, Outcome, Trial};
 use std::collections::BTreeMap;
 
 /// Operations that are worth a word, the most frequent ones.
@@ -30,6 +30,48 @@ pub(crate) fn accounts(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Strin
             .then(|| format!("The kernel's client on {name}: {}.", listed(&operations)))
     };
     found.cells.iter().filter_map(of_cell).collect()
+}
+
+/// What each mount's calls waited for, where that was a slot: "The kernel's NFS client keeps 2 calls in flight to
+/// nas, whatever is asked for".
+pub(crate) fn slots(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let mut setups: Vec<Slots> = Vec::new();
+    for found in plimsoll_explain::slots(shown.study) {
+        let same = |other: &&mut Slots| {
+            (other.cell.subject, other.cell.setting) == (found.cell.subject, found.cell.setting)
+        };
+        // Where the most was asked for the waiting shows best.
+        match setups.iter_mut().find(same) {
+            Some(known) if known.asked < found.asked => *known = found,
+            Some(_) => {}
+            None => setups.push(found),
+        }
+    }
+    let sentence = |of: &Slots| {
+        let in_flight = match of.in_flight {
+            few if few < 9.5 && (few - few.round()).abs() > 0.15 * few.round() => {
+                format!("{few:.1}")
+            }
+            many => format!("{many:.0}"),
+        };
+        let raise = match of.sessions {
+            true => {
+                "max_session_slots of the client's module nfs, and the slots that the server grants a session"
+            }
+            false => {
+                "tcp_max_slot_table_entries of the client's module sunrpc, and nconnect= of the mount"
+            }
+        };
+        format!(
+            "The kernel's NFS client keeps {in_flight} calls in flight to {}, where {:.0} are asked for: a call \
+             waits {} for a slot and {} for its reply. See {raise}.",
+            name(of.cell),
+            of.asked,
+            TIME.value(of.waited_seconds),
+            TIME.value(of.round_trip_seconds)
+        )
+    };
+    setups.iter().map(sentence).collect()
 }
 
 /// What a target is mounted with, where the kernel gave an account of it.

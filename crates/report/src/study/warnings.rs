@@ -1,6 +1,6 @@
 //! Every warning, each kind once, with what to do about it.
 
-use super::Shown;
+use super::{Shown, disturbances};
 use crate::document::Warning;
 use crate::text::{capital, counted, listed, printable};
 use plimsoll_model::{Cell, Ended, Failure, Flag, Outcome, Severity, Trial};
@@ -51,7 +51,9 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     };
     study.flags.iter().for_each(|flag| add(flag, None));
     for trial in &study.trials {
-        trial.result.flags.iter().for_each(|flag| add(flag, Some(trial)));
+        // What others did is said by host and resource.
+        let own = trial.result.flags.iter().filter(|flag| !matches!(flag, Flag::OtherLoad { .. }));
+        own.for_each(|flag| add(flag, Some(trial)));
     }
     let mut warnings = Vec::new();
     for (cause, phase, trials) in failures(shown) {
@@ -66,9 +68,11 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         };
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
-        let advice = Some(printable(next)).filter(|next| !next.is_empty() && !ended);
+        let advice = shown.advised(next).filter(|_| !ended);
         warnings.push(Warning { text, advice, urgent: false });
     }
+    // They tell of the figures as limits do, and come first of those.
+    let mut disturbances = disturbances::warnings(shown);
     // Stable: of the same severity in the order seen.
     groups.sort_by_key(|group| group.first.severity());
     for group in groups {
@@ -95,8 +99,12 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             false => format!("{message}{seen}"),
         };
         let urgent = group.first.severity() <= Severity::NotPutBack;
-        warnings.push(Warning { text, advice: Some(printable(&group.advice)), urgent });
+        if group.first.severity() >= Severity::Limit {
+            warnings.append(&mut disturbances);
+        }
+        warnings.push(Warning { text, advice: shown.advised(&group.advice), urgent });
     }
+    warnings.append(&mut disturbances);
     warnings
 }
 

@@ -12,7 +12,7 @@ mod table;
 use super::clients;
 use crate::document::{Layout, Section};
 use crate::study::copies::Copies;
-use crate::study::{Shown, head, hosts, speed, warnings};
+use crate::study::{Shown, head, hosts, mounts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
@@ -41,6 +41,8 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
         }
     }
     section.texts(clients::sentences(shown));
+    section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
+    section.texts(hosts::slower_interfaces(shown));
     section.warnings(warnings::all(shown));
     next(&mut section, shown);
     section

@@ -1,0 +1,209 @@
+//! Advice for the command at hand: it names no option that this command does not have.
+
+/// The commands that measure, and those among them that measure storage.
+const ALL: &[&str] = &["check", "copy", "ops", "device"];
+const STORAGE: &[&str] = &["check", "copy", "ops"];
+
+/// Options that advice names, and the commands that have them. A test holds it against the commands.
+const OPTIONS: [(&str, &[&str]); 29] = [
+    ("--block", STORAGE),
+    ("--count", &["copy"]),
+    ("--data", &["copy"]),
+    ("--dataset", &["copy"]),
+    ("--depth", STORAGE),
+    ("--design", &["check"]),
+    ("--disk", &["device"]),
+    ("--drop-caches", STORAGE),
+    ("--engine", &["check", "ops"]),
+    ("--explain", &["check", "copy"]),
+    ("--file", &["check"]),
+    ("--host", STORAGE),
+    ("--max-time", ALL),
+    ("--mean", &["copy"]),
+    ("--on", STORAGE),
+    ("--only", &["copy", "ops", "device"]),
+    ("--pattern", &["check"]),
+    ("--quick", ALL),
+    ("--rate", &["check"]),
+    ("--repeats", ALL),
+    ("--scale", &["copy"]),
+    ("--set", STORAGE),
+    ("--size", &["check", "ops"]),
+    ("--stability", &["check", "ops"]),
+    ("--time", STORAGE),
+    ("--timeout", STORAGE),
+    ("--verify", &["check", "copy"]),
+    ("--via", &["copy"]),
+    ("--workers", &["check", "copy"]),
+];
+
+/// Verbs that stand before what is to be given.
+const VERBS: [&str; 9] =
+    ["give", "use", "name", "set", "raise", "lower", "lengthen", "compare", "leave"];
+/// What an alternative without a verb of its own begins with.
+const NO_VERB: [&str; 9] =
+    ["a ", "an ", "another ", "fewer ", "less ", "more ", "no ", "the ", "--"];
+
+/// Options that advice names, each with the commands that have it.
+pub fn advised_options() -> impl Iterator<Item = (&'static str, &'static [&'static str])> {
+    OPTIONS.into_iter()
+}
+
+/// The advice as it holds for `command` ("copy"): alternatives and sentences that need an option which the command
+/// does not have are left out. May be empty. Other commands than those that measure have advice as it is.
+pub fn for_command(advice: &str, command: &str) -> String {
+    if !ALL.contains(&command) || !is_foreign(advice, command) {
+        return advice.to_owned();
+    }
+    let mut kept: Vec<String> = Vec::new();
+    for sentence in sentences(advice) {
+        if !is_foreign(sentence, command) {
+            kept.push(sentence.to_owned());
+            continue;
+        }
+        kept.extend(alternatives(sentence, command));
+    }
+    let mut whole = String::new();
+    for sentence in kept {
+        match whole.ends_with("; ") {
+            true => whole.push_str(&sentence),
+            false => whole.push_str(&capital(&sentence)),
+        }
+    }
+    let whole = whole.trim_end().trim_end_matches([';', ':']);
+    match whole.is_empty() || whole.ends_with('.') {
+        true => whole.to_owned(),
+        false => format!("{whole}."),
+    }
+}
+
+/// Whether a text names an option that the command does not have. What follows the name of a command of plimsoll's
+/// is an option of that.
+fn is_foreign(text: &str, command: &str) -> bool {
+    let mut own = true;
+    for word in text.split_whitespace() {
+        let bare = word.trim_start_matches(['(', '\'']);
+        own &= bare != "plimsoll";
+        let end = bare.find(|c: char| !(c.is_ascii_lowercase() || c == '-')).unwrap_or(bare.len());
+        let option = OPTIONS.iter().find(|(option, _)| *option == &bare[..end]);
+        if own && option.is_some_and(|(_, commands)| !commands.contains(&command)) {
+            return true;
+        }
+        own |= word.ends_with(['.', ';', ',', ')']);
+    }
+    false
+}
+
+/// The sentences of a text, and what semicolons divide, each with what divides it from the next.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut all = Vec::new();
+    let mut rest = text;
+    while let Some(at) = [". ", "; "].iter().filter_map(|end| rest.find(end)).min() {
+        let (sentence, more) = rest.split_at(at + 2);
+        all.push(sentence);
+        rest = more;
+    }
+    all.push(rest);
+    all
+}
+
+/// What is left of "do this, or that" for the command; `None` where nothing is.
+fn alternatives(sentence: &str, command: &str) -> Option<String> {
+    let body = sentence.trim_end().trim_end_matches(['.', ';']);
+    if !body.contains(" or ") {
+        return None;
+    }
+    let listed = body.replace(", or ", "\u{1}").replace(" or ", "\u{1}").replace(", ", "\u{1}");
+    let all: Vec<&str> = listed.split('\u{1}').collect();
+    let kept: Vec<&str> = all.iter().copied().filter(|one| !is_foreign(one, command)).collect();
+    let (first, rest) = kept.split_first()?;
+    let mut whole = (*first).to_owned();
+    if all.first() != Some(first) && NO_VERB.iter().any(|begin| first.starts_with(begin)) {
+        whole = format!("{} {first}", through_verb(all.first()?)?);
+    }
+    match rest.split_last() {
+        None => {}
+        Some((last, between)) => {
+            for one in between {
+                whole.push_str(&format!(", {one}"));
+            }
+            whole.push_str(&format!(" or {last}"));
+        }
+    }
+    let end = if sentence.ends_with("; ") { "; " } else { ". " };
+    Some(whole + end)
+}
+
+/// A text up to its last verb: "it has no effect: give".
+fn through_verb(text: &str) -> Option<&str> {
+    let lower = text.to_lowercase();
+    let word = |verb: &&str| {
+        let at = lower.match_indices(*verb).filter(|(at, _)| {
+            let before = lower[..*at].chars().next_back();
+            let after = lower[*at + verb.len()..].chars().next();
+            !before.is_some_and(char::is_alphanumeric) && after == Some(' ')
+        });
+        at.last().map(|(at, verb)| at + verb.len())
+    };
+    VERBS.iter().filter_map(word).max().and_then(|end| text.get(..end))
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or(String::new(), |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::for_command;
+
+    #[test]
+    fn what_a_command_does_not_have_is_not_advised() {
+        let cases = [
+            (
+                "Compare with --stability filesync, or read the write verdicts with this in mind.",
+                "Read the write verdicts with this in mind.",
+            ),
+            (
+                "Give a larger --size, a smaller --block or fewer --workers.",
+                "Give a smaller --block or fewer --workers.",
+            ),
+            (
+                "Small files are more easily cached; give --size 1GiB --max-time 1h to have them whole.",
+                "Small files are more easily cached.",
+            ),
+            (
+                "O_DIRECT has no effect on this file system: give --size of twice the client's memory, or a \
+                 directory on another one.",
+                "O_DIRECT has no effect on this file system: give a directory on another one.",
+            ),
+            ("Lengthen --time.", ""),
+            (
+                "Lengthen --time, or look why the target is so slow.",
+                "Look why the target is so slow.",
+            ),
+            (
+                "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory.",
+                "Attach its file by losetup --direct-io=on.",
+            ),
+            (
+                "Remove them with: plimsoll check --time 5s",
+                "Remove them with: plimsoll check --time 5s",
+            ),
+            (
+                "Give --scale 0.1 --max-time 3min for all of it.",
+                "Give --scale 0.1 --max-time 3min for all of it.",
+            ),
+        ];
+        for (advice, copy) in cases {
+            assert_eq!(for_command(advice, "copy"), copy);
+            // Each is an option of check, but the scale.
+            if !advice.contains("--scale") {
+                assert_eq!(for_command(advice, "check"), advice);
+            }
+            assert_eq!(for_command(advice, "show"), advice);
+        }
+    }
+}
