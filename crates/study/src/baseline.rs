@@ -55,7 +55,11 @@ impl Hosts {
             if let (Some(from), Some(to)) = (from, to) {
                 flags.extend(processes(&host.name, from, to));
                 let work = to.raid.clone();
-                flags.extend(work.map(|work| Flag::BusyRaid { host: host.name.clone(), work }));
+                let host = host.name.clone();
+                flags.extend(work.map(|work| {
+                    let windows = IdleWindows::default();
+                    Flag::BusyRaid { host, work, windows }
+                }));
             }
         }
         flags

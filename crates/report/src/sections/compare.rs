@@ -71,10 +71,11 @@ impl Document {
         let mut details = Vec::new();
         for (number, found) in counterparts.iter().enumerate() {
             row(&mut table, &a, &b, found, imported);
-            details.push(section(&a, &b, found, number));
+            details.push(section(&a, &b, (found.a, found.b), Some(found), number));
         }
-        for found in &unequal {
+        for (number, found) in (counterparts.len()..).zip(&unequal) {
             apart(&mut table, &a, &b, found);
+            details.push(section(&a, &b, (found.a, found.b), None, number));
         }
         answer.table(table.table(), Layout::Words);
         answer.text(match counterparts.is_empty() {
@@ -154,21 +155,35 @@ fn by(a: &Side<'_>, b: &Side<'_>, found: &Counterpart) -> Option<measure::Compar
     Some(shape(a, b, headline.measure).compared)
 }
 
-/// Every figure that both have.
-fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Section {
-    let (work, subjects) = named(a, b, (found.a, found.b));
+/// Every figure that both have, side by side; where they are of equal work, with ratios and the verdict.
+fn section(
+    a: &Side<'_>,
+    b: &Side<'_>,
+    (in_a, in_b): (Cell, Cell),
+    equal: Option<&Counterpart>,
+    number: usize,
+) -> Section {
+    let (work, subjects) = named(a, b, (in_a, in_b));
     let heading = format!("{}: {subjects}", capital(&work));
     let mut section = Section::details(format!("counterpart-{}", number + 1), heading);
-    let (name_a, name_b) = (a.names.setup(found.a), b.names.setup(found.b));
-    let (workload_a, workload_b) = (a.study.plan.workload(found.a), b.study.plan.workload(found.b));
-    let (Some(workload_a), Some(_)) = (workload_a, workload_b) else { return section };
-    section.text(format!("{}.", names::settings(workload_a)));
-    let mut table = Columns::of(["A", "B", "B / A"]);
+    let (name_a, name_b) = (a.names.setup(in_a), b.names.setup(in_b));
+    let (workload_a, workload_b) = (a.study.plan.workload(in_a), b.study.plan.workload(in_b));
+    let (Some(workload_a), Some(workload_b)) = (workload_a, workload_b) else { return section };
+    section.text(match equal {
+        Some(_) => format!("{}.", names::settings(workload_a)),
+        None => {
+            format!("A: {}. B: {}.", names::settings(workload_a), names::settings(workload_b))
+        }
+    });
+    let mut table = Columns::of(["A", "B"]);
+    if equal.is_some() {
+        table.columns.push(("B / A".to_owned(), Vec::new()));
+    }
     // The CPU of fio's jobs or of plimsoll's client; between measurements of plimsoll, the page of
     // each study has it.
     let imported = a.findings.imported || b.findings.imported;
     let is_cpu = |m| matches!(m, Measure::CLIENT_CPU_PER_BYTE | Measure::CLIENT_CPU_PER_OP);
-    let (levels_a, levels_b) = (a.levels(found.a), b.levels(found.b));
+    let (levels_a, levels_b) = (a.levels(in_a), b.levels(in_b));
     let known = ROWS.into_iter().filter(|row| imported || !is_cpu(row.0));
     let known = known.map(|(measure, name)| (measure, name.to_owned()));
     let both = levels_a.into_iter().chain(levels_b).flat_map(|levels| levels.keys());
@@ -193,6 +208,11 @@ fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Se
             Some(l) => kind.value(l.estimate),
             None => "–".to_owned(),
         };
+        let sides = levels.map(level);
+        let Some(found) = equal else {
+            table.row(name, sides);
+            continue;
+        };
         // The verdict's own interval where there is one: the report has one figure for one thing.
         let claimed = found.claim.map(|c| c.ratio).filter(|_| headline == Some(metric));
         let ratio = claimed.as_ref().or(found.ratios.get(&metric)).map_or_else(
@@ -203,13 +223,17 @@ fn section(a: &Side<'_>, b: &Side<'_>, found: &Counterpart, number: usize) -> Se
                 None => three_digits(r.estimate),
             },
         );
-        table.row(name, [level(levels[0]), level(levels[1]), ratio]);
+        table.row(name, sides.into_iter().chain([ratio]));
     }
     if table.rows.is_empty() {
         section.text("No complete trials on either side.");
         return section;
     }
     section.table(table.table(), Layout::Figures);
+    let Some(found) = equal else {
+        section.verdict("Not compared: the work differs.");
+        return section;
+    };
     let (name_a, name_b) = (format!("A ({name_a})"), format!("B ({name_b})"));
     let two = by(a, b, found).map(|by| Two { a: &name_a, b: &name_b, by });
     section.verdict(match found.claim.as_ref().zip(two) {
