@@ -241,13 +241,13 @@ fn what_is_wrong_is_found_before_anything_is_done() {
         }
         assert!(program.exported("latest").is_none(), "{to}");
     }
-    // A setting that cannot be read is found by a dry run, too, unless hosts are not asked.
+    // A setting that cannot be read is found by a dry run, too, where it is to read the hosts.
     let (program, plan) = program(&PLAN.replacen("tcp_keepalive_time", "no_such_parameter", 1));
     let dry = ["run", &plan, &one, &other, "--dry-run"];
-    let ran = program.run(&dry);
+    let ran = program.run(&[&dry[..], &["--read-hosts"]].concat());
     assert_eq!(ran.code, Some(5), "{}", ran.err);
     assert!(ran.out.contains("cannot be read") && ran.out.contains("36 trials"), "{}", ran.out);
-    let ran = program.run(&[&dry[..], &["--offline"]].concat()).expect(0);
+    let ran = program.run(&dry).expect(0);
     assert!(!ran.out.contains("now ") && ran.err.is_empty(), "{}", ran.out);
     assert_eq!(values(), found);
     assert!(run_directories(&share.path().join("a")).is_empty());
@@ -283,7 +283,7 @@ fn a_setting_by_commands_is_applied_and_put_back() {
     let file = place.path().join("word");
     fs::write(&file, "as it was\n").unwrap();
     let commands = format!(
-        "[command.word]\nread = 'cat {0}'\napply = 'echo \"${{LEVEL}}\" >{0}'\n\
+        "[command.word]\nread = 'touch {0}.was-read; cat {0}'\napply = 'echo \"${{LEVEL}}\" >{0}'\n\
          undo = 'printf \"%s\\n\" \"$FOUND\" >{0}'\n[[factor]]\nname = \"keepalive\"\n\
          setting = \"command:word\"\nlevels = [\"as-found\", 300]\n",
         file.display()
@@ -297,8 +297,21 @@ fn a_setting_by_commands_is_applied_and_put_back() {
         place.path().join(name).to_str().unwrap().to_owned()
     });
     let run = ["run", &plan, &one, &other, "--quiet"];
+    // A dry run runs no command of the plan, and prints each.
+    let mark = place.path().join("word.was-read");
     let dry = program.run(&[&run[..], &["--dry-run"]].concat()).expect(0).out;
-    assert!(dry.contains("now as it was"), "{dry}");
+    assert!(!mark.exists() && !dry.contains("now "), "{dry}");
+    let flat = dry.split_whitespace().collect::<Vec<_>>().join(" ");
+    let path = file.display();
+    for line in [
+        format!("word read touch {path}.was-read; cat {path}"),
+        format!("word apply echo \"${{LEVEL}}\" >{path}"),
+        format!("word undo printf \"%s\\n\" \"$FOUND\" >{path}"),
+    ] {
+        assert!(flat.contains(&line), "'{line}' is missing in:\n{dry}");
+    }
+    let dry = program.run(&[&run[..], &["--dry-run", "--read-hosts"]].concat()).expect(0).out;
+    assert!(mark.exists() && dry.contains("now as it was"), "{dry}");
     let mut child = program.start(&run);
     let word = || fs::read_to_string(&file).unwrap_or_default().trim().to_owned();
     let mut seen = BTreeSet::new();

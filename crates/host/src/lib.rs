@@ -12,6 +12,7 @@ pub mod device;
 pub mod mounts;
 pub mod names;
 mod printed;
+mod private_dir;
 pub mod probe;
 pub mod proc_files;
 pub mod process;

@@ -9,7 +9,7 @@
  *
  *     to the agent                              from the agent
  *     H nonce[8]  a session begins; what ran    W nonce[8]  it has begun
- *                 of the one before is killed   B           the agent has been started
+ *                 of the one before is left     B           the agent has been started
  *     C bytes     a piece of the command        O bytes     its output
  *     G           start it by /bin/sh           R bytes     its standard error
  *     I bytes     its standard input            a count[4]  bytes of input it has taken
@@ -19,6 +19,9 @@
  *                 that have been read
  *     T rows[2] columns[2]  before it is started: it gets a terminal of this size, for all three
  *                 streams; later: the terminal has this size now
+ *
+ * A command whose session ends or whose connection is lost sees the end of its input, and is killed
+ * when it has not ended GRACE seconds later: it may have files to remove.
  *
  * In each stream at most WINDOW bytes are under way that the reader has not acknowledged. So both
  * sides can always take what comes, and neither waits for the other while that waits for it. */
@@ -35,6 +38,7 @@
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -45,6 +49,8 @@ enum {
     QUEUE = 8 * (HEAD + MOST),
     WORTH_TELLING = WINDOW / 4,
     LOOK_AGAIN = 5000, /* milliseconds; only if the kernel's signal got lost */
+    GRACE = 30,        /* seconds */
+    LEFT = 32,
 };
 
 /* The port, and what is to be written to it. */
@@ -70,6 +76,12 @@ static int input_ends;
 static int on_terminal;
 static struct winsize size; /* of the terminal */
 static int over, status; /* it has ended, and how */
+
+/* Commands of sessions that have ended, and when they are killed. */
+static struct {
+    pid_t pid;
+    time_t end;
+} left[LEFT];
 
 static void *put32(uint8_t *to, uint32_t value) {
     for (int i = 3; i >= 0; i--, value >>= 8)
@@ -106,13 +118,52 @@ static void shut(int *fd) {
     *fd = -1;
 }
 
-/* Forgets the command; with what it started in its own group, it ends. */
-static void drop_command(void) {
-    if (pid > 0)
-        kill(-pid, SIGKILL);
+static time_t now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return time.tv_sec;
+}
+
+static void forget_command(void) {
     pid = 0;
     shut(&in), shut(&out[0]), shut(&out[1]);
     waiting = 0, untold = 0, input_ends = 0, command_length = 0, over = 0, on_terminal = 0;
+}
+
+/* With what it started in its own group, it ends. */
+static void kill_command(void) {
+    if (pid > 0)
+        kill(-pid, SIGKILL);
+    forget_command();
+}
+
+/* Nobody hears the command any more: it sees that its input has ended. */
+static void leave_command(void) {
+    int n = 0;
+    while (n < LEFT && left[n].pid)
+        n++;
+    if (pid <= 0 || n == LEFT) {
+        kill_command();
+        return;
+    }
+    left[n].pid = pid, left[n].end = now() + GRACE;
+    alarm(GRACE);
+    forget_command();
+}
+
+/* Kills those that have had their time. */
+static void kill_left(void) {
+    time_t next = 0;
+    for (int n = 0; n < LEFT; n++) {
+        if (left[n].pid && left[n].end <= now()) {
+            kill(-left[n].pid, SIGKILL);
+            left[n].pid = 0;
+        } else if (left[n].pid && (!next || left[n].end < next)) {
+            next = left[n].end;
+        }
+    }
+    if (next)
+        alarm((unsigned)(next - now() + 1));
 }
 
 static void ended(uint8_t value, uint8_t how) {
@@ -225,7 +276,7 @@ static int pass_on(int which) {
 
 static void take_frame(char type, const uint8_t *bytes, size_t length) {
     if (type == 'H' && length == 8) {
-        drop_command();
+        leave_command();
         session = 1;
         send_frame('W', bytes, 8);
     } else if (!session) {
@@ -245,7 +296,7 @@ static void take_frame(char type, const uint8_t *bytes, size_t length) {
     } else if (type == 'E') {
         input_ends = 1;
     } else if (type == 'K') {
-        drop_command();
+        kill_command();
     } else if (type == 'A' && length == 5 && bytes[0] < 2) {
         size_t more = window[bytes[0]] + get32(bytes + 1);
         window[bytes[0]] = more > WINDOW ? WINDOW : more;
@@ -261,7 +312,7 @@ static void take(const uint8_t *bytes, size_t count) {
         size_t length = have < HEAD ? 0 : (size_t)frame[1] << 8 | frame[2];
         if (have == HEAD && length > MOST) { /* nonsense: wait for the next session */
             have = 0, session = 0;
-            drop_command();
+            leave_command();
             continue;
         }
         size_t wanted = (have < HEAD ? HEAD : HEAD + length) - have;
@@ -279,13 +330,22 @@ static void take(const uint8_t *bytes, size_t count) {
 static void reap(void) {
     int how;
     for (pid_t who; (who = waitpid(-1, &how, WNOHANG)) > 0;)
-        if (who == pid)
+        if (who == pid) {
             status = how, over = 1;
+        } else {
+            for (int n = 0; n < LEFT; n++)
+                if (who == left[n].pid) { /* what it started has nobody to wait for it */
+                    kill(-who, SIGKILL);
+                    left[n].pid = 0;
+                }
+        }
+    kill_left();
 }
 
 static void serve(const char *path) {
     sigset_t set;
-    sigemptyset(&set), sigaddset(&set, SIGCHLD), sigaddset(&set, SIGIO);
+    sigemptyset(&set), sigaddset(&set, SIGCHLD), sigaddset(&set, SIGIO),
+        sigaddset(&set, SIGALRM);
     sigprocmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
     signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -317,7 +377,7 @@ static void serve(const char *path) {
         if (fds[PORT].revents & POLLHUP) {
             /* Nobody is connected. The kernel tells by a signal when somebody is. */
             if (connected) {
-                drop_command();
+                leave_command();
                 session = 0, queued = 0;
             }
             connected = 0;

@@ -84,6 +84,26 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
         let _ = writeln!(text, "left {knob} on {host}: {why}");
         code = Some(Cause::Trial.exit_code());
     }
+    for Entry { knob, study, .. } in &restored.gone {
+        let knob = printable(knob);
+        let _ = writeln!(
+            text,
+            "forgot {knob} on {host}: the namespaces that study {study} changed it in are gone, and the \
+             setting with them"
+        );
+    }
+    for (Entry { knob, study, origin, .. }, file) in &restored.elsewhere {
+        let (knob, file) = (printable(knob), file.display().to_string());
+        let namespaces = format!("{} {}", origin.network, origin.mounts);
+        let _ = writeln!(
+            text,
+            "left {knob} on {host}: study {study} changed it in other namespaces than {host} has now \
+             ({}). Run plimsoll restore {host} in those; where they are gone: rm {}",
+            printable(&namespaces),
+            printable(&file)
+        );
+        code = Some(Cause::Trial.exit_code());
+    }
     for file in &restored.unreadable {
         let (path, why) = (printable(&file.path), printable(&file.why));
         let _ = writeln!(text, "left {path} on {host}: {why}");

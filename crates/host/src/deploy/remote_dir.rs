@@ -10,6 +10,7 @@ use super::bundle::Bundle;
 use super::ending::Ending;
 use super::refusal::Refusal;
 use crate::printed::last_line;
+use crate::private_dir;
 use crate::reach::{Channel, Output, Reach, put, quote};
 use plimsoll_model::{Cause, Failure};
 use std::fs::File;
@@ -18,6 +19,10 @@ use std::time::Instant;
 
 /// What the guard says when the directory is there, before its path.
 const READY: &str = "plimsoll-place ";
+
+/// Why no program is put below a directory.
+const EXCHANGED: &str =
+    "other users can exchange what is in it, or in a directory above it: permission denied";
 
 /// A directory on the host with its guard.
 pub(crate) struct RemoteDir {
@@ -36,10 +41,17 @@ impl RemoteDir {
     ) -> Result<RemoteDir, Refusal> {
         let name = format!("plimsoll-{}", random_hex(reach.name(), &bundle)?);
         // What the shell says goes the one way, so that it is there when the output has ended.
-        // The traps come after the directory: what another has made is not removed.
+        // The traps come after the directory: what another has made is not removed. It is found by
+        // its name later on, so nobody may be able to put another one there. A file that is still
+        // being written may come into it while it is removed.
+        let functions = private_dir::FUNCTIONS;
         let mut guard = reach.open(&format!(
-            "LC_ALL=C; export LC_ALL; exec 2>&1; d={below}/{name}; mkdir -m 700 \"$d\" || exit 1\n\
-             trap 'rm -rf \"$d\"' EXIT; trap 'exit 1' HUP INT TERM; trap '' PIPE\n\
+            "LC_ALL=C; export LC_ALL; exec 2>&1\n{functions}
+             above={below}; cd -P \"$above\" 2>/dev/null || ls -d \"$above/.\" || exit 1
+             enter_below \"$above\" sticky || {{ echo \"$above: {EXCHANGED}\"; exit 1; }}
+             d=$(pwd -P); d=${{d%/}}/{name}; mkdir -m 700 \"$d\" || exit 1\n\
+             trap 'n=0; until rm -rf \"$d\" || [ $n -gt 9 ]; do n=$((n + 1)); sleep 1; done' EXIT; trap 'exit 1' HUP INT TERM; trap '' PIPE\n\
+             enter_own {name} || exit 1; cd /\n\
              echo \"{READY}$d\"; while read -r x; do :; done"
         ))?;
         let mut said = Vec::new();

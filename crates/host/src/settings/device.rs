@@ -2,52 +2,67 @@
 //! the login's user alone.
 //!
 //! It lies in the first of `PLACES` that is not in memory and can be written to; else in the
-//! first that can be written to at all, where it outlives this program but no reboot.
+//! first that can be written to at all, where it outlives this program but no reboot. Entries have
+//! commands that root runs, so only what others cannot exchange is a place ([`private_dir`]), and
+//! only the login user's regular files are entries.
 
-use super::{Entry, Unreadable, command, entry};
+use super::{Entry, Origin, Unreadable, command, entry, origin};
+use crate::private_dir;
 use crate::reach::{Channel, Output, Reach, quote};
 use plimsoll_model::{Cause, Failure};
 use std::time::Duration;
 
-/// Where it may lie, words of the shell; the directory above each must be there.
+/// Where it may lie, words of the shell; the directory above each must be there. None is below a
+/// directory such as /tmp: there, others can make the journal first.
 const PLACES: [&str; 5] = [
     "/var/lib/plimsoll",
     "/etc/plimsoll",
     r#""${HOME:-/root}/.plimsoll""#,
     "/run/plimsoll",
-    "/tmp/plimsoll",
+    "/dev/plimsoll",
 ];
 
-/// Whether the login's user, and nobody else, has the directory `$1`.
-const OWN: &str = r#"
-own() { [ -d "$1" ] && [ ! -L "$1" ] && [ -O "$1" ] && chmod 700 "$1" 2>/dev/null; }
-"#;
-
-/// Finds a place or makes one.
+/// Enters a place, or makes one and enters it; its path is in `place` then.
 const FIND: &str = r#"
 umask 077
 lasting() {
-    at=$(df -P "$1" 2>/dev/null | sed -n '$s/.* //p') kind=
+    at=$(df -P . 2>/dev/null | sed -n '$s/.* //p') kind=
     while read -r _ where type _; do
         [ "$where" != "$at" ] || kind=$type
     done </proc/mounts
-    case $kind in tmpfs|ramfs|rootfs) return 1 ;; esac
+    case $kind in tmpfs|ramfs|rootfs|devtmpfs) return 1 ;; esac
 }
 usable() {
-    mkdir -m 700 "$1" 2>/dev/null
-    own "$1" && { true >"$1/.try"; } 2>/dev/null && rm -f "$1/.try"
+    mkdir -m 700 "./$1" 2>/dev/null
+    enter_own "$1" && { true >./.try; } 2>/dev/null && rm -f ./.try
 }
-for wanted in lasting true; do
-    for d in PLACES; do
-        above=${d%/*}
-        [ -d "$above" ] || continue
-        [ ! -d "$d" ] || above=$d
-        "$wanted" "$above" && usable "$d" && { echo "$d"; exit 0; }
+find_place() {
+    for wanted in lasting true; do
+        for d in PLACES; do
+            enter_below "${d%/*}" || continue
+            place=$(pwd -P)/${d##*/}
+            (enter_own "${d##*/}"; "$wanted") && usable "${d##*/}" && return 0
+        done
     done
-done
-echo 'no directory can be written to' >&2
-exit 1
+    echo 'there is no directory that this user can write to and others cannot' >&2
+    return 1
+}
 "#;
+
+/// A loop over the places that are there, each entered, with its path in `place`; `BODY` is what is
+/// done in it.
+const EACH: &str = r#"
+for d in PLACES; do
+    enter_below "${d%/*}" && enter_own "${d##*/}" || continue
+    place=$(pwd -P)
+    BODY
+done
+"#;
+
+fn each(body: &str) -> String {
+    let each = EACH.replace("PLACES", &PLACES.join(" ")).replace("BODY", body);
+    format!("{}{each}", private_dir::FUNCTIONS)
+}
 
 /// Exit code of a command behind a [`Fenced`] whose entry is gone.
 const GONE: i32 = 97;
@@ -71,26 +86,29 @@ pub struct OnHost {
 pub fn add(host: &dyn Reach, entry: &Entry) -> Result<String, Failure> {
     const TRIED: &str = "write the undo journal on the host";
     let bytes = entry.to_bytes().unwrap_or_default();
-    let find = format!("{OWN}{}", FIND.replace("PLACES", &PLACES.join(" ")));
-    let directory = command(host, TRIED, &find, b"")?;
-    let path = format!("{}/{}", directory.trim_end_matches('\n'), entry.name_on_host());
-    if !is_path(&path) {
-        let happened = "the host names a directory that is none";
-        return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, ""));
-    }
+    let (find, functions) = (FIND.replace("PLACES", &PLACES.join(" ")), private_dir::FUNCTIONS);
     // A link is made whole or not at all, and never in the place of another. Where there are no
     // links, as on FAT, what is there is looked for first.
-    let (file, length) = (quote(&path), bytes.len());
+    let (file, length) = (entry.name_on_host(), bytes.len());
     let text = format!(
-        "umask 077; f={file}; p=\"$f.$$\"; trap 'rm -f \"$p\"' EXIT
+        "{functions}{find}find_place || exit 1
+        f=./{file}; p=\"$f.$$\"; trap 'rm -f \"$p\"' EXIT
         cat >\"$p\" && [ \"$(wc -c <\"$p\")\" -eq {length} ] && sync || exit 1
+        echo \"$place\"
         ln \"$p\" \"$f\" 2>/dev/null || {{ [ ! -e \"$f\" ] && mv \"$p\" \"$f\"; }} ||
             {{ echo exists; exit 0; }}
         rm -f \"$p\"; sync"
     );
-    match command(host, TRIED, &text, &bytes)?.as_str() {
-        "" => Ok(path),
-        _ => match list(host)?.0.iter().find(|other| other.path == path) {
+    let said = command(host, TRIED, &text, &bytes)?;
+    let mut lines = said.lines();
+    let path = format!("{}/{file}", lines.next().unwrap_or_default());
+    if !is_path(&path) {
+        let happened = "the host names a directory that is none";
+        return Err(Failure::new(Cause::NotPermitted, TRIED, host.name(), happened, ""));
+    }
+    match lines.next() {
+        None => Ok(path),
+        Some(_) => match list(host)?.0.iter().find(|other| other.path == path) {
             Some(other) => Err(super::left::failure(&other.entry)),
             None => {
                 let happened = format!("{path} is in the way");
@@ -108,31 +126,38 @@ pub fn is_here() -> bool {
     places.iter().any(|place| std::path::Path::new(place).is_dir())
 }
 
-/// What is in the journal on a host; and what is no entry. What writers that are gone there had not
-/// finished is removed.
+/// What is in the journal on a host, as far as it is of this host ([`Origin::is`]); and what is no
+/// entry. What writers that are gone there had not finished is removed.
 pub fn list(host: &dyn Reach) -> Result<(Vec<OnHost>, Vec<Unreadable>), Failure> {
+    read(host).map(|there| (there.entries, there.unreadable))
+}
+
+/// The journal on a host, and which host that is.
+pub(super) struct There {
+    pub origin: Origin,
+    pub entries: Vec<OnHost>,
+    pub unreadable: Vec<Unreadable>,
+}
+
+pub(super) fn read(host: &dyn Reach) -> Result<There, Failure> {
     const TRIED: &str = "read the undo journal on the host";
-    let places = PLACES.join(" ");
-    let text = format!(
-        "{OWN}for d in {places}; do
-            [ -d \"$d\" ] && own \"$d\" || continue
-            for f in \"$d\"/*.json.*; do
-                [ ! -f \"$f\" ] || [ -d \"/proc/${{f##*.}}\" ] || rm -f \"$f\"
-            done
-            for f in \"$d\"/*.json; do [ ! -f \"$f\" ] || [ -L \"$f\" ] || echo \"$f\"; done
-        done; true"
+    let names = each(
+        "for f in ./*.json.*; do
+            [ ! -f \"$f\" ] || [ -d \"/proc/${f##*.}\" ] || rm -f \"$f\"
+        done
+        for f in ./*.json; do [ ! -e \"$f\" ] && [ ! -L \"$f\" ] || echo \"$place/${f#./}\"; done",
     );
-    let names = command(host, TRIED, &text, b"")?;
+    let names = command(host, TRIED, &format!("{}{names}true", origin::PRINT), b"")?;
+    let origin = Origin::from_lines(names.lines());
     let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
-    for path in names.lines().filter(|path| is_path(path)).take(MOST_ENTRIES) {
-        let most = entry::MOST_BYTES + 1;
-        let text = format!("head -c {most} {}", quote(path));
-        let read = command(host, TRIED, &text, b"")
-            .map_err(|failure| failure.happened)
-            .and_then(|text| Entry::from_bytes(text.as_bytes()));
-        match read {
+    let paths = names.lines().skip(origin::LINES).filter(|path| is_path(path));
+    for path in paths.take(MOST_ENTRIES) {
+        let said = command(host, TRIED, &contents(path), b"").map_err(|failure| failure.happened);
+        match said.and_then(|text| Entry::from_bytes(text.as_bytes())) {
             Ok(entry) if path.ends_with(&entry.name_on_host()) => {
-                entries.push(OnHost { path: path.to_owned(), entry });
+                if entry.is_of(&origin) {
+                    entries.push(OnHost { path: path.to_owned(), entry });
+                }
             }
             other => {
                 let why = other.err().unwrap_or_else(|| "it is named as another".into());
@@ -140,21 +165,34 @@ pub fn list(host: &dyn Reach) -> Result<(Vec<OnHost>, Vec<Unreadable>), Failure>
             }
         }
     }
-    Ok((entries, unreadable))
+    Ok(There { origin, entries, unreadable })
+}
+
+/// The command that prints an entry.
+fn contents(path: &str) -> String {
+    let (place, file) = path.rsplit_once('/').unwrap_or_default();
+    let (above, place) = place.rsplit_once('/').unwrap_or_default();
+    let above = if above.is_empty() { "/" } else { above };
+    let (above, place, file) = (quote(above), quote(place), quote(file));
+    let (functions, most) = (private_dir::FUNCTIONS, entry::MOST_BYTES + 1);
+    format!(
+        "{functions}enter_below {above} && enter_own {place} || exit 1
+        f=./{file}
+        [ -f \"$f\" ] && [ ! -L \"$f\" ] && [ -O \"$f\" ] ||
+            {{ echo 'it is no regular file of this user' >&2; exit 1; }}
+        head -c {most} \"$f\""
+    )
 }
 
 /// Removes an entry, wherever it lies, with what a killed run has not finished writing or is about
 /// to finish; and its directory if nothing else is in it. Returns when that is on the host's disk.
 pub fn remove(host: &dyn Reach, entry: &Entry) -> Result<(), Failure> {
-    let (name, places) = (entry.name_on_host(), PLACES.join(" "));
-    let text = format!(
-        "{OWN}for d in {places}; do
-            [ -d \"$d\" ] && own \"$d\" || continue
-            rm -f \"$d/{name}\".* \"$d/{name}\" || exit 1
-            rmdir \"$d\" 2>/dev/null
-        done; sync"
-    );
-    command(host, "write the undo journal on the host", &text, b"").map(drop)
+    let name = entry.name_on_host();
+    let each = each(&format!(
+        "rm -f \"./{name}\".* \"./{name}\" || exit 1
+        cd / && rmdir \"$place\" 2>/dev/null"
+    ));
+    command(host, "write the undo journal on the host", &format!("{each}sync"), b"").map(drop)
 }
 
 /// Whether this is where an entry may lie.

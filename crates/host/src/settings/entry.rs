@@ -1,10 +1,10 @@
 //! An entry of an undo journal: what one setting of one host was, and whose change it is.
 
-use super::{Original, Owner, knob};
+use super::{Origin, Original, Owner, Scope, knob};
 use plimsoll_model::HostName;
 use serde::{Deserialize, Serialize};
 
-const SCHEMA: &str = "plimsoll-undo/1";
+const SCHEMA: &str = "plimsoll-undo/2";
 
 /// Largest entry that is written or read, in bytes.
 pub const MOST_BYTES: usize = 256 << 10;
@@ -16,6 +16,8 @@ pub struct Entry {
     schema: String,
     /// The host as the study's user named it.
     pub host: HostName,
+    /// Which host that was.
+    pub origin: Origin,
     /// The setting, by its canonical name.
     pub knob: String,
     /// What undoing takes.
@@ -28,9 +30,23 @@ pub struct Entry {
 
 impl Entry {
     /// An entry of this process.
-    pub fn new(host: HostName, knob: String, original: Original, study: &str) -> Entry {
+    pub fn new(
+        (host, origin): (HostName, Origin),
+        knob: String,
+        original: Original,
+        study: &str,
+    ) -> Entry {
         let (schema, study) = (SCHEMA.to_owned(), study.to_owned());
-        Entry { schema, host, knob, original, study, owner: Owner::this_process() }
+        Entry { schema, host, origin, knob, original, study, owner: Owner::this_process() }
+    }
+
+    /// Whether it is of the host that is `now` reached.
+    pub fn is_of(&self, now: &Origin) -> bool {
+        self.origin.is(now, self.scope())
+    }
+
+    fn scope(&self) -> Scope {
+        knob(&self.knob).map_or(Scope::Host, |knob| knob.scope())
     }
 
     /// As stored; `None` where it would be too large.
@@ -61,14 +77,15 @@ impl Entry {
         {
             return Err("its study is none".into());
         }
+        entry.origin.check()?;
         entry.owner.check()?;
         Ok(entry)
     }
 
     /// The name of its file on the host: one for each setting, so that two runs cannot both change
-    /// one.
+    /// one. Hosts of a namespace lab may have one disk, and have their settings apart.
     pub(super) fn name_on_host(&self) -> String {
-        format!("{:016x}.json", digest(&[&self.knob]))
+        format!("{:016x}.json", digest(&[self.origin.key(self.scope()), &self.knob]))
     }
 
     /// The name of its file on this machine.
@@ -100,7 +117,8 @@ pub(super) mod tests {
         let key = "net/ipv4/tcp_congestion_control".to_owned();
         let original = Original([(key, "cubic".to_owned())].into());
         let host = "ssh://root@nas".parse().unwrap();
-        Entry::new(host, knob.name(), original, "0123abcd")
+        let origin = Origin { network: "net:[1]".into(), ..Origin::default() };
+        Entry::new((host, origin), knob.name(), original, "0123abcd")
     }
 
     #[test]
@@ -112,12 +130,13 @@ pub(super) mod tests {
         }
         let text = String::from_utf8(whole).unwrap();
         for (from, to) in [
-            ("plimsoll-undo/1", "plimsoll-undo/2"),
+            ("plimsoll-undo/2", "plimsoll-undo/3"),
             ("ssh://root@nas", "ssh://-oProxyCommand=id"),
             ("sysctl:net.ipv4", "sysctl:net/ipv4"),
             ("sysctl:net.ipv4.tcp_congestion_control", "sysctl:kernel.modprobe"),
             ("net/ipv4/tcp_congestion_control\":", "kernel/modprobe\":"),
             ("\"cubic\"", "\"a\\nb\""),
+            ("net:[1]", "net:[1]/.."),
             ("0123abcd", "../../etc"),
             ("{\"schema\"", "{\"more\":1,\"schema\""),
         ] {

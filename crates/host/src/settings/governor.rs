@@ -1,6 +1,6 @@
 //! The governor of the processor's frequency (cpufreq), of all cores together.
 
-use super::{Found, Knob, Original, alone, command, kernel_file};
+use super::{Found, Knob, Original, Scope, alone, command, kernel_file};
 use crate::reach::{Reach, quote};
 use plimsoll_model::{Cause, Failure, Switch};
 use std::fmt::Write;
@@ -97,6 +97,10 @@ impl Knob for Governor {
 
     fn switch(&self) -> Switch {
         Switch::Live
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Kernel
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

@@ -2,11 +2,13 @@
 //! is this user's alone. It does not lie with the store, of which a user may have several.
 
 use super::{Entry, entry};
+use nix::fcntl::OFlag;
 use plimsoll_model::{Cause, Failure, HostName};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, ErrorKind, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// What the name of a file begins with that is not yet whole; the number of its process follows.
@@ -57,12 +59,17 @@ impl Journal {
         &self.directory
     }
 
+    /// The file of an entry.
+    pub fn path(&self, entry: &Entry) -> PathBuf {
+        self.directory.join(entry.name_here())
+    }
+
     /// Writes an entry, and returns when it is on the disk.
     ///
     /// # Errors
     /// [`Cause::Usage`] where there is one for this setting already; else why it cannot be kept.
     pub fn add(&self, entry: &Entry) -> Result<(), Failure> {
-        let path = self.directory.join(entry.name_here());
+        let path = self.path(entry);
         let bytes = entry.to_bytes().ok_or_else(|| {
             let next = "Change this setting by hand.";
             let happened = format!("what undoing takes is larger than {} bytes", entry::MOST_BYTES);
@@ -75,13 +82,15 @@ impl Journal {
             )
         })?;
         let write = || {
-            self.make()?;
+            DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
+            let held = Held::open(&self.directory)?;
             let part = tempfile::Builder::new()
                 .prefix(&format!("{PART}{}-", std::process::id()))
-                .tempfile_in(&self.directory)?;
+                .tempfile_in(held.path())?;
             part.as_file().write_all_synced(&bytes)?;
-            part.persist_noclobber(&path).map_err(|error| error.error)?;
-            File::open(&self.directory)?.sync_all()
+            let file = held.path().join(entry.name_here());
+            part.persist_noclobber(file).map_err(|error| error.error)?;
+            held.0.sync_all()
         };
         write().map_err(|error: io::Error| match error.kind() {
             ErrorKind::AlreadyExists => {
@@ -93,24 +102,17 @@ impl Journal {
         })
     }
 
-    /// The directory, for this user alone.
-    fn make(&self) -> io::Result<()> {
-        DirBuilder::new().recursive(true).mode(0o700).create(&self.directory)?;
-        let about = fs::symlink_metadata(&self.directory)?;
-        if !about.is_dir() || about.uid() != nix::unistd::geteuid().as_raw() {
-            let why = "it is no directory of this user's";
-            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
-        }
-        fs::set_permissions(&self.directory, fs::Permissions::from_mode(0o700))
-    }
-
     /// Removes an entry, and returns when that is on the disk.
     pub fn remove(&self, entry: &Entry) -> Result<(), Failure> {
-        let path = self.directory.join(entry.name_here());
-        let remove = || match fs::remove_file(&path) {
+        let path = self.path(entry);
+        let remove = || {
+            let held = Held::open(&self.directory)?;
+            fs::remove_file(held.path().join(entry.name_here()))?;
+            held.0.sync_all()
+        };
+        let remove = || match remove() {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(error),
-            Ok(()) => File::open(&self.directory)?.sync_all(),
+            other => other,
         };
         remove().map_err(|error: io::Error| failed("write the undo journal", &path, &error))
     }
@@ -121,9 +123,12 @@ impl Journal {
     /// The directory is there and cannot be read.
     pub fn list(&self) -> Result<(Vec<Entry>, Vec<Unreadable>), Failure> {
         let (mut entries, mut unreadable) = (Vec::new(), Vec::new());
-        for path in self.files(entry::is_name)? {
+        let (held, names) = self.files(entry::is_name)?;
+        for name in names {
+            let path = self.directory.join(&name);
             let unread = |why: String| Unreadable { path: path.display().to_string(), why };
-            match read(&path) {
+            let Some(held) = &held else { break };
+            match held.read(&name) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => unreadable.push(unread(error.to_string())),
                 Ok(bytes) => match Entry::from_bytes(&bytes) {
@@ -151,33 +156,70 @@ impl Journal {
                 number.parse::<u32>().is_ok() && !Path::new("/proc").join(number).exists()
             })
         };
-        self.files(dead)?.iter().for_each(|path| {
-            let _ = fs::remove_file(path);
-        });
+        let (held, names) = self.files(dead)?;
+        for name in names {
+            let _ = held.as_ref().map(|held| fs::remove_file(held.path().join(name)));
+        }
         Ok(())
     }
 
-    fn files(&self, named: impl Fn(&str) -> bool) -> Result<Vec<PathBuf>, Failure> {
-        let listing = match fs::read_dir(&self.directory) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(failed("read the undo journal", &self.directory, &error)),
-            Ok(listing) => listing,
+    /// The directory, where it is there, and what is in it of such names.
+    fn files(
+        &self,
+        named: impl Fn(&str) -> bool,
+    ) -> Result<(Option<Held>, Vec<OsString>), Failure> {
+        let listing = || -> io::Result<_> {
+            let held = Held::open(&self.directory)?;
+            let files = fs::read_dir(held.path())?.flatten().map(|file| file.file_name());
+            let ours = files.filter(|name| name.to_str().is_some_and(&named));
+            let mut names: Vec<_> = ours.take(MOST_ENTRIES).collect();
+            names.sort();
+            Ok((Some(held), names))
         };
-        let ours = listing.flatten().filter(|file| file.file_name().to_str().is_some_and(&named));
-        let mut paths: Vec<_> = ours.map(|file| file.path()).take(MOST_ENTRIES).collect();
-        paths.sort();
-        Ok(paths)
+        match listing() {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok((None, Vec::new())),
+            other => {
+                other.map_err(|error| failed("read the undo journal", &self.directory, &error))
+            }
+        }
     }
 }
 
-/// No more of it than an entry can have; and no link, device or pipe.
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    if !fs::symlink_metadata(path)?.is_file() {
-        return Err(io::Error::new(ErrorKind::InvalidInput, "it is no file"));
+/// The directory, opened once: whatever is put in the place of its name, it stays this one.
+struct Held(File);
+
+impl Held {
+    /// It is this user's, and closed to others; nothing is changed about it.
+    fn open(directory: &Path) -> io::Result<Held> {
+        let flags = OFlag::O_DIRECTORY | OFlag::O_NOFOLLOW;
+        let held = File::options().read(true).custom_flags(flags.bits()).open(directory)?;
+        let about = held.metadata()?;
+        if about.uid() != nix::unistd::geteuid().as_raw() || about.mode() & 0o022 != 0 {
+            let why = "it is no directory that this user alone can write to";
+            return Err(io::Error::new(ErrorKind::PermissionDenied, why));
+        }
+        Ok(Held(held))
     }
-    let mut bytes = Vec::new();
-    File::open(path)?.take(entry::MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
-    Ok(bytes)
+
+    /// Leads to this directory whatever its name is now.
+    fn path(&self) -> PathBuf {
+        Path::new("/proc/self/fd").join(self.0.as_raw_fd().to_string())
+    }
+
+    /// No more of a file than an entry can have; and no link, device or pipe, or other user's file.
+    fn read(&self, name: &OsString) -> io::Result<Vec<u8>> {
+        let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+        let path = self.path().join(name);
+        let file = File::options().read(true).custom_flags(flags.bits()).open(path)?;
+        let about = file.metadata()?;
+        if !about.is_file() || about.uid() != nix::unistd::geteuid().as_raw() {
+            let why = "it is no regular file of this user";
+            return Err(io::Error::new(ErrorKind::InvalidInput, why));
+        }
+        let mut bytes = Vec::new();
+        file.take(entry::MOST_BYTES as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
 }
 
 fn failed(tried: &str, path: &Path, error: &io::Error) -> Failure {
@@ -223,7 +265,26 @@ mod tests {
         assert_eq!(journal.of(&entry().host).unwrap(), [entry()]);
         journal.remove(&entry()).unwrap();
         journal.remove(&entry()).unwrap();
+        assert!(!journal.path(&entry()).exists());
         assert_eq!(fs::read_dir(journal.directory()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_directory_that_others_can_write_to_is_refused_and_left_as_it_is() {
+        use std::os::unix::fs::PermissionsExt;
+        let home = tempfile::tempdir().unwrap();
+        let open = home.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o770)).unwrap();
+        let link = home.path().join("link");
+        std::os::unix::fs::symlink(home.path(), &link).unwrap();
+        for directory in [&open, &link] {
+            let journal = Journal::at(directory);
+            assert!(journal.add(&entry()).is_err() && journal.list().is_err(), "{directory:?}");
+        }
+        assert_eq!(fs::metadata(&open).unwrap().mode() & 0o7777, 0o770);
+        assert_eq!(fs::read_dir(&open).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(home.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -24,6 +24,7 @@ mod left;
 mod mount;
 mod nfsd;
 mod nft;
+mod origin;
 mod owner;
 mod read_ahead;
 mod restore;
@@ -36,6 +37,7 @@ pub use commands::by_commands;
 pub use entry::{Entry, MOST_BYTES};
 pub use journal::{Journal, Unreadable};
 pub use left::{expect_none_left, expect_none_left_on};
+pub use origin::{Origin, Scope};
 pub use owner::{Owner, Process};
 pub use restore::{Restored, restore};
 pub use session::{Factor, Session};
@@ -64,6 +66,11 @@ pub trait Knob: Send + Sync {
 
     /// What changing it takes.
     fn switch(&self) -> Switch;
+
+    /// What of a host it belongs to.
+    fn scope(&self) -> Scope {
+        Scope::Host
+    }
 
     /// Whether this can be a level of it, and why not; the host is not asked.
     fn check(&self, level: &str) -> Result<(), String>;

@@ -3,7 +3,7 @@
 //! A ruleset takes effect whole or not at all. It may cut the link, so a timer on the host puts back what
 //! was there.
 
-use super::{Found, Knob, Original, alone, command};
+use super::{Found, Knob, Original, Scope, alone, command};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, Failure, Switch};
 use std::collections::BTreeMap;
@@ -105,6 +105,10 @@ impl Knob for Ruleset {
 
     fn switch(&self) -> Switch {
         Switch::Live
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Network
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

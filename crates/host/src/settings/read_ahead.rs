@@ -1,7 +1,7 @@
 //! How much the kernel reads ahead of who reads a file in order, in KiB: `read_ahead_kb` of the block
 //! device under a path, or of a mount of a network file system. It lasts until the host reboots.
 
-use super::{Found, Knob, Original, command, kernel_file};
+use super::{Found, Knob, Original, Scope, command, kernel_file};
 use crate::mounts::mount_of;
 use crate::reach::{Reach, quote};
 use plimsoll_model::{Cause, Failure, Switch};
@@ -90,6 +90,10 @@ impl Knob for ReadAhead {
 
     fn switch(&self) -> Switch {
         Switch::Live
+    }
+
+    fn scope(&self) -> Scope {
+        Scope::Kernel
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

@@ -3,6 +3,7 @@
 use super::{Entry, Journal, Process, Unreadable, device, knob};
 use crate::reach::Reach;
 use plimsoll_model::{Failure, HostName};
+use std::path::PathBuf;
 
 /// What became of the entries of one host.
 #[derive(Debug, Default)]
@@ -11,6 +12,11 @@ pub struct Restored {
     pub done: Vec<Entry>,
     /// Left, because the run is alive or may be.
     pub left: Vec<(Entry, Process)>,
+    /// Left, because they are of another host than the one that has this name now; with the file
+    /// that has each.
+    pub elsewhere: Vec<(Entry, PathBuf)>,
+    /// Taken out of this machine's journal, because the host is gone, and its setting with it.
+    pub gone: Vec<Entry>,
     /// Could not be put back, and why; their entries are still there.
     pub failed: Vec<(Entry, Failure)>,
     /// Files on the host that are no entries.
@@ -19,7 +25,7 @@ pub struct Restored {
 
 /// Puts back what runs left changed on a host, as this machine's journal and the host's own have
 /// it. Entries of runs that may be alive on other machines are left unless `force` is set; those
-/// of runs that are seen to be alive are left always.
+/// of runs that are seen to be alive are left always. No other host's entry is undone or removed.
 ///
 /// # Errors
 /// A journal cannot be read.
@@ -29,21 +35,30 @@ pub fn restore(
     host: &dyn Reach,
     force: bool,
 ) -> Result<Restored, Failure> {
-    let (there, unreadable) = device::list(host)?;
+    let device::There { origin, entries: there, unreadable } = device::read(host)?;
     let mut restored = Restored { unreadable, ..Restored::default() };
     let (here, _) = journal.list()?;
     for device::OnHost { entry, .. } in &there {
         restored.take(entry, force, || {
             put_back(host, entry)?;
             device::remove(host, entry)?;
-            // The same, under whatever name the host had then.
-            let same = |other: &&Entry| other.knob == entry.knob && other.study == entry.study;
-            here.iter().filter(same).try_for_each(|other| journal.remove(other))
+            // This machine's copy of it, under whatever name the host had then.
+            here.iter().filter(|other| *other == entry).try_for_each(|other| journal.remove(other))
         });
     }
     for entry in here.iter().filter(|entry| entry.host == *name) {
+        if !entry.is_of(&origin) {
+            match entry.owner.process() == Process::Dead && entry.origin.is_gone_here() {
+                true => {
+                    journal.remove(entry)?;
+                    restored.gone.push(entry.clone());
+                }
+                false => restored.elsewhere.push((entry.clone(), journal.path(entry))),
+            }
+            continue;
+        }
         match there.iter().find(|other| other.entry.knob == entry.knob) {
-            Some(other) if other.entry.study == entry.study => {}
+            Some(other) if other.entry == *entry => {}
             // It never came to be written on the host, so nothing was changed.
             Some(_) if entry.owner.process() != Process::Alive => journal.remove(entry)?,
             _ => restored.take(entry, force, || {

@@ -2,7 +2,7 @@
 
 use super::device::{self, Fenced};
 use super::guard::{self, Guard};
-use super::{Entry, Journal, Knob, Original, expect_none_left, expect_none_left_on};
+use super::{Entry, Journal, Knob, Origin, Original, expect_none_left, expect_none_left_on};
 use crate::reach::Reach;
 use plimsoll_model::{Cause, FactorLevel, Failure, HostName, Switch};
 use std::sync::Arc;
@@ -182,7 +182,8 @@ impl State {
         if let Some(Changed { path: Some(path), .. }) = &self.changed {
             return Ok(path.clone());
         }
-        let entry = Entry::new(name.clone(), knob.name(), self.original.clone(), kept.study);
+        let of = (name.clone(), Origin::of(&**host)?);
+        let entry = Entry::new(of, knob.name(), self.original.clone(), kept.study);
         kept.journal.add(&entry)?;
         let changed = self.changed.insert(Changed { entry, path: None, guard: None });
         let path = device::add(&**host, &changed.entry)?;

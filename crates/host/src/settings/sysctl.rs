@@ -1,7 +1,7 @@
 //! Parameters of a kernel, through `/proc/sys` (sysctl(8)). They last until the host reboots.
 
 use super::kernel_file::{self, check};
-use super::{Found, Knob, Original};
+use super::{Found, Knob, Original, Scope};
 use crate::reach::Reach;
 use plimsoll_model::{Failure, Switch};
 
@@ -113,6 +113,13 @@ impl Knob for Sysctl {
 
     fn switch(&self) -> Switch {
         Switch::Live
+    }
+
+    fn scope(&self) -> Scope {
+        match self.path.starts_with("net/") {
+            true => Scope::Network,
+            false => Scope::Kernel,
+        }
     }
 
     fn check(&self, level: &str) -> Result<(), String> {

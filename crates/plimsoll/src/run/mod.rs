@@ -47,12 +47,13 @@ pub struct RunArguments {
     /// unless its [reboot] names another and says how
     #[arg(long)]
     pub reboot: bool,
-    /// Say what would be done, what it would take and what the settings are now, and change nothing
+    /// Say what would be done, with the text of every command of the plan, and what it would take; no host is
+    /// reached and no command is run
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: do not ask the hosts what their settings are
+    /// With --dry-run: ask the hosts what the settings are now. This runs the plan's `read` commands there
     #[arg(long, requires = "dry_run")]
-    pub offline: bool,
+    pub read_hosts: bool,
     /// The plans that come with the program
     #[arg(long, conflicts_with_all = ["plan", "continues"])]
     pub list: bool,
@@ -120,7 +121,7 @@ pub fn run(run: &RunArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let given = Given { targets: &run.targets, hosts, reboot, how: &run.how.words };
     let Assembled { plan, file, quick } = assemble::plan(&source, &given)?;
     if run.dry_run {
-        return outlook::show(&source.plan.about, &plan, run.offline);
+        return outlook::show(&source.plan.about, &plan, run.read_hosts);
     }
     if !run.output.quiet {
         output::complain(&outlook::in_brief(&plan));

@@ -10,11 +10,11 @@ const GRACE: &str = "grace period";
 /// The default of the kernel's server and of NFS-Ganesha.
 const GRACE_SECONDS: f64 = 90.0;
 
-/// Shows all of it, and asks the hosts what the settings are unless this is to be offline. The exit code
-/// is that of the first setting that cannot be read.
-pub fn show(about: &str, plan: &Plan, offline: bool) -> Result<u8, Failure> {
+/// Shows all of it. With `read_hosts` the hosts are asked what the settings are, which runs commands there; the
+/// exit code is that of the first setting that cannot be read.
+pub fn show(about: &str, plan: &Plan, read_hosts: bool) -> Result<u8, Failure> {
     let (mut now, mut code) = (Vec::new(), 0);
-    for factor in plan.factors.iter().filter(|_| !offline) {
+    for factor in plan.factors.iter().filter(|_| read_hosts) {
         now.push(match settings::read(plan, factor) {
             Ok(level) => format!("now {level}"),
             Err(failure) => {

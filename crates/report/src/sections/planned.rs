@@ -5,14 +5,14 @@ use crate::names::{self, Names};
 use crate::study::hosts;
 use crate::text::{counted, duration, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Contrast, Factor, Plan, Reboot, Rule, Switch};
+use plimsoll_model::{Commands, Contrast, Factor, Plan, Reboot, Rule, Switch};
 
 /// Pairs of names up to which the claims about each have a line.
 const LINES: usize = 24;
 
 impl Document {
-    /// What a plan is going to do: its subjects, jobs, settings with what each is `now`, and claims, and what is
-    /// known of what that takes.
+    /// What a plan is going to do: its subjects, jobs, settings with what each is `now`, the text of every command
+    /// that it runs, and claims, and what is known of what that takes.
     pub fn of_plan(
         plan: &Plan,
         title: &str,
@@ -22,6 +22,7 @@ impl Document {
         let names = Names::of_plan(plan);
         let mut sections = vec![targets(plan, &names), jobs(plan, &names)];
         sections.extend(settings(plan, now));
+        sections.extend(commands(plan));
         sections.push(family(plan, &names));
         let mut outlook = Section::new("takes", "What it takes");
         outlook.facts(takes);
@@ -70,6 +71,28 @@ fn settings(plan: &Plan, now: &[String]) -> Option<Section> {
     lines.extend(plan.reboot.as_ref().map(reboot));
     section.list(lines);
     (!plan.factors.is_empty()).then_some(section)
+}
+
+/// Every command that the plan defines, whole: each line of it is a line here.
+fn commands(plan: &Plan) -> Option<Section> {
+    let mut section = Section::new("commands", "Commands that the plan runs");
+    let mut facts = Vec::new();
+    for (name, commands) in &plan.commands {
+        let Commands { read, apply, undo, verify, .. } = commands;
+        let verify = verify.as_ref().map(|text| ("verify", text));
+        let all = [("read", read), ("apply", apply), ("undo", undo)].into_iter().chain(verify);
+        for (what, text) in all {
+            let lines = text.split('\n').filter(|line| !line.trim().is_empty());
+            facts.extend(lines.map(|line| (printable(&format!("{name} {what}")), printable(line))));
+        }
+    }
+    let reboots = plan.reboot.as_ref().and_then(|reboot| reboot.command.as_ref());
+    facts.extend(reboots.map(|line| ("reboot".to_owned(), printable(line))));
+    if facts.is_empty() {
+        return None;
+    }
+    section.facts(facts);
+    Some(section)
 }
 
 fn reboot(reboot: &Reboot) -> String {

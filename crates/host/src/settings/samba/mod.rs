@@ -45,10 +45,14 @@ pub(super) fn make(text: &str) -> Result<Box<dyn Knob>, String> {
 }
 
 /// The options that the running servers were started with, a line each, of those that see the files of
-/// whoever asks; an empty line after each.
-const SERVERS: &str = r#"own=$(readlink /proc/self/ns/mnt)
+/// whoever asks; an empty line after each. Anybody's process may have that name, and its options name a
+/// file whose words root would act on: the server is one that root or the login's user started (the real
+/// user, which a server that works for a client keeps).
+const SERVERS: &str = r#"own=$(readlink /proc/self/ns/mnt) me=$(id -u)
     for p in /proc/[0-9]*; do
         [ "$(cat "$p/comm" 2>/dev/null)" = smbd ] || continue
+        user=$(sed -n 's/^Uid:[^0-9]*\([0-9]*\).*/\1/p' "$p/status" 2>/dev/null)
+        [ "$user" = 0 ] || [ "$user" = "$me" ] || continue
         [ "$(readlink "$p/ns/mnt" 2>/dev/null)" = "$own" ] || continue
         tr '\000' '\n' <"$p/cmdline" 2>/dev/null && echo
     done; true"#;

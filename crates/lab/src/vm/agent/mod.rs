@@ -94,7 +94,7 @@ impl Channel for Talk {
 
 impl Drop for Talk {
     fn drop(&mut self) {
-        // Closing the line kills it.
+        // Closing the line closes its input, and the agent kills it some time later.
         let _ = self.0.end(&[], Instant::now() + GRACE);
     }
 }
