@@ -110,7 +110,7 @@ fn a_plan_from_its_dry_run_to_its_report() {
     let (program, plan) = program(PLAN);
     let run = ["run", &plan, &films, &music];
 
-    let dry = program.run(&[&run[..], &["--dry-run"]].concat()).expect(0).out;
+    let dry = program.run(&[&run[..], &["--dry-run", "--read-hosts"]].concat()).expect(0).out;
     for words in [
         "12 cells",
         "36 trials",

@@ -225,6 +225,24 @@ fn a_level_that_check_cannot_set_ends_it_and_nothing_is_left() {
     assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
 }
 
+#[test]
+fn a_value_that_the_kernel_does_not_list_and_does_not_take_is_refused_before_a_trial() {
+    let stage = enter_or_skip!();
+    let _settings = own_settings(&stage);
+    let found = value("tcp_congestion_control");
+    let program = Plimsoll::new();
+    let share = tempfile::tempdir().unwrap();
+    let target = share.path().to_str().unwrap();
+    let set = format!("sysctl:net.ipv4.tcp_congestion_control={found},nosuch");
+    let ran = program.run(&study(target, &set, "--repeats=3")).expect(2);
+    let listed = value("tcp_available_congestion_control").replace(' ', ", ");
+    assert!(ran.err.contains("nosuch") && ran.err.contains(&listed), "{}", ran.err);
+    assert!(!ran.err.contains("root"), "{}", ran.err);
+    assert!(program.exported("latest").is_none(), "no study was begun");
+    assert_eq!(value("tcp_congestion_control"), found);
+    assert_eq!(program.run(&["restore"]).expect(0).out, "nothing to restore\n");
+}
+
 /// Stops a study while it has changed the setting: what stands still puts nothing back before it is killed.
 fn stop_while_changed(study: &std::process::Child, random: &mut Pcg64) {
     loop {

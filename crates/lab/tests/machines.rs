@@ -51,5 +51,9 @@ fn a_mips_machine_takes_commands() {
 fn a_client_that_is_killed() {
     let Some(directory) = std::env::var_os("PLIMSOLL_TEST_MACHINE") else { return };
     let host = plimsoll_lab::vm::reach(std::path::Path::new(&directory), "client");
+    // As programs are deployed.
+    let guard =
+        "mkdir /run/left; trap 'sleep 1; rmdir /run/left' EXIT; while read -r x; do :; done";
+    let _guard = host.open(guard).unwrap();
     let _ = host.run("exec sleep 600.25", b"", machines::pair::LIMIT);
 }

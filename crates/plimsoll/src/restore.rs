@@ -148,11 +148,33 @@ pub fn expect_none_left(hosts: &[&HostName], servers: &[&str]) -> Result<(), Fai
     // Who has no place for a journal has left nothing in it.
     let Ok(journal) = Journal::of_this_user() else { return Ok(()) };
     settings::expect_none_left(&journal, named)?;
-    for host in each_once(journal.list()?.0) {
-        let line = format!("plimsoll: settings of {host} are changed: plimsoll restore {host}");
+    for line in elsewhere(journal.list()?.0) {
         output::complain(&line);
     }
     Ok(())
+}
+
+/// A line for each host whose settings are changed, with what to do about it: of a run that is alive,
+/// nothing.
+fn elsewhere(mut entries: Vec<Entry>) -> Vec<String> {
+    let alive = |entry: &Entry| entry.owner.process() == Process::Alive;
+    // One that died asks for something to be done.
+    entries.sort_by_key(alive);
+    let mut lines: Vec<(HostName, String)> = Vec::new();
+    for entry in entries {
+        if lines.iter().any(|(host, _)| *host == entry.host) {
+            continue;
+        }
+        let (host, study, process) = (&entry.host, printable(&entry.study), entry.owner.process);
+        let line = match alive(&entry) {
+            true => format!(
+                "plimsoll: settings of {host} are changed by study {study}, which runs as process {process}"
+            ),
+            false => format!("plimsoll: settings of {host} are changed: plimsoll restore {host}"),
+        };
+        lines.push((entry.host, line));
+    }
+    lines.into_iter().map(|(_, line)| line).collect()
 }
 
 /// The same of this machine as a host, by the journal that it has as one.
@@ -160,5 +182,31 @@ pub fn expect_none_left_here() -> Result<(), Failure> {
     match settings::device::is_here() {
         true => settings::expect_none_left_on(&Local),
         false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plimsoll_host::settings::Origin;
+
+    #[test]
+    fn a_run_that_is_alive_is_named_and_its_restore_is_not_proposed() {
+        let entry = |host: &str, dead: bool| {
+            let of = (host.parse().unwrap(), Origin::default());
+            let knob = "sysctl:vm.swappiness".to_owned();
+            let mut entry = Entry::new(of, knob, settings::Original::default(), "0123abcd");
+            entry.owner.started += u64::from(dead);
+            entry
+        };
+        let lines = elsewhere(vec![
+            entry("ssh://root@nas", false),
+            entry("ssh://root@router", false),
+            entry("ssh://root@router", true),
+        ]);
+        let [router, nas] = &lines[..] else { panic!("{lines:?}") };
+        assert!(router.ends_with("plimsoll restore ssh://root@router"), "{router}");
+        let process = format!("study 0123abcd, which runs as process {}", std::process::id());
+        assert!(nas.contains(&process) && !nas.contains("plimsoll restore"), "{nas}");
     }
 }

@@ -93,6 +93,7 @@ pub(crate) fn carry_out(
         earlier: before.as_ref().map_or(0.0, resume::stopped_at),
         first_block: before.as_ref().map_or(0, resume::blocks),
         before,
+        is_kept: false,
         schedule: Schedule::new(&study.plan),
         hosts: Hosts::new(order.hosts),
         study,
@@ -122,6 +123,8 @@ struct Conductor<'a> {
     first_block: u32,
     /// The study as it was, where one is continued.
     before: Option<Study>,
+    /// Whether this run has begun it in the store.
+    is_kept: bool,
     /// When this run begins, in seconds since 1970.
     unix_seconds: u64,
     schedule: Schedule,
@@ -217,7 +220,10 @@ impl Conductor<'_> {
         }
         match self.before {
             Some(_) => self.goes_on()?,
-            None => self.keep.begin(&self.study)?,
+            None => {
+                self.keep.begin(&self.study)?;
+                self.is_kept = true;
+            }
         }
         self.held = Held::of(&self.study, &*self.keep);
         Ok(())
@@ -514,7 +520,17 @@ impl Conductor<'_> {
         let measured = !self.study.subjects.is_empty() && self.study.trials.len() > known;
         match outcome {
             Err(mut failure) if !measured => {
-                // Nothing to keep: the failure itself must name what was left behind.
+                // The store has the study already, and is to say why nothing came of it.
+                if self.is_kept {
+                    self.study.ended = match failure.cause {
+                        Cause::Interrupted => Ended::Interrupted,
+                        _ => Ended::Failed { failure: failure.clone() },
+                    };
+                    self.study.flags.extend(left.iter().cloned());
+                    // The first failure is worth more than the store's.
+                    let _ = self.keep.update(&self.study);
+                }
+                // The failure itself must name what was left behind.
                 for flag in left {
                     failure.next =
                         format!("{} {}: {}", failure.next, flag.message(), flag.advice());

@@ -169,6 +169,35 @@ fn random_hex(host: &str, bundle: &Bundle) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
+    use super::{Refusal, RemoteDir};
+    use crate::probe::BUNDLE;
+    use crate::reach::{Local, quote};
+    use std::fs::{Permissions, create_dir, set_permissions};
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+
+    #[test]
+    fn no_program_is_put_where_others_can_exchange_it() {
+        let base = tempfile::tempdir().unwrap();
+        let below = base.path().join("it's below");
+        create_dir(&below).unwrap();
+        let made = |mode: u32| {
+            set_permissions(&below, Permissions::from_mode(mode)).unwrap();
+            RemoteDir::make(&Local, BUNDLE, &quote(below.to_str().unwrap()))
+        };
+        for mode in [0o755, 0o1777] {
+            let Ok(mut directory) = made(mode) else { panic!("{mode:o} will do") };
+            assert!(Path::new(&directory.directory).is_dir());
+            directory.remove(&Local).unwrap();
+            assert!(!Path::new(&directory.directory).exists());
+        }
+        for mode in [0o777, 0o775] {
+            let Err(Refusal::Directory(why)) = made(mode) else { panic!("{mode:o} is refused") };
+            assert!(why.contains("exchange") && why.contains("it's below"), "{why}");
+            assert_eq!(std::fs::read_dir(&below).unwrap().count(), 0);
+        }
+    }
+
     #[test]
     fn the_guard_is_believed_only_with_a_whole_line_about_its_own() {
         let ready = |text: &str| super::ready(text.as_bytes(), "x");

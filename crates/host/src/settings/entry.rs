@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 const SCHEMA: &str = "plimsoll-undo/2";
 
 /// Largest entry that is written or read, in bytes.
-pub const MOST_BYTES: usize = 256 << 10;
+pub const MOST_BYTES: usize = 3 << 20;
 
 /// What one setting of one host was before a study changed it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

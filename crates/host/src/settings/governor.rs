@@ -122,6 +122,14 @@ impl Knob for Governor {
         }
     }
 
+    /// Those of the first group of cores.
+    fn listed(&self, host: &dyn Reach) -> Option<Vec<String>> {
+        let text = format!("cat {}/policy*/scaling_available_governors", quote(&self.place));
+        let list = command(host, "list the governors", &text, b"").ok()?;
+        let first = list.lines().next()?;
+        Some(first.split_ascii_whitespace().map(str::to_owned).collect())
+    }
+
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {
         let original = self.get(host)?;
         Ok(Found { level: level(&original), original })

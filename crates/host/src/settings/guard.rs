@@ -83,21 +83,27 @@ impl Timer {
         let entry = quote(&self.entry);
         let steps = (self.patience.as_secs() / STEP).max(1);
         let text = format!(
-            "n=0; while [ $n -lt {steps} ]; do
+            "undo=$(cat); n=0; while [ $n -lt {steps} ]; do
                 sleep {STEP}; n=$((n + 1)); [ -e {entry} ] || exit 0
-            done; {}",
-            self.undo
+            done; eval \"$undo\""
         );
-        // Deaf to the end of the connection; with setsid, it is in no process group of it either.
+        // Deaf to the end of the connection; with setsid, it is in no process group of it either. What
+        // it undoes may be longer than an argument of a program can be: it reads that.
         let start = format!(
             "trap '' HUP INT TERM
             alone=$(command -v setsid || true)
-            $alone sh -c {} {} </dev/null >/dev/null 2>&1 &
+            undo=$(cat)
+            printf '%s\\n' \"$undo\" | $alone sh -c {} {} >/dev/null 2>&1 &
             echo $!",
             quote(&text),
             quote(&self.mark())
         );
-        let process = command(&*self.host, "start the timer that undoes a change", &start, b"")?;
+        let process = command(
+            &*self.host,
+            "start the timer that undoes a change",
+            &start,
+            self.undo.as_bytes(),
+        )?;
         self.processes.extend(process.trim().parse::<u32>());
         self.kill(1)
     }

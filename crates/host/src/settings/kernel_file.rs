@@ -21,7 +21,20 @@ pub(super) fn put(host: &dyn Reach, file: &str, value: &str) -> Result<(), Failu
     let name = quote(file);
     let text = format!("[ -f {name} ] && v=$(cat) && printf '%s\\n' \"$v\" >{name}");
     let tried = format!("write \"{value}\" to {file}");
-    command(host, &tried, &text, value.as_bytes()).map(drop)
+    command(host, &tried, &text, value.as_bytes()).map(drop).map_err(refused)
+}
+
+/// Rights are not what is missing where the kernel has read the value.
+fn refused(failure: Failure) -> Failure {
+    let refusals = ["Invalid argument", "No such file", "out of range", "too large"];
+    match refusals.iter().any(|words| failure.happened.contains(words)) {
+        true => Failure {
+            happened: format!("the kernel does not take this value: {}", failure.happened),
+            next: "Give a value that this kernel takes.".into(),
+            ..failure
+        },
+        false => failure,
+    }
 }
 
 /// Fails unless the file has that value.

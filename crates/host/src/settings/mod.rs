@@ -78,6 +78,12 @@ pub trait Knob: Send + Sync {
     /// Whether this can have come from [`Knob::read`]; journals are bytes from outside.
     fn check_original(&self, original: &Original) -> Result<(), String>;
 
+    /// The levels that the host lists, where it lists them. It may take more, as a kernel that loads a
+    /// module for one.
+    fn listed(&self, _: &dyn Reach) -> Option<Vec<String>> {
+        None
+    }
+
     /// What it is now.
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure>;
 

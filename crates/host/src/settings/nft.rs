@@ -17,8 +17,8 @@ pub(super) const KIND: &str = "nft-ruleset";
 /// The level without any rule.
 const NONE: &str = "none";
 
-/// Longest ruleset in bytes: what a shell takes as an argument, written by `%b`.
-const LONGEST: usize = 32 << 10;
+/// Longest ruleset in bytes: an entry of a journal holds it, with its escapes.
+const LONGEST: usize = 1 << 20;
 
 /// Key of an [`Original`]: the ruleset, with the state of its counters.
 const KEY: &str = "ruleset";
@@ -230,6 +230,37 @@ mod tests {
             String::new(),
         ] {
             assert!(knob.check(&bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_long_ruleset_fits_into_an_entry_and_into_the_timer_of_a_host() {
+        use super::super::{Entry, Origin, entry, guard::Guard};
+        use std::time::{Duration, Instant};
+        let place = tempfile::tempdir().unwrap();
+        let line = "\t\tip saddr 192.0.2.1 counter comment \"one of many\"\n";
+        let mut text =
+            format!("table ip x {{\n\tchain c {{\n{}", line.repeat(LONGEST / line.len() - 2));
+        text.push_str("\t}\n}\n");
+        assert!(text.len() > LONGEST - 200 && text.len() <= LONGEST);
+        let knob = make("").unwrap();
+        let original = Original([(KEY.to_owned(), text.clone())].into());
+        knob.check_original(&original).unwrap();
+        let of = ("ssh://nas".parse().unwrap(), Origin::default());
+        let kept = Entry::new(of, KIND.into(), original.clone(), "0123abcd").to_bytes().unwrap();
+        assert!(kept.len() <= entry::MOST_BYTES && Entry::from_bytes(&kept).is_ok());
+        // The timer, with what stands for nft.
+        let [kept, written] = ["entry", "written"].map(|name| place.path().join(name));
+        std::fs::write(&kept, "").unwrap();
+        let undo = knob.undo_by_shell(&original).unwrap();
+        let undo = undo.replace("nft -f -", &format!("cat >{}", written.display()));
+        let host = std::sync::Arc::new(crate::reach::Local);
+        let patience = Duration::from_secs(2);
+        drop(Guard::start(host, kept.to_str().unwrap(), undo, patience).unwrap());
+        let (begun, whole) = (Instant::now(), format!("flush ruleset\n{text}"));
+        while std::fs::read_to_string(&written).unwrap_or_default() != whole {
+            assert!(begun.elapsed() < Duration::from_secs(60), "it is not undone");
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 

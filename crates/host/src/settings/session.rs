@@ -88,7 +88,37 @@ impl Session {
             Ok(State { factor, level, original, set: None, changed: None })
         };
         let factors = factors.into_iter().map(read).collect::<Result<_, Failure>>()?;
-        Ok(Session { journal, study: study.to_owned(), patience: guard::PATIENCE, factors })
+        let study = study.to_owned();
+        let mut session = Session { journal, study, patience: guard::PATIENCE, factors };
+        session.try_unlisted()?;
+        Ok(session)
+    }
+
+    /// Tries levels that a host does not list among those that it has, before anything is measured. A
+    /// kernel may load a module for one, so only trying tells.
+    fn try_unlisted(&mut self) -> Result<(), Failure> {
+        for number in 0..self.factors.len() {
+            let factor = &self.factors[number].factor;
+            let Some(listed) = factor.knob.listed(&*factor.host) else { continue };
+            let unlisted = |level: &FactorLevel| match level {
+                FactorLevel::Set { value } => !listed.contains(value),
+                FactorLevel::AsFound => false,
+            };
+            let levels: Vec<bool> = factor.levels.iter().map(unlisted).collect();
+            for level in (0..levels.len()).filter(|level| levels[*level]) {
+                let next = format!(
+                    "Give one of the values that {} lists: ",
+                    self.factors[number].factor.name
+                );
+                self.set(number, level).map_err(|failure| Failure {
+                    cause: Cause::Usage,
+                    next: format!("{next}{}.", listed.join(", ")),
+                    ..failure
+                })?;
+                self.restore_all()?;
+            }
+        }
+        Ok(())
     }
 
     /// How long a host that is cut off waits before it undoes by itself what may have cut the

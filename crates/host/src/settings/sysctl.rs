@@ -19,6 +19,13 @@ const PAIRS: [[&str; 2]; 3] = [
     ["vm/overcommit_ratio", "vm/overcommit_kbytes"],
 ];
 
+/// Parameters whose values the kernel lists, and the parameter that has the list.
+const LISTED: [(&str, &str); 3] = [
+    ("net/ipv4/tcp_congestion_control", "net/ipv4/tcp_available_congestion_control"),
+    ("net/mptcp/scheduler", "net/mptcp/available_schedulers"),
+    ("net/mptcp/path_manager", "net/mptcp/available_path_managers"),
+];
+
 /// Programs that the kernel starts as root: nothing that a journal may name.
 const PROGRAMS: [&str; 4] =
     ["kernel/core_pattern", "kernel/hotplug", "kernel/modprobe", "kernel/poweroff_cmd"];
@@ -136,6 +143,12 @@ impl Knob for Sysctl {
             true => original.0.values().try_for_each(|value| check(value)),
             false => Err("other parameters than its own are named".into()),
         }
+    }
+
+    fn listed(&self, host: &dyn Reach) -> Option<Vec<String>> {
+        let (_, list) = LISTED.iter().find(|(path, _)| *path == self.path)?;
+        let list = self.get(host, list).ok()?;
+        Some(list.split_ascii_whitespace().map(str::to_owned).collect())
     }
 
     fn read(&self, host: &dyn Reach) -> Result<Found, Failure> {

@@ -87,7 +87,8 @@ pub fn many_at_once(pair: &Pair) {
     assert_eq!(loud.finish(LIMIT).unwrap().errors.len(), MOST_ERRORS);
 }
 
-/// A client that goes away takes its command along: closed, dropped, or killed.
+/// A client that goes away takes its command along: closed, dropped, or killed. The command has time to
+/// remove what it has made.
 pub fn end_with_whoever_asked(pair: &Pair) {
     let host = &*pair.to_client;
     let sleepers = || said(host, "pgrep -cx sleep || true").trim().to_owned();
@@ -110,9 +111,11 @@ pub fn end_with_whoever_asked(pair: &Pair) {
         .spawn()
         .unwrap();
     eventually("the other's command runs", || sleepers() == "1");
+    assert_eq!(said(host, "ls -d /run/left"), "/run/left\n");
     other.kill().unwrap();
     other.wait().unwrap();
-    eventually("it ends with it", || sleepers() == "0");
+    eventually("it removes what it has made", || said(host, "ls -d /run/left || true").is_empty());
+    eventually("a command that ignores its input ends with it", || sleepers() == "0");
 }
 
 pub fn are_refused_or_given_up(pair: &Pair) {
