@@ -13,6 +13,7 @@ use plimsoll_testkit::{Need, enter_or_skip};
 use server::BuiltinServer;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr};
+use std::sync::Mutex;
 use std::time::Duration;
 use support::liar::{Call, Liar, Lie, MOUNT, NFS};
 use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until};
@@ -229,6 +230,35 @@ fn a_server_that_trickles_is_given_up_by_the_timeout_and_by_the_time_for_all() {
     assert!(ran.err.contains("the time for all of it was over"), "{}", ran.err);
     assert!(liar.lies() < 512, "it went on after its time: {}", liar.lies());
     assert_eq!(listing(there.path()), vec![], "its files are removed all the same");
+}
+
+/// The names behind a page that comes again cannot be had: what `clean` was given is not all.
+#[test]
+fn a_listing_that_repeats_its_cookie_is_not_taken_for_the_whole() {
+    let there = tempfile::tempdir().unwrap();
+    support::leftover(there.path(), 1);
+    let before = listing(there.path());
+    let server = BuiltinServer::start(there.path()).unwrap();
+    let first: Mutex<Option<Vec<u8>>> = Mutex::default();
+    let (liar, url) = lying(&server, move |call, mut answer| {
+        if call == READDIRPLUS {
+            // Always the first page, with names to come after it.
+            let end = answer.len() - 1;
+            answer[end] = 0;
+            let page = first.lock().unwrap().get_or_insert_with(|| answer.clone())[4..].to_vec();
+            answer.truncate(4);
+            answer.extend(page);
+        }
+        Lie::Tell(answer)
+    });
+    let program = Plimsoll::new();
+    let ran = program.run(&["clean", &url]).expect(1);
+    assert!(!ran.out.contains("nothing to remove"), "{ran:?}");
+    assert!(ran.err.contains("repeats a page of the directory listing"), "{ran:?}");
+    assert_eq!(listing(there.path()), before);
+    drop(liar);
+    program.run(&["clean", &server.url()]).expect(0);
+    assert_eq!(listing(there.path()), vec![]);
 }
 
 /// Without a limit of its own, each read of 1 MiB would be a million calls.

@@ -1,5 +1,6 @@
 //! Everything that can go wrong between this client and a server.
 
+use crate::Version;
 use crate::mount::MountStatus;
 use crate::nfs3::{Procedure, Stability, Status};
 use crate::rpc::Rejection;
@@ -42,11 +43,18 @@ pub enum Error {
         over: &'static str,
     },
     /// MOUNT refused.
-    #[error("MNT: {0}")]
-    Mount(MountStatus),
-    /// NFS refused.
-    #[error("{procedure}: {status}")]
+    #[error("MNT: {}", .status.name_in(*.version))]
+    Mount {
+        /// The version of NFS whose MOUNT protocol was spoken.
+        version: Version,
+        /// The server's answer.
+        status: MountStatus,
+    },
+    /// NFS version 2 or 3 refused.
+    #[error("{procedure}: {}", .status.name_in(*.version))]
     Nfs {
+        /// Which version.
+        version: Version,
         /// What was called.
         procedure: Procedure,
         /// The server's answer.
@@ -98,6 +106,15 @@ pub enum Error {
     /// A directory listing longer than was allowed.
     #[error("more than {0} names in one directory")]
     DirectoryTooLong(usize),
+    /// A page of a directory listing that is not the last and leads no further, so that the rest of the
+    /// names cannot be had.
+    #[error(
+        "the server repeats a page of the directory listing, at cookie {cookie}: the listing is incomplete"
+    )]
+    ListingRepeats {
+        /// Where the page began, and where it says that the next one begins.
+        cookie: u64,
+    },
 }
 
 impl Error {
@@ -123,7 +140,7 @@ impl Error {
             Error::Malformed(_)
                 | Error::Rejected(_)
                 | Error::NotRegistered { .. }
-                | Error::Mount(_)
+                | Error::Mount { .. }
                 | Error::Nfs { .. }
                 | Error::Nfs4 { .. }
                 | Error::TooMuch { .. }
@@ -131,6 +148,7 @@ impl Error {
                 | Error::DataLost
                 | Error::Beyond32Bits { .. }
                 | Error::DirectoryTooLong(_)
+                | Error::ListingRepeats { .. }
         )
     }
 }

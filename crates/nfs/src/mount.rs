@@ -104,6 +104,28 @@ impl MountStatus {
     }
 }
 
+impl MountStatus {
+    /// Its name in the MOUNT protocol of a version of NFS: the one of version 2 answers with the errors of
+    /// Unix (RFC 1094, appendix A).
+    pub fn name_in(self, version: Version) -> String {
+        let name = self.to_string();
+        match version {
+            Version::V3 => name,
+            Version::V2 => match name.strip_prefix("MNT3ERR_") {
+                Some(errno) => format!("E{errno}"),
+                None => format!("error {}", self.number()),
+            },
+        }
+    }
+
+    fn number(self) -> u32 {
+        match self {
+            MountStatus::Other(number) => number,
+            known => Self::ALL.iter().find(|s| s.1 == known).map_or(10006, |s| s.0),
+        }
+    }
+}
+
 impl fmt::Display for MountStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Self::ALL.iter().find(|s| s.1 == *self) {
@@ -126,11 +148,7 @@ impl Encode for MountReply {
                 to.u32(1);
                 to.u32(1); // AUTH_SYS
             }
-            Err(MountStatus::Other(number)) => to.u32(number),
-            Err(status) => {
-                let known = MountStatus::ALL.iter().find(|s| s.1 == status);
-                to.u32(known.map_or(10006, |s| s.0));
-            }
+            Err(status) => to.u32(status.number()),
         }
     }
 }
@@ -288,7 +306,7 @@ impl Client {
             Version::V2 => self.rpc.call::<_, MountReply1>(MNT, &path)?.0,
             Version::V3 => self.rpc.call::<_, MountReply>(MNT, &path)?.0,
         };
-        reply.map_err(Error::Mount)
+        reply.map_err(|status| Error::Mount { version: self.version, status })
     }
 
     /// Tells the server that the export is no longer used (UMNT); servers keep a list of users
@@ -314,6 +332,8 @@ mod tests {
     fn statuses_have_their_names() {
         assert_eq!(MountStatus::from_number(13).to_string(), "MNT3ERR_ACCES");
         assert_eq!(MountStatus::from_number(99).to_string(), "Other(99)");
+        assert_eq!(MountStatus::from_number(13).name_in(Version::V2), "EACCES");
+        assert_eq!(MountStatus::from_number(99).name_in(Version::V2), "error 99");
         assert!(Path::new(&"x".repeat(1025)).is_none());
         assert!(Path::new("a\0b").is_none());
     }

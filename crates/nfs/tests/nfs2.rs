@@ -51,7 +51,10 @@ fn begin(server: &Nfs2Server, over: Over) -> (Client, FileHandle) {
     let exports = mount.exports().unwrap();
     assert_eq!(exports.iter().map(|export| &*export.path).collect::<Vec<_>>(), ["/export"]);
     let refused = mount.mount(mount::Path::new("/other").unwrap());
-    assert_eq!(refused, Err(Error::Mount(mount::MountStatus::NoEntry)));
+    assert_eq!(
+        refused,
+        Err(Error::Mount { version: Version::V2, status: mount::MountStatus::NoEntry })
+    );
     let root = mount.mount(mount::Path::new("/export").unwrap()).unwrap();
     mount.unmount(mount::Path::new("/export").unwrap()).unwrap();
     assert_eq!(root.as_bytes().len(), 32);

@@ -1,9 +1,9 @@
 //! What calls carry (RFC 1094, section 2.2).
 
 use super::{HANDLE_BYTES, LONGEST_TRANSFER};
-use crate::Error;
 use crate::nfs3::{CreateHow, FileHandle, Place, Procedure, Request, SetAttributes, Status};
 use crate::xdr::Encoder;
+use crate::{Error, Version};
 
 /// A value of sattr that leaves as is (section 2.3.6).
 const AS_IS: u32 = u32::MAX;
@@ -26,7 +26,7 @@ pub(crate) fn refusal(request: &Request<'_>) -> Option<Error> {
 }
 
 fn not_there(procedure: Procedure) -> Error {
-    Error::Nfs { procedure, status: Status::NotSupported }
+    Error::Nfs { version: Version::V2, procedure, status: Status::NotSupported }
 }
 
 /// The arguments of a call that is not refused, without the data of a WRITE.

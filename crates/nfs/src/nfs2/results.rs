@@ -211,7 +211,7 @@ pub(crate) fn results<'a>(
         // Not sent.
         Asked::Commit | Asked::List | Asked::Access => {
             let status = crate::nfs3::Status::NotSupported;
-            return Err(crate::Error::Nfs { procedure, status });
+            return Err(crate::Error::Nfs { version: crate::Version::V2, procedure, status });
         }
     })
 }
@@ -221,5 +221,5 @@ fn take<'a, T: Decode<'a>>(
     procedure: Procedure,
 ) -> Result<T, crate::Error> {
     let Reply(reply) = from.value::<Reply<T>>()?;
-    reply.map_err(|status| crate::Error::Nfs { procedure, status })
+    reply.map_err(|status| crate::Error::Nfs { version: crate::Version::V2, procedure, status })
 }

@@ -44,7 +44,7 @@ impl Encode for Encoded<'_> {
 
 /// A reply of another kind than the call's: there is none.
 pub(super) fn unexpected(procedure: Procedure) -> Error {
-    Error::Nfs { procedure, status: super::Status::ServerFault }
+    Error::Nfs { version: Version::V3, procedure, status: super::Status::ServerFault }
 }
 
 impl Client {
@@ -123,7 +123,7 @@ impl Client {
         if results.remaining() > 0 {
             self.surplus.get_or_insert((procedure, results.remaining()));
         }
-        reply.map_err(|status| Error::Nfs { procedure, status })
+        reply.map_err(|status| Error::Nfs { version: self.version, procedure, status })
     }
 
     /// NULL: whether the server answers, and has this version.
@@ -167,7 +167,8 @@ impl Client {
     pub fn access(&mut self, file: FileHandle, rights: u32) -> Result<u32, Error> {
         if self.version == Version::V2 {
             let status = super::Status::NotSupported;
-            return Err(Error::Nfs { procedure: Procedure::Access, status });
+            let (version, procedure) = (self.version, Procedure::Access);
+            return Err(Error::Nfs { version, procedure, status });
         }
         let ok: AccessOk = self.call(Procedure::Access, &AccessArguments { file, rights })?;
         Ok(ok.rights & rights)
@@ -227,7 +228,10 @@ impl Client {
         if self.version == Version::V2 && !matches!(how, CreateHow::Unchecked(_)) {
             let (procedure, missing) = (Procedure::Create, super::Status::NoEntry);
             match self.ask(Request::Lookup(place), &[]) {
-                Ok(_) => return Err(Error::Nfs { procedure, status: super::Status::Exists }),
+                Ok(_) => {
+                    let (version, status) = (self.version, super::Status::Exists);
+                    return Err(Error::Nfs { version, procedure, status });
+                }
                 Err(Error::Nfs { status, .. }) if status == missing => {}
                 Err(error) => return Err(error),
             }

@@ -90,10 +90,14 @@ impl Listing {
         if self.entries.len() > MOST_ENTRIES || self.pages > MOST_ENTRIES {
             return Err(Error::DirectoryTooLong(MOST_ENTRIES));
         }
-        let cookie = page.entries.last().map(Listed::cookie);
-        // A page that brings us no further, and is not the last, would come again for ever.
-        self.end = page.end || cookie.is_none_or(|c| c == self.cookie);
-        self.cookie = cookie.unwrap_or(self.cookie);
+        let cookie = page.entries.last().map_or(self.cookie, Listed::cookie);
+        // A page that leads no further, and is not the last, would come again for ever. The names after it
+        // cannot be had, and whoever counts on them must know.
+        if !page.end && cookie == self.cookie {
+            return Err(Error::ListingRepeats { cookie });
+        }
+        self.end = page.end;
+        self.cookie = cookie;
         self.verifier = page.verifier;
         Ok(self.end)
     }
@@ -186,13 +190,19 @@ mod tests {
     }
 
     #[test]
-    fn a_server_that_repeats_itself_ends_the_listing() {
+    fn a_listing_whose_page_comes_again_is_not_complete() {
         let mut listing = Listing::default();
         listing.add(&page(&["a"], 7, false)).unwrap();
-        listing.add(&page(&["a"], 7, false)).unwrap();
-        assert!(listing.end);
+        let again = listing.add(&page(&["a"], 7, false));
+        assert_eq!(again, Err(Error::ListingRepeats { cookie: 7 }));
         let mut listing = Listing::default();
-        listing.add(&page(&[], 0, false)).unwrap();
-        assert!(listing.end);
+        let empty = listing.add(&page(&[], 0, false));
+        assert_eq!(empty, Err(Error::ListingRepeats { cookie: 0 }));
+        // The last page may be empty, and its cookie is of no use to anybody.
+        let mut listing = Listing::default();
+        listing.add(&page(&["a"], 7, false)).unwrap();
+        assert_eq!(listing.add(&page(&["b"], 7, true)), Ok(true));
+        assert_eq!(listing.add(&page(&[], 7, true)), Ok(true));
+        assert_eq!(listing.into_entries().len(), 2);
     }
 }

@@ -264,5 +264,5 @@ impl Asked {
 
 fn take<'a, T: Decode<'a>>(from: &mut Decoder<'a>, procedure: Procedure) -> Result<T, Error> {
     let Reply(reply) = from.value::<Reply<T>>()?;
-    reply.map_err(|status| Error::Nfs { procedure, status })
+    reply.map_err(|status| Error::Nfs { version: Version::V3, procedure, status })
 }

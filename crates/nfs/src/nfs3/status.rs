@@ -1,5 +1,6 @@
 //! What the server says to a call (nfsstat3; RFC 1813, section 2.6).
 
+use crate::Version;
 use crate::wire::statuses;
 
 statuses! {
@@ -35,6 +36,22 @@ statuses! {
     10008 "NFS3ERR_JUKEBOX" Jukebox "not yet, try again later",
 }
 
+impl Status {
+    /// Its name and meaning in a version: the names of version 2 begin with NFSERR (RFC 1094, section
+    /// 2.3.1), and there are fewer of them.
+    pub fn name_in(self, version: Version) -> String {
+        match (version, self) {
+            (Version::V3, _) => self.to_string(),
+            (Version::V2, Status::NotSupported) => "NFS version 2 does not have it".into(),
+            (Version::V2, Status::Other(99)) => {
+                "NFSERR_WFLUSH (the server's write cache was flushed)".into()
+            }
+            (Version::V2, Status::Other(other)) => format!("NFS version 2 status {other}"),
+            (Version::V2, _) => self.to_string().replacen("NFS3ERR_", "NFSERR_", 1),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -47,5 +64,18 @@ mod tests {
         }
         assert!(Status::NoSpace.to_string().starts_with("NFS3ERR_NOSPC"));
         assert_eq!(Status::from_number(12345).unwrap().to_string(), "nfsstat3 12345");
+    }
+
+    #[test]
+    fn no_status_of_version_2_has_a_name_of_version_3() {
+        let name = Status::NoEntry.name_in(Version::V2);
+        assert_eq!(name, "NFSERR_NOENT (no such file or directory)");
+        assert!(Status::Other(99).name_in(Version::V2).starts_with("NFSERR_WFLUSH"));
+        for number in 1..11_000 {
+            let status = Status::from_number(number).unwrap();
+            assert!(!status.name_in(Version::V2).contains('3') || number > 99, "{status}");
+            assert!(!status.name_in(Version::V2).contains("NFS3"), "{status}");
+            assert_eq!(status.name_in(Version::V3), status.to_string());
+        }
     }
 }

@@ -1,11 +1,11 @@
 //! The same with several calls in flight.
 
 use super::super::{call, credential, peer, record, reply, words};
-use plimsoll_nfs::Error;
 use plimsoll_nfs::nfs3::{
     Completion, Done, Exchange, FileHandle, Nfs3, Pipeline, PipelineOptions, Procedure,
     ReadArguments, Request, Stability, Status, Verifier, WriteArguments,
 };
+use plimsoll_nfs::{Error, Version};
 use plimsoll_transport::Socket;
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
@@ -98,9 +98,9 @@ fn replies_come_in_any_order_and_one_bad_one_spoils_no_other() {
     log.ended.sort_by_key(|e| e.0);
     assert_eq!(log.ended[0].1, Ok("[97, 98, 99] true".into()));
     assert!(matches!(log.ended[1].1, Err(Error::Malformed(_))));
-    let procedure = Procedure::Read;
+    let (version, procedure) = (Version::V3, Procedure::Read);
     assert_eq!(log.ended[2].1, Err(Error::TooMuch { procedure, asked: 4096, got: 4097 }));
-    assert_eq!(log.ended[3].1, Err(Error::Nfs { procedure, status: Status::Stale }));
+    assert_eq!(log.ended[3].1, Err(Error::Nfs { version, procedure, status: Status::Stale }));
     assert!(matches!(log.ended[4].1, Err(Error::Malformed(_))));
     pipeline.submit(7, Request::commit(file())).unwrap();
     reap(&mut pipeline, &mut log, 6).unwrap();

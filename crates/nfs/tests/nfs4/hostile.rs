@@ -187,6 +187,23 @@ fn nonsense_ends_the_connection_or_the_call_and_never_hangs() {
     }
 }
 
+/// Whoever cleans up must not take half of the names for all of them.
+#[test]
+fn a_listing_whose_page_comes_again_is_no_listing() {
+    let (mut client, peer) = with(8, |mut peer| {
+        for _ in 0..2 {
+            let call = peer.call().unwrap();
+            // READDIR: one name, cookie 7, no attributes, and more to come.
+            let page = [26, 0, 0, 0, 1, 0, 7, 1, 0x6100_0000, 0, 0, 0, 0];
+            let body = [words(&[0, 0, 3]), sequence(&call, 9999), words(&[PUTFH, 0])].concat();
+            peer.reply(call.xid, &[body, words(&page)].concat());
+        }
+    });
+    assert_eq!(client.list(file()), Err(Error::ListingRepeats { cookie: 7 }));
+    drop(client);
+    peer.join().unwrap();
+}
+
 #[test]
 fn a_server_that_is_not_ready_is_asked_again_and_that_is_counted() {
     let (mut client, peer) = with(8, |mut peer| {

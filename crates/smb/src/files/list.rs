@@ -108,12 +108,14 @@ pub struct Listing {
     pub entries: Vec<Entry>,
     limit: usize,
     barren: u32,
+    /// Where the last page begins.
+    last: usize,
 }
 
 impl Listing {
     /// Nothing yet, and no more than `limit` names.
     pub fn new(limit: usize) -> Self {
-        Listing { entries: Vec::new(), limit, barren: 0 }
+        Listing { entries: Vec::new(), limit, barren: 0, last: 0 }
     }
 
     /// Adds a page of the directory at `path`.
@@ -127,6 +129,13 @@ impl Listing {
         if self.barren > 2 {
             return Err(Error::OverLimit(format!("'{path}': its listing has no end")));
         }
+        // One that comes again would do so until the limit, and the names after it cannot be had.
+        if !more.is_empty() && self.entries[self.last..] == more[..] {
+            let why =
+                format!("'{path}': the server repeats a page of its listing, which is incomplete");
+            return Err(Error::OverLimit(why));
+        }
+        self.last = self.entries.len();
         self.entries.extend(more);
         Ok(())
     }
@@ -175,6 +184,19 @@ mod tests {
         .map(|(name, kind, size)| Entry { name: name.into(), kind, size });
         assert_eq!(parse_entries(&some()).unwrap(), expected);
         assert_eq!(parse_entries(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn a_listing_whose_page_comes_again_is_not_complete() {
+        let page = || parse_entries(&some()).unwrap();
+        let other = || parse_entries(&entry("other", 0, 0, true)).unwrap();
+        let mut listing = Listing::new(100);
+        listing.add("d", page()).unwrap();
+        listing.add("d", other()).unwrap();
+        listing.add("d", page()).unwrap();
+        assert_eq!(listing.entries.len(), 7);
+        let error = listing.add("d", page()).unwrap_err().to_string();
+        assert!(error.contains("repeats a page") && error.contains("incomplete"), "{error}");
     }
 
     #[test]
