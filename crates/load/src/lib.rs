@@ -56,6 +56,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod advice;
 mod aligned;
 mod clock;
 mod connection;

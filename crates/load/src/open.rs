@@ -4,7 +4,7 @@ use crate::connection::TimeLimits;
 use crate::directory::DirectoryShare;
 use crate::names::Names;
 use crate::nfs::NfsShare;
-use crate::nfs4::Nfs4Share;
+use crate::nfs4::{Nfs4Share, Older, Refused};
 use crate::share::Share;
 use crate::smb::{Passwords, SmbShare};
 use plimsoll_model::{
@@ -65,29 +65,37 @@ pub fn open(target: &Target, options: &OpenOptions) -> Result<Arc<dyn Share>, Fa
 }
 
 /// Whether nothing in a target is of versions 2 and 3 alone: MOUNT, datagrams.
-fn may_be_4(target: &NfsTarget) -> bool {
+pub(crate) fn may_be_4(target: &NfsTarget) -> bool {
     let NfsTarget { transport, mount_port, .. } = target;
     *transport != Some(NfsTransport::Udp) && mount_port.is_none()
 }
 
 /// Opens an export in the newest version that both sides have. As with mount.nfs(8), a directory that
-/// version 4 does not have, or may not show, is asked for in version 3 or 2.
+/// version 4 does not have, or may not show, is asked for in version 3 or 2; nothing else that goes wrong
+/// in the directory is.
 fn open_newest(
     target: &NfsTarget,
     given: &str,
     options: &OpenOptions,
 ) -> Result<Arc<dyn Share>, Failure> {
-    let refused = match Nfs4Share::try_open(target, given, options) {
+    let Refused { failure: refused, older } = match Nfs4Share::try_open(target, given, options) {
         Ok(share) => return Ok(Arc::new(share)),
-        Err(refused) if !refused.answered => return Err(refused.failure),
-        Err(refused) => refused.failure,
+        Err(Refused { failure, older: Older::NoBetter }) => return Err(failure),
+        Err(refused) => refused,
     };
     match NfsShare::open(target, given, options) {
         Ok(share) => Ok(Arc::new(share.noted(format!("not by version 4: {}", refused.happened)))),
         // Of a server that has version 4 alone.
-        Err(older) if older.cause == Cause::Unreachable && refused.cause != older.cause => {
+        Err(failure) if failure.cause == Cause::Unreachable && refused.cause != failure.cause => {
             Err(refused)
         }
-        Err(older) => Err(older),
+        Err(mut failure) => {
+            if older == (Older::MayHaveDirectory { exports: true }) {
+                failure.happened =
+                    format!("by version 4: {}; {}", refused.happened, failure.happened);
+                failure.next = format!("{} {}", refused.next, failure.next);
+            }
+            Err(failure)
+        }
     }
 }

@@ -225,7 +225,10 @@ pub fn bad_content(given: &str, first: String) -> Failure {
 /// The failure that an error under load leads to.
 pub fn failure(tried: &str, on: String, error: &OpError) -> Failure {
     let (cause, next) = match error.kind {
-        ErrorKind::NoSpace => (Cause::NoSpace, "Make room on the target or give a smaller --size."),
+        ErrorKind::NoSpace => (
+            Cause::NoSpace,
+            "Make room on the target, or use less of it (--size of check and ops, --scale of copy).",
+        ),
         ErrorKind::NotPermitted => (
             Cause::NotPermitted,
             "Check the permissions of the directory and whether it is read-only.",

@@ -170,7 +170,7 @@ fn cannot_write(given: &str, errno: Errno) -> Failure {
         Errno::ENOSPC | Errno::EDQUOT => (Cause::NoSpace, "Make room on it."),
         Errno::EROFS => (
             Cause::NotPermitted,
-            "It is read-only: remount it, or read a file that is there with --file NAME.",
+            "It is read-only: remount it read-write, or read a file that is there: 'plimsoll check TARGET --file NAME'.",
         ),
         _ => (Cause::NotPermitted, "Choose a directory you may write to."),
     };
@@ -200,6 +200,11 @@ const OF_THE_KERNEL: [(u32, &str); 18] = [
 ];
 const AUTOFS: u32 = 0x0000_0187;
 const HUGETLBFS: u32 = 0x9584_58f6;
+
+/// Why a directory cannot hold a user's files, and what to do; `None`: it can.
+pub(crate) fn why_not_for_files(directory: &OwnedFd) -> Option<(String, &'static str)> {
+    kind(directory).and_then(not_for_files)
+}
 
 /// Why a file system cannot hold a user's files, and what to do; `None`: it can.
 fn not_for_files(kind: u32) -> Option<(String, &'static str)> {

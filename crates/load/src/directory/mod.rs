@@ -17,6 +17,7 @@ use crate::open_files::{LaneFiles, OpenFiles};
 use crate::share::{Lane, LaneRequest, Memory, Namespace, Share, Space};
 pub use fetched::fetched;
 use file::OpenFile;
+pub(crate) use file_system::why_not_for_files;
 use nix::errno::Errno;
 use nix::fcntl::OFlag;
 use nix::sys::stat::Mode;
@@ -308,7 +309,7 @@ fn not_opened(path: &Path, given: &str, errno: Errno) -> Failure {
         Errno::ENOTDIR => match std::fs::metadata(path).map(|m| m.file_type()) {
             Ok(kind) if kind.is_file() => (
                 "it is a file, not a directory",
-                "Give the directory that it is in; with --file NAME the file itself is read.",
+                "Give the directory that it is in; 'plimsoll check DIRECTORY --file NAME' reads the file itself.",
             ),
             Ok(kind) if kind.is_fifo() => ("it is a pipe, not a directory", "Give a directory."),
             Ok(kind) if kind.is_block_device() || kind.is_char_device() => {

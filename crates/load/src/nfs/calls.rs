@@ -96,6 +96,10 @@ pub(crate) trait Calls: Send + 'static {
     fn set_size(&mut self, file: &Self::File, size: u64) -> Result<(), Error>;
     /// Of the file system of a directory.
     fn space(&mut self, directory: Self::Handle) -> Result<Space, Error>;
+    /// The exports that lie below a directory which leads to them and is none itself, by their paths.
+    fn exports_below(&mut self, _: Self::Handle) -> Result<Vec<String>, Error> {
+        Ok(Vec::new())
+    }
     /// Tells what was odd on the connection since it was told last.
     fn tell_oddities(&mut self, site: &Site);
 }

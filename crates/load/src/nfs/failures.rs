@@ -1,5 +1,6 @@
 //! What went wrong, as failures that one can act on.
 
+use crate::advice::{READ_IN_PLACE, USE_LESS};
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
@@ -78,7 +79,7 @@ fn advice(service: Service, caller: Caller, error: &Error) -> (Cause, String) {
                 .into(),
         ),
         Error::Rejected(rejection) => rejected(service, caller, rejection),
-        Error::Mount(status) => mount_refused(caller, *status),
+        Error::Mount { status, .. } => mount_refused(caller, *status),
         Error::Nfs { status, .. } => refused(caller, *status),
         Error::Nfs4 { status: nfs4::Status::MinorVersion, .. } => (
             Cause::Unreachable,
@@ -147,25 +148,20 @@ fn mount_refused(caller: Caller, status: MountStatus) -> (Cause, String) {
 fn refused(caller: Caller, status: Status) -> (Cause, String) {
     match status {
         Status::NoSpace => {
-            (Cause::NoSpace, "Free some space on the server, or use less with --size.".into())
+            (Cause::NoSpace, format!("Free some space on the server, or {USE_LESS}."))
         }
-        Status::Quota => {
-            (Cause::NoSpace, "Raise the quota on the server, or use less with --size.".into())
-        }
+        Status::Quota => (Cause::NoSpace, format!("Raise the quota on the server, or {USE_LESS}.")),
         Status::ReadOnly => (
             Cause::NotPermitted,
-            "The export is read-only: export it read-write (rw) on the server, or read a file that \
-             is there with --file NAME."
-                .into(),
+            format!(
+                "The export is read-only: export it read-write (rw) on the server, or {READ_IN_PLACE}."
+            ),
         ),
         Status::Access | Status::NotOwner => (Cause::NotPermitted, refused_advice(caller)),
         Status::NoEntry | Status::NotDirectory => {
             (Cause::NotPermitted, "Name a directory that exists on the server.".into())
         }
-        Status::Stale | Status::BadHandle => (
-            Cause::Trial,
-            format!("{STALE}; run again."),
-        ),
+        Status::Stale | Status::BadHandle => (Cause::Trial, format!("{STALE}; run again.")),
         Status::Jukebox => {
             (Cause::Trial, "The server asks to come back later: run again in a while.".into())
         }
@@ -208,8 +204,9 @@ pub(crate) fn kind(error: &Error) -> ErrorKind {
         | Error::TooMuch { .. }
         | Error::NotStable { .. }
         | Error::Beyond32Bits { .. }
-        | Error::DirectoryTooLong(_) => ErrorKind::Protocol,
-        Error::Rejected(Rejection::Auth(_)) | Error::Mount(_) => ErrorKind::NotPermitted,
+        | Error::DirectoryTooLong(_)
+        | Error::ListingRepeats { .. } => ErrorKind::Protocol,
+        Error::Rejected(Rejection::Auth(_)) | Error::Mount { .. } => ErrorKind::NotPermitted,
         Error::Rejected(_) | Error::NotRegistered { .. } => ErrorKind::Protocol,
         Error::DataLost => ErrorKind::Lost,
         Error::Nfs { .. } | Error::Nfs4 { .. } => match error.status() {
@@ -238,18 +235,20 @@ pub(crate) fn lane_dead(error: &Error) -> LaneDead {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plimsoll_nfs::Version;
     use plimsoll_nfs::nfs3::Procedure;
 
     const ROOT: Caller = Caller { uid: 0, gid: 0, privileged: true };
     const USER: Caller = Caller { uid: 1000, gid: 1000, privileged: false };
 
     fn nfs_error(status: Status) -> Error {
-        Error::Nfs { procedure: Procedure::MakeDirectory, status }
+        Error::Nfs { version: Version::V3, procedure: Procedure::MakeDirectory, status }
     }
 
     #[test]
     fn a_refused_unprivileged_port_names_both_ways_out() {
-        for error in [Error::Mount(MountStatus::Access), nfs_error(Status::NotOwner)] {
+        let (version, status) = (Version::V3, MountStatus::Access);
+        for error in [Error::Mount { version, status }, nfs_error(Status::NotOwner)] {
             let failure = failure("open the export", "nfs://nas/x", Service::Mount, USER, &error);
             assert_eq!(failure.cause, Cause::NotPermitted);
             for way in ["CAP_NET_BIND_SERVICE", "insecure"] {

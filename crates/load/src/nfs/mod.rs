@@ -1,6 +1,7 @@
 //! NFS targets as a [`Share`](crate::Share): the client in `crates/nfs`, driven through lanes.
 
 pub(crate) mod calls;
+pub(crate) mod exports;
 pub(crate) mod failures;
 mod files;
 pub(crate) mod held;

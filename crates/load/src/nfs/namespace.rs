@@ -1,8 +1,10 @@
 //! The names below an NFS target, whatever the version.
 
 use super::calls::{About, Calls, Server};
+use super::exports;
 use super::failures::{Service, not_writable_advice};
 use super::held::Held;
+use super::site::Site;
 use crate::connection::patiently;
 use crate::op::FileId;
 use crate::open_files::OpenFiles;
@@ -192,19 +194,13 @@ impl<S: Server> NfsNamespace<S> {
         let site = server.site();
         self.run(tried, path, |names| {
             let (directory, name) = names.place(path)?;
-            work(names, directory, name).map_err(|trouble| match trouble {
-                Trouble::Nfs(error)
-                    if matches!(error.status(), Some(Status::Access | Status::NotOwner)) =>
-                {
-                    let about = names.calls.attributes(directory).ok();
-                    let owner = about.and_then(|of| of.uid.zip(of.gid));
-                    let caller = site.caller(Some(names.calls.channel()));
-                    let next = not_writable_advice(caller, owner);
-                    let tried = format!("{tried} '{path}'");
-                    let cause = Cause::NotPermitted;
-                    Trouble::Made(Failure::new(cause, tried, &site.given, error, next))
-                }
-                other => other,
+            work(names, directory, name).map_err(|trouble| {
+                let Trouble::Nfs(error) = trouble else { return trouble };
+                let Some(next) = names.why_not_writable(&error, directory, site) else {
+                    return Trouble::Nfs(error);
+                };
+                let (cause, tried) = (Cause::NotPermitted, format!("{tried} '{path}'"));
+                Trouble::Made(Failure::new(cause, tried, &site.given, error, next))
             })
         })
     }
@@ -254,6 +250,37 @@ impl<C: Calls> Names<'_, C> {
             return Ok(());
         }
         Err(Trouble::Wrong("something else was put in its place".into()))
+    }
+
+    /// What to do where a directory cannot be changed because of whose it is, or because it only leads to
+    /// the exports.
+    fn why_not_writable(
+        &mut self,
+        error: &Error,
+        directory: C::Handle,
+        site: &Site,
+    ) -> Option<String> {
+        let status = error.status();
+        let refused = match status {
+            Some(Status::Access | Status::NotOwner) => {
+                let about = self.calls.attributes(directory).ok();
+                let owner = about.and_then(|of| of.uid.zip(of.gid));
+                Some(not_writable_advice(site.caller(Some(self.calls.channel())), owner))
+            }
+            Some(Status::ReadOnly) => None,
+            _ => return None,
+        };
+        let below = match directory == self.held.base() {
+            true => self.calls.exports_below(directory).unwrap_or_default(),
+            false => Vec::new(),
+        };
+        match (exports::of_version_4(&site.target, &below), refused) {
+            (Some(exports), Some(refused)) => Some(format!("{refused} {exports}")),
+            (Some(exports), None) => Some(format!(
+                "The directory only leads to the server's exports, and nothing can be written there. {exports}"
+            )),
+            (None, refused) => refused,
+        }
     }
 
     /// Whether a refusal says that a change was done before the connection broke.

@@ -1,5 +1,6 @@
 //! From a URL to a directory on a server: names, ports, exports, limits.
 
+use super::exports;
 use super::failures::{Caller, Service, failure, refused_advice};
 use super::site::Site;
 use crate::open::OpenOptions;
@@ -86,6 +87,7 @@ pub(crate) fn find_site(
     let limits = options.limits;
     let mut site = Site {
         given: given.to_owned(),
+        target: target.clone(),
         addresses: Vec::new(),
         port: target.port.unwrap_or(nfs3::PORT),
         user: AuthSys::caller(target.uid, target.gid),
@@ -289,11 +291,14 @@ impl Mounting<'_> {
             }
             match mounted {
                 Ok(root) => return Ok((candidate.clone(), root)),
-                Err(error @ Error::Mount(_)) => drop(first.get_or_insert(error)),
+                Err(error @ Error::Mount { .. }) => drop(first.get_or_insert(error)),
                 Err(error) => return Err(self.failure(privileged, &error)),
             }
         }
-        let error = first.unwrap_or(Error::Mount(MountStatus::NameTooLong));
+        let error = first.unwrap_or(Error::Mount {
+            version: self.site.version,
+            status: MountStatus::NameTooLong,
+        });
         Err(self.not_exported(&error, &exports, listed, privileged))
     }
 
@@ -309,16 +314,18 @@ impl Mounting<'_> {
         listed: bool,
         privileged: bool,
     ) -> Failure {
-        let refusal = matches!(error, Error::Mount(MountStatus::Access | MountStatus::NotOwner));
+        let refusal = matches!(
+            error,
+            Error::Mount { status: MountStatus::Access | MountStatus::NotOwner, .. }
+        );
         if listed {
             return self.failure(privileged, error);
         }
-        let mut next = if exports.is_empty() {
-            "The server lists no exports: export the directory on it, or name one that is.".into()
-        } else {
-            let names: Vec<_> = exports.iter().map(|e| e.path.as_str()).collect();
-            format!("Name one of the server's exports: {}.", names.join(", "))
-        };
+        let mut next = exports::of_mount(&self.site.target, self.site.version, exports)
+            .unwrap_or_else(|| {
+                "The server lists no exports: export the directory on it, or name one that is."
+                    .into()
+            });
         if refusal && exports.is_empty() {
             let caller = Caller { privileged, ..self.site.caller(None) };
             next = format!("{next} {}", refused_advice(caller));
@@ -346,9 +353,9 @@ fn descend(
         })?;
         let (found, attributes) = match client.lookup(directory, name) {
             Ok(found) => found,
-            Err(Error::Nfs { status: Status::NoEntry, .. }) => {
+            Err(error @ Error::Nfs { status: Status::NoEntry, .. }) => {
                 let next = "Make the directory on the server, or name one that exists.";
-                return Err(bad(format!("there is no '{part}' (NFS3ERR_NOENT)"), next));
+                return Err(bad(format!("there is no '{part}' ({error})"), next));
             }
             Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
         };

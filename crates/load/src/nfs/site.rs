@@ -3,7 +3,7 @@
 use super::failures::{Caller, Service, failure};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
-use plimsoll_model::{Deadline, Failure, NfsTransport};
+use plimsoll_model::{Deadline, Failure, NfsTarget, NfsTransport};
 use plimsoll_nfs::Version;
 use plimsoll_nfs::nfs3::Client;
 use plimsoll_nfs::rpc::{AuthSys, Credential};
@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub(crate) struct Site {
     /// The target as the user wrote it.
     pub given: String,
+    /// What that names.
+    pub target: NfsTarget,
     pub addresses: Vec<IpAddr>,
     /// Port of the NFS service.
     pub port: u16,

@@ -1,7 +1,7 @@
 //! The calls of version 4 that names below a target are worked with.
 
-use super::Nfs4File;
 use super::share::Server;
+use super::{Nfs4File, exports};
 use crate::nfs::calls::{self, About, Calls};
 use crate::nfs::namespace::{DIRECTORY_MODE, FILE_MODE};
 use crate::nfs::site::Site;
@@ -140,6 +140,10 @@ impl Calls for Client {
             total: of.space_total.unwrap_or_default(),
             available: of.space_available.unwrap_or_default(),
         })
+    }
+
+    fn exports_below(&mut self, directory: FileHandle) -> Result<Vec<String>, Error> {
+        exports::paths_from(self, directory)
     }
 
     fn tell_oddities(&mut self, _: &Site) {}

@@ -2,11 +2,13 @@
 //! (who the server is, what its refusals mean, how names below a target are worked with) is in [`nfs`](crate::nfs).
 
 mod calls;
+mod exports;
 mod keeper;
 mod lane;
 mod share;
 
 pub use share::Nfs4Share;
+pub(crate) use share::{Older, Refused};
 
 use plimsoll_nfs::nfs3::UnstableData;
 use plimsoll_nfs::nfs4::{FileHandle, OpenFile, StateId};

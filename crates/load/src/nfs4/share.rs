@@ -4,6 +4,7 @@ use super::keeper::Keeper;
 use super::lane::Nfs4Wire;
 use super::{Held, OpenFiles};
 use crate::connection::spread;
+use crate::nfs::exports;
 use crate::nfs::failures::Service;
 use crate::nfs::namespace::NfsNamespace;
 use crate::nfs::opening::{SMALLEST, USUAL_MOST, find_site, split};
@@ -59,14 +60,26 @@ impl Server {
 /// Why a share cannot be opened in version 4.
 pub(crate) struct Refused {
     pub failure: Failure,
-    /// Whether something answered, so that an older version may do.
-    pub answered: bool,
+    pub older: Older,
+}
+
+/// Whether an older version may open what version 4 does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Older {
+    /// No: nothing answered, or the directory was found and something else is wrong.
+    NoBetter,
+    /// The server answered, and not in version 4.
+    MayBeSpoken,
+    /// Version 4 does not show the directory.
+    MayHaveDirectory {
+        /// Whether the failure names the exports that version 4 has.
+        exports: bool,
+    },
 }
 
 impl From<Failure> for Refused {
-    /// What has a cause of its own, and not silence.
     fn from(failure: Failure) -> Refused {
-        Refused { answered: failure.cause == Cause::NotPermitted, failure }
+        Refused { failure, older: Older::NoBetter }
     }
 }
 
@@ -84,8 +97,11 @@ fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, 
     loop {
         let server = Arc::new(Server { site: site.clone(), identity: Identity::new(minor) });
         let socket = site.try_stream(Service::Nfs, site.port).map_err(|error| {
-            let answered = matches!(error, Transport::Connect { .. });
-            Refused { failure: site.not_connected(Service::Nfs, site.port, error), answered }
+            let older = match error {
+                Transport::Connect { .. } => Older::MayBeSpoken,
+                _ => Older::NoBetter,
+            };
+            Refused { failure: site.not_connected(Service::Nfs, site.port, error), older }
         })?;
         match (server.register(socket, NonZeroU16::MIN), older.as_slice()) {
             (Ok(client), _) => return Ok((server, client)),
@@ -100,8 +116,8 @@ fn find_version(site: &Site, asked: Option<NfsVersion>) -> Result<(Arc<Server>, 
                         Transport::TimedOut { .. } | Transport::Stopped | Transport::OutOfTime
                     )
                 );
-                let failure = server.not_registered(&error);
-                return Err(Refused { failure, answered: !silent });
+                let older = if silent { Older::NoBetter } else { Older::MayBeSpoken };
+                return Err(Refused { failure: server.not_registered(&error), older });
             }
         }
     }
@@ -176,10 +192,10 @@ impl Nfs4Share {
 }
 
 /// From the root down to the directory wanted; links are not followed.
-fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandle, Failure> {
+fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandle, Refused> {
     let tried = "find the directory on the server";
     let bad = |happened: String, next: &str| {
-        Failure::new(Cause::NotPermitted, tried, &site.given, happened, next)
+        Refused::from(Failure::new(Cause::NotPermitted, tried, &site.given, happened, next))
     };
     let (mut directory, _) =
         client.root().map_err(|e| site.failure(tried, Service::Nfs, Some(client.socket()), &e))?;
@@ -192,20 +208,45 @@ fn descend(site: &Site, client: &mut Client, parts: &[&str]) -> Result<FileHandl
             Err(e) if e.status() == Some(Status::NoEntry) => {
                 let next = "Version 4 counts paths from the server's root (fsid=0 of Linux, Pseudo of \
                     NFS-Ganesha): name a directory below that, or make it on the server.";
-                return Err(bad(format!("there is no '{part}' (NFS4ERR_NOENT)"), next));
+                let refused = bad(format!("there is no '{part}' (NFS4ERR_NOENT)"), next);
+                return Err(not_shown(site, client, refused.failure));
             }
-            Err(e) => return Err(site.failure(tried, Service::Nfs, Some(client.socket()), &e)),
+            Err(e) => {
+                let failure = site.failure(tried, Service::Nfs, Some(client.socket()), &e);
+                return Err(match e.status() {
+                    Some(Status::Access | Status::NotOwner) => {
+                        let older = Older::MayHaveDirectory { exports: false };
+                        Refused { failure, older }
+                    }
+                    _ => failure.into(),
+                });
+            }
         };
         match attributes.kind {
             Some(FileType::Directory) => directory = found,
             Some(FileType::Link) => {
+                // The MOUNT service of version 3 may follow it.
                 let next = "Name the directory that it points to.";
-                return Err(bad(format!("'{part}' is a symbolic link"), next));
+                let Refused { failure, .. } = bad(format!("'{part}' is a symbolic link"), next);
+                let older = Older::MayHaveDirectory { exports: false };
+                return Err(Refused { failure, older });
             }
             _ => return Err(bad(format!("'{part}' is no directory"), "Name a directory.")),
         }
     }
     Ok(directory)
+}
+
+/// A directory that is not there: with the exports that version 4 has instead.
+fn not_shown(site: &Site, client: &mut Client, mut failure: Failure) -> Refused {
+    client.set_deadline(site.operation());
+    let paths = super::exports::paths(client).unwrap_or_default();
+    let advice = exports::of_version_4(&site.target, &paths);
+    let exports = advice.is_some();
+    if let Some(advice) = advice {
+        failure.next = advice;
+    }
+    Refused { failure, older: Older::MayHaveDirectory { exports } }
 }
 
 /// Space, lease, and the largest calls.

@@ -1,8 +1,10 @@
 //! A server without storage: it answers READ with zeros, and everything else with success and nothing
 //! more, and forgets what is written. What is left is what the client itself costs.
 
+mod maze;
 mod nfs4;
 
+pub use maze::{MAZE_NAME, maze};
 pub use nfs4::nfs4;
 
 use super::connection::{self, Answer, RECORDS};

@@ -22,6 +22,17 @@ const LONGEST: u32 = connection::LONGEST as u32;
 
 /// COMPOUND, with as much of it as transfers need: at anything else it ends.
 pub fn nfs4(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
+    compound(procedure, arguments, results, length);
+}
+
+/// Does the operations of a compound until one is refused: each appends what it gives, and says how long its
+/// arguments are or why it is refused.
+pub(super) fn compound(
+    procedure: u32,
+    arguments: &[u8],
+    results: &mut Vec<u8>,
+    mut perform: impl FnMut(u32, &[u8], usize, &mut Vec<u8>) -> Result<usize, u32>,
+) {
     if procedure == 0 {
         return;
     }
@@ -34,12 +45,12 @@ pub fn nfs4(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
         at += 4;
         let result = results.len();
         put(results, &[operation, 0]);
-        match length(operation, arguments, at, results) {
-            Some(length) => at += length,
-            None => {
+        match perform(operation, arguments, at, results) {
+            Ok(length) => at += length,
+            Err(status) => {
                 results.truncate(result);
-                put(results, &[operation, NOT_SUPPORTED]);
-                results[head..head + 4].copy_from_slice(&NOT_SUPPORTED.to_be_bytes());
+                put(results, &[operation, status]);
+                results[head..head + 4].copy_from_slice(&status.to_be_bytes());
                 results[head + 8..head + 12].copy_from_slice(&done.to_be_bytes());
                 return;
             }
@@ -47,12 +58,18 @@ pub fn nfs4(procedure: u32, arguments: &[u8], results: &mut Vec<u8>) {
     }
 }
 
-/// Appends what an operation gives, and says how long its arguments are.
-fn length(operation: u32, arguments: &[u8], at: usize, results: &mut Vec<u8>) -> Option<usize> {
+/// What transfers need.
+pub(super) fn length(
+    operation: u32,
+    arguments: &[u8],
+    at: usize,
+    results: &mut Vec<u8>,
+) -> Result<usize, u32> {
     let of = |place: usize| word(arguments, at + place);
-    Some(match operation {
+    Ok(match operation {
         SEQUENCE => {
-            results.extend_from_slice(arguments.get(at..at + 24)?); // session, number, slot
+            let same = arguments.get(at..at + 24).ok_or(NOT_SUPPORTED)?; // session, number, slot
+            results.extend_from_slice(same);
             put(results, &[SLOTS - 1, SLOTS - 1, 0]);
             32
         }
@@ -92,6 +109,6 @@ fn length(operation: u32, arguments: &[u8], at: usize, results: &mut Vec<u8>) ->
         DESTROY_SESSION => 16,
         DESTROY_CLIENT => 8,
         RECLAIM_COMPLETE => 4,
-        _ => return None,
+        _ => return Err(NOT_SUPPORTED),
     })
 }

@@ -1,0 +1,45 @@
+//! Advice that several kinds of shares give. The commands have different options, so each option is named
+//! with the commands that have it.
+
+use plimsoll_model::Target;
+
+/// How less space is used.
+pub(crate) const USE_LESS: &str = "use less of it (--size of check and ops, --scale of copy)";
+/// How a target that nothing can be written to is measured.
+pub(crate) const READ_IN_PLACE: &str =
+    "read a file that is there: 'plimsoll check TARGET --file NAME'";
+
+/// Most names in a message.
+const SHOWN: usize = 20;
+
+/// The URL of a target that a server names, if it can be written so that it means the same: servers may send
+/// any bytes as a name.
+pub(crate) fn readable(target: Target) -> Option<String> {
+    let url = target.to_string();
+    (url.parse::<Target>().is_ok_and(|read| read == target)).then_some(url)
+}
+
+/// "Name one of the server's shares: A, B."
+pub(crate) fn name_one(of: &str, urls: &[String]) -> String {
+    let some = urls[..urls.len().min(SHOWN)].join(", ");
+    match urls.len() {
+        more if more > SHOWN => format!("Name one of {of}, {more} in all, such as {some}."),
+        _ => format!("Name one of {of}: {some}."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_with_thousands_of_names_gets_one_message() {
+        let urls: Vec<_> = (0..4000).map(|n| format!("nfs://nas/{n}")).collect();
+        assert_eq!(
+            name_one("the server's exports", &urls[..2]),
+            "Name one of the server's exports: nfs://nas/0, nfs://nas/1."
+        );
+        let text = name_one("the server's exports", &urls);
+        assert!(text.contains("4000 in all") && text.ends_with("nfs://nas/19."), "{text}");
+    }
+}
