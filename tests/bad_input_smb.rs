@@ -12,6 +12,9 @@ use std::net::TcpListener;
 use support::rows::{Row, assert_rows, check, failed, trials};
 use support::{Plimsoll, ended, has_copy, listing, run_directories, wait_until};
 
+/// What is said of a share that the server lists and does not open.
+const NOT_OPENED: [&str; 3] = ["lists the share and does not open it", "vfs objects", "log"];
+
 fn program() -> Plimsoll {
     Plimsoll::new().with("PLIMSOLL_PASSWORD", PASSWORD)
 }
@@ -29,6 +32,8 @@ fn targets_that_cannot_be_opened() {
         SambaShare::new("sealed").encryption(Encryption::Required),
         SambaShare::new("others").line("valid users = nobody"),
         SambaShare::new("tiny").size(4 << 20),
+        SambaShare::new("broken").line("vfs objects = no_such_module"),
+        SambaShare::existing("lost", "/run/no/such/directory"),
     ];
     let server = Samba::start(&stage, SambaConfig::new(shares)).unwrap();
     let lists: Vec<_> = ["films", "frozen", "sealed", "others", "tiny"]
@@ -44,7 +49,9 @@ fn targets_that_cannot_be_opened() {
             row("closed port", "smb://me@127.0.0.1:9/x".into(), 3, &["refused", ":PORT"]),
             row("filtered port", "smb://me@127.0.0.1:2999/x".into(), 3, &["no answer", "firewall"]),
             row("wrong share", url("film", ""), 5, &["no such share", "films", "frozen"]),
-            row("no share", url("", "").trim_end_matches('/').into(), 2, &["films", "frozen"]),
+            row("no share", url("", "").trim_end_matches('/').into(), 2, &["/films,", "/frozen"]),
+            row("a module that does not load", url("broken", ""), 5, &NOT_OPENED),
+            row("the directory of the share is missing", url("lost", ""), 5, &NOT_OPENED),
             row("unknown user", stranger, 4, &["LOGON_FAILURE", "'stranger'"]),
             row("guest refused", server.guest_url("films"), 4, &["no guests", "smb://USER@"]),
             row("not let in", url("others", ""), 5, &["ACCESS_DENIED", USER]),

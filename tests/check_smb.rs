@@ -315,6 +315,29 @@ fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
     assert_eq!(listing(&folder), before);
 }
 
+/// Many servers hide names with a dot at their beginning, or refuse them.
+#[test]
+fn a_share_that_refuses_names_with_a_dot_is_measured_and_cleaned() {
+    let stage = enter_or_skip!(Need::Samba);
+    let server = serve(&stage, SambaShare::new("films").line("veto files = /.*/"));
+    let folder = server.directory("films").unwrap();
+    let (url, program) = (server.url("films"), program());
+    program.run(&with(&["check", &url], &SHORT)).expect(0);
+    let copy = ["copy", &url, "--dataset=pictures", "--count=3", "--mean=4KiB"];
+    program.run(&[&copy[..], &["--quiet", "--repeats=1", "--method=rsync"]].concat()).expect(0);
+    assert_eq!(listing(&folder), vec![], "nothing is left");
+    let arguments = ["check", &url, "--size=8MiB", "--repeats=1000", "--time=300ms", "--quiet"];
+    let child = program.start(&arguments);
+    wait_until("a trial is kept", || support::rows::trials(&program) >= 3);
+    let cleaned = program.run(&["clean", &url]).expect(0);
+    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    signal(&child, "-KILL");
+    ended(child);
+    let cleaned = program.run(&["clean", &url]).expect(0);
+    assert!(cleaned.out.contains("removed plimsoll-"), "{}", cleaned.out);
+    assert_eq!(listing(&folder), vec![]);
+}
+
 /// The server in this program needs nobody's, so this runs everywhere.
 #[test]
 fn what_the_server_in_the_program_keeps_is_verified() {

@@ -7,6 +7,7 @@ use plimsoll_load::{
     EntryKind, FileId, Op, OpenOptions, Passwords, Share, SmbShare, Span, Tag, TimeLimits,
 };
 use plimsoll_model::{Cause, Clock, ErrorKind, Failure, SmbTarget, Stability, Target};
+use plimsoll_testkit::servers::ImpacketServer;
 use plimsoll_testkit::servers::samba::{PASSWORD, Samba, SambaConfig, SambaShare};
 use plimsoll_testkit::{Need, Stage};
 use std::sync::Arc;
@@ -284,4 +285,35 @@ fn a_server_that_dies_or_falls_silent_ends_the_lane_and_comes_back() {
     rig.run_all(&writes(&pieces, Stability::Unstable));
     rig.run_all(&[Op::Flush(file)]);
     namespace.remove_file("f").unwrap();
+}
+
+/// Samba says that the name is not found, impacket that there is no such file; both mean that it is not there,
+/// as copies ask before they send a file as rsync does.
+#[test]
+fn a_name_that_is_not_there_is_none_whatever_the_server_calls_it() {
+    let stage = plimsoll_testkit::enter_or_skip!(Need::Samba, Need::Impacket);
+    let samba = serve(&stage, SambaShare::new("data"));
+    let impacket = ImpacketServer::start(&stage, "DATA", 20_446).unwrap();
+    for url in [samba.url("data"), impacket.url()] {
+        let share = open(&url).unwrap();
+        let mut names_below = share.namespace().unwrap();
+        names_below.make_directory("run").unwrap();
+        names_below.write_small("run/there", b"12345").unwrap();
+        let mut rig = Rig::new(&share, 2, 4096);
+        let [there, gone, above] =
+            ["run/there", "run/none", "none/none"].map(|path| rig.paths.add(path.to_owned()));
+        for (path, expected) in [(there, true), (gone, false), (above, false)] {
+            let done = rig.run(&[Op::LookupIfThere(path)]).remove(0);
+            let found = done.result.unwrap_or_else(|error| panic!("{url}: {error:?}"));
+            assert_eq!(found.is_some(), expected, "{url}");
+        }
+        drop(rig);
+        // A file to be read where it is.
+        let passwords = Passwords::new(move |_| Ok(PASSWORD.into()));
+        let options = OpenOptions { file: Some("run/none".into()), ..with(passwords) };
+        let failure = SmbShare::open(&target(&url), &url, &options).map(drop).unwrap_err();
+        assert!(failure.next.contains("Check its name"), "{failure}");
+        names_below.remove_file("run/there").unwrap();
+        names_below.remove_directory("run").unwrap();
+    }
 }

@@ -1,7 +1,8 @@
 //! The one fresh directory that a run works in, and how leftovers of dead runs are removed.
 //!
-//! Only what plimsoll made is ever removed: directories named `.plimsoll-<study>-<random>`, and in
-//! them only files of the few names below and trees of names of our making. Links are never followed.
+//! Only what plimsoll made is ever removed: directories named `.plimsoll-<study>-<random>`, or without the
+//! dot on servers that refuse it, and in them only files of the few names below and trees of names of our
+//! making. Links are never followed.
 
 use crate::lease::{LEASE_FILE, LEASE_LIMIT, Lease, LeaseState};
 use plimsoll_load::{
@@ -16,7 +17,9 @@ fn is_own_file(name: &str) -> bool {
     name == LEASE_FILE || is_test_file(name)
 }
 
-const PREFIX: &str = ".plimsoll-";
+const PREFIX: &str = "plimsoll-";
+/// The name's first character, unless the server refuses such names.
+const HIDDEN: char = '.';
 
 /// How long a directory without a readable lease may be one that is just being made, or removed.
 const SETTLE: Duration = Duration::from_secs(2);
@@ -42,8 +45,7 @@ impl RunDirectory {
         silence: Duration,
         deadline: &Deadline,
     ) -> Result<Self, Failure> {
-        let name = format!("{}{random:08x}", names_of(study));
-        namespace.make_directory(&name).map_err(|failure| perhaps_made(failure, &name))?;
+        let name = make_one(&mut *namespace, &format!("{PREFIX}{study}-{random:08x}"))?;
         let mut made = RunDirectory { namespace, name, study: study.clone(), silence };
         if let Err(failure) = made.renew() {
             // A full disk has room for a name but not for the lease: leave nothing behind, also
@@ -103,6 +105,22 @@ impl RunDirectory {
 
     fn path(&self, file: &str) -> String {
         format!("{}/{file}", self.name)
+    }
+}
+
+/// Makes a directory of this name with a dot before it, and returns the name; without the dot where the
+/// server refuses that (`veto files = /.*/` of Samba). Where it refuses both, the first refusal counts.
+fn make_one(namespace: &mut dyn Namespace, visible: &str) -> Result<String, Failure> {
+    let hidden = format!("{HIDDEN}{visible}");
+    let refused = match namespace.make_directory(&hidden) {
+        Ok(()) => return Ok(hidden),
+        Err(refused) if refused.cause == Cause::NotPermitted => refused,
+        Err(failure) => return Err(perhaps_made(failure, &hidden)),
+    };
+    match namespace.make_directory(visible) {
+        Ok(()) => Ok(visible.to_owned()),
+        Err(failure) if failure.cause == Cause::NotPermitted => Err(refused),
+        Err(failure) => Err(perhaps_made(failure, visible)),
     }
 }
 
@@ -265,13 +283,14 @@ fn foreign_files(name: &str, foreign: &[String]) -> Failure {
     )
 }
 
-fn names_of(study: &StudyId) -> String {
-    format!("{PREFIX}{study}-")
+/// The study and the number in the name of a run directory, `[.]plimsoll-<study>-<number>`.
+fn parts(name: &str) -> Option<(&str, &str)> {
+    name.strip_prefix(HIDDEN).unwrap_or(name).strip_prefix(PREFIX)?.split_once('-')
 }
 
 /// Whether a run directory is of this study.
 fn belongs_to(name: &str, study: &StudyId) -> bool {
-    name.starts_with(&names_of(study))
+    parts(name).is_some_and(|(of, _)| of == study.0)
 }
 
 /// How far apart the numbers of one run's directories can be: every client and target has the next.
@@ -280,26 +299,23 @@ const OF_ONE_RUN: u32 = 1 << 21;
 /// Whether a directory is of the run of this study whose own directory has this number. Earlier runs of
 /// a study that is continued drew other numbers.
 pub(crate) fn is_of_run(name: &str, study: &StudyId, number: u32) -> bool {
-    let other = name.strip_prefix(&names_of(study));
-    other.and_then(|digits| u32::from_str_radix(digits, 16).ok()).is_some_and(|other| {
+    let other = parts(name).filter(|(of, _)| *of == study.0);
+    other.and_then(|(_, digits)| u32::from_str_radix(digits, 16).ok()).is_some_and(|other| {
         other.wrapping_sub(number).min(number.wrapping_sub(other)) < OF_ONE_RUN
     })
 }
 
 /// The study in the name of a run directory.
 fn study_of(name: &str) -> &str {
-    let rest = name.strip_prefix(PREFIX).unwrap_or_default();
-    rest.split_once('-').map_or(rest, |(study, _)| study)
+    parts(name).map_or("", |(study, _)| study)
 }
 
-/// Whether a name is exactly `.plimsoll-<8 hex digits>-<8 hex digits>`.
+/// Whether a name is exactly `.plimsoll-<8 hex digits>-<8 hex digits>`, with or without the dot.
 fn is_run_directory(name: &str) -> bool {
     let hex = |s: &str| {
         s.len() == 8 && s.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
     };
-    name.strip_prefix(PREFIX)
-        .and_then(|rest| rest.split_once('-'))
-        .is_some_and(|(study, random)| hex(study) && hex(random))
+    parts(name).is_some_and(|(study, random)| hex(study) && hex(random))
 }
 
 #[cfg(test)]
@@ -309,12 +325,18 @@ mod tests {
     #[test]
     fn only_exact_names_are_ours() {
         assert!(is_run_directory(".plimsoll-0123abcd-00ff00ff"));
+        assert!(
+            is_run_directory("plimsoll-0123abcd-00ff00ff"),
+            "where names with a dot are refused"
+        );
         for other in [
             ".plimsoll-0123abcd-00ff00f",
             ".plimsoll-0123abcd-00ff00ff0",
             ".plimsoll-0123ABCD-00ff00ff",
             ".plimsoll-0123abcd-00ff00ff/..",
-            "plimsoll-0123abcd-00ff00ff",
+            "..plimsoll-0123abcd-00ff00ff",
+            "my-plimsoll-0123abcd-00ff00ff",
+            "plimsoll-0123abcd",
             ".plimsoll-",
             ".plimsoll",
         ] {

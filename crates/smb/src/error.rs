@@ -125,7 +125,32 @@ impl From<smb2::Error> for Error {
     }
 }
 
+// What MS-ERREF names and the protocol crate does not.
+const NOT_FOUND: NtStatus = NtStatus(0xC000_0225);
+const OBJECT_PATH_INVALID: NtStatus = NtStatus(0xC000_0039);
+const FILE_DELETED: NtStatus = NtStatus(0xC000_0123);
+
+/// Whether a status says that there is nothing of that name. Servers use several of them for the same: Windows
+/// and Samba distinguish the last part of a path from the parts above it, and impacket knows of no
+/// difference and sends the status that is meant for listings.
+pub fn is_not_there(status: NtStatus) -> bool {
+    matches!(
+        status,
+        NtStatus::OBJECT_NAME_NOT_FOUND
+            | NtStatus::OBJECT_PATH_NOT_FOUND
+            | NtStatus::NO_SUCH_FILE
+            | NOT_FOUND
+            | OBJECT_PATH_INVALID
+            | FILE_DELETED
+    )
+}
+
 impl Error {
+    /// Whether the server says that there is nothing of the name that it was asked about.
+    pub fn is_not_there(&self) -> bool {
+        self.status().is_some_and(is_not_there)
+    }
+
     /// The server's status, where it refused.
     pub fn status(&self) -> Option<NtStatus> {
         match self {
@@ -171,6 +196,28 @@ mod tests {
         ] {
             assert!(fatal.is_fatal() && fatal.status().is_none(), "{fatal}");
         }
+    }
+
+    #[test]
+    fn every_status_that_says_that_a_name_is_not_there_is_one() {
+        let numbers =
+            [0xC000_0034, 0xC000_003A, 0xC000_000F, 0xC000_0225, 0xC000_0039, 0xC000_0123];
+        for status in numbers.map(NtStatus) {
+            let error = Error::Status { command: Command::Create, status };
+            assert!(error.is_not_there() && !error.is_fatal(), "{error}");
+        }
+        for status in [
+            NtStatus::ACCESS_DENIED,
+            NtStatus::OBJECT_NAME_INVALID,
+            NtStatus::OBJECT_NAME_COLLISION,
+            NtStatus::DELETE_PENDING,
+            NtStatus::BAD_NETWORK_NAME,
+            NtStatus::NO_MORE_FILES,
+            NtStatus::SUCCESS,
+        ] {
+            assert!(!is_not_there(status), "{status}");
+        }
+        assert!(!Error::Tcp(plimsoll_transport::Error::Closed).is_not_there());
     }
 
     #[test]

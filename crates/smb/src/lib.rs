@@ -26,7 +26,7 @@ mod validate;
 mod wire;
 
 pub use credentials::{Credentials, Password};
-pub use error::{Error, NtStatus};
+pub use error::{Error, NtStatus, is_not_there};
 pub use files::{Access, CreateHow, Entry, EntryKind, FileInfo, Listing, Space};
 pub use guard::{Cipher, Guard, Sealer, Signer, SigningAlgorithm, TRANSFORM_HEADER};
 pub use link::{FileId, Link, SessionFacts};

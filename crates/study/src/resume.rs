@@ -137,9 +137,11 @@ pub(crate) fn renew(flags: &mut Vec<Flag>, unix_seconds: u64, block: u32) {
 
 /// Fails where one of these runs, found on a target, is that of this very study.
 pub(crate) fn expect_not_running(id: &StudyId, found: &[Flag]) -> Result<(), Failure> {
-    let own = format!(".plimsoll-{id}-");
+    // With a dot before it, unless the server refuses such names.
+    let own = format!("plimsoll-{id}-");
+    let is_own = |directory: &str| directory.trim_start_matches('.').starts_with(&own);
     let running = found.iter().find_map(|flag| match flag {
-        Flag::OtherRun { directory } if directory.starts_with(&own) => Some(directory),
+        Flag::OtherRun { directory } if is_own(directory) => Some(directory),
         _ => None,
     });
     running.map_or(Ok(()), |directory| {

@@ -44,16 +44,21 @@ pub(super) fn long_file(number: usize) -> String {
     name
 }
 
-/// The name that a file of this name has while it is copied, as rsync does it: hidden, and beside it.
+/// The name that a file of this name has while it is copied as rsync copies: in the same directory, but
+/// without rsync's dot at its beginning, because some servers refuse such names (`veto files` of Samba).
 pub(super) fn temporary(name: &str) -> String {
-    format!(".{name}{TEMPORARY}")
+    format!("{name}{TEMPORARY}")
 }
 
-/// The name within one that a file has while it is copied, by plimsoll or by rsync (`.name.x3Yz1Q`).
+/// The name within one that a file has while it is copied: by plimsoll (`name.new`; earlier versions
+/// `.name.new`) or by rsync (`.name.x3Yz1Q`).
 fn within_temporary(name: &str) -> Option<&str> {
-    let (name, ending) = name.strip_prefix('.')?.rsplit_once('.')?;
-    let by_rsync = ending.len() == 6 && ending.bytes().all(|b| b.is_ascii_alphanumeric());
-    (by_rsync || TEMPORARY.strip_prefix('.') == Some(ending)).then_some(name)
+    let hidden = name.strip_prefix('.');
+    if let Some(name) = hidden.unwrap_or(name).strip_suffix(TEMPORARY) {
+        return Some(name);
+    }
+    let (name, ending) = hidden?.rsplit_once('.')?;
+    (ending.len() == 6 && ending.bytes().all(|b| b.is_ascii_alphanumeric())).then_some(name)
 }
 
 /// Whether this is the name of a file of ours.
@@ -150,17 +155,22 @@ mod tests {
         }
         let long = long_file(7);
         let (temporary, by_rsync) = (temporary(&long), format!(".{long}.x3Yz1Q"));
-        for name in [&file(7), &long, &long_file(12_345_678), &temporary, &by_rsync] {
+        let (hidden, plain) = (format!(".{long}.new"), format!("{}.new", file(7)));
+        assert!(!temporary.starts_with('.'), "a server may refuse it: {temporary}");
+        for name in
+            [&file(7), &long, &long_file(12_345_678), &temporary, &hidden, &plain, &by_rsync]
+        {
             assert!(is_file(name), "{name}");
         }
         for name in ["f00000", "f000007_holiday.jpg", "f000007.txt", "f", "\u{e9}000007", "d000007"]
         {
             assert!(!is_file(name), "{name}");
         }
-        for ending in [".new", ".x3Yz1", ".x3Yz1Q7", ".x3Y-1Q"] {
+        for ending in [".x3Yz1", ".x3Yz1Q7", ".x3Y-1Q", ".new.new", ".newer"] {
             assert!(!is_file(&format!("{long}{ending}")), "{ending}");
-            assert!(ending == ".new" || !is_file(&format!(".{long}{ending}")), "{ending}");
+            assert!(!is_file(&format!(".{long}{ending}")), "{ending}");
         }
+        assert!(!is_file("holiday.new") && !is_file(".new"));
         assert!(!is_file(&long.replace("f000007", "f000008")), "of another number");
     }
 

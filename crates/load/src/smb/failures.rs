@@ -1,11 +1,12 @@
 //! What went wrong, as failures that one can act on.
 
 use super::site::Site;
+use crate::advice::{READ_IN_PLACE, USE_LESS};
 use crate::connection;
 use crate::op::OpError;
 use crate::share::LaneDead;
 use plimsoll_model::{Cause, ErrorKind, Failure, SmbDialect, SmbProtection};
-use plimsoll_smb::{Error, NtStatus};
+use plimsoll_smb::{Error, NtStatus, is_not_there};
 
 /// Where on the way to a share something failed, which decides what to do next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,10 @@ const QUOTA_EXCEEDED: NtStatus = NtStatus(0xC000_0044);
 const MEDIA_WRITE_PROTECTED: NtStatus = NtStatus(0xC000_00A2);
 
 const SERVERS_LOG: &str = "Look at the server's log.";
+/// Where the server lists the share that it does not open.
+pub(super) const NOT_OPENED: &str = "The share is configured on the server, and the server cannot open it: \
+    look at its log for the reason, such as a directory that is missing or a module that does not load \
+    (on Samba 'path' and 'vfs objects' of the share).";
 /// Where the server does not tell its shares.
 pub(super) const UNLISTED: &str = "The server does not list its shares to this user: look on it \
     for the share's name (on Samba, the section's name in smb.conf).";
@@ -185,11 +190,10 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
              server and the share that it leads to."
                 .into(),
         ),
-        NtStatus::OBJECT_NAME_NOT_FOUND
-        | NtStatus::OBJECT_PATH_NOT_FOUND
-        | NtStatus::NO_SUCH_FILE
-        | NtStatus::NOT_A_DIRECTORY
-        | NtStatus::STOPPED_ON_SYMLINK => {
+        NtStatus::NOT_A_DIRECTORY | NtStatus::STOPPED_ON_SYMLINK => {
+            (Cause::NotPermitted, "Name a directory that exists on the share.".into())
+        }
+        status if is_not_there(status) => {
             (Cause::NotPermitted, "Name a directory that exists on the share.".into())
         }
         NtStatus::OBJECT_NAME_INVALID => (
@@ -197,10 +201,10 @@ fn status_advice(site: &Site, step: Step, status: NtStatus) -> (Cause, String) {
             "The server refuses this name: name a directory that every SMB client can see.".into(),
         ),
         NtStatus::DISK_FULL => {
-            (Cause::NoSpace, "Free some space on the server, or use less with --size.".into())
+            (Cause::NoSpace, format!("Free some space on the server, or {USE_LESS}."))
         }
         QUOTA_EXCEEDED => {
-            (Cause::NoSpace, "Raise the quota on the server, or use less with --size.".into())
+            (Cause::NoSpace, format!("Raise the quota on the server, or {USE_LESS}."))
         }
         NtStatus::REQUEST_NOT_ACCEPTED
         | NtStatus::INSUFFICIENT_RESOURCES
@@ -284,7 +288,7 @@ fn denied(site: &Site, step: Step) -> (Cause, String) {
 fn read_only(who: &str) -> String {
     format!(
         "The share is read-only for {who}: let them write on the server (on Samba 'read only = \
-         no'), or read a file that is there with --file NAME."
+         no'), or {READ_IN_PLACE}."
     )
 }
 
@@ -299,9 +303,8 @@ fn kind(error: &Error) -> ErrorKind {
     match status {
         NtStatus::DISK_FULL | QUOTA_EXCEEDED => ErrorKind::NoSpace,
         NtStatus::ACCESS_DENIED | MEDIA_WRITE_PROTECTED => ErrorKind::NotPermitted,
+        status if is_not_there(status) => ErrorKind::Gone,
         NtStatus::FILE_CLOSED
-        | NtStatus::OBJECT_NAME_NOT_FOUND
-        | NtStatus::OBJECT_PATH_NOT_FOUND
         | NtStatus::DELETE_PENDING
         | NtStatus::USER_SESSION_DELETED
         | NtStatus::NETWORK_SESSION_EXPIRED

@@ -338,9 +338,7 @@ impl Wire for SmbWire {
                 steps.next = Next::CloseDirectory(directory);
                 Ok(Outcome::GoOn)
             }
-            (_, Op::LookupIfThere(_), Some(NtStatus::OBJECT_NAME_NOT_FOUND)) => {
-                Ok(Outcome::Found(None))
-            }
+            (_, Op::LookupIfThere(_), _) if error.is_not_there() => Ok(Outcome::Found(None)),
             // It is removed, and goes with the last session that still has it open.
             (_, Op::Remove(_), Some(NtStatus::DELETE_PENDING)) => Ok(Outcome::Found(None)),
             _ => Err(op_error(error)),

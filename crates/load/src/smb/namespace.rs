@@ -206,10 +206,7 @@ impl Namespace for SmbNamespace {
         // Empty for its user, but not yet for the server: see `SETTLE`. Samba looks through the directory that
         // is open then, and a name in it that goes meanwhile is not found.
         let is_unsettled = |error: &Error| match error {
-            Error::Status {
-                command: Command::SetInfo,
-                status: NtStatus::OBJECT_NAME_NOT_FOUND,
-            } => true,
+            Error::Status { command: Command::SetInfo, .. } if error.is_not_there() => true,
             _ => matches!(
                 error.status(),
                 Some(NtStatus::DIRECTORY_NOT_EMPTY | NtStatus::DELETE_PENDING)

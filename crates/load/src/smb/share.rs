@@ -11,7 +11,7 @@ use crate::share::{Lane, LaneRequest, Namespace, Share};
 use crate::wire::{TransferSizes, WireLane, pipeline_options};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{AdvertisedSizes, Failure, Flag, InPlace, Protection, SmbTarget, TargetFacts};
-use plimsoll_smb::{Access, CreateHow, Dialect, Error, NtStatus, SessionFacts, Tree, TreeFacts};
+use plimsoll_smb::{Access, CreateHow, Dialect, Error, SessionFacts, Tree, TreeFacts};
 use std::sync::Arc;
 
 /// READ and WRITE sizes used unless the user names others, at most, in bytes: what the usual
@@ -112,11 +112,9 @@ fn in_place(site: &Site, tree: &mut Tree, file: &str) -> Result<InPlace, Failure
     let found = opened.and_then(|(open, info)| tree.close(open).map(|()| info));
     let info = found.map_err(|error| {
         let failure = site.failure(format!("open the file '{file}' to be read"), using, &error);
-        match error.status() {
-            Some(NtStatus::OBJECT_NAME_NOT_FOUND | NtStatus::OBJECT_PATH_NOT_FOUND) => {
-                Failure { next: "Check its name, below what the target names.".into(), ..failure }
-            }
-            _ => failure,
+        match error.is_not_there() {
+            true => Failure { next: "Check its name, below the target.".into(), ..failure },
+            false => failure,
         }
     })?;
     Ok(InPlace { file: file.to_owned(), size: Bytes(info.size) })

@@ -1,10 +1,11 @@
 //! Where a share is, and who uses it: all that is needed to connect to it again.
 
 use super::failures::{self, Step, failure};
+use crate::advice::{name_one, readable};
 use crate::connection::TimeLimits;
 use crate::oddities::Oddities;
 use crate::open::OpenOptions;
-use plimsoll_model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget};
+use plimsoll_model::{Cause, Deadline, Failure, SmbDialect, SmbProtection, SmbTarget, Target};
 use plimsoll_smb::{Credentials, Dialect, NtStatus, Options, Protection, Session, Tree};
 use plimsoll_transport::{Socket, SourcePort};
 use std::net::IpAddr;
@@ -12,8 +13,6 @@ use std::sync::Arc;
 
 /// The port of SMB over TCP (MS-SMB2, section 1.9).
 const PORT: u16 = 445;
-/// Most names of shares in a message.
-const SHARES_SHOWN: usize = 20;
 
 /// The server, the share, and who uses it.
 #[derive(Clone, Debug)]
@@ -98,16 +97,26 @@ impl Site {
     pub fn tree(&self) -> Result<Tree, Failure> {
         let mut session = self.session()?;
         if self.target.share.is_empty() {
-            let next = shares(&mut session);
+            let next = self.name_a_share(shares(&mut session));
             let happened = "no share is named";
             return Err(Failure::new(Cause::Usage, "open the share", &self.given, happened, next));
         }
         let guest = session.facts().guest;
         let tree = session.tree(&self.target.share).map_err(|(mut session, error)| {
             let mut failure = self.failure("open the share", Step::Share { guest }, &error);
-            if error.status() == Some(NtStatus::BAD_NETWORK_NAME) {
-                failure.happened = format!("no such share ({error})");
-                failure.next = shares(&mut session);
+            if error.status() == Some(NtStatus::BAD_NETWORK_NAME) || error.is_not_there() {
+                let listed = shares(&mut session);
+                let wanted = self.target.share.to_lowercase();
+                let there = |names: &[String]| names.iter().any(|n| n.to_lowercase() == wanted);
+                // A share that the server lists is there: what it needs is not.
+                (failure.happened, failure.next) = match listed.as_deref().is_some_and(there) {
+                    true => {
+                        let happened =
+                            format!("the server lists the share and does not open it ({error})");
+                        (happened, failures::NOT_OPENED.to_owned())
+                    }
+                    false => (format!("no such share ({error})"), self.name_a_share(listed)),
+                };
             }
             failure
         });
@@ -115,6 +124,21 @@ impl Site {
             tree.set_deadline(self.deadline.clone());
             tree
         })
+    }
+
+    /// What to do where the share is wrong: the URLs of those that there are; `None`: the server does not
+    /// list them.
+    fn name_a_share(&self, shares: Option<Vec<String>>) -> String {
+        let Some(shares) = shares else { return failures::UNLISTED.to_owned() };
+        let url = |share: String| {
+            let named = SmbTarget { share, path: String::new(), ..self.target.clone() };
+            readable(Target::Smb(named))
+        };
+        let urls: Vec<_> = shares.into_iter().filter_map(url).collect();
+        match urls.is_empty() {
+            true => "The server lists no shares: make one on it.".to_owned(),
+            false => name_one("the server's shares", &urls),
+        }
     }
 
     /// A path below the target, as a path below the share.
@@ -151,21 +175,14 @@ fn options(target: &SmbTarget, limits: TimeLimits) -> Options {
     }
 }
 
-/// What to do where the share is wrong: the names of those there are.
-fn shares(session: &mut Session) -> String {
-    let Ok(shares) = session.shares() else { return failures::UNLISTED.to_owned() };
+/// The names of the server's shares of files, those of administrators last; `None`: it does not list them.
+fn shares(session: &mut Session) -> Option<Vec<String>> {
+    let shares = session.shares().ok()?;
     let mut names: Vec<String> = shares
         .iter()
         .filter(|share| share.kind == plimsoll_smb::ShareKind::Files)
         .map(|share| share.name.clone())
         .collect();
     names.sort_by_key(|name| name.ends_with('$'));
-    match names.len() {
-        0 => "The server lists no shares: make one on it.".to_owned(),
-        more if more > SHARES_SHOWN => {
-            let some = names[..SHARES_SHOWN].join(", ");
-            format!("Name one of the server's {more} shares, such as {some}.")
-        }
-        _ => format!("Name one of the server's shares: {}.", names.join(", ")),
-    }
+    Some(names)
 }

@@ -371,8 +371,8 @@ fn every_way(share: Arc<dyn Share>, root: &Path, sets_modes: bool, methods: &[Me
             let bytes = fs::read(path).unwrap();
             assert_eq!(bytes.len() as u64, manifest.size(*number), "{path:?}");
             content.check(plimsoll_load::FileId(0), *number as u32, 0, &bytes).unwrap();
-            let hidden = path.file_name().unwrap().to_string_lossy().starts_with('.');
-            assert!(!hidden, "{path:?} is left");
+            let name = path.file_name().unwrap().to_string_lossy();
+            assert!(!name.starts_with('.') && !name.ends_with(".new"), "{path:?} is left");
             if transfer == Transfer::Up && matches!(method, Method::Rsync | Method::ByRsync) {
                 let set = fs::metadata(path).unwrap();
                 assert_eq!(set.mtime(), 1_500_000_000, "{path:?}");

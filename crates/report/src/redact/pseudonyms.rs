@@ -90,7 +90,11 @@ impl Pseudonyms {
         let parts = path.split('/').map(|part| match part {
             "" | "." | ".." | "~" => part.to_owned(),
             // A run's directory has a made-up name already.
-            ours if ours.starts_with(".plimsoll-") && !ours.contains(' ') => ours.to_owned(),
+            ours if ours.trim_start_matches('.').starts_with("plimsoll-")
+                && !ours.contains(' ') =>
+            {
+                ours.to_owned()
+            }
             part => self.of(Kind::Path, part),
         });
         let parts: Vec<String> = parts.collect();
