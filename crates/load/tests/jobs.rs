@@ -409,17 +409,52 @@ fn a_directory_that_is_not_the_planned_one_is_refused() {
 }
 
 #[test]
-fn names_that_are_not_text_are_refused_and_links_are_not_followed() {
+fn names_that_are_not_text_are_left_out_and_named_and_links_are_not_followed() {
     let data = user_directory();
     let listed = LocalFiles::list(data.path().to_str().unwrap()).unwrap();
     assert_eq!((listed.files(), listed.directories()), (6, 3));
     assert!(matches!(listed.oddities()[..], [Flag::EntriesSkipped { count: 3, .. }]));
-    fs::write(data.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), b"x").unwrap();
-    let failure = LocalFiles::list(data.path().to_str().unwrap()).unwrap_err();
-    assert_eq!(failure.cause, Cause::Usage);
-    assert!(failure.happened.contains("UTF-8"), "{failure}");
+    // The files next to them are copied all the same.
+    let strange = |name: &'static [u8]| data.path().join(std::ffi::OsStr::from_bytes(name));
+    fs::write(strange(b"sub/caf\xe9 \x1b[2J"), b"x").unwrap();
+    fs::create_dir(strange(b"sub/\xff")).unwrap();
+    fs::write(strange(b"sub/\xff/unseen"), b"x").unwrap();
+    let listed = LocalFiles::list(data.path().to_str().unwrap()).unwrap();
+    assert_eq!((listed.files(), listed.directories()), (6, 3));
+    let oddities = listed.oddities();
+    let [_, Flag::NamesNotUtf8 { first, count: 2, .. }] = &oddities[..] else {
+        panic!("{oddities:?}")
+    };
+    assert_eq!(first, "sub/caf\\xe9 \\u{1b}[2J");
+    let said = oddities[1].to_string();
+    assert!(said.contains("2 names") && said.contains(first), "{said}");
     let failure = LocalFiles::list("/nowhere/at/all").unwrap_err();
     assert!(failure.happened.contains("No such file"), "{failure}");
+}
+
+#[test]
+fn a_directory_of_devices_or_of_the_kernel_is_not_one_of_files() {
+    for kernel in ["/proc", "/sys"] {
+        let failure = LocalFiles::list(kernel).unwrap_err();
+        assert!(failure.next.contains("Only regular files and directories"), "{failure}");
+    }
+    let devices = fs::read_dir("/dev").unwrap().flatten();
+    let failure = LocalFiles::list("/dev").unwrap_err();
+    assert!(devices.count() > 5 && failure.cause == Cause::Usage);
+    assert!(failure.happened.contains("devices, pipes, sockets"), "{failure}");
+    assert!(failure.next.contains("Only regular files and directories"), "{failure}");
+    // Pipes are not opened: that would wait for their other end.
+    let there = tempfile::tempdir().unwrap();
+    let path = there.path().to_str().unwrap();
+    let pipe =
+        |name: &str| nix::unistd::mkfifo(&there.path().join(name), nix::sys::stat::Mode::S_IRWXU);
+    pipe("pipe").unwrap();
+    let failure = LocalFiles::list(path).unwrap_err();
+    assert!(failure.happened.contains("files in it: 0;") && failure.happened.contains("kernel: 1"));
+    fs::write(there.path().join("file"), b"x").unwrap();
+    let listed = LocalFiles::list(path).unwrap();
+    assert_eq!(listed.files(), 1);
+    assert!(matches!(listed.oddities()[..], [Flag::EntriesSkipped { count: 1, .. }]));
 }
 
 #[test]

@@ -191,6 +191,15 @@ pub enum Flag {
         /// How many.
         count: u64,
     },
+    /// Files or directories in the directory that is copied were left out, because their names are not UTF-8.
+    NamesNotUtf8 {
+        /// The directory on the client.
+        directory: String,
+        /// The path of the first below it, with the bytes that are not UTF-8 escaped.
+        first: String,
+        /// How many.
+        count: u64,
+    },
     /// Files of the directory that is copied have holes, which are copied as zeros.
     SparseFiles {
         /// The directory on the client.

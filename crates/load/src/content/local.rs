@@ -5,6 +5,7 @@
 
 use super::ContentError;
 use crate::dataset::FileSet;
+use crate::directory::why_not_for_files;
 use nix::dir::{Dir, Type};
 use nix::errno::Errno;
 use nix::fcntl::{AtFlags, OFlag, openat};
@@ -38,11 +39,23 @@ pub struct LocalFiles {
     /// Paths below the root; the first is the root itself, without a name.
     directories: Vec<String>,
     files: Vec<LocalFile>,
-    skipped: u64,
+    skipped: Skipped,
     /// Files with holes, and the bytes that are not there of them.
     sparse: (u64, Bytes),
     open: Mutex<Vec<(u32, Arc<File>)>>,
     failure: OnceLock<Failure>,
+}
+
+/// What the directory holds and nothing copies.
+#[derive(Debug, Default)]
+struct Skipped {
+    /// Symbolic links.
+    links: u64,
+    /// Devices, pipes, sockets, and directories in which the kernel shows things of its own.
+    special: u64,
+    /// Files and directories whose names are not UTF-8; the first one's path, with such bytes escaped.
+    names: u64,
+    first_name: String,
 }
 
 /// A file as it was when it was listed.
@@ -72,11 +85,13 @@ impl From<&FileStat> for State {
 }
 
 impl LocalFiles {
-    /// Lists a directory and everything below it, in the order of names. Links, sockets and devices
-    /// are skipped and counted.
+    /// Lists a directory and everything below it, in the order of names. Only regular files and directories
+    /// are taken: links, devices, pipes and sockets are skipped and counted, and so are names that are not
+    /// UTF-8.
     ///
     /// # Errors
-    /// It cannot be read, something in it cannot or has a name that is not UTF-8, or it holds too much.
+    /// It cannot be read, something in it cannot, it holds too much, or it is a directory of devices or of the
+    /// kernel.
     pub fn list(given: &str) -> Result<LocalFiles, Failure> {
         // The directory itself may be a link: the user named it.
         let flags = OFlag::O_DIRECTORY | OFlag::O_RDONLY | OFlag::O_CLOEXEC;
@@ -87,17 +102,33 @@ impl LocalFiles {
             root,
             directories: vec![String::new()],
             files: Vec::new(),
-            skipped: 0,
+            skipped: Skipped::default(),
             sparse: (0, Bytes(0)),
             open: Mutex::default(),
             failure: OnceLock::new(),
         };
+        if let Some((happened, _)) = why_not_for_files(&listed.root) {
+            return Err(refused(given, &happened, ONLY_FILES));
+        }
         let mut number = 0;
         while number < listed.directories.len() {
             listed.list_one(number)?;
             number += 1;
         }
+        listed.expect_files()?;
         Ok(listed)
+    }
+
+    /// Refuses a directory that is not one of files: of devices, most often.
+    fn expect_files(&self) -> Result<(), Failure> {
+        let (files, special) = (self.files.len() as u64, self.skipped.special);
+        if special > files {
+            let happened = format!(
+                "regular files in it: {files}; devices, pipes, sockets and directories of the kernel: {special}"
+            );
+            return Err(refused(&self.given, &happened, ONLY_FILES));
+        }
+        Ok(())
     }
 
     fn list_one(&mut self, number: usize) -> Result<(), Failure> {
@@ -116,17 +147,31 @@ impl LocalFiles {
             }
         }
         names.sort_by(|a, b| a.0.cmp(&b.0));
+        let device = fstat(&held).map_err(failed)?.st_dev;
         for (name, _) in names {
-            let Ok(name) = name.into_string() else {
-                let happened = "a name in it is not UTF-8";
-                return Err(refused(&on, happened, "Rename it, or leave it out."));
+            let name = match name.into_string() {
+                Ok(name) => name,
+                Err(error) => {
+                    self.skip_name(&path, error.into_cstring().to_bytes());
+                    continue;
+                }
             };
             let found = fstatat(&held, &*name, AtFlags::AT_SYMLINK_NOFOLLOW).map_err(failed)?;
             match SFlag::from_bits_truncate(found.st_mode) & SFlag::S_IFMT {
-                SFlag::S_IFDIR => self.directories.push(match &*path {
-                    "" => name,
-                    _ => format!("{path}/{name}"),
-                }),
+                SFlag::S_IFDIR => {
+                    // Another file system is mounted there.
+                    if found.st_dev != device {
+                        let there = openat(&held, &*name, DIRECTORY, Mode::empty());
+                        if why_not_for_files(&there.map_err(failed)?).is_some() {
+                            self.skipped.special += 1;
+                            continue;
+                        }
+                    }
+                    self.directories.push(match &*path {
+                        "" => name,
+                        _ => format!("{path}/{name}"),
+                    });
+                }
                 SFlag::S_IFREG => {
                     let open = || {
                         openat(&held, &*name, READ, Mode::empty()).map_err(|errno| {
@@ -137,7 +182,8 @@ impl LocalFiles {
                     self.note_holes(&found, &open()?);
                     self.files.push(LocalFile { directory: number, name, state: (&found).into() });
                 }
-                _ => self.skipped += 1,
+                SFlag::S_IFLNK => self.skipped.links += 1,
+                _ => self.skipped.special += 1,
             }
         }
         if self.files.len() + self.directories.len() > MOST {
@@ -145,6 +191,15 @@ impl LocalFiles {
             return Err(refused(&self.given, &happened, "Name a part of it."));
         }
         Ok(())
+    }
+
+    /// Paths are text here and on the share: what is not is left out, and the first is named.
+    fn skip_name(&mut self, directory: &str, name: &[u8]) {
+        if self.skipped.names == 0 {
+            let above = if directory.is_empty() { "" } else { "/" };
+            self.skipped.first_name = format!("{directory}{above}{}", escaped(name));
+        }
+        self.skipped.names += 1;
     }
 
     /// Where less is there than the file has bytes, holes are why, or a file system that compresses.
@@ -280,10 +335,13 @@ impl FileSet for LocalFiles {
 
     fn oddities(&self) -> Vec<Flag> {
         let directory = || self.given.clone();
-        let skipped = Flag::EntriesSkipped { directory: directory(), count: self.skipped };
+        let Skipped { links, special, names, first_name } = &self.skipped;
+        let (others, first) = (links + special, first_name.clone());
+        let skipped = Flag::EntriesSkipped { directory: directory(), count: others };
+        let named = Flag::NamesNotUtf8 { directory: directory(), first, count: *names };
         let (count, holes) = self.sparse;
         let sparse = Flag::SparseFiles { directory: directory(), count, holes };
-        let seen = [(skipped, self.skipped > 0), (sparse, count > 0)];
+        let seen = [(skipped, others > 0), (named, *names > 0), (sparse, count > 0)];
         seen.into_iter().filter_map(|(flag, seen)| seen.then_some(flag)).collect()
     }
 
@@ -294,6 +352,18 @@ impl FileSet for LocalFiles {
     fn check_unchanged(&self) -> Result<(), Failure> {
         self.failure.get().map_or_else(|| self.find_changed(), |failure| Err(failure.clone()))
     }
+}
+
+const ONLY_FILES: &str =
+    "Only regular files and directories are copied: name a directory of your own files.";
+
+/// Bytes as text, with those that are no text as `\xff`.
+fn escaped(name: &[u8]) -> String {
+    let chunk = |chunk: std::str::Utf8Chunk<'_>| {
+        let bytes = chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}"));
+        printable(chunk.valid()) + &bytes.collect::<String>()
+    };
+    name.utf8_chunks().map(chunk).collect()
 }
 
 fn refused(on: &str, happened: &str, next: &str) -> Failure {

@@ -107,7 +107,17 @@ impl Flag {
                 format!("leftovers of a run that died: {}", directories.join(", "))
             }
             Flag::EntriesSkipped { directory, count } => {
-                format!("{count} links, sockets or devices in {directory} were not copied")
+                format!("{count} links, devices, pipes or sockets in {directory} were not copied")
+            }
+            Flag::NamesNotUtf8 { directory, first, count } => {
+                let (names, were) = match count {
+                    1 => ("1 name".to_owned(), "was"),
+                    _ => (format!("{count} names"), "were"),
+                };
+                format!(
+                    "{names} in {directory} that {} not UTF-8 {were} not copied, the first {first}",
+                    if *count == 1 { "is" } else { "are" }
+                )
             }
             Flag::SparseFiles { directory, count, holes } => {
                 let files = if *count == 1 { "1 file" } else { &format!("{count} files") };
@@ -357,7 +367,10 @@ impl Flag {
                 "rsync does so too without --sparse; nothing is to be done.".into()
             }
             Flag::EntriesSkipped { .. } => {
-                "Files and directories alone are copied; nothing is to be done.".into()
+                "Only regular files and directories are copied; nothing is to be done.".into()
+            }
+            Flag::NamesNotUtf8 { .. } => {
+                "Rename it to copy it as well (convmv converts the names of a whole directory).".into()
             }
             Flag::ClientMemory { memory, .. } => match memory {
                 ClientMemory::FileSystem { .. } => "To measure a disk or a server, give a directory on it.",

@@ -72,6 +72,7 @@ impl Flag {
             | Flag::HostLost { .. }
             | Flag::Leftovers { .. }
             | Flag::EntriesSkipped { .. }
+            | Flag::NamesNotUtf8 { .. }
             | Flag::SparseFiles { .. }
             | Flag::WarmScan { .. }
             | Flag::SizeLowered { .. }

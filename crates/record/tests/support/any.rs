@@ -48,6 +48,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
 pub fn flags_since(x: f64, n: u64, text: &str) -> Vec<Flag> {
     let text = || text.to_owned();
     vec![
+        Flag::NamesNotUtf8 { directory: text(), first: text(), count: n },
         client_memory(text(), ClientMemory::FileSystem { name: text() }, true),
         client_memory(text(), ClientMemory::PageCache, n.is_multiple_of(2)),
         client_memory(text(), ClientMemory::LoopDevice, false),
