@@ -213,3 +213,40 @@ fn an_export_of_a_newer_version_is_refused_and_nothing_of_it_is_kept() {
         assert!(program.run(&["list"]).expect(0).out.contains("No studies yet"));
     }
 }
+
+/// A study of thousands of trials is exported with one of them in memory at a time.
+#[test]
+fn the_memory_that_an_export_takes_does_not_grow_with_the_study() {
+    use std::io::Read;
+    const REST: usize = 32 << 10;
+    let study = measured(&TWO, 3);
+    let of = |count: usize, id: &str| {
+        let trials = study.trials.iter().cycle().zip(0..).take(count);
+        let trials =
+            trials.map(|(trial, number)| plimsoll_model::Trial { number, ..trial.clone() });
+        let id = plimsoll_model::StudyId(id.to_owned());
+        plimsoll_model::Study { id, trials: trials.collect(), ..study.clone() }
+    };
+    let studies = [of(20, "5eed0001"), of(1200, "5eed0002")];
+    let sizes = studies.each_ref().map(|study| plimsoll_record::to_json(study).unwrap().len());
+    assert!(sizes[1] > 4 << 20, "{sizes:?}");
+    let program = store_of(&studies);
+    let peaks = [0, 1].map(|number| {
+        let (id, size) = (&studies[number].id.0, sizes[number]);
+        let mut child = program.start(&["export", "--json", id]);
+        let mut out = child.stdout.take().unwrap();
+        // The pipe holds more than the rest: it has done its work and waits for nobody, or is at the end.
+        let mut text = vec![0; size.saturating_sub(REST)];
+        out.read_exact(&mut text).unwrap();
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+        let mut rest = Vec::new();
+        out.read_to_end(&mut rest).unwrap();
+        assert_eq!(text.len() + rest.len(), size);
+        support::ended(child).expect(0);
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<usize>().ok());
+        kib.unwrap_or_else(|| panic!("{status}")) << 10
+    });
+    let grown = peaks[1].saturating_sub(peaks[0]);
+    assert!(grown < sizes[1] / 2, "{peaks:?} bytes at most for {sizes:?}");
+}

@@ -12,7 +12,7 @@ use plimsoll_report::Document;
 use std::backtrace::{Backtrace, BacktraceStatus};
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, IsTerminal, Read, Write, stderr, stdout};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Read, Write, stderr, stdout};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -121,6 +121,55 @@ pub fn write(path: &Path, text: &str) -> Result<(), Failure> {
         return put(text);
     }
     std::fs::write(path, text).map_err(|e| cannot_write(path, &e))
+}
+
+/// A text that is written in parts to a file, or to standard output for '-'. The file is made with the first
+/// part.
+pub struct Parts<'a> {
+    path: &'a Path,
+    to: Option<Box<dyn Write>>,
+    /// Whether the reader of standard output has gone away.
+    unread: bool,
+}
+
+impl<'a> Parts<'a> {
+    /// None yet.
+    pub fn new(path: &'a Path) -> Self {
+        Parts { path, to: None, unread: false }
+    }
+
+    /// Writes the next one.
+    pub fn write(&mut self, part: &str) -> Result<(), Failure> {
+        let to = match self.to.take() {
+            Some(to) => to,
+            None if self.path == Path::new("-") => Box::new(BufWriter::new(stdout())),
+            None => {
+                let made = File::create(self.path).map_err(|e| cannot_write(self.path, &e))?;
+                Box::new(BufWriter::new(made)) as Box<dyn Write>
+            }
+        };
+        let to = self.to.insert(to);
+        if self.unread {
+            return Ok(());
+        }
+        let written = to.write_all(part.as_bytes());
+        self.done(written)
+    }
+
+    /// Writes out what is still in memory.
+    pub fn end(mut self) -> Result<(), Failure> {
+        let flushed = self.to.as_mut().filter(|_| !self.unread).map_or(Ok(()), |to| to.flush());
+        self.done(flushed)
+    }
+
+    fn done(&mut self, written: std::io::Result<()>) -> Result<(), Failure> {
+        match written {
+            Err(e) if e.kind() == ErrorKind::BrokenPipe => self.unread = true,
+            Err(e) => return Err(cannot_write(self.path, &e)),
+            Ok(()) => {}
+        }
+        Ok(())
+    }
 }
 
 /// Writes a document as the arguments ask.

@@ -95,11 +95,13 @@ pub fn compare(compare: &CompareArguments, arguments: &StoreArguments) -> Result
 /// Writes one study as JSON or CSV.
 pub fn export(export: &ExportArguments, arguments: &StoreArguments) -> Result<u8, Failure> {
     let store = open(arguments)?;
-    let study = store.load(&export.study)?;
-    let text = match export.csv {
-        true => plimsoll_record::to_csv(&study)?,
-        false => plimsoll_record::to_json(&study)?,
-    };
-    output::write(export.output.as_deref().unwrap_or(Path::new("-")), &text)?;
+    let path = export.output.as_deref().unwrap_or(Path::new("-"));
+    if export.csv {
+        output::write(path, &plimsoll_record::to_csv(&store.load(&export.study)?)?)?;
+        return Ok(0);
+    }
+    let mut parts = output::Parts::new(path);
+    store.export_json(&export.study, &mut |part| parts.write(part))?;
+    parts.end()?;
     Ok(0)
 }

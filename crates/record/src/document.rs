@@ -1,6 +1,6 @@
 //! JSON documents: what is written can be read again.
 
-use plimsoll_model::{Cause, Failure, Measure, MeasureInfo, PartResult, Study, Trial};
+use plimsoll_model::{Cause, Failure, Measure, MeasureInfo, PartResult, Trial};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -37,14 +37,6 @@ pub(crate) fn with_finite_quantities(trial: &Trial) -> Trial {
         part.quantities.retain(|_, value| value.is_finite());
     }
     trial
-}
-
-/// The study as it is written: without quantities that are not finite, and with what is known of its
-/// measures.
-pub(crate) fn complete(study: &Study) -> Study {
-    let trials: Vec<Trial> = study.trials.iter().map(with_finite_quantities).collect();
-    let measures = measures(&study.measures, &trials);
-    Study { trials, measures, ..study.clone() }
 }
 
 /// What is known of the measures of these trials that not every reader knows, and what was noted

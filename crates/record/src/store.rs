@@ -1,5 +1,6 @@
 //! The store: studies are begun, filled trial by trial, ended, and loaded again.
 
+use crate::export::{Each, to_json, write_json};
 use crate::row::{StudyRow, TrialRow};
 use crate::schema::Schema;
 use crate::stored::{self, COLUMNS, get, json};
@@ -153,6 +154,36 @@ impl Store {
         loaded.ok_or_else(|| {
             failures::no_such_study(&self.path, reference, "it went away while it was read")
         })
+    }
+
+    /// The study as JSON in parts, as [`crate::to_json`] has it, with one of its trials in memory at a time.
+    pub fn export_json(
+        &self,
+        reference: &str,
+        out: &mut dyn FnMut(&str) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        // One transaction: another program may be adding trials.
+        let view = Transaction::new_unchecked(&self.connection, TransactionBehavior::Deferred)
+            .map_err(|e| failures::sqlite("export a study", &self.path, &e))?;
+        let id = self.find(reference)?;
+        let head = self.row(&view, &id, |row| stored::study(row, &self.path, None))?;
+        let is_of_today = |row: &Row<'_>| {
+            let schema: String = get(row, 2, &self.path, &format!("the schema of study {id}"))?;
+            Ok(Schema::named(&schema) == Some(Schema::Study))
+        };
+        match (head, self.row(&view, &id, is_of_today)?) {
+            (Some(head), Some(true)) => {
+                let trials = |each: &mut Each<'_>| {
+                    stored::each_trial(&view, &id.0, &self.path, &mut |trial: Trial| each(&trial))
+                };
+                write_json(&head, &trials, out)
+            }
+            // Those of the first stage are converted whole; they are small.
+            _ => {
+                drop(view);
+                out(&to_json(&self.load(reference)?)?)
+            }
+        }
     }
 
     /// What `read` makes of the row of the study with exactly this id, where there is one.

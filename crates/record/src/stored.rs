@@ -66,18 +66,33 @@ fn trials<T: DeserializeOwned>(
     id: &str,
     path: &Path,
 ) -> Result<Vec<T>, Failure> {
-    let Some(store) = store else { return Ok(Vec::new()) };
+    let mut trials = Vec::new();
+    if let Some(store) = store {
+        each_trial(store, id, path, &mut |trial: T| {
+            trials.push(trial);
+            Ok(())
+        })?;
+    }
+    Ok(trials)
+}
+
+/// Reads the trials of a study in their order, one at a time.
+pub(crate) fn each_trial<T: DeserializeOwned>(
+    store: &Connection,
+    id: &str,
+    path: &Path,
+    each: &mut dyn FnMut(T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let tried = |e: rusqlite::Error| failures::sqlite("load a study", path, &e);
     let mut query = store
         .prepare_cached("SELECT document, number FROM trials WHERE study = ? ORDER BY number")
         .map_err(tried)?;
     let mut rows = query.query([id]).map_err(tried)?;
-    let mut trials = Vec::new();
     while let Some(row) = rows.next().map_err(tried)? {
         let number: i64 = get(row, 1, path, &format!("a trial of study {id}"))?;
-        trials.push(json(row, 0, path, &format!("trial {number} of study {id}"))?);
+        each(json(row, 0, path, &format!("trial {number} of study {id}"))?)?;
     }
-    Ok(trials)
+    Ok(())
 }
 
 /// A column's value, or a failure that names the row.

@@ -2,8 +2,8 @@
 
 mod support;
 
-use plimsoll_model::{Cause, Measure, MeasureInfo, Metric, Study};
-use plimsoll_record::{from_json, to_csv, to_json};
+use plimsoll_model::{Cause, Measure, MeasureInfo, Metric, Study, StudyId, Trial};
+use plimsoll_record::{Store, from_json, to_csv, to_json};
 use proptest::prelude::*;
 
 /// The file that fixes schema plimsoll/2: it is never changed, only added to by a new version.
@@ -342,4 +342,40 @@ proptest! {
         bytes[at] = byte;
         let _ = from_json(&String::from_utf8_lossy(&bytes));
     }
+}
+
+/// A long study is not in memory whole: it leaves in parts, of which none has more than a trial.
+#[test]
+fn a_study_leaves_the_store_a_trial_at_a_time_and_is_the_same() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(directory.path().join("studies.db")).unwrap();
+    let mut study = support::everything();
+    let some = study.trials.clone();
+    let more =
+        (0..200u32).map(|n| Trial { number: 1000 + n, ..some[n as usize % some.len()].clone() });
+    study.trials.extend(more);
+    for trials in [study.trials.clone(), study.trials[..1].to_vec(), Vec::new()] {
+        let study =
+            Study { id: StudyId(format!("0000{:04}", trials.len())), trials, ..study.clone() };
+        store.begin(&study).unwrap();
+        let whole = to_json(&store.load(&study.id.0).unwrap()).unwrap();
+        let (mut text, mut longest) = (String::new(), 0);
+        store
+            .export_json(&study.id.0, &mut |part| {
+                longest = longest.max(part.len());
+                text.push_str(part);
+                Ok(())
+            })
+            .unwrap();
+        assert!(text == whole, "{} trials", study.trials.len());
+        let read = from_json(&text).unwrap();
+        assert_eq!(read.trials.len(), study.trials.len());
+        assert!(study.trials.len() < 200 || longest < whole.len() / 10, "{longest}");
+    }
+    // Where one trial cannot be written, nothing is.
+    let mut bad = support::full();
+    bad.trials[0].started_seconds = f64::NAN;
+    assert!(to_json(&bad).is_err());
+    let failure = store.export_json("ffffffff", &mut |_| panic!("there is none")).unwrap_err();
+    assert_eq!(failure.cause, Cause::Usage);
 }

@@ -3,7 +3,7 @@
 use super::layout::{ObjectLines, small_objects_in_lines};
 use crate::schema::Schema;
 use crate::{document, first_stage};
-use plimsoll_model::{Cause, Failure, Study, printable_json};
+use plimsoll_model::{Cause, Failure, Study, Trial, printable_json};
 use serde::de::Error;
 use serde::{Deserialize, Serialize};
 use serde_json::Serializer;
@@ -12,14 +12,87 @@ use serde_json::Serializer;
 /// finite are left out. Fails when another number is not finite or a path is not UTF-8, which JSON
 /// cannot hold.
 pub fn to_json(study: &Study) -> Result<String, Failure> {
-    let study = document::complete(study);
-    let what = format!("study {}", study.id);
-    document::write(&study, &what)?;
+    let mut text = String::new();
+    let trials = |each: &mut Each<'_>| study.trials.iter().try_for_each(each);
+    write(study, &trials, &mut |part| {
+        text.push_str(part);
+        Ok(())
+    })?;
+    Ok(text)
+}
+
+/// What is done with each trial.
+pub(crate) type Each<'a> = dyn FnMut(&Trial) -> Result<(), Failure> + 'a;
+/// Gives every trial of a study in its order, as often as it is called.
+pub(crate) type Trials<'a> = dyn Fn(&mut Each<'_>) -> Result<(), Failure> + 'a;
+
+/// The same in parts, with a trial in memory at a time: those of `head` do not count. Nothing is handed out
+/// before every trial is known to be writable.
+pub(crate) fn write(
+    head: &Study,
+    trials: &Trials<'_>,
+    out: &mut dyn FnMut(&str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let what = format!("study {}", head.id);
+    let mut measures = head.measures.clone();
+    trials(&mut |trial| {
+        let trial = document::with_finite_quantities(trial);
+        document::write(&trial, &format!("trial {} of {what}", trial.number))?;
+        measures = document::measures(&measures, [&trial]);
+        Ok(())
+    })?;
+    let head = Study { measures, ..without_trials(head) };
+    document::write(&head, &what)?;
+    let around = laid_out(&head, &what)?;
+    // Between these two are the trials; no text has a line break of its own in it.
+    let place = around.find(NO_TRIALS).map(|at| at + NO_TRIALS.len() - 1);
+    let (before, after) = around.split_at(place.unwrap_or(around.len()));
+    out(before)?;
+    let mut first = true;
+    trials(&mut |trial| {
+        let alone = Alone { trials: [document::with_finite_quantities(trial)] };
+        let text = laid_out(&alone, &what)?;
+        let inner = text.strip_prefix(BEFORE_ALONE).and_then(|t| t.strip_suffix(AFTER_ALONE));
+        out(if std::mem::take(&mut first) { "" } else { ", " })?;
+        out(inner.ok_or_else(|| document::refused(&what, "a trial is not laid out"))?)
+    })?;
+    out(after)
+}
+
+/// Everything of a study but its trials, which are not copied.
+fn without_trials(study: &Study) -> Study {
+    Study {
+        schema: study.schema.clone(),
+        id: study.id.clone(),
+        started_unix_seconds: study.started_unix_seconds,
+        origin: study.origin.clone(),
+        plan: study.plan.clone(),
+        subjects: study.subjects.clone(),
+        hosts: study.hosts.clone(),
+        flags: study.flags.clone(),
+        measures: study.measures.clone(),
+        trials: Vec::new(),
+        ended: study.ended.clone(),
+    }
+}
+
+const NO_TRIALS: &str = "\n  \"trials\": []";
+const BEFORE_ALONE: &str = "{\n  \"trials\": [";
+const AFTER_ALONE: &str = "]\n}\n";
+
+/// A trial in the place that it has in a study.
+#[derive(Serialize)]
+struct Alone {
+    trials: [Trial; 1],
+}
+
+/// JSON as people can read it and nothing in it steers a terminal.
+fn laid_out(value: &impl Serialize, what: &str) -> Result<String, Failure> {
     let mut bytes = Vec::new();
-    study
+    value
         .serialize(&mut Serializer::with_formatter(&mut bytes, ObjectLines::default()))
-        .map_err(|e| document::refused(&what, e))?;
-    let text = String::from_utf8(bytes).map_err(|e| document::refused(&what, e))?;
+        .map_err(|e| document::refused(what, e))?;
+    let text = String::from_utf8(bytes).map_err(|e| document::refused(what, e))?;
     Ok(printable_json(&small_objects_in_lines(&text)))
 }
 

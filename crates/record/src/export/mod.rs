@@ -6,5 +6,5 @@ mod json;
 mod layout;
 
 pub use csv::{text as csv_text, to_csv};
-pub(crate) use json::parse;
+pub(crate) use json::{Each, parse, write as write_json};
 pub use json::{from_json, to_json};
