@@ -426,7 +426,7 @@ fn names_that_are_not_text_are_left_out_and_named_and_links_are_not_followed() {
         panic!("{oddities:?}")
     };
     assert_eq!(first, "sub/caf\\xe9 \\u{1b}[2J");
-    let said = oddities[1].to_string();
+    let said = oddities[1].message();
     assert!(said.contains("2 names") && said.contains(first), "{said}");
     let failure = LocalFiles::list("/nowhere/at/all").unwrap_err();
     assert!(failure.happened.contains("No such file"), "{failure}");

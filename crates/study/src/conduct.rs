@@ -26,6 +26,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// By how much of the cap the first block may end after it.
+const GRACE: f64 = 0.25;
+/// No operation is given less time than this, in seconds.
+const LEAST_TIMEOUT_SECONDS: f64 = 1.0;
+
 /// Length of the windows of a trial's series.
 const WINDOW_SECONDS: f64 = 0.1;
 /// The idle window before every block but the first, where the first one is no shorter: CPU times have steps of
@@ -296,7 +301,7 @@ impl Conductor<'_> {
             self.took.before_block(self.elapsed() - begun);
             let count = cells.len() as f64;
             for (done, cell) in cells.iter().enumerate() {
-                if done > 0 && self.elapsed() > self.longest(cells.len()) {
+                if done > 0 && self.elapsed() > self.latest_end() {
                     return self.cap_reached();
                 }
                 let left = (cells.len() - done) as u32 + self.schedule.trials_left();
@@ -343,12 +348,21 @@ impl Conductor<'_> {
         }
     }
 
-    /// When even a block that has begun is broken off, in seconds: the first may end after the cap,
-    /// but not at any time.
-    fn longest(&self, trials: usize) -> f64 {
+    /// When even a block that has begun is broken off, in seconds: the first may end after the cap, but by
+    /// a quarter of it and one trial at most. Work that ends when it is done has no length to wait for.
+    fn latest_end(&self) -> f64 {
         let before = self.before.as_ref().map_or(0.0, resume::stopped_at);
         let cap = self.study.plan.design.cap_seconds - before;
-        before + 2.0 * (cap + trials as f64 * self.study.plan.longest_trial_seconds())
+        let timed = |workload: &&Workload| matches!(workload.length, Length::For { .. });
+        let workloads = self.study.plan.workloads.iter().filter(timed);
+        before + cap * (1.0 + GRACE) + workloads.map(Workload::seconds).fold(0.0, f64::max)
+    }
+
+    /// How long an operation may take that is begun now, in seconds: not until long after the study's end,
+    /// as from a server whose replies come byte by byte.
+    fn operation_timeout(&self) -> f64 {
+        let left = (self.latest_end() - self.elapsed()).max(LEAST_TIMEOUT_SECONDS);
+        self.study.plan.storage.operation_timeout_seconds.min(left)
     }
 
     fn cap_reached(&mut self) -> Result<(), Failure> {
@@ -421,7 +435,10 @@ impl Conductor<'_> {
             Some(steps) => {
                 let mut order = plimsoll_stats::order::generator(seed, &format!("steps {number}"));
                 let mut point = |workload: &Workload| {
-                    self.point(&PointSpec { workload: workload.clone(), ..spec.clone() }, None)
+                    let operation_timeout_seconds = self.operation_timeout();
+                    let workload = workload.clone();
+                    let spec = PointSpec { workload, operation_timeout_seconds, ..spec.clone() };
+                    self.point(&spec, None)
                 };
                 steps::measure(&workload, steps, &mut order, &mut point)
             }
@@ -466,7 +483,7 @@ impl Conductor<'_> {
             workload,
             first_file: 0,
             window_seconds: WINDOW_SECONDS,
-            operation_timeout_seconds: plan.storage.operation_timeout_seconds,
+            operation_timeout_seconds: self.operation_timeout(),
             seed: plimsoll_stats::order::sub_seed(plan.design.seed, name),
         }
     }

@@ -3,8 +3,9 @@
 use plimsoll_load::{FileId, LaneDead, MockShare, Op, Reply, VirtualClock};
 use plimsoll_model::units::{Bytes, KIB, MIB};
 use plimsoll_model::{
-    Cause, Design, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Job, Length, Nanos, Outcome,
-    Part, Pattern, PatternJob, Plan, Rule, ScanJob, Study, StudyId, Target, Trial, Workload,
+    Cause, Clock, Design, DirectoryTarget, Ended, ErrorKind, Failure, Flag, Job, Length, Nanos,
+    Outcome, Part, Pattern, PatternJob, Plan, Rule, ScanJob, Study, StudyId, Target, Trial,
+    Workload,
 };
 use plimsoll_runner::{Runner, RunnerOptions};
 use plimsoll_study::{Conduct, Keep, NoSettings, Progress, conduct};
@@ -264,6 +265,33 @@ fn the_cap_ends_a_study_at_a_whole_block_and_says_so() {
     assert_eq!(study.trials.len() % 4, 0);
     assert!(study.trials.last().unwrap().started_seconds < 22.0);
     assert!(study.flags.iter().any(|f| matches!(f, Flag::CapReached { wanted: 50, .. })));
+}
+
+/// A study of 15 s took 38.7 s where each trial took longer than planned.
+#[test]
+fn a_first_block_ends_soon_after_the_cap() {
+    let mut plan = plan(5, Rule::Fixed { blocks: 1 });
+    plan.design.cap_seconds = 4.0;
+    let study = run(plan, None, &running(), |_, _| Reply::After(MS)).study.unwrap();
+    assert_eq!(study.ended, Ended::CapReached);
+    // 4 s, a quarter of it, and a trial of 1.1 s; with them ten would have ended after 11 s.
+    let last = study.trials.last().unwrap().started_seconds;
+    assert!((4.0..=6.1).contains(&last), "{last}");
+    assert!((3..10).contains(&study.trials.len()), "{} trials", study.trials.len());
+}
+
+/// Each of its operations may take 30 s: one of them did so after 15 s, which were all that there was.
+#[test]
+fn an_operation_ends_with_the_time_for_all() {
+    let mut plan = plan(1, Rule::Fixed { blocks: 1 });
+    plan.design.cap_seconds = 15.0;
+    assert_eq!(plan.storage.operation_timeout_seconds, 30.0);
+    let ran = run(plan, None, &running(), |op, at| match op {
+        Op::Read(_) if at.0 > 1_000_000_000 => Reply::After(Duration::from_secs(3600)),
+        _ => Reply::After(MS),
+    });
+    let ended = ran.shares[0].clock().now().since(Nanos(0)).as_secs_f64();
+    assert!((15.0..22.0).contains(&ended), "{ended} s, {:?}", ran.kept.ended);
 }
 
 #[test]
