@@ -144,13 +144,9 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
     };
     let operation_interval = interval(|trial| trial.result.moved().operations);
     let byte_interval = interval(|trial| trial.result.moved().bytes);
-    let above_idle = match operation_interval {
-        Some(interval) => interval.low > 0.0,
-        None => loads.iter().all(|(_, load)| {
-            let idle = load.cpu.busy().0 - load.caused().0;
-            load.caused().0 > TICKS_SECONDS + BASELINE_VARIES * idle
-        }),
-    };
+    let counted: Vec<(f64, &HostLoad)> =
+        loads.iter().map(|(trial, load)| (trial.result.moved().operations as f64, *load)).collect();
+    let above_idle = above_idle(&counted, confidence);
     let total = cpu.total();
     (total > 0.0 && total.is_finite()).then(|| HostWork {
         cell: first.cell,
@@ -164,6 +160,20 @@ fn work(trials: &[&Trial], host: &str, confidence: f64) -> Option<HostWork> {
         byte_interval,
         above_idle,
     })
+}
+
+/// Whether what operations cost a host, so many of them during each load, can be distinguished from what it does
+/// anyway.
+pub(crate) fn above_idle(loads: &[(f64, &HostLoad)], confidence: f64) -> bool {
+    let costs = loads.iter().filter(|(operations, _)| *operations > 0.0);
+    let costs: Vec<f64> = costs.map(|(operations, load)| load.caused().0 / operations).collect();
+    match t_interval(&costs, confidence) {
+        Some(interval) => interval.low > 0.0,
+        None => loads.iter().all(|(_, load)| {
+            let idle = load.cpu.busy().0 - load.caused().0;
+            load.caused().0 > TICKS_SECONDS + BASELINE_VARIES * idle
+        }),
+    }
 }
 
 /// The fullest link of a host in these trials.

@@ -22,6 +22,7 @@ mod merge;
 mod needed;
 mod pair;
 pub mod published;
+mod round_trip;
 mod scan;
 mod slots;
 mod transfers;
@@ -40,11 +41,12 @@ pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
 pub use limits::{
-    Condition, Ladder, Limit, Limits, Resource, Role, Rung, Unseen, Use, is_ladder, limits,
+    Condition, Held, Ladder, Limit, Limits, Resource, Role, Rung, Unseen, Use, is_ladder, limits,
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
 pub use pair::{Claim, Pair, Ratio};
+pub use round_trip::RoundTrip;
 pub use scan::{NAMES, Scan, scans};
 pub use slots::{Slots, slots};
 pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};

@@ -2,6 +2,7 @@
 //! `find -ls`.
 
 use crate::findings::{CellFindings, findings};
+use crate::round_trip::RoundTrip;
 use plimsoll_model::{Job, Measure, Metric, OpKind, Study, Workload};
 
 /// Names of the scan that is predicted.
@@ -26,7 +27,7 @@ pub struct Scan {
     /// Seconds where every name is looked up besides.
     pub with_lookups: f64,
     /// Seconds that the calls of a mount by Linux take: each directory is looked at before it is listed. `None`
-    /// of directories.
+    /// of directories, and where that takes a round trip that is not known.
     pub mounted: Option<f64>,
 }
 
@@ -46,7 +47,9 @@ impl Scan {
         let beside = facts.and_then(|facts| {
             let of_protocol = |of: &&(&str, f64, f64)| facts.protocol.starts_with(of.0);
             let (_, calls, saved) = BESIDE.iter().find(of_protocol)?;
-            let trip = facts.round_trip_seconds.unwrap_or(0.0).max(0.0).min(lookup);
+            let trip = RoundTrip::of(study, found.cell.subject);
+            let trip = trip.as_ref().map_or(Some(0.0), RoundTrip::bound);
+            let trip = if *saved > 0.0 { trip? } else { 0.0 };
             Some(calls * lookup - saved * trip)
         });
         Some(Scan {

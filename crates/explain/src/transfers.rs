@@ -9,13 +9,18 @@
 
 use crate::costs::{self, CostModel};
 use crate::gather::{self, Gathered};
+use crate::round_trip::RoundTrip;
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{Arrival, Cell, Measure, Metric, Parameter, Study, SubjectFacts, Workload};
+use plimsoll_model::{
+    Arrival, Cell, Job, Measure, Metric, Parameter, Study, SubjectFacts, TargetFacts, Workload,
+};
 use plimsoll_stats::closed::{mva, rounds};
 use plimsoll_stats::fit::costs::{Cell as Observed, Groups, Kind, Work};
 use plimsoll_stats::fit::{Estimate, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Operations in flight that bring more than so many times as much each as one alone does are no more than chance.
+const CHANCE: f64 = 1.05;
 /// What brings less than this share of the most that was measured is enough.
 pub const ENOUGH: f64 = 0.1;
 
@@ -28,7 +33,7 @@ pub struct Transfers {
     pub title: String,
     /// The largest transfer that client and server agreed on, in bytes; 0 where there is none.
     pub largest: u32,
-    /// Seconds of a call that does nothing, where there is one.
+    /// Seconds of a call that does nothing, where there is one and nothing took less.
     pub round_trip: Option<f64>,
     /// By size, the smallest first.
     pub sizes: Vec<SizeTime>,
@@ -113,6 +118,13 @@ impl Transfers {
         errors.map(f64::abs).reduce(f64::max)
     }
 
+    /// How many calls the largest block is, where it is several.
+    pub fn calls(&self) -> Option<(Bytes, u64)> {
+        let block = self.sizes.last()?.block;
+        let calls = block.0.div_ceil(u64::from(self.largest).max(1));
+        (self.largest > 0 && calls > 1).then_some((block, calls))
+    }
+
     /// The size from which on larger ones bring next to nothing.
     pub fn enough(&self) -> Option<Enough> {
         enough(self.sizes.iter().map(|size| (size.block.0 as f64, size.rate())))
@@ -120,13 +132,29 @@ impl Transfers {
 }
 
 impl Flights {
-    /// The number in flight from which on more bring next to nothing.
+    /// A number in flight that brought more than so many times as much as one: no number can, so the figures
+    /// contradict each other, and nothing follows from them.
+    pub fn contradiction(&self) -> Option<(&Flight, f64)> {
+        let alone = self.depths.iter().find(|one| one.depth == 1)?.per_second.value;
+        let gain = |one: &Flight| one.per_second.value / alone;
+        let beyond = self.depths.iter().map(|one| (one, gain(one)));
+        let mut beyond = beyond.filter(|(one, gain)| *gain > f64::from(one.depth) * CHANCE);
+        beyond.next()
+    }
+
+    /// The number in flight from which on more bring next to nothing. `None` where figures contradict each other.
     pub fn enough(&self) -> Option<Enough> {
+        if self.contradiction().is_some() {
+            return None;
+        }
         enough(self.depths.iter().map(|one| (f64::from(one.depth), one.per_second.value)))
     }
 
-    /// How many times as much the best number brings as one in flight.
+    /// How many times as much the best number brings as one in flight. `None` where figures contradict each other.
     pub fn gain(&self) -> Option<f64> {
+        if self.contradiction().is_some() {
+            return None;
+        }
         let alone = self.depths.iter().find(|one| one.depth == 1)?.per_second.value;
         let best = self.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
         Some(best / alone)
@@ -154,6 +182,14 @@ pub fn transfers(study: &Study) -> Vec<Transfers> {
     cells.filter_map(|cell| of_cell(study, &gathered, cell)).collect()
 }
 
+/// The largest transfer of a job that client and server agreed on, in bytes; 0 where there is none.
+pub(crate) fn largest_transfer(job: &Job, facts: &TargetFacts) -> u32 {
+    match job.stability() {
+        Some(_) => facts.write_size_bytes,
+        None => facts.read_size_bytes,
+    }
+}
+
 fn sweeps(workload: &Workload, over: Parameter) -> bool {
     workload.parts.len() == 1 && workload.steps.as_ref().is_some_and(|steps| steps.over() == over)
 }
@@ -166,10 +202,7 @@ fn in_flight(workload: &Workload) -> Option<u32> {
 fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Transfers> {
     let job = &study.plan.workload(cell)?.main()?.job;
     let facts = study.subjects.get(usize::from(cell.subject)).and_then(SubjectFacts::storage);
-    let largest = facts.map_or(0, |facts| match job.stability() {
-        Some(_) => facts.write_size_bytes,
-        None => facts.read_size_bytes,
-    });
+    let largest = facts.map_or(0, |facts| largest_transfer(job, facts));
     let rule = costs::rule(study);
     let curve = Curve::new(gathered, cell);
     let whole = |at: &f64| largest == 0 || *at <= f64::from(largest);
@@ -191,7 +224,7 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Transfe
     };
     let sizes = curve.seconds.iter().enumerate().filter_map(size).collect();
     let (title, flights) = (job.title(), Vec::new());
-    let round_trip = facts.and_then(|facts| facts.round_trip_seconds);
+    let round_trip = RoundTrip::of(study, cell.subject).and_then(|trip| trip.bound());
     let mut transfers = Transfers { cell, title, largest, round_trip, sizes, model, flights, rule };
     for (number, workload) in (0..).zip(&study.plan.workloads) {
         let same = workload.main().is_some_and(|part| part.job.kind() == job.kind());

@@ -99,10 +99,10 @@ fn without_encryption_a_processor_that_is_the_limit_would_allow_more() {
     let without = costs[0].unprotected_per_second(found).unwrap();
     assert!((without / (2.0 / (4e-3 - MIB / 500e6)) - 1.0).abs() < 0.01, "{without}");
     assert!((alone / (2.0 / 4e-3) - 1.0).abs() < 0.01, "{alone}");
-    // Nothing of the kind where something else is the limit, or more than all of it would be left out.
+    // Nothing of the kind where something else is full as well, or more than all of it would be left out.
     study.trials.iter_mut().flat_map(|trial| &mut trial.loads).for_each(|load| {
         load.disks.iter_mut().for_each(|disk| {
-            (disk.busy_seconds, disk.read_bytes) = (disk.busy_seconds * 100.0, disk.reads << 20)
+            (disk.busy_seconds, disk.read_bytes) = (load.seconds, disk.reads << 20)
         });
     });
     assert_eq!(costs[0].unprotected_per_second(&limits(&study)[0]), None);

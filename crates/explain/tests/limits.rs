@@ -3,9 +3,11 @@
 
 mod support;
 
-use plimsoll_explain::{Condition, Limit, Limits, Resource, Unseen, limits};
+use plimsoll_explain::{Condition, Limit, Limits, Resource, Role, Unseen, limits};
 use plimsoll_model::*;
-use support::servers::{SERVER, Truth, study, with_ladder};
+use support::servers::{
+    SERVER, Truth, count_cores, in_namespaces, on_one_machine, study, with_ladder,
+};
 
 fn one(study: &Study) -> Limits {
     limits(study).into_iter().next().unwrap()
@@ -90,10 +92,26 @@ fn the_resource_whose_doubling_helps_most_is_named() {
 fn a_round_trip_at_rest_is_no_longer_than_what_others_leave_of_an_operation() {
     let truth = Truth { driver: 30e-6, server: 80e-6, round_trip: 10e-6, ..base(1) };
     let mut study = study(truth, true);
-    support::storage(&mut study.subjects[0]).round_trip_seconds = Some(300e-6);
+    support::storage(&mut study.subjects[0]).round_trip_seconds = Some(100e-6);
     let found = one(&study);
     let delay = found.uses.iter().find(|one| one.is_delay()).unwrap();
     assert!((delay.demand_seconds / 10e-6 - 1.0).abs() < 0.01, "{delay:?}");
+    assert_eq!(named(&found), "processor", "{found:#?}");
+}
+
+/// Every operation holds a round trip: one of 300 µs is none where operations take half of that.
+#[test]
+fn a_round_trip_that_is_longer_than_an_operation_is_no_bound_and_not_used() {
+    let truth = Truth { driver: 30e-6, server: 80e-6, round_trip: 10e-6, ..base(1) };
+    let mut study = study(truth, true);
+    support::storage(&mut study.subjects[0]).round_trip_seconds = Some(300e-6);
+    let found = one(&study);
+    assert!(!found.uses.iter().any(plimsoll_explain::Use::is_delay), "{found:#?}");
+    assert_eq!(found.unseen, [Unseen::RoundTrip]);
+    let [Condition::RoundTripIsNoBound { seconds, response }] = found.conditions[..] else {
+        panic!("{:?}", found.conditions)
+    };
+    assert!(seconds == 300e-6 && (response / found.response_seconds() - 1.0).abs() < 1e-9);
     assert_eq!(named(&found), "processor", "{found:#?}");
 }
 
@@ -138,7 +156,8 @@ fn what_was_in_flight_at_the_end_counts_for_demands() {
     let found = one(&study);
     for (is, demand) in [("disk", 0.1), ("processor", 0.04), ("link", 0.02)] {
         let one = found.uses.iter().find(|one| name(&one.resource) == is).unwrap();
-        let expected = demand * carried / carried.floor();
+        // A disk that was busy all the time allows no less than what it carried.
+        let expected = (demand * carried / carried.floor()).min(1.0 / found.per_second);
         assert!((one.demand_seconds / expected - 1.0).abs() < 1e-3, "{is}: {one:?}");
     }
 }
@@ -455,6 +474,303 @@ fn figures_that_are_none_and_trials_that_failed_are_left_out() {
     assert!(limits(&none).is_empty());
 }
 
+/// A quick copy's trials of some milliseconds: a tick or two fell into them, and "the CPU of this machine would allow
+/// 68.9 MB/s alone" stood beside the 212 MB/s that were measured.
+#[test]
+fn a_few_ticks_are_no_limit() {
+    let truth = Truth { server: 100e-6, driver: 50e-6, seconds: 0.02, ..base(4) };
+    let with_ticks = |truth: Truth, ticks: f64| {
+        let mut study = study(truth, true);
+        for trial in &mut study.trials {
+            for load in &mut trial.loads {
+                load.cores = vec![CpuTimes { system: 0.01 * ticks, ..CpuTimes::default() }; 2];
+                count_cores(load);
+            }
+        }
+        one(&study)
+    };
+    // Two ticks of each of two cores in each of three trials: all of their time, and twelve of them.
+    let found = with_ticks(truth, 2.0);
+    let processor = found.uses.iter().find(|one| one.resource == Resource::Processor).unwrap();
+    assert!(!processor.is_conclusive() && processor.alone_per_second.is_none(), "{processor:?}");
+    assert_eq!(processor.utilisation, 1.0);
+    assert!(!named(&found).contains("processor"), "{found:#?}");
+    assert_eq!(found.unseen, [Unseen::FewTicks]);
+    // The same share of longer trials is enough of them.
+    let found = with_ticks(Truth { seconds: 0.2, ..truth }, 20.0);
+    assert!(named(&found).contains("processor"), "{found:#?}");
+    assert!(!found.unseen.contains(&Unseen::FewTicks));
+    // Few ticks in a long time are few of them, and that is known.
+    let found = with_ticks(Truth { seconds: 2.0, ..truth }, 2.0);
+    assert!(!found.unseen.contains(&Unseen::FewTicks), "{found:#?}");
+}
+
+#[test]
+fn a_cost_that_cannot_be_distinguished_from_idle_is_no_limit() {
+    let mut study = study(Truth { server: 800e-6, ..base(16) }, true);
+    assert_eq!(named(&one(&study)), "processor");
+    // What the host does anyway differed from block to block by more than the load took.
+    for (trial, idle) in study.trials.iter_mut().zip([0.1, 1.9, 3.0]) {
+        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        server.idle_baseline = idle;
+    }
+    let found = one(&study);
+    assert!(!named(&found).contains("processor"), "{found:#?}");
+    assert_eq!(found.unseen, [Unseen::FewTicks], "it is busy, nobody knows by whom");
+}
+
+/// Counters that were read for longer than the operations took: a core "would allow 2.00 GB/s" beside 2.14.
+#[test]
+fn a_ceiling_below_what_was_measured_is_a_contradiction_unless_it_was_busy_all_the_time() {
+    let of = |busy: f64, rate: f64| {
+        let truth = Truth { server: 400e-6, one_core: true, ..base(16) };
+        let mut study = study(truth, true);
+        for trial in &mut study.trials {
+            *trial.result.parts[0].quantities.get_mut(&Metric::all(Measure::IOPS)).unwrap() *= rate;
+            let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+            server.cores[0] =
+                CpuTimes { system: 2.0 * busy, idle: 2.0 - 2.0 * busy, ..CpuTimes::default() };
+            count_cores(server);
+        }
+        one(&study)
+    };
+    let full = of(1.0, 1.2);
+    assert_eq!(named(&full), "core", "{full:#?}");
+    let core = full.binding().unwrap();
+    assert_eq!((core.utilisation, core.alone_per_second), (1.0, Some(full.per_second)));
+    // Seven tenths of the time are not all that is had of it.
+    let found = of(0.7, 2.0);
+    assert_eq!(named(&found), "not core", "{found:#?}");
+    assert!(found.uses[0].utilisation > 1.3 && found.uses[0].alone_per_second.is_none());
+    assert_eq!((found.uses[0].demand_seconds, found.uses[0].gain), (0.0, 0.0));
+}
+
+/// What contradicts itself takes nothing off what is known.
+#[test]
+fn a_limit_stands_beside_a_contradiction() {
+    let truth = Truth { link: 100e-6, disk: 400e-6, ..base(16) };
+    let mut study = study(truth, true);
+    study.hosts[0].link_rates.insert("eth0".into(), 100_000_000);
+    let found = one(&study);
+    assert_eq!(named(&found), "disk", "{found:#?}");
+    let contradictory: Vec<&Resource> =
+        found.uses.iter().filter(|one| one.is_contradictory()).map(|one| &one.resource).collect();
+    assert!(matches!(contradictory[..], [Resource::Link { .. }]), "{contradictory:?}");
+}
+
+/// `--host local` lost what the client alone showed: "client CPU 95%" became "not seen".
+#[test]
+fn a_shared_machine_that_is_saturated_is_the_bottleneck() {
+    let truth = Truth { driver: 150e-6, server: 600e-6, ..base(16) };
+    let mut both = study(truth, true);
+    on_one_machine(&mut both);
+    let found = one(&both);
+    assert_eq!(named(&found), "processor", "{found:#?}");
+    let machine = found.binding().unwrap();
+    assert_eq!((machine.role, machine.host.as_str()), (Role::Both, "local"));
+    assert!(machine.utilisation > 0.95 && found.unseen.is_empty(), "{found:#?}");
+    // One that is not saturated tells nothing of whose work it does.
+    let mut idle = study(Truth { driver: 50e-6, server: 100e-6, round_trip: 3e-3, ..truth }, true);
+    on_one_machine(&mut idle);
+    assert_eq!(one(&idle).unseen, [Unseen::SharedProcessor]);
+}
+
+fn set(lab: &mut LabFacts, all: &[(&str, &str)]) {
+    lab.settings.extend(all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())));
+}
+
+/// A router between two hosts of a lab that may have a fifth of a core: the machine's own kernel knows nothing of
+/// that, and "waiting" was all that was said.
+#[test]
+fn the_quota_of_a_labs_machine_is_known_though_its_kernel_is_not_told() {
+    let truth = Truth { server: 300e-6, hidden: 1_200e-6, ..base(4) };
+    let of = |watched: bool| {
+        let mut study = study(truth, watched);
+        study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+        study.plan.subjects = vec![Subject::from("nfs://wan/srv".parse::<Target>().unwrap())];
+        let mut lab = LabFacts { name: "bed".into(), ..LabFacts::default() };
+        set(
+            &mut lab,
+            &[
+                ("host router cpu", "20%"),
+                ("host printer cpu", "5%"),
+                ("link outer between", "wan, router"),
+                ("link inner between", "router, lan"),
+                ("link office between", "printer, lan"),
+            ],
+        );
+        let rename = |name: &mut String| {
+            *name = if name == "local" { "lab://bed/lan" } else { "lab://bed/router" }.to_owned();
+        };
+        for host in &mut study.hosts {
+            rename(&mut host.name);
+            host.lab = Some(lab.clone());
+        }
+        for server in &mut study.plan.hosts {
+            server.host = "lab://bed/router".parse().unwrap();
+        }
+        study.trials.iter_mut().flat_map(|t| &mut t.loads).for_each(|load| rename(&mut load.host));
+        study
+    };
+    let unwatched = one(&of(false));
+    assert_eq!(named(&unwatched), "waiting", "{unwatched:#?}");
+    let [held] = &unwatched.held[..] else { panic!("{:?}", unwatched.held) };
+    assert_eq!((held.host.as_str(), held.cores), ("lab://bed/router", 0.2));
+
+    // It counts a fifth of the time as busy, and nothing while it is stopped.
+    let mut watched = of(true);
+    for trial in &mut watched.trials {
+        let router = trial.loads.iter_mut().find(|load| load.host == "lab://bed/router").unwrap();
+        router.cores = vec![CpuTimes { softirq: 0.38, idle: 0.04, ..CpuTimes::default() }];
+        count_cores(router);
+    }
+    let found = one(&watched);
+    assert_eq!(named(&found), "quota", "{found:#?}");
+    assert!(found.held.is_empty());
+    let Resource::Quota { cores, throttled } = found.binding().unwrap().resource else { panic!() };
+    assert!(cores == 0.2 && (0.78..0.80).contains(&throttled), "{throttled}");
+
+    // Counted outside it is known exactly, whatever its own kernel counts.
+    for trial in &mut watched.trials {
+        let router = trial.loads.iter_mut().find(|load| load.host == "lab://bed/router").unwrap();
+        router.cores = vec![CpuTimes { softirq: 0.1, idle: 1.9, ..CpuTimes::default() }];
+        count_cores(router);
+        router.control_group = Some(ControlGroupLoad {
+            cpu_seconds: 0.39,
+            quota_cores: Some(0.2),
+            throttled_share: Some(0.95),
+        });
+    }
+    assert_eq!(named(&one(&watched)), "quota");
+}
+
+/// A server whose core waited for its disk for 70% of the time, of which the kernel counted 52% as busy.
+#[test]
+fn a_disk_that_a_core_waited_for_was_busy() {
+    let truth = Truth { disk: 400e-6, server: 150e-6, at_a_time: 1.0, ..base(1) };
+    let mut study = study(truth, true);
+    let of_disk = truth.carries(1) * 2.0 * truth.disk;
+    for trial in &mut study.trials {
+        let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+        server.disks[0].busy_seconds *= 0.6;
+        server.cores[0].idle -= of_disk;
+        server.cores[0].iowait = of_disk;
+        count_cores(server);
+    }
+    let found = one(&study);
+    assert_eq!(named(&found), "disk", "{found:#?}");
+    assert!((found.binding().unwrap().demand_seconds / 400e-6 - 1.0).abs() < 0.01, "{found:#?}");
+    // Where no disk is known, what it waited for is said.
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        load.disks.clear();
+    }
+    let found = one(&study);
+    let waits =
+        |one: &Condition| matches!(one, Condition::WaitsForIo { share, .. } if *share > 0.25);
+    assert!(found.conditions.iter().any(waits), "{found:#?}");
+}
+
+/// Whose truth is known, by hand: what is full, alone or together. Once a link at 91% was named beside cores that
+/// were busy for 96%.
+#[test]
+fn what_labs_were_made_short_of_is_named() {
+    let quota = |cores: f64| {
+        move |study: &mut Study| {
+            for trial in &mut study.trials {
+                let operations = trial.result.moved().operations as f64;
+                let server = trial.loads.iter_mut().find(|load| load.host == SERVER).unwrap();
+                let used = (operations * 200e-6).min(cores * server.seconds);
+                server.control_group = Some(ControlGroupLoad {
+                    cpu_seconds: used,
+                    quota_cores: Some(cores),
+                    throttled_share: Some((used / cores / server.seconds).min(1.0)),
+                });
+            }
+        }
+    };
+    let nothing = |_: &mut Study| {};
+    let few_threads = |study: &mut Study| {
+        for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+            load.nfsd = Some(NfsdLoad { threads: Some(2), ..NfsdLoad::default() });
+            load.disks.iter_mut().for_each(|d| d.in_flight_seconds = 2.0 * d.busy_seconds);
+        }
+    };
+    type Change = Box<dyn Fn(&mut Study)>;
+    let fifth = Truth { server: 1_000e-6, one_core: true, ..base(16) };
+    let cases: [(&str, Truth, Change, &str); 12] = [
+        ("100 Mbit/s", Truth { link: 330e-6, ..base(4) }, Box::new(nothing), "link"),
+        ("10 ms", Truth { round_trip: 10e-3, ..base(4) }, Box::new(nothing), "round trip"),
+        ("20% of a core", fifth, Box::new(quota(0.2)), "quota"),
+        ("5 ms a read", Truth { disk: 5e-3, ..base(4) }, Box::new(nothing), "disk"),
+        (
+            "1 Gbit/s and a machine that is full",
+            Truth { driver: 150e-6, server: 480e-6, link: 310e-6, ..base(16) },
+            Box::new(in_namespaces),
+            "link or processor",
+        ),
+        (
+            "a machine that is full",
+            Truth { driver: 150e-6, server: 480e-6, link: 60e-6, ..base(16) },
+            Box::new(in_namespaces),
+            "processor",
+        ),
+        (
+            "1 Gbit/s on a machine that has plenty",
+            Truth { driver: 20e-6, server: 80e-6, link: 310e-6, ..base(16) },
+            Box::new(in_namespaces),
+            "link",
+        ),
+        (
+            "20% of a core through 2 ms",
+            Truth { round_trip: 2e-3, ..fifth },
+            Box::new(quota(0.2)),
+            "quota",
+        ),
+        (
+            "5 ms a read through 10 ms",
+            Truth { disk: 5e-3, round_trip: 10e-3, ..base(16) },
+            Box::new(nothing),
+            "disk",
+        ),
+        (
+            "a disk as slow as the link",
+            Truth { disk: 330e-6, link: 330e-6, ..base(16) },
+            Box::new(nothing),
+            "disk or link",
+        ),
+        (
+            "two threads for a disk",
+            Truth { disk: 5e-3, at_a_time: 2.0, ..base(8) },
+            Box::new(few_threads),
+            "disk or threads",
+        ),
+        (
+            "a busy loop beside 100 Mbit/s",
+            Truth { link: 330e-6, idle: 1.0, ..base(4) },
+            Box::new(nothing),
+            "link",
+        ),
+    ];
+    for (name, truth, change, expected) in cases {
+        let mut study = study(truth, true);
+        change(&mut study);
+        let found = one(&study);
+        assert_eq!(named(&found), expected, "{name}: {found:#?}");
+        assert!(found.uses.iter().all(|one| !one.is_contradictory()), "{name}: {found:#?}");
+    }
+}
+
+/// A server that takes 4 KiB at most makes 256 calls of a read of 1 MiB.
+#[test]
+fn operations_that_are_many_calls_are_counted() {
+    let mut study = study(Truth { disk: 400e-6, ..base(1) }, true);
+    let Job::Pattern(job) = &mut study.plan.workloads[0].parts[0].job else { panic!() };
+    job.block = plimsoll_model::units::Bytes(1 << 20);
+    assert_eq!(one(&study).calls, None);
+    support::storage(&mut study.subjects[0]).read_size_bytes = 4096;
+    assert_eq!(one(&study).calls, Some((256, 4096)));
+}
+
 /// A number in 0..1 that looks random and depends on its arguments alone.
 fn uniform(seed: u64, of: u64) -> f64 {
     let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ of.wrapping_mul(0xd1b5_4a32_d192_ed03);
@@ -477,6 +793,7 @@ fn any(seed: u64) -> Truth {
         hidden: if uniform(seed, 8) < 0.3 { demand(5) } else { 0.0 },
         at_a_time: 1.0,
         idle: 0.3 * uniform(seed, 6),
+        seconds: 2.0,
     }
 }
 

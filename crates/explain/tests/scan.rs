@@ -2,7 +2,7 @@
 
 mod support;
 
-use plimsoll_explain::{NAMES, scans};
+use plimsoll_explain::{NAMES, RoundTrip, scans};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::*;
 use std::num::NonZeroU16;
@@ -70,4 +70,37 @@ fn without_listings_or_lookups_nothing_is_predicted() {
         assert!(scans(&study(&["NFSv3 over TCP"], &[(kind, 1e-3)])).is_empty());
     }
     assert!(scans(&empty(&["nfs://nas/films"], &[Pattern::RandomRead])).is_empty());
+}
+
+/// A round trip of 63 µs stood above lookups of 53 and opens of 40, each of which holds one.
+#[test]
+fn a_round_trip_that_operations_are_shorter_than_bounds_nothing_and_is_not_used() {
+    let kinds = [
+        (OpKind::READ_DIRECTORY, 200e-6),
+        (OpKind::LOOKUP, 53e-6),
+        (OpKind::OPEN, 40e-6),
+        // One that has nothing to ask for.
+        (OpKind::FLUSH, 1e-6),
+    ];
+    let mut study = study(&["NFSv3 over TCP", "SMB 3.1.1"], &kinds);
+    let with_trip = |study: &mut Study, seconds| {
+        study.subjects.iter_mut().for_each(|s| storage(s).round_trip_seconds = Some(seconds));
+        RoundTrip::of(study, 0).unwrap()
+    };
+    let trip = with_trip(&mut study, 63e-6);
+    assert_eq!(
+        trip.longer_than.iter().map(|one| one.0).collect::<Vec<_>>(),
+        [OpKind::OPEN, OpKind::LOOKUP]
+    );
+    assert_eq!((trip.seconds, trip.bound()), (63e-6, None));
+    let mounted =
+        |study: &Study| scans(study).iter().map(|s| s.mounted.is_some()).collect::<Vec<_>>();
+    assert_eq!(mounted(&study), [true, false], "SMB saves a round trip, of which nothing is known");
+    let trip = with_trip(&mut study, 39e-6);
+    assert_eq!((trip.longer_than.as_slice(), trip.bound()), (&[][..], Some(39e-6)));
+    assert_eq!(mounted(&study), [true, true]);
+    // A client that keeps attributes takes less for a lookup than one call.
+    let part = &mut study.plan.workloads[0].parts[0];
+    part.techniques = vec![Technique::AttributeCache { lifetime_seconds: 3.0 }];
+    assert_eq!(with_trip(&mut study, 63e-6).bound(), Some(63e-6));
 }

@@ -168,6 +168,9 @@ pub enum Flag {
         host: Option<String>,
         /// Busiest core's busy share (0..1).
         core_busy: f64,
+        /// Whether the server is on that machine, too: its address is one of the loopback.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        serves: bool,
     },
     /// Another plimsoll run is using the same share now.
     OtherRun {

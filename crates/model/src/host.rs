@@ -2,7 +2,7 @@
 
 use crate::HostName;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Sub};
 
 /// A server's own host that is watched meanwhile.
@@ -88,6 +88,12 @@ impl HostFacts {
         lab("shaped rate").or(lab("rate")).or(self.link_rates.get(interface).copied())
     }
 
+    /// How many cores' time a lab lets this host have, where its lab file or `lab set` limits that.
+    pub fn lab_quota(&self) -> Option<f64> {
+        let (_, host) = self.name.strip_prefix("lab://")?.split_once('/')?;
+        self.lab.as_ref()?.quota(host)
+    }
+
     /// How many operations a disk can work on at a time: solid-state disks as many as they take. `None` of one
     /// that turns, where they wait for its one arm, and where nothing is known.
     pub fn disk_overlap(&self, disk: &str) -> Option<u32> {
@@ -106,6 +112,50 @@ pub struct DiskFacts {
     /// Operations that it takes at a time (`device/queue_depth`, of SCSI and SATA alone).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
+}
+
+impl LabFacts {
+    /// How many cores' time a host of it may have, where that is limited.
+    pub fn quota(&self, host: &str) -> Option<f64> {
+        let share = self.settings.get(&format!("host {host} cpu"))?.strip_suffix('%')?;
+        let cores = share.trim().parse::<f64>().ok()? / 100.0;
+        (cores.is_finite() && cores > 0.0).then_some(cores)
+    }
+
+    /// Hosts on a way between two hosts of it, by name: those that pass on what the two send each other. Both
+    /// ends are among them.
+    pub fn between(&self, one: &str, other: &str) -> BTreeSet<&str> {
+        let links: Vec<Vec<&str>> = self
+            .settings
+            .iter()
+            .filter(|(key, _)| key.starts_with("link ") && key.ends_with(" between"))
+            .map(|(_, hosts)| hosts.split(", ").collect())
+            .collect();
+        // As many steps from each end: a host is on a shortest way where its two numbers add up to the whole.
+        let steps = |from: &str| {
+            let mut steps: BTreeMap<&str, usize> = BTreeMap::new();
+            let mut reached: Vec<&str> =
+                links.iter().flatten().copied().filter(|host| *host == from).take(1).collect();
+            let mut step = 0;
+            while !reached.is_empty() {
+                reached.retain(|host| steps.insert(host, step).is_none());
+                step += 1;
+                let joined = links.iter().filter(|link| link.iter().any(|h| reached.contains(h)));
+                let joined: BTreeSet<&str> = joined.flatten().copied().collect();
+                reached = joined.into_iter().filter(|host| !steps.contains_key(host)).collect();
+            }
+            steps
+        };
+        let (there, back) = (steps(one), steps(other));
+        let Some(whole) = there.get(other) else { return BTreeSet::new() };
+        let on_the_way =
+            |host: &str, step: usize| back.get(host).is_some_and(|back| step + back == *whole);
+        there
+            .iter()
+            .filter(|(host, step)| on_the_way(host, **step))
+            .map(|(host, _)| *host)
+            .collect()
+    }
 }
 
 /// "100Mbit/s", as lab files have it.
@@ -224,5 +274,30 @@ mod tests {
         lab.settings.extend([set("shaped rate", "100Mbit/s")]);
         assert_eq!(facts.link_rate("lan"), Some(100_000_000));
         assert_eq!(facts.link_rate("wan"), None);
+    }
+
+    #[test]
+    fn a_lab_knows_its_quotas_and_who_passes_on_what_two_hosts_send() {
+        let settings = [
+            ("host router cpu", "20%"),
+            ("link outer between", "wan, router"),
+            ("link inner between", "router, lan"),
+            ("link other between", "wan, printer"),
+        ];
+        let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+        let lab = LabFacts { name: "bed".into(), settings };
+        let between = |one, other| lab.between(one, other).into_iter().collect::<Vec<_>>();
+        assert_eq!(between("lan", "wan"), ["lan", "router", "wan"]);
+        assert_eq!(between("printer", "wan"), ["printer", "wan"]);
+        assert_eq!(between("lan", "nobody"), [""; 0]);
+        let facts = |name: &str| HostFacts {
+            name: name.into(),
+            lab: Some(lab.clone()),
+            ..HostFacts::default()
+        };
+        assert_eq!(facts("lab://bed/router").lab_quota(), Some(0.2));
+        for other in ["lab://bed/wan", "local", "ssh://router"] {
+            assert_eq!(facts(other).lab_quota(), None, "{other}");
+        }
     }
 }

@@ -156,7 +156,8 @@ fn a_watched_server() {
     support::enrich(&mut study, 0.1);
     support::watch(&mut study, "ssh://root@nas");
     for trial in &mut study.trials {
-        trial.result.flags = vec![Flag::ClientSaturated { host: None, core_busy: 0.99 }];
+        trial.result.flags =
+            vec![Flag::ClientSaturated { host: None, core_busy: 0.99, serves: false }];
     }
     let screen = screen(&study);
     fits(&screen);
@@ -361,7 +362,7 @@ fn warnings_come_by_severity() {
     ];
     for trial in &mut study.trials {
         trial.result.flags = vec![
-            Flag::ClientSaturated { host: None, core_busy: 0.99 },
+            Flag::ClientSaturated { host: None, core_busy: 0.99, serves: false },
             Flag::BadContent { stale: 0, misplaced: 0, corrupt: 1 },
         ];
     }

@@ -2,11 +2,13 @@
 
 use plimsoll_model::{
     Count, CpuSeconds, Flag, HostLoad, HostName, Measure, Metric, PartResult, Plan, PointResult,
-    PointSpec,
+    PointSpec, Target,
 };
 
 /// Busy share of a core that is nearly full.
 const FULL: f64 = 0.95;
+/// Twenty ticks of the kernels' 10 ms: what fewer say of a core is chance.
+const TICKS_SECONDS: f64 = 0.2;
 
 /// CPU of each client machine and of the subject's servers, busy minus idle baseline, per operation
 /// and per byte; and which of them was nearly full. What several different jobs at once cost a machine
@@ -28,7 +30,8 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
         machines = machines.map(|sum| sum + load.caused().0);
         if let Some(core_busy) = full(load) {
             let host = Some(name).filter(|_| plan.is_remote());
-            result.flags.push(Flag::ClientSaturated { host, core_busy });
+            let serves = plan.target(spec.subject).is_some_and(Target::is_on_loopback);
+            result.flags.push(Flag::ClientSaturated { host, core_busy, serves });
         }
     }
     charge(result.together.as_mut(), CpuSeconds(machines.unwrap_or(f64::NAN)), measures);
@@ -55,9 +58,10 @@ pub(crate) fn add(result: &mut PointResult, loads: &[HostLoad], plan: &Plan, spe
     }
 }
 
-/// The busiest core, if it is nearly full.
+/// The busiest core, if it is nearly full. Of a few ticks in a short trial one more or less says so.
 fn full(load: &HostLoad) -> Option<f64> {
-    load.cores_busy.iter().copied().reduce(f64::max).filter(|busy| *busy > FULL)
+    let is_full = |busy: &f64| *busy > FULL && busy * load.seconds >= TICKS_SECONDS;
+    load.cores_busy.iter().copied().reduce(f64::max).filter(is_full)
 }
 
 fn charge(part: Option<&mut PartResult>, spent: CpuSeconds, measures: (Measure, Measure)) {

@@ -7,6 +7,7 @@
 //! no figure supports: of hosts that were not watched nothing is known, and waiting that exceeds what
 //! was seen is said to be just that.
 
+mod host;
 mod ladder;
 mod network;
 mod resources;
@@ -16,8 +17,9 @@ pub use ladder::{Ladder, Rung, is_ladder};
 pub use resources::{Resource, Role, Use};
 
 use crate::gather::Gathered;
+use crate::transfers::largest_transfer;
 use network::Network;
-use plimsoll_model::{Cell, Study};
+use plimsoll_model::{Cell, Study, Target};
 use seen::Seen;
 
 /// A resource whose doubling would help by less than this, as a share, is no limit.
@@ -25,6 +27,9 @@ const HELPS: f64 = 0.05;
 /// Two that are both so busy: twice as much of either alone would help by next to nothing, as more than
 /// 1/U − 1 is not to be had of the other (Denning and Buzen 1978, ACM Computing Surveys 10, 225–261).
 const BOTH_FULL: f64 = 0.9;
+/// Share of the time from which processors as a whole are what holds the threads on them up, and all threads of a
+/// server are taken.
+const FULL: f64 = 0.85;
 /// Operations of so many bytes go through a link while their server still works on them: what one that was not seen
 /// takes of them may be as long as all of it, however long the link takes.
 const STREAMED: f64 = 65_536.0;
@@ -55,6 +60,11 @@ pub struct Limits {
     pub verdict: Limit,
     /// What was not measured and may be the limit.
     pub unseen: Vec<Unseen>,
+    /// Hosts with a quota that were not watched, of a lab alone.
+    pub held: Vec<Held>,
+    /// How many calls one operation is, where the largest transfer that client and server agreed on is smaller, and
+    /// how many bytes that takes.
+    pub calls: Option<(u64, u32)>,
     /// What makes figures of a host bounds rather than predictions.
     pub conditions: Vec<Condition>,
     /// How it went with other numbers in flight, where that was measured.
@@ -82,7 +92,7 @@ pub enum Limit {
     Waiting,
     /// More in flight does not help, and nothing that was seen is busy: something is full that was not.
     Hidden,
-    /// Figures that contradict each other: the place of what is beyond what it can be.
+    /// Nothing is named, and figures contradict each other: the place of what is beyond what it can be.
     Contradiction(usize),
 }
 
@@ -93,6 +103,8 @@ pub enum Unseen {
     Server,
     /// The server's processor: it is on a machine with the client, and cannot be attributed.
     SharedProcessor,
+    /// The server's processor: its CPU time is a few ticks, or cannot be distinguished from what it does anyway.
+    FewTicks,
     /// What the network carries: no interface whose rate is known.
     Link,
     /// The round trip of the network.
@@ -130,6 +142,29 @@ pub enum Condition {
         /// Share of the time of its cores.
         share: f64,
     },
+    /// A call that does nothing took longer, before the load, than an operation under load: that bounds nothing.
+    RoundTripIsNoBound {
+        /// Seconds of the call.
+        seconds: f64,
+        /// Seconds of an operation.
+        response: f64,
+    },
+    /// Its cores were idle with I/O outstanding, and no disk is known that may have kept them so.
+    WaitsForIo {
+        /// The host.
+        host: String,
+        /// Share of the time of its cores.
+        share: f64,
+    },
+}
+
+/// A host of a lab on the way between client and server that may have a part of a core alone, and was not watched.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Held {
+    /// How it is named: lab://LAB/HOST.
+    pub host: String,
+    /// Of how many cores it may have the time.
+    pub cores: f64,
 }
 
 impl Limits {
@@ -189,7 +224,9 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     let mut uses = seen.uses;
     for one in &mut uses {
         if let Some((servers, seconds)) = ladder.as_ref().and_then(|ladder| ladder.overlap(one)) {
-            *one = Use { servers, ..one.clone() }.at(seen.per_second, seconds, one.background);
+            let overlapping = Use { servers, ..one.clone() };
+            let overlapping = overlapping.at(seen.per_second, seconds, one.background);
+            *one = overlapping.bounded(seen.per_second, 1.0);
         }
     }
     let network = Network::fit(&uses, seen.per_second, seen.in_flight)?;
@@ -206,6 +243,8 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
         waiting_gain: network.gain_of_waiting(),
         verdict: Limit::Waiting,
         unseen: seen.unseen,
+        held: held(study, cell),
+        calls: calls(study, cell),
         conditions: seen.conditions,
         uses,
         ladder,
@@ -214,38 +253,78 @@ fn of_cell(study: &Study, gathered: &Gathered<'_>, cell: Cell) -> Option<Limits>
     Some(limits)
 }
 
+/// Hosts of a lab between client and server, which are not watched, and may have a part of a core.
+fn held(study: &Study, cell: Cell) -> Vec<Held> {
+    let server = study.plan.target(usize::from(cell.subject)).and_then(Target::host);
+    let lab = study.hosts.iter().find_map(|host| {
+        let (lab, client) = host.name.strip_prefix("lab://")?.split_once('/')?;
+        Some((lab, client, host.lab.as_ref()?))
+    });
+    let (Some(server), Some((lab, client, facts))) = (server, lab) else { return Vec::new() };
+    let held = |host: &str| {
+        let name = format!("lab://{lab}/{host}");
+        let watched = study.hosts.iter().any(|known| known.name == name);
+        facts.quota(host).filter(|_| !watched).map(|cores| Held { host: name, cores })
+    };
+    facts.between(client, server).into_iter().filter_map(held).collect()
+}
+
+/// How many calls one operation is, and of how many bytes, where it is several.
+fn calls(study: &Study, cell: Cell) -> Option<(u64, u32)> {
+    let job = &study.plan.workload(cell)?.main()?.job;
+    let facts = study.subjects.get(usize::from(cell.subject))?.storage()?;
+    let largest = largest_transfer(job, facts);
+    let calls = job.block()?.0.div_ceil(u64::from(largest).max(1));
+    (largest > 0 && calls > 1).then_some((calls, largest))
+}
+
 fn verdict(limits: &Limits) -> Limit {
-    let impossible = |one: &Use| one.utilisation > IMPOSSIBLE;
-    if let Some(place) = limits.uses.iter().position(impossible) {
-        return Limit::Contradiction(place);
+    let named = of_what_is_known(limits);
+    // What contradicts itself is left out; what else is full is full.
+    match limits.uses.iter().position(Use::is_contradictory) {
+        Some(place) if matches!(named, Limit::Waiting | Limit::Hidden) => {
+            Limit::Contradiction(place)
+        }
+        _ => named,
     }
+}
+
+fn of_what_is_known(limits: &Limits) -> Limit {
     let mut helps: Vec<(Option<usize>, f64)> =
         limits.uses.iter().enumerate().map(|(place, one)| (Some(place), one.gain)).collect();
+    let full = |place: &usize| limits.uses[*place].is_full();
+    let mut full: Vec<usize> = (0..limits.uses.len()).filter(full).collect();
+    // Of two or more that are full no single one helps, however many more there are.
+    if full.len() > 1 {
+        full.sort_by(|a, b| limits.uses[*b].gain.total_cmp(&limits.uses[*a].gain));
+        return Limit::Several { uses: full, waiting: false };
+    }
     helps.push((None, limits.waiting_gain));
     helps.retain(|(_, gain)| *gain >= HELPS);
     helps.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let Some((first, most)) = helps.first().copied() else { return Limit::Waiting };
+    let Some((first, most)) = helps.first().copied() else {
+        let runner_up = None;
+        return full
+            .first()
+            .map_or(Limit::Waiting, |binding| Limit::Resource { binding: *binding, runner_up });
+    };
     let alike: Vec<Option<usize>> = helps
         .iter()
         .take_while(|(_, gain)| gain * STANDS_OUT > most)
         .map(|(place, _)| *place)
         .collect();
     let hidden = || limits.ladder.as_ref().is_some_and(Ladder::is_saturated);
-    // By utilisation alone; a delay has none, and what others keep busy no workload frees.
-    let full = |place: &usize| {
-        let one = &limits.uses[*place];
-        one.utilisation >= BOTH_FULL && one.demand_seconds > 0.0
-    };
-    let full: Vec<usize> = (0..limits.uses.len()).filter(full).collect();
     let may_be_unseen = |binding: usize| {
         !full.contains(&binding)
             && limits.unseen.contains(&Unseen::Server)
             && (limits.leaves() >= BOTH_FULL || limits.bytes_per_operation >= STREAMED)
     };
     match (alike.as_slice(), first) {
-        ([_], Some(binding)) if full.len() > 1 && full.contains(&binding) => {
-            let others = full.into_iter().filter(|place| *place != binding);
-            Limit::Several { uses: [binding].into_iter().chain(others).collect(), waiting: false }
+        // What is full is named, whatever else would help: by how much it would is not known well where others keep
+        // it busy as well.
+        ([_], other) if full.first().is_some_and(|full| other != Some(*full)) => {
+            let uses = other.into_iter().chain(full).collect();
+            Limit::Several { uses, waiting: other.is_none() }
         }
         ([_], Some(binding)) if may_be_unseen(binding) => {
             Limit::Several { uses: vec![binding], waiting: true }
@@ -256,9 +335,12 @@ fn verdict(limits: &Limits) -> Limit {
         }
         ([_], None) if hidden() => Limit::Hidden,
         ([_], None) => Limit::Waiting,
-        _ => Limit::Several {
-            uses: alike.iter().flatten().copied().collect(),
-            waiting: alike.contains(&None),
-        },
+        _ => {
+            full.retain(|place| !alike.contains(&Some(*place)));
+            Limit::Several {
+                uses: alike.iter().flatten().copied().chain(full).collect(),
+                waiting: alike.contains(&None),
+            }
+        }
     }
 }

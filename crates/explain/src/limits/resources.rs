@@ -1,5 +1,6 @@
 //! Resources, and how much of each an operation takes.
 
+use super::{BOTH_FULL, FULL, IMPOSSIBLE};
 use plimsoll_model::CpuTimes;
 
 /// Whose it is.
@@ -62,17 +63,19 @@ pub struct Use {
     pub host: String,
     /// Whose that is.
     pub role: Role,
-    /// Share of the time that it was busy, with what it does anyway: U = U₀ + X·D. 0 of a delay.
+    /// Share of the time that it was busy, with what it does anyway: U = U₀ + X·D. 0 of a delay; above 1 where its
+    /// figures contradict each other.
     pub utilisation: f64,
     /// The same without the workload: U₀.
     pub background: f64,
-    /// Seconds of it that one operation took beyond that: D, of all its servers together.
+    /// Seconds of it that one operation took beyond that: D, of all its servers together. 0 where that is
+    /// inconclusive, and where figures contradict each other.
     pub demand_seconds: f64,
     /// How many can work at a time: cores, threads; operations of a disk that is seen or known to work on
     /// several. 1 of others.
     pub servers: f64,
-    /// Operations per second that it would allow alone: (1 − U₀)·servers/D. `None` of a delay, and where
-    /// an operation takes nothing of it.
+    /// Operations per second that it would allow alone: (1 − U₀)·servers/D, never less than were measured. `None` of
+    /// a delay, and where the demand is not known.
     pub alone_per_second: Option<f64>,
     /// How much more would be done if an operation took half as much of it, as a share.
     pub gain: f64,
@@ -99,19 +102,60 @@ impl Use {
         }
     }
 
-    /// Busy by so many operations a second of so many seconds each, and by what it does anyway. What was
-    /// counted at the ends of a run, and saved up before it, may make that a little more than all of it.
+    /// Busy by so many operations a second of so many seconds each, and by what it does anyway.
     pub(super) fn at(self, per_second: f64, demand_seconds: f64, background: f64) -> Use {
         let demand_seconds = demand_seconds.max(0.0);
         let background = background.clamp(0.0, 1.0);
         let alone = (1.0 - background) * self.servers / demand_seconds;
         Use {
-            utilisation: (background + per_second * demand_seconds / self.servers).min(1.0),
+            utilisation: background + per_second * demand_seconds / self.servers,
             background,
             demand_seconds,
             alone_per_second: Some(alone).filter(|alone| alone.is_finite()),
             ..self
         }
+    }
+
+    /// The same, held against the share of the time of its counters in which it was busy. These begin before the
+    /// operations that are counted and end after them, and quotas save up, so that more than all of it may seem to
+    /// have been used. What was busy nearly all the time carried what was measured: it cannot allow less. Of
+    /// anything else, more than all of it is a contradiction: what an operation takes of it is not known.
+    pub(super) fn bounded(self, per_second: f64, busy_share: f64) -> Use {
+        let full = BOTH_FULL..IMPOSSIBLE;
+        if self.utilisation <= 1.0 {
+            return self;
+        }
+        if self.utilisation > IMPOSSIBLE && !full.contains(&busy_share) {
+            return Use { demand_seconds: 0.0, alone_per_second: None, ..self };
+        }
+        let demand_seconds = (1.0 - self.background) * self.servers / per_second;
+        let alone_per_second = Some(per_second).filter(|_| demand_seconds > 0.0);
+        Use { utilisation: 1.0, demand_seconds, alone_per_second, ..self }
+    }
+
+    /// Busy for this share of the time, of which nothing is known to be an operation's.
+    pub(super) fn inconclusive(self, busy_share: f64) -> Use {
+        let utilisation = busy_share.clamp(0.0, 1.0);
+        Use { utilisation, background: utilisation, ..self }
+    }
+
+    /// Whether its figures contradict each other: it would have been busy for more than all of the time.
+    pub fn is_contradictory(&self) -> bool {
+        self.utilisation > IMPOSSIBLE
+    }
+
+    /// Whether it is busy nearly all the time, by its utilisation alone: a delay has none, and what others keep busy no
+    /// workload frees. Of the processors of a machine that client and server share less is enough: threads of both
+    /// wait for each other there.
+    pub(super) fn is_full(&self) -> bool {
+        let of_both = self.role == Role::Both
+            && matches!(self.resource, Resource::Processor | Resource::Core { .. });
+        self.is_conclusive() && self.utilisation >= if of_both { FULL } else { BOTH_FULL }
+    }
+
+    /// Whether it is known what of it an operation takes.
+    pub fn is_conclusive(&self) -> bool {
+        self.demand_seconds > 0.0 && !self.is_contradictory()
     }
 
     /// Seconds that it takes over one operation when nothing else is there: its demand on one server, which a

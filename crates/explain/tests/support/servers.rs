@@ -28,6 +28,8 @@ pub struct Truth {
     pub hidden: f64,
     /// Seconds of CPU a second that the server is busy with anyway.
     pub idle: f64,
+    /// Of a trial; 0 for two.
+    pub seconds: f64,
 }
 
 impl Truth {
@@ -41,9 +43,10 @@ impl Truth {
         closed::mva(depth, &demands, self.round_trip + delay).unwrap().per_second
     }
 
-    /// A result, and the loads of both hosts, over two seconds.
+    /// A result, and the loads of both hosts, over the seconds of a trial.
     pub fn run(&self, depth: u16, watched: bool) -> (PartResult, Vec<HostLoad>) {
-        let (per_second, seconds) = (self.carries(depth), 2.0);
+        let seconds = if self.seconds > 0.0 { self.seconds } else { 2.0 };
+        let per_second = self.carries(depth);
         let count = (per_second * seconds) as u64;
         let column = Column { operations: vec![count], bytes: vec![count << 12] };
         let quantities = BTreeMap::from([
@@ -162,4 +165,43 @@ pub fn with_ladder(
     let first = points[0].clone();
     add(&mut study, 0, 1, first.parts, first.loads, points);
     study
+}
+
+/// As if client and server were one machine with two cores, watched as both.
+pub fn on_one_machine(study: &mut Study) {
+    for trial in &mut study.trials {
+        let Some(server) = trial.loads.pop() else { continue };
+        let client = &mut trial.loads[0];
+        (client.disks, client.idle_baseline) = (server.disks, server.idle_baseline);
+        for (own, more) in client.cores.iter_mut().zip(server.cores) {
+            own.system = (own.system + more.system).min(client.seconds);
+            own.idle = client.seconds - own.system;
+        }
+        count_cores(client);
+    }
+    study.plan.hosts[0].host = HostName::Local;
+    study.hosts.pop();
+    study.flags.push(Flag::SameMachine { host: HostName::Local.to_string() });
+}
+
+/// As if both were namespaces of one machine: the counters of either are those of all of it.
+pub fn in_namespaces(study: &mut Study) {
+    for trial in &mut study.trials {
+        let [client, server] = &mut trial.loads[..] else { continue };
+        for (own, more) in client.cores.iter_mut().zip(&server.cores) {
+            own.system = (own.system + more.system).min(client.seconds);
+            own.idle = client.seconds - own.system;
+        }
+        (server.cores, client.idle_baseline) = (client.cores.clone(), server.idle_baseline);
+        count_cores(client);
+        count_cores(server);
+    }
+    study.flags.push(Flag::SameMachine { host: SERVER.into() });
+}
+
+/// Sums and shares of a host's cores.
+pub fn count_cores(load: &mut HostLoad) {
+    let share = |core: &CpuTimes| core.busy().0 / core.total().max(f64::MIN_POSITIVE);
+    load.cpu = load.cores.iter().fold(CpuTimes::default(), |sum, core| sum + *core);
+    load.cores_busy = load.cores.iter().map(share).collect();
 }

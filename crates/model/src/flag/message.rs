@@ -97,7 +97,7 @@ impl Flag {
                     "{host} is the machine that plimsoll runs on: its load holds the client's too"
                 )
             }
-            Flag::ClientSaturated { host, core_busy } => {
+            Flag::ClientSaturated { host, core_busy, .. } => {
                 format!("a core of {} was {:.0}% busy", client(host), core_busy * 100.0)
             }
             Flag::OtherRun { directory } => {
@@ -353,6 +353,12 @@ impl Flag {
             Flag::OtherTraffic { host, .. } => {
                 format!("Stop other transfers of {} and run again.", place(host))
             }
+            Flag::ClientSaturated { host, serves: true, .. } => format!(
+                "Client and server share {}: watch it as both with --host {}, or run plimsoll on another \
+                 machine.",
+                client(host),
+                host.as_deref().unwrap_or("local")
+            ),
             Flag::ClientSaturated { host: None, .. } => {
                 "This machine may be the limit, not the server; try fewer workers or a faster client.".into()
             }
@@ -597,13 +603,17 @@ mod tests {
     #[test]
     fn a_client_that_is_another_host_is_named() {
         let of = |host: Option<&str>| {
-            let flag = Flag::ClientSaturated { host: host.map(str::to_owned), core_busy: 0.97 };
+            let host = host.map(str::to_owned);
+            let flag = Flag::ClientSaturated { host, core_busy: 0.97, serves: false };
             (flag.message(), flag.advice())
         };
         let (message, advice) = of(Some("ssh://root@laptop"));
         assert_eq!(message, "a core of ssh://root@laptop was 97% busy");
         assert!(advice.starts_with("ssh://root@laptop may be the limit"), "{advice}");
         assert_eq!(of(None).0, "a core of this machine was 97% busy");
+        // No faster client helps where the server is on the same machine.
+        let both = Flag::ClientSaturated { host: None, core_busy: 0.97, serves: true };
+        assert!(both.advice().contains("with --host local,"), "{}", both.advice());
         // Studies of older versions have no host.
         let old: Flag =
             serde_json::from_str(r#"{"flag":"client_saturated","core_busy":0.97}"#).unwrap();

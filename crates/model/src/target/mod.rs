@@ -19,6 +19,7 @@ use crate::{Cause, Failure};
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -117,6 +118,15 @@ impl Target {
             Target::Nfs(export) => Some(&export.host),
             Target::Smb(share) => Some(&share.host),
         }
+    }
+
+    /// Whether the server is the machine that connects to it: its address is one of the loopback.
+    pub fn is_on_loopback(&self) -> bool {
+        self.host().is_some_and(|host| {
+            let host = host.trim_end_matches('.');
+            let mapped = |ip: IpAddr| ip.to_canonical().is_loopback();
+            host.eq_ignore_ascii_case("localhost") || host.parse().is_ok_and(mapped)
+        })
     }
 }
 

@@ -215,6 +215,23 @@ fn smb_target() -> impl Strategy<Value = SmbTarget> {
     )
 }
 
+#[test]
+fn targets_on_the_loopback_are_known() {
+    let on_loopback = |text: &str| text.parse::<Target>().unwrap().is_on_loopback();
+    for text in [
+        "nfs://127.0.0.1/a",
+        "nfs://127.8.0.9/a",
+        "smb://localhost/a",
+        "nfs://[::1]/a",
+        "nfs://LOCALHOST./a",
+    ] {
+        assert!(on_loopback(text), "{text}");
+    }
+    for text in ["/srv", "nfs://nas/a", "smb://192.0.2.1/a", "nfs://[2001:db8::1]/a"] {
+        assert!(!on_loopback(text), "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn any_text_is_parsed_or_refused_without_panic(text in "\\PC{0,60}") {

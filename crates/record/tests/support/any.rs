@@ -23,7 +23,7 @@ pub fn flags_of(x: f64, n: u64, text: &str) -> Vec<Flag> {
         Flag::BusyBaseline { host: target(), busy: x, windows: IdleWindows::later(x) },
         Flag::OtherLoad { host: target(), resource: HostResource::Disk, per_second: x },
         Flag::OtherTraffic { host: target(), bytes_per_second: x, windows: IdleWindows::default() },
-        Flag::ClientSaturated { host: None, core_busy: x },
+        Flag::ClientSaturated { host: None, core_busy: x, serves: false },
         Flag::OtherRun { directory: target() },
         Flag::Leftovers { directories: vec![target(), target()], target: target(), on: None },
         Flag::PageCache { target: target() },

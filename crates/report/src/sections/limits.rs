@@ -5,7 +5,7 @@ use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
 use crate::study::limits::{
-    amount_of, conditions, explained, login, resource, row, unseen, without_article,
+    amount_of, conditions, explained, resource, row, server, unseen, without_article,
 };
 use crate::study::{Shown, byte_costs, head, hosts};
 use crate::text::{capital, listed, printable};
@@ -18,6 +18,8 @@ const MOST: usize = 20;
 /// A resource that is so busy may be what binds elsewhere.
 const WORTH_SAYING: f64 = 0.25;
 const NOTHING: &str = "–";
+/// In place of a demand that is not known.
+const INCONCLUSIVE: &str = "inconclusive";
 
 impl Document {
     /// What limits each workload of a study, and what would have to be measured to be sure; `devices` are
@@ -61,9 +63,16 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     };
     let mut options = String::new();
     if unseen(Unseen::Server) {
-        let target = shown.study.plan.target(0);
-        options.push_str(&format!(" --host {}", login(target)));
+        options.push_str(&format!(" --host {}", server(shown, 0)));
     }
+    let mut held: Vec<&str> = shown
+        .limits
+        .iter()
+        .flat_map(|limits| &limits.held)
+        .map(|held| held.host.as_str())
+        .collect();
+    held.dedup();
+    held.iter().for_each(|host| options.push_str(&format!(" --host {}", printable(host))));
     if shown.limits.iter().any(|limits| open(limits) && limits.ladder.is_none()) {
         options.push_str(" --explain");
     }
@@ -188,13 +197,21 @@ fn table(shown: &Shown<'_>, all: &[Limits]) -> Table {
     for limits in all {
         let mut work = title(shown, limits);
         for one in &limits.uses {
-            let busy = if one.is_delay() { NOTHING.to_owned() } else { percent(one.utilisation) };
+            let busy = match (one.is_delay(), one.is_contradictory()) {
+                (true, _) => NOTHING.to_owned(),
+                (false, true) => format!("{} (contradictory)", percent(one.utilisation)),
+                (false, false) => percent(one.utilisation),
+            };
+            let demand = match one.is_conclusive() || one.is_delay() {
+                true => TIME.value(one.demand_seconds),
+                false => INCONCLUSIVE.to_owned(),
+            };
             let alone = one.alone_per_second.map(|most| amount_of(shown, limits, most));
             table.rows.push(vec![
                 std::mem::take(&mut work),
                 row(one),
                 busy,
-                TIME.value(one.demand_seconds),
+                demand,
                 alone.unwrap_or_else(|| NOTHING.to_owned()),
                 gain(one.gain),
             ]);

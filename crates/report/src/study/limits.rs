@@ -19,6 +19,9 @@ pub(crate) fn resource(one: &Use) -> String {
     match &one.resource {
         Resource::Link { .. } => "the link".to_owned(),
         Resource::Driver => "the load generator".to_owned(),
+        Resource::Processor if is_elsewhere_both(one) => {
+            format!("the CPU of the machine that {} and the server share", host())
+        }
         Resource::Processor => format!("the CPU of {}", host()),
         Resource::Core { number } => format!("core {number} of {}", host()),
         Resource::Quota { .. } => format!("the CPU quota of {}", host()),
@@ -27,6 +30,11 @@ pub(crate) fn resource(one: &Use) -> String {
         Resource::Disk { name } => format!("disk {} of {}", printable(name), host()),
         Resource::RoundTrip => "round trips".to_owned(),
     }
+}
+
+/// Whether it is of a machine that is client and server under the name of one of them: namespaces of a lab.
+fn is_elsewhere_both(one: &Use) -> bool {
+    one.role == Role::Both && one.host != "local"
 }
 
 /// The same for a column: "link 99%", "server CPU 87%".
@@ -63,6 +71,9 @@ fn of_the_time(limits: &Limits, one: &Use) -> String {
 const FEW: usize = 12;
 const MOST: usize = 4;
 
+/// Calls of one operation that are worth a word.
+const MANY_CALLS: u64 = 8;
+
 /// Works with the same limit up to which each is named.
 const SOME: usize = 2;
 
@@ -91,7 +102,7 @@ pub(crate) fn brief(shown: &Shown<'_>, cell: Cell) -> Option<String> {
 
 /// Whether what was not measured may well be it.
 fn is_blind(limits: &Limits) -> bool {
-    limits.unseen.iter().any(|unseen| *unseen != Unseen::RoundTrip)
+    limits.unseen.iter().any(|unseen| *unseen != Unseen::RoundTrip) || !limits.held.is_empty()
 }
 
 /// What limits what, as sentences: works with the same limit together, in the plan's order.
@@ -270,17 +281,33 @@ pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
     if missing(Unseen::SharedProcessor) {
         words.push("the server's share of this machine's CPU");
     }
+    if missing(Unseen::FewTicks) {
+        words.push("server CPU (too few ticks of it, or not distinguishable from idle)");
+    }
     if missing(Unseen::Link) {
         words.push("link rate");
+    }
+    let mut words: Vec<String> = words.into_iter().map(str::to_owned).collect();
+    let mut hosts = Vec::new();
+    if missing(Unseen::Server) && !shown.findings.imported {
+        hosts.push(open.first().map_or_else(String::new, |l| server(shown, l.cell.subject)));
+    }
+    for held in open.iter().flat_map(|limits| &limits.held) {
+        let host = printable(&held.host);
+        let quota = format!("the CPU of {host} ({} of a core)", percent(held.cores));
+        if !words.contains(&quota) {
+            words.push(quota);
+            hosts.push(host);
+        }
     }
     if words.is_empty() {
         return None;
     }
-    let words: Vec<String> = words.into_iter().map(str::to_owned).collect();
     let mut text = listed(&words);
-    if missing(Unseen::Server) && !shown.findings.imported {
-        let target = open.first().and_then(|l| shown.study.plan.target(l.cell.subject.into()));
-        text.push_str(&format!(" (--host {})", login(target)));
+    hosts.dedup();
+    if !hosts.is_empty() {
+        let options: Vec<String> = hosts.iter().map(|host| format!("--host {host}")).collect();
+        text.push_str(&format!(" ({})", options.join(" ")));
     }
     let most = busiest(&open);
     if let Some((one, limits)) = most {
@@ -301,18 +328,46 @@ fn busiest<'a>(all: &[&'a Limits]) -> Option<(&'a Use, &'a Limits)> {
     uses.max_by(|a, b| a.0.utilisation.total_cmp(&b.0.utilisation))
 }
 
+/// The host of a subject's server, for `--host`: the client where the server is on the same machine, else how it may
+/// be logged in to.
+pub(crate) fn server(shown: &Shown<'_>, subject: u16) -> String {
+    let plan = &shown.study.plan;
+    match plan.target(usize::from(subject)) {
+        Some(target) if target.is_on_loopback() => printable(&plan.client().to_string()),
+        target => login(target),
+    }
+}
+
 /// How a target's server may be logged in to.
 pub(crate) fn login(target: Option<&Target>) -> String {
-    let host = match target {
-        Some(Target::Nfs(nfs)) => printable(&nfs.host),
-        Some(Target::Smb(smb)) => printable(&smb.host),
-        Some(Target::Directory(_)) | None => "SERVER".to_owned(),
-    };
+    let host = target.and_then(Target::host).map_or("SERVER".to_owned(), printable);
     format!("ssh://root@{host}")
 }
 
 /// How full what binds is and what comes after it, with what each would allow alone, for the details.
 pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
+    let mut text = verdict(shown, limits);
+    for (place, one) in limits.uses.iter().enumerate().filter(|(_, one)| one.is_contradictory()) {
+        if limits.verdict != Limit::Contradiction(place) {
+            text.push_str(&format!(
+                " The figures of {} contradict each other (it would have been busy for {} of the time), and are \
+                 not used.",
+                resource(one),
+                percent(one.utilisation)
+            ));
+        }
+    }
+    if let Some((calls, largest)) = limits.calls.filter(|(calls, _)| *calls >= MANY_CALLS) {
+        text.push_str(&format!(
+            " Each operation is {calls} calls, because client and server agreed on at most {} in one: each call \
+             takes time of its own. Raise the largest transfer of the server.",
+            BYTES.value(f64::from(largest))
+        ));
+    }
+    text
+}
+
+fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
     let alone = |one: &Use| {
         let most = one.alone_per_second.map(|most| amount_of(shown, limits, most));
         most.map_or_else(String::new, |most| format!(", would allow {most} alone"))
@@ -346,13 +401,18 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
         Limit::Several { uses, .. } => {
             let is_threads =
                 |place: &usize| matches!(limits.uses[*place].resource, Resource::Threads { .. });
+            let shares: Vec<String> =
+                uses.iter().map(|place| short(limits, &limits.uses[*place])).collect();
             format!(
-                "It cannot be told which is the limit: {}. {}",
+                "It cannot be told which is the limit: {} ({}). {}",
                 subject(limits).trim_end_matches(" (about alike)"),
+                shares.join(", "),
                 match uses.iter().any(is_threads) {
                     true =>
                         "The threads are busy because they wait for it: more of them help where it can do \
                              several operations at a time.",
+                    false if uses.len() > 1 && all_full(limits, uses) =>
+                        "All of them are full: more of one alone helps little.",
                     false => "Doubling any of them would help about as much.",
                 }
             )
@@ -362,9 +422,10 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
              waiting for something else{}.",
             TIME.value(limits.response_seconds()),
             TIME.value(limits.waiting_seconds),
-            match is_blind(limits) {
-                true => ", which may be what was not seen",
-                false => ": locks, timers, or threads that are too few",
+            match (is_blind(limits), waits_for_io(limits)) {
+                (true, _) => ", which may be what was not seen",
+                (false, true) => ": the server's disks, by its iowait",
+                (false, false) => ": locks, timers, or threads that are too few",
             }
         ),
         Limit::Hidden => {
@@ -390,6 +451,15 @@ pub(crate) fn explained(shown: &Shown<'_>, limits: &Limits) -> String {
             )
         }
     }
+}
+
+/// Whether each is busy for nine tenths of the time or more.
+fn all_full(limits: &Limits, uses: &[usize]) -> bool {
+    uses.iter().all(|place| limits.uses[*place].utilisation >= 0.9)
+}
+
+fn waits_for_io(limits: &Limits) -> bool {
+    limits.conditions.iter().any(|one| matches!(one, Condition::WaitsForIo { .. }))
 }
 
 /// The disk that could do more at a time than the threads which are the limit ask of it.
@@ -419,6 +489,18 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
             ),
             Condition::MemoryPressure { host, share } => format!(
                 "Processes of {} stood still for want of memory ({} of the time): it may be the limit.",
+                hosts::name(host),
+                percent(*share)
+            ),
+            Condition::RoundTripIsNoBound { seconds, response } => format!(
+                "A call that does nothing took {} before the load, longer than an operation under it ({}): it \
+                 bounds nothing, and is not used.",
+                TIME.value(*seconds),
+                TIME.value(*response)
+            ),
+            Condition::WaitsForIo { host, share } => format!(
+                "The cores of {} were idle with I/O outstanding for {} of their time (iowait): its disks may be \
+                 the bottleneck.",
                 hosts::name(host),
                 percent(*share)
             ),

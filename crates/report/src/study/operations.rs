@@ -3,11 +3,9 @@
 use super::Shown;
 use crate::figure::{Kind, TIME};
 use crate::text::duration;
-use plimsoll_explain::{CellFindings, Level, Scan, WorkloadFindings};
+use plimsoll_explain::{CellFindings, Level, RoundTrip, Scan, WorkloadFindings};
 use plimsoll_model::units::Bytes;
-use plimsoll_model::{
-    AdvertisedSizes, Cell, Flag, Measure, Metric, OpKind, SubjectFacts, Workload,
-};
+use plimsoll_model::{AdvertisedSizes, Cell, Flag, Measure, Metric, OpKind, Workload};
 use plimsoll_stats::interval::Interval;
 
 const NOTHING: &str = "–";
@@ -90,9 +88,17 @@ pub(crate) fn rows(
     figure: Figure,
 ) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    let trips: Vec<_> = columns.iter().map(|column| round_trip(shown, column.setup)).collect();
+    let trips: Vec<Option<RoundTrip>> =
+        columns.iter().map(|column| RoundTrip::of(shown.study, column.setup.subject)).collect();
     if trips.iter().any(Option::is_some) {
-        rows.push(row("round trip".to_owned(), trips));
+        let time = |trip: &Option<RoundTrip>| match trip {
+            None => NOTHING.to_owned(),
+            Some(trip) if trip.bound().is_none() => {
+                format!("{} (contradictory)", long(trip.seconds))
+            }
+            Some(trip) => long(trip.seconds),
+        };
+        rows.push(std::iter::once("round trip".to_owned()).chain(trips.iter().map(time)).collect());
     }
     // A study that was made before a kind was measured has none of it.
     let is_known = |kind: &OpKind| {
@@ -152,12 +158,6 @@ fn name(kind: OpKind, entries: u32) -> String {
         OpKind::READ_DIRECTORY => format!("list {entries} names"),
         kind => kind.name().replace('_', " "),
     }
-}
-
-/// Seconds of a call that does nothing, where there is such a call.
-fn round_trip(shown: &Shown<'_>, cell: Cell) -> Option<f64> {
-    let facts = shown.study.subjects.get(usize::from(cell.subject));
-    facts.and_then(SubjectFacts::storage)?.round_trip_seconds
 }
 
 /// "largest read 1 MiB, largest write 1 MiB, preferred read 64 KiB": what a server or file system names by itself.

@@ -59,7 +59,7 @@ fn drawn(seed: u64) -> Study {
             study.trials.iter_mut().filter(failed).for_each(fail);
         }
         1 => {
-            let flag = Flag::ClientSaturated { host: None, core_busy: 0.98 };
+            let flag = Flag::ClientSaturated { host: None, core_busy: 0.98, serves: false };
             study.trials.iter_mut().for_each(|trial| trial.result.flags.push(flag.clone()));
         }
         _ => {}

@@ -9,9 +9,9 @@ use crate::study::files::{self, files};
 use crate::study::operations::{Column, Figure, Operations, advertised, long, row, rows};
 use crate::text::{capital, listed, width};
 use crate::verdict::percent;
-use plimsoll_explain::{ENOUGH, Enough, NAMES, Scan, Transfers};
-use plimsoll_model::OpKind;
+use plimsoll_explain::{ENOUGH, Enough, Flights, NAMES, RoundTrip, Scan, Transfers};
 use plimsoll_model::units::Bytes;
+use plimsoll_model::{Cell, OpKind};
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs;
 
@@ -19,6 +19,8 @@ use plimsoll_stats::fit::costs;
 const NARROW: usize = 14;
 /// More in flight that bring less than so many times as much are no help.
 const HELPS: f64 = 1.5;
+/// Calls of one block that are worth a word.
+const MANY_CALLS: u64 = 8;
 const NOTHING: &str = "–";
 
 /// Whether a study is about what single operations cost.
@@ -30,6 +32,7 @@ pub(super) fn add(section: &mut Section, shown: &Shown<'_>, brief: &Brief) {
     let operations = Operations::new(shown);
     if let Some(operations) = &operations {
         times(section, shown, brief, operations);
+        section.texts(broken_round_trip(shown));
     }
     section.table(transfers(shown, brief), Layout::Words);
     section.texts(sizes(shown, brief));
@@ -130,6 +133,9 @@ fn transfers(shown: &Shown<'_>, brief: &Brief) -> Table {
         let rate = transfers.cost(costs::Kind::Byte).and_then(Estimate::reciprocal);
         let block = transfers.enough().map(|e| enough(e, Bytes(e.at as u64).to_string()));
         let flight = transfers.flights.first().and_then(|flights| {
+            if flights.contradiction().is_some() {
+                return Some("contradictory".to_owned());
+            }
             let of = flights.enough()?;
             Some(enough(of, format!("{} × {}", of.at, flights.block)))
         });
@@ -184,8 +190,6 @@ fn sizes(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
 /// What binds one kind of transfer, in a sentence.
 pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> {
     let flights = transfers.flights.first()?;
-    let (gain, enough) = (flights.gain()?, flights.enough()?);
-    let best = flights.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
     let block = flights.block;
     let title = transfers.title.trim_start_matches("sequential ");
     let name = match shown.names.setups() {
@@ -208,7 +212,22 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
             None => "too few sizes to tell what an operation and a byte cost".to_owned(),
         },
     };
-    let flight = match gain >= HELPS {
+    let cause = many_calls(transfers).unwrap_or_default();
+    Some(format!("{name}: {waits}; {}.{cause}", several(flights)?))
+}
+
+/// What more in flight brings.
+fn several(flights: &Flights) -> Option<String> {
+    if let Some((flight, gain)) = flights.contradiction() {
+        return Some(format!(
+            "{} in flight measured {gain:.1}× one, which cannot be: these figures contradict each other, and nothing \
+             follows from them",
+            flight.depth
+        ));
+    }
+    let (gain, enough) = (flights.gain()?, flights.enough()?);
+    let best = flights.depths.iter().map(|one| one.per_second.value).reduce(f64::max)?;
+    Some(match gain >= HELPS {
         true => format!(
             "{} in flight bring {gain:.1}× one ({}/s), within {}",
             enough.at,
@@ -220,8 +239,36 @@ pub(crate) fn binds(shown: &Shown<'_>, transfers: &Transfers) -> Option<String> 
              work: the client's, the server's or the disk's",
             RATE.value(best)
         ),
-    };
-    Some(format!("{name}: {waits}; {flight}."))
+    })
+}
+
+/// The largest transfer, where it makes many calls of a block.
+fn many_calls(transfers: &Transfers) -> Option<String> {
+    let (block, calls) = transfers.calls().filter(|(_, calls)| *calls >= MANY_CALLS)?;
+    let largest = Bytes(transfers.largest.into());
+    let one = transfers.sizes.iter().rfind(|size| size.block <= largest);
+    let each = one.map_or(String::new(), |one| {
+        format!(" ({} for {})", TIME.value(one.seconds.value), one.block)
+    });
+    Some(format!(
+        " Cause of its rate: client and server agreed on at most {largest} in a call, so {block} are {calls} calls, \
+         each with a time of its own{each}. Raise the largest transfer of the server (MaxRead and MaxWrite of \
+         NFS-Ganesha, max_block_size of the kernel's)."
+    ))
+}
+
+/// A round trip that is no bound of what operations take, in a sentence.
+fn broken_round_trip(shown: &Shown<'_>) -> Option<String> {
+    let of = |setup: Cell| RoundTrip::of(shown.study, setup.subject);
+    let trip = shown.names.every_setup().filter_map(of).find(|trip| trip.bound().is_none())?;
+    let shorter = trip.longer_than.iter().map(|(kind, seconds)| {
+        format!("{} ({})", kind.name().replace('_', " "), TIME.value(*seconds))
+    });
+    Some(format!(
+        "The round trip of {} contradicts {}, which hold one: it was measured at rest, and is not used.",
+        TIME.value(trip.seconds),
+        listed(&shorter.collect::<Vec<_>>())
+    ))
 }
 
 /// What a scan of many names takes; of several there are rows of the table.

@@ -1,0 +1,69 @@
+//! What several in flight bring, where figures cannot be true.
+
+mod support;
+
+use plimsoll_explain::{Flights, transfers};
+use plimsoll_model::*;
+use std::collections::BTreeMap;
+use support::{empty, storage};
+
+/// Reads of several sizes one at a time, and of 1 MiB with several in flight, at so many a second each.
+fn study(sizes: &[(f64, f64)], depths: &[(f64, f64)]) -> Study {
+    let mut study =
+        empty(&["nfs://nas/films"], &[Pattern::SequentialRead, Pattern::SequentialRead]);
+    let sweeps = [(Parameter::Block, sizes), (Parameter::Depth, depths)];
+    for (workload, (over, rates)) in study.plan.workloads.iter_mut().zip(sweeps) {
+        let one = std::num::NonZeroU16::MIN;
+        (workload.parts[0].workers, workload.parts[0].arrival) =
+            (one, Arrival::Closed { depth: one });
+        let values = rates.iter().map(|(at, _)| *at).collect();
+        workload.steps = Some(Steps::Sweep { over, values });
+    }
+    for block in 0..3 {
+        for (workload, (_, rates)) in (0..).zip(sweeps) {
+            let point = |(at, rate): &(f64, f64)| {
+                let quantities = BTreeMap::from([(Metric::all(Measure::IOPS), *rate)]);
+                let part = PartResult { quantities, ..PartResult::default() };
+                Point { at: *at, accepted: None, parts: vec![part], loads: Vec::new() }
+            };
+            let points: Vec<Point> = rates.iter().map(point).collect();
+            let first = points[0].parts.clone();
+            support::servers::add(&mut study, block, workload, first, Vec::new(), points);
+        }
+    }
+    study
+}
+
+fn flights(depths: &[(f64, f64)]) -> Flights {
+    transfers(&study(&[(4096.0, 20_000.0), (1_048_576.0, 100.0)], depths))
+        .remove(0)
+        .flights
+        .remove(0)
+}
+
+/// "8 in flight bring 10.2 × one" was what all that followed was built on.
+#[test]
+fn no_number_in_flight_brings_more_than_so_many_times_as_much() {
+    let wrong = flights(&[(1.0, 100.0), (4.0, 390.0), (8.0, 1_020.0)]);
+    let (flight, gain) = wrong.contradiction().unwrap();
+    assert_eq!(flight.depth, 8);
+    assert!((gain - 10.2).abs() < 1e-9, "{gain}");
+    assert_eq!((wrong.enough(), wrong.gain()), (None, None), "nothing follows from it");
+    // Within chance of it, and below.
+    for most in [410.0, 250.0] {
+        let right = flights(&[(1.0, 100.0), (4.0, most)]);
+        assert!(right.contradiction().is_none());
+        assert_eq!(right.enough().map(|enough| enough.at), Some(4.0));
+        assert!((right.gain().unwrap() - most / 100.0).abs() < 1e-9);
+    }
+}
+
+/// A server that takes 4 KiB at most: 1 MiB is 256 calls.
+#[test]
+fn blocks_above_the_largest_transfer_are_so_many_calls() {
+    let mut study =
+        study(&[(4096.0, 20_000.0), (1_048_576.0, 100.0)], &[(1.0, 100.0), (2.0, 150.0)]);
+    assert_eq!(transfers(&study)[0].calls(), None);
+    storage(&mut study.subjects[0]).read_size_bytes = 4096;
+    assert_eq!(transfers(&study)[0].calls(), Some((units::Bytes(1 << 20), 256)));
+}
