@@ -3,7 +3,10 @@
 mod support;
 
 use plimsoll_model::device::{Device, Inventory, MemoryFigures, Nic, Nics, StreamFigure};
-use plimsoll_model::{BoxFacts, DiskFacts, Measure, Metric, NfsdLoad, Study, StudyId};
+use plimsoll_model::{
+    BoxFacts, DiskFacts, Job, LabFacts, Measure, Metric, NfsdLoad, Study, StudyId, Subject,
+    SubjectFacts, Target, units,
+};
 use plimsoll_report::{Document, Style};
 use support::plain::servers::{SERVER, Truth, study, with_ladder};
 
@@ -105,4 +108,61 @@ fn a_disk_that_is_the_limit_takes_no_more_threads() {
     let said = explained(&study(at(4), true));
     assert!(said.contains(" is the limit: 100%") || said.contains(" is the limit: 99%"), "{said}");
     assert!(!said.contains("--set"), "{said}");
+}
+
+/// For a target on this machine nobody logs in to anywhere.
+#[test]
+fn a_server_on_the_loopback_is_watched_as_the_client_is() {
+    let truth = Truth { depth: 4, hidden: 1e-3, ..Truth::default() };
+    let mut study = study(truth, false);
+    study.plan.command = "plimsoll check nfs://127.0.0.1/a".into();
+    study.plan.subjects = vec![Subject::from("nfs://127.0.0.1/a".parse::<Target>().unwrap())];
+    let said = explained(&study);
+    assert!(said.contains("server CPU and disks (--host local)"), "{said}");
+    assert!(said.contains("plimsoll check nfs://127.0.0.1/a --host local"), "{said}");
+    assert!(!said.contains("ssh://"), "{said}");
+}
+
+/// A router of a lab with a fifth of a core, which nobody watched.
+#[test]
+fn a_quota_on_the_way_is_named_with_what_would_show_it() {
+    let mut study = study(Truth { depth: 4, hidden: 1e-3, ..Truth::default() }, false);
+    study.plan.command = "plimsoll check nfs://wan/a --on lab://bed/lan".into();
+    study.plan.clients = vec!["lab://bed/lan".parse().unwrap()];
+    study.plan.subjects = vec![Subject::from("nfs://wan/a".parse::<Target>().unwrap())];
+    let settings = [
+        ("host router cpu", "20%"),
+        ("link outer between", "wan, router"),
+        ("link inner between", "router, lan"),
+    ];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
+    study.hosts[0].name = "lab://bed/lan".into();
+    study.hosts[0].lab = Some(LabFacts { name: "bed".into(), settings });
+    for load in study.trials.iter_mut().flat_map(|trial| &mut trial.loads) {
+        load.host = "lab://bed/lan".into();
+    }
+    let said = explained(&study);
+    assert!(said.contains("the CPU of lab://bed/router (20% of a core)"), "{said}");
+    assert!(said.contains(" --host lab://bed/router"), "{said}");
+}
+
+/// 1 MiB in calls of 4 KiB, a round trip that is longer than an operation, and a link that carried too much.
+#[test]
+fn what_cannot_be_and_what_makes_many_calls_is_said() {
+    let truth = Truth { depth: 4, disk: 1e-3, link: 100e-6, ..Truth::default() };
+    let mut study = study(truth, true);
+    let Job::Pattern(job) = &mut study.plan.workloads[0].parts[0].job else { panic!("a pattern") };
+    job.block = units::Bytes(1 << 20);
+    let SubjectFacts::Storage(facts) = &mut study.subjects[0] else { panic!("storage") };
+    (facts.read_size_bytes, facts.round_trip_seconds) = (4096, Some(1.0));
+    study.hosts[0].link_rates.insert("eth0".into(), 10_000_000);
+    let said = explained(&study);
+    for words in [
+        "is the limit: ",
+        "The figures of the link contradict each other",
+        "Each operation is 256 calls, because client and server agreed on at most 4.00 KiB in one",
+        "it bounds nothing, and is not used.",
+    ] {
+        assert!(said.contains(words), "no {words:?} in {said}");
+    }
 }
