@@ -133,7 +133,7 @@ fn of_logs(a: Vec<f64>, b: Vec<f64>, confidence: f64) -> Option<Ratio> {
     let mean = |logs: &[f64]| plimsoll_stats::interval::mean(logs);
     let difference = mean(&b)? - mean(&a)?;
     let ratio = Ratio::new(&[difference], welch::ratio_interval(&a, &b, confidence))?;
-    Some(Ratio { blocks: a.len() + b.len(), ..ratio })
+    Some(Ratio { blocks: a.len() + b.len(), seen: None, ..ratio })
 }
 
 fn costs(a: &Results<'_>, b: &Results<'_>, metric: Metric, confidence: f64) -> Option<Ratio> {

@@ -2,9 +2,11 @@
 //! [`plimsoll_stats::fit`] over the datasets of a study, for each subject, setting, way and method by itself.
 
 use crate::gather::{self, Gathered};
+use crate::stored;
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Amount, AmountOf, Cell, FileWork, Measure, Metric, Rule as StopRule, Study, Trial, Workload,
+    Amount, AmountOf, Cell, FileWork, Measure, Metric, OpKind, Rule as StopRule, StoredOn, Study,
+    Trial, Workload,
 };
 use plimsoll_stats::fit::costs::{self, Cell as Observed, Costs, Groups, Kind, Work};
 use plimsoll_stats::fit::{Adequacy, Estimate, Rule};
@@ -27,8 +29,27 @@ pub struct CopyCosts {
     pub datasets: Vec<DatasetTime>,
     /// The model of their times.
     pub model: CostModel,
+    /// The memory that these files fit into, where they may have been read from it or written to it alone:
+    /// of more bytes nothing is known.
+    pub memory: Option<Bytes>,
     rule: Rule,
 }
+
+/// The time of an amount that was not copied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Prediction {
+    /// Seconds.
+    Time(Estimate),
+    /// Nothing copied is like it.
+    NotKnown,
+    /// It is more than [`FARTHEST`] times what was copied, so many bytes.
+    TooFar(Bytes),
+    /// It does not fit into this memory, and what was copied does.
+    BeyondMemory(Bytes),
+}
+
+/// No time is predicted of more than so many times the bytes that were copied.
+pub const FARTHEST: u64 = 100;
 
 /// What a dataset took.
 #[derive(Clone, Debug, PartialEq)]
@@ -167,7 +188,9 @@ impl CopyCosts {
         };
         let datasets: Vec<DatasetTime> = all.iter().enumerate().filter_map(dataset).collect();
         let cell = *cells.first()?;
-        (!datasets.is_empty()).then_some(CopyCosts { cell, datasets, model, rule })
+        let most = datasets.iter().map(|dataset| dataset.work.bytes).max()?;
+        let memory = memory(study, gathered, cells).filter(|memory| *memory > most);
+        Some(CopyCosts { cell, datasets, model, memory, rule })
     }
 
     /// Which way, and by which method.
@@ -201,7 +224,39 @@ impl CopyCosts {
         shares.filter(|(_, share)| share.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// The time of an amount of the user's in seconds, in the largest blocks that were used: by the model, or
+    /// The dataset whose whole time was less than its files cost by the model, and the time of one of its
+    /// files. Then the two contradict each other, and neither is a cost.
+    pub fn contradiction(&self) -> Option<(&DatasetTime, f64)> {
+        let cost = self.cost(Kind::File)?.value;
+        let per_file = |d: &DatasetTime| d.seconds.value / d.work.files as f64;
+        let times = self.datasets.iter().map(|dataset| (dataset, per_file(dataset)));
+        times.filter(|(_, own)| *own < cost).min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// Bytes that were copied, of all datasets that say something of an amount: of a model all, else those
+    /// of the same class.
+    fn copied(&self, amount: &Amount) -> u64 {
+        let says = |d: &&DatasetTime| {
+            self.costs().is_some() || d.work.class.map(AmountOf::Class) == Some(amount.files)
+        };
+        let bytes = self.datasets.iter().filter(says).map(|dataset| dataset.work.bytes.0);
+        bytes.fold(0, u64::saturating_add)
+    }
+
+    /// The time of an amount of the user's, as far as what was copied is evidence for it.
+    pub fn predicted(&self, amount: &Amount) -> Prediction {
+        let Some(seconds) = self.seconds(amount) else { return Prediction::NotKnown };
+        let copied = self.copied(amount);
+        match self.memory {
+            _ if amount.bytes.0 > copied.saturating_mul(FARTHEST) => {
+                Prediction::TooFar(Bytes(copied))
+            }
+            Some(memory) if amount.bytes > memory => Prediction::BeyondMemory(memory),
+            _ => Prediction::Time(seconds),
+        }
+    }
+
+    /// The time of an amount of the user's in seconds by what was copied, however far that is from it, in the largest blocks that were used: by the model, or
     /// where there is none by the dataset of the same class, if its files have the size of that. `None` where
     /// neither says it.
     pub fn seconds(&self, amount: &Amount) -> Option<Estimate> {
@@ -227,6 +282,22 @@ impl CopyCosts {
         let work = Work { files, operations, bytes };
         Some(costs.predict(work, Groups::default(), self.rule)?.mean)
     }
+}
+
+/// The memory of the server that these files may have stayed in: known of a server that was watched. What is
+/// flushed does not stay in it, nor what is dropped before it is read. `None` where that is so, or not known.
+fn memory(study: &Study, gathered: &Gathered<'_>, cells: &[Cell]) -> Option<Bytes> {
+    let subject = usize::from(cells.first()?.subject);
+    let trials = cells.iter().flat_map(|cell| gathered.complete(*cell));
+    let flushed = |trial: &Trial| {
+        let mut parts = trial.result.parts.iter();
+        parts.any(|part| part.ops.get(&OpKind::FLUSH).is_some_and(|stats| stats.count > 0))
+    };
+    let reads = study.plan.workload(*cells.first()?)?.main()?.job.file_work()?.way == "down";
+    let from = stored::reads_from(study, subject);
+    let from_disk = study.plan.storage.drop_caches || from == Some(StoredOn::Disk);
+    let stays = if reads { !from_disk } else { !trials.into_iter().any(flushed) };
+    stored::server_memory(study, subject).filter(|_| stays)
 }
 
 /// The model of these times, and how far it is off of each.

@@ -1,8 +1,8 @@
 //! What each setting bought: a level of one factor against its first, whatever the others are.
 
-use crate::Ratio;
 use crate::gather::Gathered;
-use crate::pair::Rules;
+use crate::pair::{Rules, WHOLE_PLOTS};
+use crate::{Ratio, Seen};
 use plimsoll_model::{Cell, Measurand, Plan, Study, factor};
 use plimsoll_stats::interval::{Interval, mean};
 use std::collections::BTreeMap;
@@ -18,9 +18,10 @@ pub struct Effect {
     pub workload: u16,
     /// Index of the subject.
     pub subject: u16,
-    /// The figure under this level over that under the first: in each block the geometric mean over the
-    /// settings of all other factors, which of what restarts something is that of whole plots. Its
-    /// interval holds by itself, at the plan's confidence.
+    /// The figure under this level over the figure under the first, averaged over the settings of all other
+    /// factors. Its interval holds by itself, at the plan's confidence, and has the spread of the blocks or
+    /// of the plots in them, whichever is wider: blocks whose means agree by accident do not hide plots
+    /// that disagree. `None` below four blocks. `seen` is of the plots.
     pub ratio: Ratio,
 }
 
@@ -41,15 +42,31 @@ pub fn effects(study: &Study) -> Vec<Effect> {
         }
     }
     let of = |((factor, level, workload, subject), cells): (_, Vec<Cell>)| {
-        let logs = log_ratios(&gathered, plan, &cells, factor);
-        let ratio = Ratio::new(&logs, rules.interval(&logs).and_then(Interval::exp))?;
+        let blocks = log_ratios(&gathered, plan, &cells, factor);
+        let means: Vec<f64> = blocks.iter().filter_map(|plots| mean(plots)).collect();
+        let plots = blocks.concat();
+        let interval = wider(rules.interval(&means), rules.interval(&plots));
+        let interval = interval.filter(|_| means.len() >= WHOLE_PLOTS).and_then(Interval::exp);
+        let ratio = Ratio { seen: Seen::new(&plots), ..Ratio::new(&means, interval)? };
         Some(Effect { factor, level, workload, subject, ratio })
     };
     compared.into_iter().filter_map(of).collect()
 }
 
-/// The mean over these cells, block by block, of the log ratio of each to that with the first level.
-fn log_ratios(gathered: &Gathered<'_>, plan: &Plan, cells: &[Cell], number: usize) -> Vec<f64> {
+/// Of two intervals about the same estimate the wider one; `None` where one of them has no ends.
+fn wider(a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
+    let (a, b) = (a?, b?);
+    Some(if b.high - b.low > a.high - a.low { b } else { a })
+}
+
+/// For each block in which all of these cells are complete, the log ratios of each to the cell with the
+/// first level.
+fn log_ratios(
+    gathered: &Gathered<'_>,
+    plan: &Plan,
+    cells: &[Cell],
+    number: usize,
+) -> Vec<Vec<f64>> {
     let logs = |cell: Cell| {
         let workload = plan.workload(cell)?;
         let (part, metric) = (workload.headline_part(), workload.main()?.headline());
@@ -66,6 +83,5 @@ fn log_ratios(gathered: &Gathered<'_>, plan: &Plan, cells: &[Cell], number: usiz
             blocks.entry(block).or_default().extend(ratio);
         }
     }
-    let whole = blocks.into_values().filter(|ratios| ratios.len() == cells.len());
-    whole.filter_map(|ratios| mean(&ratios)).collect()
+    blocks.into_values().filter(|ratios| ratios.len() == cells.len()).collect()
 }

@@ -4,7 +4,7 @@ use crate::gather::{self, Gathered, Results};
 use crate::hosts::{self, HostFindings};
 use crate::pair::Rules;
 use crate::{Level, Pair};
-use plimsoll_model::{Cell, Contrast, Metric, Outcome, Rule, Study, Workload};
+use plimsoll_model::{Cell, Contrast, Metric, Outcome, Rule, Study, Trial, Workload};
 use std::collections::BTreeMap;
 
 /// What a study says.
@@ -53,11 +53,25 @@ pub struct CellFindings {
     /// The figures that verdicts are about: the first part's, or of all parts together where several
     /// clients do the same job.
     pub levels: Levels,
+    /// Trials during which others used a host; `None` without any.
+    pub disturbed: Option<Disturbed>,
     /// The figures of each part, where there are several.
     pub parts: Vec<Levels>,
     /// The figures of the first part at each value of what the trials stepped through, in the order
     /// of the values.
     pub points: Vec<(f64, Levels)>,
+}
+
+/// Complete trials of a cell during which others used a host.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Disturbed {
+    /// How many.
+    pub trials: usize,
+    /// Their figures, of the part that verdicts are about.
+    pub levels: Levels,
+    /// Whether they are counted apart: the cell's figures are of the other trials. They are not where they
+    /// are half of the trials or more.
+    pub apart: bool,
 }
 
 /// What the study says, from its plan and its complete trials alone. The same study always gives the
@@ -122,24 +136,36 @@ fn of_cell(
         };
         results.metrics().into_iter().filter_map(|m| Some((m, level(m)?))).collect()
     };
+    let complete = gathered.complete(cell);
+    let (disturbed, alone): (Vec<&Trial>, Vec<&Trial>) =
+        complete.iter().copied().partition(|trial| gather::is_disturbed(trial));
+    let headline = workload.headline_part();
+    let apart = disturbed.len() < alone.len();
+    let counted = if apart { &alone } else { &complete };
+    let results = |part| Results::of(counted.clone(), part);
     let parts = match workload.parts.len() {
         0 | 1 => Vec::new(),
-        many => (0..many as u16).map(|part| levels(&gathered.results(cell, part))).collect(),
+        many => (0..many as u16).map(|part| levels(&results(part))).collect(),
     };
-    let complete = gathered.complete(cell);
+    let disturbed = (!disturbed.is_empty()).then(|| Disturbed {
+        trials: disturbed.len(),
+        levels: levels(&Results::of(disturbed, headline)),
+        apart,
+    });
     CellFindings {
         cell,
         complete: complete.len(),
         failed: count(|o| matches!(o, Outcome::Failed { .. })),
         stopped: count(|o| matches!(o, Outcome::Stopped)),
-        levels: levels(&gathered.results(cell, workload.headline_part())),
+        levels: levels(&results(headline)),
+        disturbed,
         parts,
-        points: points(&complete, rules),
+        points: points(counted, rules),
     }
 }
 
 /// The first part's figures at each value that trials stepped through.
-fn points(trials: &[&plimsoll_model::Trial], rules: &Rules) -> Vec<(f64, Levels)> {
+fn points(trials: &[&Trial], rules: &Rules) -> Vec<(f64, Levels)> {
     let mut values: BTreeMap<u64, BTreeMap<Metric, Vec<f64>>> = BTreeMap::new();
     for point in trials.iter().flat_map(|trial| &trial.points) {
         // Finite values that are not negative are in the order of their bits.

@@ -25,6 +25,7 @@ pub mod published;
 mod round_trip;
 mod scan;
 mod slots;
+mod stored;
 mod transfers;
 mod whole_files;
 mod work;
@@ -34,9 +35,11 @@ pub use across::{Across, Counterpart, Unequal, across};
 pub use byte_costs::{ByteCosts, Checksum, Protected, byte_costs};
 pub use changes::{Change, changes};
 pub use clients::{BothClients, Call, Side, both_clients};
-pub use costs::{CopyCosts, CostModel, DatasetTime, copy_costs};
+pub use costs::{CopyCosts, CostModel, DatasetTime, FARTHEST, Prediction, copy_costs};
 pub use effects::{Effect, effects};
-pub use findings::{CellFindings, Findings, Levels, WorkloadFindings, findings, seconds_per_trial};
+pub use findings::{
+    CellFindings, Disturbed, Findings, Levels, WorkloadFindings, findings, seconds_per_trial,
+};
 pub use hosts::{HostFindings, HostWork, LinkUse};
 pub use interfaces::{SlowerInterface, slower_interfaces};
 pub use level::{Level, Scale};
@@ -45,10 +48,11 @@ pub use limits::{
 };
 pub use merge::compares_quantiles;
 pub use needed::{Forecast, Unresolved, blocks_needed, unresolved};
-pub use pair::{Claim, Pair, Ratio};
+pub use pair::{Claim, Pair, Ratio, Seen};
 pub use round_trip::RoundTrip;
 pub use scan::{NAMES, Scan, scans};
 pub use slots::{Slots, slots};
+pub use stored::{reads_from, server_memory};
 pub use transfers::{ENOUGH, Enough, Flight, Flights, SizeTime, Transfers, transfers};
 pub use whole_files::{WholeFile, WholeFiles, whole_files};
 pub use work::apart;

@@ -120,7 +120,13 @@ impl Forecast {
 
     /// Seconds that all of them take.
     pub fn seconds(&self) -> f64 {
-        self.workloads.iter().map(|left| left.blocks as f64 * left.seconds_per_block).sum()
+        self.seconds_of(u64::MAX)
+    }
+
+    /// Seconds of so many blocks, of each workload as many as it needs.
+    fn seconds_of(&self, blocks: u64) -> f64 {
+        let seconds = |left: &Left| left.blocks.min(blocks) as f64 * left.seconds_per_block;
+        self.workloads.iter().map(seconds).sum()
     }
 
     /// Seconds of one block of a workload on every subject under every setting.
@@ -174,8 +180,12 @@ pub struct Unresolved {
     pub workloads: Vec<u16>,
     /// Blocks more.
     pub blocks: u64,
-    /// Seconds that they take; `None`: not within a day.
+    /// Seconds until these comparisons are resolved, in blocks of everything that is run meanwhile; `None`:
+    /// not within a day.
     pub seconds: Option<f64>,
+    /// Seconds until every comparison is decided, also those whose difference may be too little to matter;
+    /// `None`: not within a day.
+    pub all_seconds: Option<f64>,
 }
 
 /// What `plimsoll check --continue` would settle of a study. `None` where it can settle nothing:
@@ -198,11 +208,18 @@ pub fn unresolved(study: &Study) -> Option<Unresolved> {
     let left = forecast.workloads.iter().zip(0..).filter(|(left, _)| left.blocks > 0);
     let workloads: Vec<u16> = left.map(|(_, number)| number).collect();
     let levels = study.plan.contrasts.is_empty();
-    let seconds = Some(forecast.seconds()).filter(|seconds| Forecast::is_within_a_day(*seconds));
+    // More is run than what is open: a difference that may be too little to matter is not decided, either.
+    let concerned = contrasts.iter().flat_map(|c| [c.of.cell.workload, c.against.cell.workload]);
+    let blocks_of_open = match levels {
+        true => forecast.blocks(),
+        false => concerned.map(|workload| forecast.blocks_of(workload)).max().unwrap_or(0),
+    };
+    let within = |seconds: f64| Some(seconds).filter(|s| Forecast::is_within_a_day(*s));
     (!workloads.is_empty() && (levels || !contrasts.is_empty())).then(|| Unresolved {
         contrasts,
         workloads,
         blocks: forecast.blocks(),
-        seconds,
+        seconds: within(forecast.seconds_of(blocks_of_open)),
+        all_seconds: within(forecast.seconds()),
     })
 }

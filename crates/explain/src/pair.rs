@@ -13,7 +13,38 @@ use plimsoll_stats::{correlation, outlier, sign_flip};
 use std::collections::BTreeMap;
 
 /// Whole plots on each side below which there is no verdict (method, section 5).
-const WHOLE_PLOTS: usize = 4;
+pub(crate) const WHOLE_PLOTS: usize = 4;
+
+/// The ratios B/A of single blocks, for figures that have too few for an interval that says anything.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    /// How many.
+    pub values: usize,
+    /// How many are above 1.
+    pub above: usize,
+    /// The smallest.
+    pub low: f64,
+    /// The largest.
+    pub high: f64,
+}
+
+impl Seen {
+    /// `None` without values.
+    pub(crate) fn new(log_ratios: &[f64]) -> Option<Seen> {
+        let end = |pick: fn(f64, f64) -> f64| log_ratios.iter().copied().reduce(pick).map(f64::exp);
+        Some(Seen {
+            values: log_ratios.len(),
+            above: log_ratios.iter().filter(|log| **log > 0.0).count(),
+            low: end(f64::min)?,
+            high: end(f64::max)?,
+        })
+    }
+
+    /// The same of A/B.
+    pub fn reversed(self) -> Seen {
+        Seen { above: self.values - self.above, low: 1.0 / self.high, high: 1.0 / self.low, ..self }
+    }
+}
 
 /// A ratio B/A of one metric, without a claim.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,6 +58,8 @@ pub struct Ratio {
     /// Of CPU time: whether the mean of A, or of B, cannot be distinguished from zero. Then the numbers say
     /// nothing that is worth showing.
     pub zero: (bool, bool),
+    /// The ratios of single blocks; `None` of CPU time, and of runs that are not paired.
+    pub seen: Option<Seen>,
 }
 
 impl Ratio {
@@ -45,14 +78,15 @@ impl Ratio {
             Some(Quotient::Unbounded) | None => None,
         };
         let (estimate, zero) = (mean(b)? / mean(a)?, (zero(a)?, zero(b)?));
-        Some(Ratio { blocks: a.len(), estimate, interval, zero })
+        Some(Ratio { blocks: a.len(), estimate, interval, zero, seen: None })
     }
 
     pub(crate) fn new(log_ratios: &[f64], interval: Option<Interval>) -> Option<Ratio> {
         let estimate = mean(log_ratios)?.exp();
         let usable = estimate.is_finite() && estimate > 0.0;
         let zero = (false, false);
-        usable.then_some(Ratio { blocks: log_ratios.len(), estimate, interval, zero })
+        let (blocks, seen) = (log_ratios.len(), Seen::new(log_ratios));
+        usable.then_some(Ratio { blocks, estimate, interval, zero, seen })
     }
 
     /// B's mean over A's, of runs that are not paired, without an interval.
@@ -64,7 +98,7 @@ impl Ratio {
         }
         let (a, b) = (a.logs(metric), b.logs(metric));
         let ratio = Ratio::new(&[mean(&b)? - mean(&a)?], None)?;
-        Some(Ratio { blocks: a.len() + b.len(), ..ratio })
+        Some(Ratio { blocks: a.len() + b.len(), seen: None, ..ratio })
     }
 }
 

@@ -1,7 +1,8 @@
 //! Whether writes are what the storage sustains, or a burst that a cache takes.
 
 use crate::gather::Gathered;
-use plimsoll_model::{Burst, Cell, Measure, Metric, Study};
+use crate::stored::on_disks;
+use plimsoll_model::{Burst, Cell, Measure, Metric, OpKind, Study, Trial};
 use plimsoll_stats::interval::mean;
 
 /// What the writes of one cell are.
@@ -13,9 +14,14 @@ pub struct Writes {
     pub sustained: Result<(), Burst>,
 }
 
+/// A final flush that takes this share of a trial waits for the storage, not for a cache.
+const WAITS: f64 = 0.1;
+
 /// For every cell that has trials and whose writes something is known of: they are sustained where the
 /// rate was steady before the first block and the trials' mean is within the plan's margin of it. Pauses
-/// between trials let a cache get free again; trials too short for what a flush takes are slower.
+/// between trials let a cache get free again; trials too short for what a flush takes are slower. Where the
+/// rate was not steady before, or nothing was written, they are sustained all the same where the trials show
+/// it: the final flush counts and waited for the storage, or the server's disk wrote all of it meanwhile.
 pub fn writes(study: &Study) -> Vec<Writes> {
     let gathered = Gathered::new(study);
     let margin = study.plan.design.margin.ln_1p();
@@ -31,6 +37,7 @@ pub fn writes(study: &Study) -> Vec<Writes> {
                 let sustained = match state.steady_bytes_per_second {
                     Some(steady) if (log - steady.ln()).abs() <= margin => Ok(()),
                     Some(_) => Err(Burst::NotAgreed),
+                    None if reached_storage(study, &gathered, cell, part) => Ok(()),
                     None if state.seconds > 0.0 => Err(Burst::NotSteady),
                     None => Err(Burst::NotConditioned),
                 };
@@ -39,4 +46,25 @@ pub fn writes(study: &Study) -> Vec<Writes> {
         }
     }
     all
+}
+
+/// Whether the time of these trials has the time in it that the storage itself took.
+fn reached_storage(study: &Study, gathered: &Gathered<'_>, cell: Cell, part: u16) -> bool {
+    let trials = gathered.complete(cell);
+    let flush = |trial: &&Trial| {
+        let flush = trial.result.value(part, Metric::all(Measure::FLUSH_TIME))?;
+        let rate = trial.result.value(part, Metric::all(Measure::THROUGHPUT))?;
+        let ops = &trial.result.part(part)?.ops;
+        let bytes: u64 = ops.values().map(|stats| stats.bytes).sum();
+        let share = flush * rate / bytes as f64;
+        share.is_finite().then_some(share)
+    };
+    let shares: Vec<f64> = trials.iter().filter_map(flush).collect();
+    let waits = shares.len() == trials.len() && shares.iter().all(|share| *share >= WAITS);
+    let kinds = [OpKind::WRITE, OpKind::PUT];
+    let disks =
+        on_disks(study, usize::from(cell.subject), trials.iter().copied(), &kinds, |disk| {
+            disk.written_bytes
+        });
+    !trials.is_empty() && (waits || disks.is_some_and(|disks| disks.whole()))
 }

@@ -2,10 +2,11 @@
 
 mod support;
 
-use plimsoll_explain::{CopyCosts, CostModel, copy_costs};
+use plimsoll_explain::{CopyCosts, CostModel, Prediction, copy_costs};
 use plimsoll_model::units::Bytes;
 use plimsoll_model::{
-    Amount, DataClass, DataSource, Dataset, FileWork, Job, Origin, Outcome, Rule, Study, Workload,
+    Amount, DataClass, DataSource, Dataset, FileWork, HostFacts, Job, Origin, Outcome, Rule,
+    ServerHost, Study, Workload,
 };
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs::Kind;
@@ -155,6 +156,75 @@ fn intervals_by_how_far_a_model_is_off_hold_the_truth() {
     }
     println!("{held} of {rough}");
     assert!(rough > 150 && held * 100 >= rough * 90, "{held} of {rough}");
+}
+
+/// 5.8 MB that took milliseconds say nothing of 200 GB: predictions stop at a hundred times what was copied.
+#[test]
+fn predictions_stop_at_a_hundred_times_what_was_copied() {
+    let pictures =
+        Dataset { files: 2, bytes: Bytes(5_839_246), ..dataset(DataClass::Pictures, 1.0) };
+    let one = copy_costs(&copied(&TARGET, copies(&[pictures]), 8, 0.01, adds_up));
+    for costs in &one {
+        let copied = Bytes(5_839_246);
+        assert_eq!(costs.predicted(&amount("200GB:photos")), Prediction::TooFar(copied));
+        assert_eq!(costs.predicted(&amount("584MB:photos")), Prediction::TooFar(copied));
+        assert!(matches!(costs.predicted(&amount("580MB:photos")), Prediction::Time(_)));
+        assert_eq!(costs.predicted(&amount("100MB:films")), Prediction::NotKnown);
+    }
+    // Of a model what all datasets have together.
+    for costs in copy_costs(&copied(&TARGET, home(1.0), 8, 0.01, adds_up)) {
+        assert!(matches!(costs.predicted(&amount("200GB:photos")), Prediction::Time(_)));
+        assert!(matches!(costs.predicted(&amount("1TB:films")), Prediction::TooFar(_)));
+    }
+}
+
+/// Files that fit into the server's memory say nothing of files that do not.
+#[test]
+fn predictions_stop_at_what_memory_holds() {
+    let mut study = copied(&TARGET, home(1.0), 8, 0.01, adds_up);
+    let host = "ssh://root@nas".parse().unwrap();
+    study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+    let facts = |bytes| HostFacts {
+        name: "ssh://root@nas".into(),
+        memory_bytes: bytes,
+        ..HostFacts::default()
+    };
+    study.hosts.push(facts(8 << 30));
+    let memory = Prediction::BeyondMemory(Bytes(8 << 30));
+    for costs in copy_costs(&study) {
+        assert_eq!(costs.predicted(&amount("20GB:photos")), memory);
+        assert!(matches!(costs.predicted(&amount("8GB:photos")), Prediction::Time(_)));
+    }
+    // Dropped before each trial, reads come from the disk; what is written is not flushed here.
+    study.plan.storage.drop_caches = true;
+    let costs = copy_costs(&study);
+    assert_eq!(costs[0].predicted(&amount("20GB:photos")), memory);
+    assert!(matches!(costs[1].predicted(&amount("20GB:photos")), Prediction::Time(_)));
+}
+
+/// A file cannot cost more beside its bytes than it took with them.
+#[test]
+fn a_cost_above_the_time_of_a_file_is_a_contradiction() {
+    let small = |files, bytes| {
+        let class = dataset(DataClass::Source, 1.0);
+        Dataset { files, bytes: Bytes(bytes), ..class }
+    };
+    let workloads = copies(&[small(100, 10_000), small(200, 20_000), small(100, 10_000_000)]);
+    // Twice as many files take less each, by as little as a model may be off.
+    let seconds = |_: u16, work: &FileWork| match (work.files, work.bytes.0) {
+        (200, _) => 200.0 * 1.26e-3,
+        (_, 10_000) => 100.0 * 1.45e-3,
+        _ => 100.0 * 1.36e-3 + 0.1,
+    };
+    for costs in copy_costs(&copied(&TARGET, workloads, 8, 0.001, seconds)) {
+        let cost = costs.cost(Kind::File).expect("a rough model").value;
+        let (dataset, time) = costs.contradiction().expect("1.26 ms are less than the cost");
+        assert!(dataset.work.files == 200 && time < cost, "{time} {cost}");
+        assert!((time / 1.26e-3 - 1.0).abs() < 0.01, "{time}");
+    }
+    for costs in copy_costs(&copied(&TARGET, home(0.02), 8, 0.01, adds_up)) {
+        assert_eq!(costs.contradiction(), None);
+    }
 }
 
 #[test]

@@ -63,6 +63,78 @@ fn intervals_are_those_of_whole_plots() {
     }
 }
 
+/// Two factors of two levels; each plot of a block has the ratio of its own for what the second factor bought.
+fn crossed(blocks: u32, ratio: impl Fn(u32, usize) -> f64) -> Study {
+    let mut study = empty(&["nfs://nas/a"], &[PATTERN]);
+    study.plan.factors = vec![factor("a", 2, Switch::Live), factor("b", 2, Switch::Restart)];
+    study.plan.contrasts = Contrast::against_first(&study.plan);
+    study.plan.design.rule = Rule::Fixed { blocks };
+    for block in 0..blocks {
+        for setting in 0..4 {
+            let levels = factor::levels(&study.plan.factors, setting);
+            let bought = if levels[1] == 1 { ratio(block, levels[0]) } else { 1.0 };
+            add(&mut study, block, 0, PATTERN, 1e8 * bought);
+            study.trials.last_mut().unwrap().cell.setting = setting;
+        }
+    }
+    study
+}
+
+/// Plots that disagree may have means that agree by accident: the effect has the spread of the plots, and of
+/// two blocks no interval at all but what they showed.
+#[test]
+fn means_that_agree_by_accident_are_not_tight() {
+    let plots = [[0.79, 1.03], [2.02, 0.40]];
+    let ratio = |block: u32, other: usize| plots[usize::from(other == 1)][(block % 2) as usize];
+    let two = effects(&crossed(2, ratio))[1].ratio;
+    assert_eq!((two.blocks, two.interval), (2, None));
+    let seen = two.seen.unwrap();
+    assert_eq!((seen.values, seen.above), (4, 2));
+    assert!((seen.low - 0.40).abs() < 1e-9 && (seen.high - 2.02).abs() < 1e-9, "{seen:?}");
+    // The same with plots whose means agree in each block.
+    let accident =
+        |block: u32, other: usize| [[0.79, 1.03], [2.02, 0.40]][(block % 2) as usize][other];
+    let four = effects(&crossed(4, accident))[1].ratio;
+    let interval = four.interval.unwrap();
+    assert!(interval.low < 0.7 && interval.high > 1.2, "as wide as the plots: {interval:?}");
+    assert!(interval.contains(1.0));
+}
+
+/// By simulation: where what a factor buys differs between the levels of another one and between blocks,
+/// 95% intervals hold the mean in at least 95% of studies, with blocks that have something in common and
+/// without.
+#[test]
+fn intervals_of_effects_hold_the_truth() {
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut normal = || {
+        // Twelve uniform numbers less six: near enough to a normal one.
+        let mut uniform = || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    };
+    for (shared, own) in [(0.0, 0.3), (0.2, 0.2), (0.3, 0.05)] {
+        for blocks in [4, 8] {
+            let mut held = 0;
+            const STUDIES: usize = 300;
+            for _ in 0..STUDIES {
+                let of_block: Vec<f64> = (0..blocks).map(|_| shared * normal()).collect();
+                let noise: Vec<f64> = (0..2 * blocks).map(|_| own * normal()).collect();
+                let log = |block: u32, other: usize| {
+                    0.4 + of_block[block as usize] + noise[2 * block as usize + other]
+                };
+                let study = crossed(blocks, |block, other| log(block, other).exp());
+                let interval = effects(&study)[1].ratio.interval.unwrap();
+                held += usize::from(interval.contains(0.4_f64.exp()));
+            }
+            println!("shared {shared}, own {own}, {blocks} blocks: {held} of {STUDIES}");
+            // 95% less three standard errors.
+            assert!(held * 1000 >= STUDIES * 912, "{shared} {own} {blocks}: {held} of {STUDIES}");
+        }
+    }
+}
+
 #[test]
 fn a_block_counts_where_all_that_is_compared_is_complete() {
     let mut study = study(4, |_, _| 1.0);

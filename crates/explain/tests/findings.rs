@@ -5,7 +5,7 @@ mod any_study;
 mod support;
 
 use plimsoll_explain::{Forecast, Scale, across, blocks_needed, findings, unresolved};
-use plimsoll_model::{Cell, CpuTimes, HostLoad, OpKind, Series, Window};
+use plimsoll_model::{Cell, CpuTimes, Flag, HostLoad, HostResource, OpKind, Series, Window};
 use plimsoll_model::{Histogram, LatencySummary, OpStats};
 use plimsoll_model::{Measure, Metric, Outcome, Pattern, Rule, Study};
 use plimsoll_stats::fieller::{self, Quotient};
@@ -485,6 +485,85 @@ fn every_estimate_is_the_same_number() {
     let fixed = paired(Rule::Fixed { blocks: 6 });
     assert_eq!((unresolved(&fixed), Forecast::new(&fixed).blocks()), (None, 0));
     assert_eq!(unresolved(&paired(rule(0.0))), None);
+}
+
+/// A row that needs little is not said to take what another one needs, whose difference is known and may be
+/// too little to matter.
+#[test]
+fn what_is_open_takes_its_own_time() {
+    let rule = Rule::Sequential { first: 6, half_width: 0.02, at_least_seconds: 0.0 };
+    let mut study = paired(rule);
+    study.plan.design.margin = 0.05;
+    // Writes are 5% apart: whether that matters is not to be had soon. Reads are nearly decided.
+    study.trials.clear();
+    for block in 0..12 {
+        let wobble = [1.0, -1.0][(block % 2) as usize];
+        add(&mut study, block, 0, READ, 1e8);
+        add(&mut study, block, 1, READ, 1e8 * f64::exp(0.12 * wobble + 0.04));
+        add(&mut study, block, 0, WRITE, 1e8);
+        add(&mut study, block, 1, WRITE, 1e8 * f64::exp(0.049 + 0.018 * wobble));
+    }
+    let found = findings(&study);
+    let verdict = |workload: usize| found.workloads[workload].pairs[0].claim.unwrap().verdict;
+    assert!(matches!(verdict(0), Some(Verdict::NotResolved(_))), "{:?}", verdict(0));
+    assert!(matches!(verdict(1), Some(Verdict::PerhapsTooLittle(_))), "{:?}", verdict(1));
+    let (open, forecast) = (unresolved(&study).unwrap(), Forecast::new(&study));
+    assert_eq!(open.contrasts.len(), 1);
+    let (own, other) = (forecast.blocks_of(0), forecast.blocks_of(1));
+    let expected = own as f64 * forecast.seconds_per_block(0)
+        + own.min(other) as f64 * forecast.seconds_per_block(1);
+    assert!((open.seconds.unwrap() - expected).abs() < 1e-6, "{open:?} {own} {other}");
+    assert!((open.all_seconds.unwrap() - forecast.seconds()).abs() < 1e-6);
+    println!("{own} {other} {open:?}");
+}
+
+/// Levels are of the trials during which nobody else used a host; the others stand apart, and where they are
+/// half or more all count.
+#[test]
+fn disturbed_trials_are_counted_apart() {
+    let disturb = |study: &mut Study, every: u32| {
+        let mut disturbed = 0;
+        for trial in study.trials.iter_mut().filter(|t| t.block.unwrap() % every == 0) {
+            let flag = Flag::OtherLoad {
+                host: "ssh://root@nas".into(),
+                resource: HostResource::Network,
+                per_second: 5e7,
+            };
+            trial.result.flags.push(flag);
+            trial.result.parts[0].quantities.values_mut().for_each(|value| *value *= 0.6);
+            disturbed += 1;
+        }
+        disturbed
+    };
+    let mut study = empty(&["nfs://nas/a"], &[READ]);
+    for block in 0..75 {
+        add(&mut study, block, 0, READ, 1e8);
+    }
+    let undisturbed = findings(&study).workloads[0].cells[0].clone();
+    assert_eq!(undisturbed.disturbed, None);
+    let count = disturb(&mut study, 4);
+    let throughput = Metric::all(Measure::THROUGHPUT);
+    let cell = &findings(&study).workloads[0].cells[0];
+    let level = cell.levels[&throughput];
+    assert_eq!((cell.complete, level.trials), (75, 75 - count));
+    assert!((level.estimate / 1e8 - 1.0).abs() < 1e-9, "not mixed: {level:?}");
+    let apart = cell.disturbed.as_ref().unwrap();
+    assert_eq!((apart.trials, apart.apart), (count, true));
+    assert!((apart.levels[&throughput].estimate / 6e7 - 1.0).abs() < 1e-9);
+
+    let mut most = empty(&["nfs://nas/a"], &[READ]);
+    for block in 0..10 {
+        add(&mut most, block, 0, READ, 1e8);
+    }
+    disturb(&mut most, 2);
+    let cell = &findings(&most).workloads[0].cells[0];
+    assert_eq!(cell.levels[&throughput].trials, 10);
+    assert!(!cell.disturbed.as_ref().unwrap().apart);
+    // A trial that is slow without a cause stays where it is.
+    let mut slow = empty(&["nfs://nas/a"], &[READ]);
+    add(&mut slow, 0, 0, READ, 1e8);
+    slow.trials[0].result.flags.push(Flag::FarSlower { times: 3.0 });
+    assert_eq!(findings(&slow).workloads[0].cells[0].disturbed, None);
 }
 
 /// Short trials, each with so many latencies, that have no 99th percentile by themselves.

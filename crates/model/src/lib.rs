@@ -65,7 +65,7 @@ pub use subject::{BoxFacts, Endpoint, PathFacts, Subject, SubjectFacts};
 pub use target::{
     AdvertisedSizes, DirectoryTarget, Engine, InPlace, NfsTarget, NfsTransport, NfsVersion,
     PageCache, Protection, SmbDialect, SmbProtection, SmbTarget, SourcePort, Target, TargetFacts,
-    WriteState, url_meant, without_password,
+    WriteState, url_meant, with_letters, without_password,
 };
 pub use trial::{
     ClientMemory, Outcome, PartResult, Point, PointResult, PointSpec, StoredOn, Trial,

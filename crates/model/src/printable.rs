@@ -6,7 +6,7 @@
 /// Whether a character does something else than to stand for itself: controls (C0, DEL, C1),
 /// bidirectional and other format characters, separators of lines, letters without width. Marks that
 /// combine with the letter before them are letters: decomposed names, as macOS writes them, have many.
-fn steers(c: char) -> bool {
+pub(crate) fn steers(c: char) -> bool {
     let reorders = matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
     // `str::escape_debug` leaves marks alone that do not begin the text.
     let mut pair = [b'a', 0, 0, 0, 0];

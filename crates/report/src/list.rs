@@ -2,7 +2,7 @@
 
 use crate::date::utc;
 use crate::style::Style;
-use crate::text::{counted, printable, width, wrapped};
+use crate::text::{counted, printable, target, width, wrapped};
 use plimsoll_model::{Ended, Origin, SubjectKind};
 use plimsoll_record::{StudySummary, SubjectSummary};
 
@@ -54,8 +54,8 @@ pub fn list(studies: &[StudySummary], style: &Style) -> String {
 /// "nfs://nas/volume1", "ssh://router: TP-Link TL-WR1043ND v1".
 fn subject(subject: &SubjectSummary) -> String {
     match &subject.model {
-        Some(model) => format!("{}: {}", printable(&subject.given), printable(model)),
-        None => printable(&subject.given),
+        Some(model) => format!("{}: {}", target(&subject.given), printable(model)),
+        None => target(&subject.given),
     }
 }
 

@@ -1,7 +1,7 @@
 //! What subjects, settings and workloads are called.
 
 use crate::study::steps;
-use crate::text::{listed, printable, shortened};
+use crate::text::{listed, printable, shortened, target};
 use plimsoll_model::{
     Arrival, Cell, Contrast, Factor, Measurand, OpKind, Parameter, Plan, Study, Workload, factor,
     label,
@@ -40,7 +40,7 @@ impl Names {
     /// The names of a study that is not begun.
     pub(crate) fn of_plan(plan: &Plan) -> Names {
         Names {
-            subjects: label::labels(plan).iter().map(|label| printable(label)).collect(),
+            subjects: label::labels(plan).iter().map(|label| target(label)).collect(),
             workloads: workloads(plan),
             setups: Vec::new(),
             factors: plan.factors.clone(),
@@ -145,7 +145,7 @@ fn subjects(study: &Study) -> Vec<String> {
     let name = |i: usize| {
         let known = study.subjects.get(i).map(|s| s.label().to_owned()).filter(|l| !l.is_empty());
         let label = known.or_else(|| labels.get(i).cloned());
-        let name = printable(&label.unwrap_or_else(|| format!("subject {}", i + 1)));
+        let name = target(&label.unwrap_or_else(|| format!("subject {}", i + 1)));
         let name = shortened(&name, LONGEST);
         let name = if used.contains(&name) { format!("{name} ({})", i + 1) } else { name };
         used.insert(name.clone());

@@ -21,7 +21,7 @@ use crate::device;
 use crate::measure::{self, Shape};
 use crate::names::{self, Names};
 use plimsoll_explain::{CopyCosts, Findings, Forecast, Limits, Transfers, Writes};
-use plimsoll_model::{Contrast, Measure, Study, Workload};
+use plimsoll_model::{Cell, Contrast, Measure, Study, Workload, factor};
 
 /// A study and what is needed of it on every part of the page.
 pub(crate) struct Shown<'a> {
@@ -70,6 +70,14 @@ impl<'a> Shown<'a> {
     /// What a contrast compares: the baseline, and what is held against it.
     pub(crate) fn two(&self, contrast: &Contrast) -> (String, String) {
         self.names.two(&self.study.plan, contrast)
+    }
+
+    /// How many things differ between two cells: the subject, and each factor. A sentence compares two that
+    /// differ in one, so that its figure has one cause.
+    pub(crate) fn differences(&self, a: Cell, b: Cell) -> usize {
+        let levels = |cell: Cell| factor::levels(&self.study.plan.factors, cell.setting);
+        let factors = levels(a).into_iter().zip(levels(b)).filter(|(a, b)| a != b).count();
+        factors + usize::from(a.subject != b.subject)
     }
 
     /// The name of what a contrast compares under: the workload, and the figure where it is not the

@@ -1,12 +1,18 @@
 //! Text: wrapping it, and joining words.
 
 pub(crate) use plimsoll_model::printable;
+use plimsoll_model::with_letters;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Columns of a terminal that the text takes: two for letters of some scripts, none for marks on top of
 /// others.
 pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
+}
+
+/// A target, or a name made of one, as people read it.
+pub(crate) fn target(text: &str) -> String {
+    printable(&with_letters(text))
 }
 
 /// At most `limit` columns, the middle left out where there are more: both ends of a path tell it

@@ -3,7 +3,7 @@
 use crate::figure::ends;
 use crate::measure::Compared;
 use crate::text::{counted, duration};
-use plimsoll_explain::{Claim, Forecast};
+use plimsoll_explain::{Claim, Forecast, Seen};
 use plimsoll_model::units::three_digits;
 use plimsoll_stats::interval::Interval;
 use plimsoll_stats::verdict::{Lead, Side, Verdict};
@@ -87,8 +87,55 @@ pub(crate) fn percents(by: Interval) -> String {
 /// An interval that reaches further than a factor of 10 says nothing in figures.
 const WIDE: f64 = 9.0;
 
+/// The range of the blocks of a claim that has no verdict, or whose interval says nothing: "new 9.90 to 14.5
+/// times as fast as old, in 2 of 2 blocks; no verdict from 2". `None` where there is a verdict, or an
+/// interval that says something.
+pub(crate) fn showed(claim: &Claim, two: Two<'_>) -> Option<String> {
+    let (ahead, behind, seen) = seen_ahead(claim, two)?;
+    let (times, much) = (times_of(&seen, " to "), two.by.as_much());
+    let (above, all) = (seen.above, seen.values);
+    let blocks = counted(all as u64, "block");
+    let most = if above == all { String::new() } else { format!("{} ", two.by.more()) };
+    Some(format!(
+        "{ahead} {times} times {much} as {behind}, {most}in {above} of {blocks}; no verdict from {all}"
+    ))
+}
+
+/// Who is ahead in more blocks, who is behind, and the ratios of the first to the second.
+fn seen_ahead<'a>(claim: &Claim, two: Two<'a>) -> Option<(&'a str, &'a str, Seen)> {
+    if !says_nothing(claim, two.by) {
+        return None;
+    }
+    let seen = claim.ratio.seen?;
+    // Of a time less is faster.
+    let seen = if two.by == Compared::Time { seen.reversed() } else { seen };
+    Some(match 2 * seen.above >= seen.values {
+        true => (two.b, two.a, seen),
+        false => (two.a, two.b, seen.reversed()),
+    })
+}
+
+/// Whether a claim has no verdict, or one from an interval that says nothing.
+pub(crate) fn says_nothing(claim: &Claim, by: Compared) -> bool {
+    claim.verdict.is_none_or(|verdict| {
+        matches!(verdict, Verdict::NotResolved(_)) && is_wide(&lead(&verdict, by))
+    })
+}
+
+/// "9.90 to 14.5"; one figure where both are shown alike.
+pub(crate) fn times_of(seen: &Seen, to: &str) -> String {
+    let (low, high) = (three_digits(seen.low), three_digits(seen.high));
+    if low == high { low } else { format!("{low}{to}{high}") }
+}
+
 /// The verdict as a sentence without its full stop.
 pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> String {
+    if let Some(showed) = showed(claim, two) {
+        return match (claim.more_blocks, longer) {
+            (Some(blocks), Some(longer)) => format!("{showed}; {}", longer.more(blocks)),
+            _ => showed,
+        };
+    }
     let Some(verdict) = claim.verdict else {
         let blocks = counted(claim.ratio.blocks as u64, "block");
         return match claim.ratio.interval {
@@ -128,6 +175,10 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
 
 /// The verdict in the width of a column: "nfs at least 27% [27–37%]", "same [-1..+1%]".
 pub(crate) fn brief(claim: &Claim, two: Two<'_>) -> String {
+    if let Some((ahead, _, seen)) = seen_ahead(claim, two) {
+        let (times, above, all) = (times_of(&seen, "–"), seen.above, seen.values);
+        return format!("{ahead} {times}x in {above} of {all}; no verdict");
+    }
     let Some(verdict) = claim.verdict else {
         return format!("{}: too few", counted(claim.ratio.blocks as u64, "block"));
     };
@@ -218,7 +269,7 @@ mod tests {
     fn claim(low: f64, estimate: f64, high: f64) -> Claim {
         let interval = Some(Interval { low, estimate, high });
         Claim {
-            ratio: Ratio { blocks: 6, estimate, interval, zero: (false, false) },
+            ratio: Ratio { blocks: 6, estimate, interval, zero: (false, false), seen: None },
             verdict: interval.and_then(|i| Verdict::on(i, 0.05)),
             sign_flip_p: None,
             correlation: None,
@@ -285,6 +336,45 @@ mod tests {
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
         let two = Two { a: "old", b: "new", by: Compared::Rate };
         assert_eq!(brief(&none, two), "6 blocks: too few");
+    }
+
+    /// Too few blocks for a verdict still show what each block showed.
+    #[test]
+    fn blocks_without_a_verdict_are_shown() {
+        let of = |logs: &[f64], by| {
+            let above = logs.iter().filter(|ratio| **ratio > 1.0).count();
+            let low = logs.iter().copied().fold(f64::INFINITY, f64::min);
+            let high = logs.iter().copied().fold(0.0, f64::max);
+            let mut claim = claim(0.01, 1.0, 100.0);
+            claim.more_blocks = None;
+            claim.ratio.seen = Some(Seen { values: logs.len(), above, low, high });
+            let two = Two { a: "sync", b: "async", by };
+            let wide = (sentence(&claim, two, None), brief(&claim, two));
+            claim.verdict = None;
+            assert_eq!((sentence(&claim, two, None), brief(&claim, two)), wide, "{logs:?}");
+            // An interval that says something has its own words.
+            claim.verdict = Verdict::on(Interval { low: 0.8, estimate: 1.0, high: 1.2 }, 0.05);
+            assert!(sentence(&claim, two, None).starts_with("not resolved"));
+            wide
+        };
+        let (whole, brief) = of(&[14.5, 9.9], Compared::Rate);
+        assert_eq!(
+            whole,
+            "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
+        );
+        assert_eq!(brief, "async 9.90–14.5x in 2 of 2; no verdict");
+        let (whole, brief) = of(&[1.0 / 14.5, 1.0 / 9.9], Compared::Time);
+        assert_eq!(
+            whole,
+            "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
+        );
+        assert_eq!(brief, "async 9.90–14.5x in 2 of 2; no verdict");
+        let (whole, brief) = of(&[0.5, 0.4, 1.25], Compared::Rate);
+        assert_eq!(
+            whole,
+            "sync 0.800 to 2.50 times as fast as async, faster in 2 of 3 blocks; no verdict from 3"
+        );
+        assert_eq!(brief, "sync 0.800–2.50x in 2 of 3; no verdict");
     }
 
     #[test]

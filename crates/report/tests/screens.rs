@@ -234,7 +234,7 @@ fn odd_studies_on_odd_terminals() {
             (&thirty, "29 faster"),
             (&all_failed, "No trial ran to its end"),
             (&no_variance, "same [/b 0..0%]"),
-            (&one_block, "1 block: too few"),
+            (&one_block, "in 1 of 1; no verdict"),
         ] {
             let screen = Document::of_study(study).screen(&style);
             assert!(words(&screen).contains(said), "{said} in\n{screen}");

@@ -72,6 +72,39 @@ fn each_setting_is_a_column_and_what_it_bought_stands_below() {
     }
 }
 
+/// Two blocks give no verdict, and show what they showed; sentences compare settings that differ in one
+/// factor, and every cell has an interval or what the plots were.
+#[test]
+fn what_few_blocks_showed_is_said() {
+    let mut study = study(&["nfs://nas/a"], 2);
+    // Where it is written, the export's second level is 14.5 and 9.9 times as fast.
+    for trial in &mut study.trials {
+        let is_async = factor::levels(&study.plan.factors, trial.cell.setting)[1] == 1;
+        let writes = [1, 3].contains(&trial.cell.workload);
+        let times = [14.5, 9.9][trial.block.unwrap() as usize] / 2.0;
+        for value in trial.result.parts[0].quantities.values_mut().filter(|_| is_async && writes) {
+            *value *= times;
+        }
+    }
+    let document = Document::of_study(&study);
+    let screen = words(&document.screen(&SCREEN));
+    for said in [
+        "At sequential write C 9.",
+        " to 14.5 times as fast as A, in 2 of 2 blocks",
+        "No verdict from 2 blocks: ",
+        "x, 2 blocks",
+    ] {
+        assert!(screen.contains(said), "'{said}' is missing in: {screen}");
+    }
+    assert!(!screen.contains("not measured well enough"), "{screen}");
+    assert!(!screen.contains("Not resolved"), "{screen}");
+    // D differs from A in both factors.
+    assert!(!screen.contains("D 9.") && !screen.contains("D is faster"), "{screen}");
+    let text = words(&document.text(&SCREEN));
+    assert!(text.contains("in 2 of 2 blocks; no verdict from 2"), "{text}");
+    assert!(!text.contains("not measured well enough"), "{text}");
+}
+
 /// Each subject has a table, and what is not resolved is counted.
 #[test]
 fn subjects_have_a_table_each_and_open_claims_are_counted() {

@@ -1,8 +1,8 @@
 //! The list of studies, and reading the store for a page. The store is opened for each reading and
 //! closed again, so that a run that writes it never waits long.
 
-use plimsoll_model::{Ended, Failure, Study};
-use plimsoll_record::{Store, StudySummary};
+use plimsoll_model::{Ended, Failure, Study, printable, with_letters};
+use plimsoll_record::{Store, StudySummary, SubjectSummary};
 use plimsoll_report::chart::Escaped;
 use std::fmt::Write;
 use std::path::Path;
@@ -35,10 +35,10 @@ pub(super) fn list(store: &Path) -> Result<String, Failure> {
 }
 
 fn row(markup: &mut String, study: &StudySummary) {
-    let id = plimsoll_model::printable(&study.id.0);
+    let id = printable(&study.id.0);
     let id = Escaped(&id);
-    let subjects: Vec<String> =
-        study.subjects.iter().map(|s| plimsoll_model::printable(&s.given)).collect();
+    let given = |s: &SubjectSummary| printable(&with_letters(&s.given));
+    let subjects: Vec<String> = study.subjects.iter().map(given).collect();
     let bad = match study.incomplete {
         0 => String::new(),
         n => format!(", {n} failed or stopped"),

@@ -1,7 +1,7 @@
 //! Shares as other programs write them.
 
+use super::letters::Escaped;
 use super::{NfsTarget, PATH_ESCAPES, Target};
-use percent_encoding::utf8_percent_encode;
 
 /// The URL that is meant by a path that is written as a share elsewhere: `host:/export` (mount),
 /// `//host/share` (mount.cifs) or `\\host\share` (Windows). `None`: it is written as none. A path
@@ -38,7 +38,7 @@ pub(super) fn smb(rest: &str) -> Option<String> {
         None => ("", authority),
     };
     let at = if user.is_empty() { "" } else { "@" };
-    readable(format!("smb://{user}{at}{host}/{}", utf8_percent_encode(path, PATH_ESCAPES)))
+    readable(format!("smb://{user}{at}{host}/{}", Escaped(path, PATH_ESCAPES)))
 }
 
 /// Only what is understood is worth typing.

@@ -2,6 +2,7 @@
 
 pub(crate) mod authority;
 mod facts;
+mod letters;
 mod meant;
 mod nfs;
 mod options;
@@ -11,6 +12,7 @@ mod tests;
 
 pub use authority::without_password;
 pub use facts::{AdvertisedSizes, InPlace, Protection, TargetFacts, WriteState};
+pub use letters::with_letters;
 pub use meant::url_meant;
 pub use nfs::{NfsTarget, NfsTransport, NfsVersion, SourcePort};
 pub use smb::{SmbDialect, SmbProtection, SmbTarget};

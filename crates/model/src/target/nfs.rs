@@ -1,9 +1,9 @@
 //! `nfs://`: an NFS export, reached without a mount.
 
 use super::authority::{self, Host};
+use super::letters::Escaped;
 use super::{PATH_ESCAPES, decode, options, usage, without_parents};
 use crate::Failure;
-use percent_encoding::utf8_percent_encode;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::NonZeroU8;
@@ -239,7 +239,7 @@ impl fmt::Display for NfsTarget {
         if let Some(port) = self.port {
             write!(f, ":{port}")?;
         }
-        write!(f, "{}", utf8_percent_encode(&self.path, PATH_ESCAPES))?;
+        write!(f, "{}", Escaped(&self.path, PATH_ESCAPES))?;
         let mut options: Vec<String> = [
             self.version.map(|version| format!("vers={version}")),
             self.transport.map(|transport| format!("proto={transport}")),

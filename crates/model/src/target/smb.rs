@@ -1,9 +1,10 @@
 //! `smb://`: an SMB share, reached without a mount.
 
 use super::authority::{self, Host, without_password};
+use super::letters::Escaped;
 use super::{PATH_ESCAPES, decode, options, usage, without_parents};
 use crate::Failure;
-use percent_encoding::{AsciiSet, utf8_percent_encode};
+use percent_encoding::AsciiSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -235,9 +236,9 @@ impl fmt::Display for SmbTarget {
         f.write_str("smb://")?;
         if let Some(user) = &self.user {
             if let Some(domain) = &self.domain {
-                write!(f, "{};", utf8_percent_encode(domain, USER_ESCAPES))?;
+                write!(f, "{};", Escaped(domain, USER_ESCAPES))?;
             }
-            write!(f, "{}@", utf8_percent_encode(user, USER_ESCAPES))?;
+            write!(f, "{}@", Escaped(user, USER_ESCAPES))?;
         }
         write!(f, "{}", Host(&self.host))?;
         if let Some(port) = self.port {
@@ -245,7 +246,7 @@ impl fmt::Display for SmbTarget {
         }
         for part in std::iter::once(&*self.share).chain(self.path.split('/')) {
             if !part.is_empty() {
-                write!(f, "/{}", utf8_percent_encode(part, PATH_ESCAPES))?;
+                write!(f, "/{}", Escaped(part, PATH_ESCAPES))?;
             }
         }
         let protection = |name: &str, value: SmbProtection| match value {

@@ -78,7 +78,10 @@ pub(crate) fn section(shown: &Shown<'_>) -> Section {
                 add(&mut columns, format!("{} {way}", class.title()), published, own);
             }
         }
-        let own = |column| Some(TIME.value(of(column, way)?.cost(Kind::File)?.value));
+        let own = |column| {
+            let costs = of(column, way).filter(|costs| costs.contradiction().is_none())?;
+            Some(TIME.value(costs.cost(Kind::File)?.value))
+        };
         let own: Vec<Option<String>> = copies.columns.iter().map(own).collect();
         if own.iter().any(Option::is_some) {
             let published = EXPORTS.map(|export| {

@@ -57,6 +57,9 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
             }
             CostModel::NoBlock => "no block has all datasets".to_owned(),
             CostModel::Off => format!("does not fit: {off} off"),
+            CostModel::Fits { .. } if costs.contradiction().is_some() => {
+                "contradicts a measured time".to_owned()
+            }
             CostModel::Fits { roughly: true, .. } => format!("fits roughly: {off} off"),
             CostModel::Fits { costs, .. } => match costs.fit().lack_of_fit() {
                 Some(lack) => format!("fits: {off} off (p = {})", three_digits(lack.p_value)),
@@ -64,7 +67,7 @@ fn costs(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Columns {
             },
         };
         let cells = [
-            cell(TIME, costs.cost(Kind::File)),
+            cell(TIME, costs.cost(Kind::File).filter(|_| costs.contradiction().is_none())),
             cell(TIME, costs.cost(Kind::Operation)),
             cell(BANDWIDTH, rate),
             model,

@@ -7,7 +7,7 @@ use crate::study::{Shown, head};
 use crate::text::printable;
 use plimsoll_model::units::{Bytes, GIB, three_digits};
 use plimsoll_model::{
-    BoxFacts, HostFacts, Origin, PathFacts, SubjectFacts, TargetFacts, WatchedBy,
+    BoxFacts, HostFacts, Origin, PathFacts, SubjectFacts, TargetFacts, WatchedBy, with_letters,
 };
 
 /// Targets up to which each is a column.
@@ -17,7 +17,13 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
     let study = shown.study;
     let mut tables = Vec::new();
     let named = || shown.names.subjects.iter().cloned().zip(&study.subjects);
-    let storage = named().filter_map(|(name, facts)| Some((name, facts.storage()?)));
+    // With what the disks of watched servers tell of reads.
+    let known = |(subject, (name, facts)): (usize, (String, &SubjectFacts))| {
+        let reads_from = plimsoll_explain::reads_from(study, subject);
+        Some((name, TargetFacts { reads_from, ..facts.storage()?.clone() }))
+    };
+    let storage: Vec<(String, TargetFacts)> = named().enumerate().filter_map(known).collect();
+    let storage = storage.iter().map(|(name, facts)| (name.clone(), facts));
     tables.extend(table("Targets", storage, &TARGET));
     let paths = named().filter_map(|(name, facts)| match facts {
         SubjectFacts::Path(facts) => Some((name, facts)),
@@ -48,7 +54,7 @@ pub(super) fn tables(shown: &Shown<'_>) -> Vec<(String, Table)> {
 type Fact<T> = (&'static str, fn(&T) -> Option<String>);
 
 const TARGET: [Fact<TargetFacts>; 12] = [
-    ("as given", |t| known(&t.given)),
+    ("as given", |t| known(&with_letters(&t.given))),
     ("protocol", |t| known(&t.protocol)),
     ("driven by", |t| known(&t.engine)),
     ("largest read", |t| size(t.read_size_bytes)),

@@ -2,10 +2,12 @@
 //! files cost.
 
 use super::Shown;
-use crate::figure::{self, TIME};
+use crate::figure::{self, BYTES, TIME};
 use crate::text::{capital, listed};
 use crate::verdict::percent;
-use plimsoll_explain::{CellFindings, CopyCosts, CostModel, WorkloadFindings};
+use plimsoll_explain::{
+    CellFindings, CopyCosts, CostModel, FARTHEST, Prediction, WorkloadFindings,
+};
 use plimsoll_model::{Amount, Cell};
 use plimsoll_stats::fit::Estimate;
 use plimsoll_stats::fit::costs::Kind;
@@ -120,8 +122,11 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     // What is hardly known says nothing of what saves.
     let known = |cost: &Estimate| cost.interval.is_some_and(|i| !figure::is_wide(cost.value, i));
     let cost = |costs| Some((costs, CopyCosts::cost(costs, Kind::File).filter(known)?));
-    let all: Vec<_> = of_way.filter_map(cost).collect();
-    let (first, cost) = all.first()?;
+    let consistent = |costs: &&CopyCosts| costs.contradiction().is_none();
+    let mut all: Vec<_> = of_way.filter(consistent).filter_map(cost).collect();
+    let (first, cost) = *all.first()?;
+    // What else differs has a cause of its own.
+    all.retain(|(costs, _)| differences(shown, first, costs) <= 1);
     let (dataset, share) = first.most_by_file()?;
     let time = format!("{} of the time of the {}", whole(share), dataset.work.files_of);
     let way = capital(way);
@@ -130,12 +135,12 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
             label if label.is_empty() => label,
             label => format!(" ({label})"),
         };
-        let cost = shown_cost(*cost);
+        let cost = shown_cost(cost);
         return Some(format!("{way}, a file costs {cost} beside its bytes{which}: {time}."));
     }
     let words = |(number, (costs, own)): (usize, &(&CopyCosts, Estimate))| {
         let figure = format!("{} {}", label(shown, costs, name), shown_cost(*own));
-        match at_least_less(*cost, *own) {
+        match at_least_less(cost, *own) {
             _ if number == 0 => format!("{figure}, {time}"),
             Some(less) => format!("{figure}, at least {} less", whole(less)),
             None => figure,
@@ -143,6 +148,11 @@ pub(crate) fn per_file(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Opti
     };
     let words: Vec<String> = all.iter().enumerate().map(words).collect();
     Some(format!("{way}, a file costs beside its bytes: {}.", words.join("; ")))
+}
+
+/// How many things differ between two: subject, factors, and method.
+fn differences(shown: &Shown<'_>, a: &CopyCosts, b: &CopyCosts) -> usize {
+    shown.differences(a.cell, b.cell) + usize::from(a.way().1 != b.way().1)
 }
 
 /// "4.10 ms [3.80–4.40]".
@@ -170,6 +180,19 @@ pub(crate) fn without_model(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) ->
     let none: Vec<_> = of(CostModel::NoBlock).collect();
     if asked && !none.is_empty() {
         sentences.push(format!("No block has all datasets: no cost is known of {}.", names(none)));
+    }
+    for costs in &shown.costs {
+        let (Some((dataset, time)), Some(cost)) = (costs.contradiction(), costs.cost(Kind::File))
+        else {
+            continue;
+        };
+        sentences.push(format!(
+            "No cost of a file is named ({}): by the model it is {}, but a file of the {} took {} in all.",
+            row(shown, costs, name),
+            TIME.value(cost.value),
+            dataset.work.files_of,
+            TIME.value(time)
+        ));
     }
     let off: Vec<_> = of(CostModel::Off).collect();
     if let Some(by) = off.iter().filter_map(|costs| off_by(costs)).reduce(f64::max) {
@@ -202,7 +225,19 @@ pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<S
             // The same time once, with all that take it.
             let mut times: Vec<(String, Vec<String>)> = Vec::new();
             for costs in shown.costs.iter().filter(|costs| costs.way().0 == *way) {
-                let time = costs.seconds(amount).map_or("not known".to_owned(), range);
+                let time = match costs.predicted(amount) {
+                    Prediction::Time(time) => range(time),
+                    Prediction::NotKnown => "not known".to_owned(),
+                    Prediction::TooFar(copied) => {
+                        format!("not known from {}", BYTES.value(copied.0 as f64))
+                    }
+                    Prediction::BeyondMemory(memory) => {
+                        format!(
+                            "not known beyond the server's memory, {}",
+                            BYTES.value(memory.0 as f64)
+                        )
+                    }
+                };
                 let label = label(shown, costs, name);
                 match times.iter_mut().find(|(known, _)| *known == time) {
                     Some((_, labels)) => labels.push(label),
@@ -219,8 +254,45 @@ pub(crate) fn amounts(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<S
         (!ways.is_empty())
             .then(|| format!("{}: {}.", capital(&amount.to_string()), ways.join("; ")))
     };
-    shown.study.plan.amounts.iter().filter_map(of_amount).collect()
+    let mut sentences: Vec<String> =
+        shown.study.plan.amounts.iter().filter_map(of_amount).collect();
+    sentences.extend(more_to_copy(shown));
+    sentences
 }
+
+/// How much to copy so that the times of all amounts are known.
+fn more_to_copy(shown: &Shown<'_>) -> Option<String> {
+    let amounts = shown.study.plan.amounts.iter();
+    let needed = |amount: &Amount| {
+        let of = |costs: &CopyCosts| match costs.predicted(amount) {
+            Prediction::TooFar(_) => Some(amount.bytes.0.div_ceil(FARTHEST)),
+            Prediction::BeyondMemory(memory) => Some(memory.0),
+            Prediction::Time(_) | Prediction::NotKnown => None,
+        };
+        shown.costs.iter().filter_map(of).max()
+    };
+    let bytes = amounts.filter_map(needed).max()?;
+    let mut copied: Vec<_> = shown.costs.first()?.datasets.iter().map(|d| d.work).collect();
+    copied.dedup_by_key(|work| work.files_of);
+    let whole = copied.iter().map(|work| {
+        let (files, mean) = work.class?.whole();
+        Some(files as f64 * mean)
+    });
+    let scale =
+        whole.sum::<Option<f64>>().map(|whole| (100.0 * bytes as f64 / whole).ceil() / 100.0);
+    let how = match scale.filter(|scale| *scale <= MOST_SCALE) {
+        Some(scale) => format!("--scale {scale}"),
+        None => "--data with a directory of that size".to_owned(),
+    };
+    let bytes = BYTES.value(bytes as f64);
+    Some(format!(
+        "No time is given of more than {FARTHEST} times what was copied, nor of more than memory holds: \
+         copy {bytes} at least ({how})."
+    ))
+}
+
+/// Largest --scale of a copy.
+const MOST_SCALE: f64 = 100.0;
 
 /// A share in whole percent.
 fn whole(share: f64) -> String {

@@ -3,7 +3,7 @@
 use crate::date::utc;
 use crate::device::amount::binary;
 use crate::document::Warning;
-use crate::text::{listed, printable, shortened};
+use crate::text::{listed, printable, shortened, target};
 use plimsoll_model::{Ended, Failure, InPlace, Origin, StoredOn, Study, SubjectFacts, TargetFacts};
 
 /// Longest address of a target in a line.
@@ -50,7 +50,7 @@ pub(crate) fn described(facts: &SubjectFacts) -> String {
     match facts {
         SubjectFacts::Storage(facts) => storage(facts),
         SubjectFacts::Path(facts) => {
-            let mut text = vec![printable(&facts.given)];
+            let mut text = vec![target(&facts.given)];
             text.extend(facts.notes.iter().map(|note| printable(note)));
             text.retain(|part| !part.is_empty());
             text.join("; ")
@@ -60,7 +60,7 @@ pub(crate) fn described(facts: &SubjectFacts) -> String {
 }
 
 /// The same in a line: what it is and what it speaks, and where reads came from where that is known.
-pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
+pub(crate) fn in_brief(facts: &SubjectFacts, from: Option<StoredOn>) -> String {
     let facts = match facts {
         SubjectFacts::Storage(facts) => facts,
         SubjectFacts::Host(facts) => {
@@ -70,18 +70,17 @@ pub(crate) fn in_brief(facts: &SubjectFacts) -> String {
         }
         SubjectFacts::Path(_) => return described(facts),
     };
-    let mut text = vec![shortened(&printable(&facts.given), LONGEST), printable(&facts.protocol)];
+    let mut text = vec![shortened(&target(&facts.given), LONGEST), printable(&facts.protocol)];
     text.retain(|part| !part.is_empty());
-    let known = facts.reads_from.filter(|from| *from != StoredOn::Unknown);
+    let known = from.filter(|from| *from != StoredOn::Unknown);
     text.extend(known.map(|from| reads_from(from).to_owned()));
     text.extend(facts.in_place.as_ref().map(in_place));
     text.join("; ")
 }
 
 fn storage(facts: &TargetFacts) -> String {
-    let mut parts = vec![&facts.given, &facts.protocol, &facts.engine];
-    parts.retain(|part| !part.is_empty());
-    let mut text: Vec<String> = parts.into_iter().map(|part| printable(part)).collect();
+    let parts = [target(&facts.given), printable(&facts.protocol), printable(&facts.engine)];
+    let mut text: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     if let Some(from) = facts.reads_from {
         text.push(reads_from(from).to_owned());
     }

@@ -219,7 +219,8 @@ mod tests {
     #[test]
     fn ratios_are_those_of_the_faster_one() {
         let of = |by, estimate, runs| {
-            let ratio = Ratio { blocks: runs, estimate, interval: None, zero: (false, false) };
+            let zero = (false, false);
+            let ratio = Ratio { blocks: runs, estimate, interval: None, zero, seen: None };
             faster(Two { a: "NFS", b: "SMB", by }, &ratio)
         };
         let words = |estimate, runs| of(Compared::Rate, estimate, runs);

@@ -2,8 +2,9 @@
 
 use super::{Shown, disturbances};
 use crate::document::Warning;
-use crate::text::{capital, counted, listed, printable};
-use plimsoll_model::{Cell, Ended, Failure, Flag, Outcome, Severity, Trial};
+use crate::text::{capital, counted, listed, printable, target};
+use plimsoll_model::units::{Bytes, GIB};
+use plimsoll_model::{Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.
@@ -24,9 +25,10 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     let study = shown.study;
     let subjects = Subjects::new(shown);
     let mut groups: Vec<Group<'_>> = Vec::new();
+    let flags: Vec<Flag> = study.flags.iter().filter_map(|flag| informed(study, flag)).collect();
     let mut add = |flag, trial: Option<_>| {
-        let advice = Flag::advice(flag);
-        let (message, subject) = subjects.apart(&printable(&flag.message()));
+        let advice = advice(study, flag);
+        let (message, subject) = subjects.apart(&target(&flag.message()));
         // Of trials an example is enough; what is true of the study is shown whole.
         let same = |g: &&mut Group<'_>| {
             discriminant(g.first) == discriminant(flag)
@@ -49,7 +51,7 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             }),
         }
     };
-    study.flags.iter().for_each(|flag| add(flag, None));
+    flags.iter().for_each(|flag| add(flag, None));
     for trial in &study.trials {
         // What others did is said by host and resource.
         let own = trial.result.flags.iter().filter(|flag| !matches!(flag, Flag::OtherLoad { .. }));
@@ -90,7 +92,7 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let message = match group.trials.is_empty() {
             true => group.message.replace(SUBJECT, &listed(&group.subjects)),
             // Of trials one is the example.
-            false => subjects.named(printable(&group.first.message())),
+            false => subjects.named(target(&group.first.message())),
         };
         // Not of addresses and names.
         let word = message.split(' ').next().unwrap_or_default();
@@ -108,6 +110,52 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     warnings
 }
 
+/// A flag with what the study knows beside it: what the disks of a watched server read, and its memory. `None`
+/// where that shows that there is nothing to warn of.
+fn informed(study: &Study, flag: &Flag) -> Option<Flag> {
+    let Flag::WorkingSet { target, size, reads_from, settles } = flag else {
+        return Some(flag.clone());
+    };
+    let subject = study.subjects.iter().position(|facts| facts.given() == target);
+    let known = subject.and_then(|subject| plimsoll_explain::reads_from(study, subject));
+    let reads_from = match reads_from {
+        StoredOn::Unknown => known.unwrap_or(StoredOn::Unknown),
+        tested => *tested,
+    };
+    let memory = subject.and_then(|subject| plimsoll_explain::server_memory(study, subject));
+    let settles = settles.or(memory.map(|memory| Bytes(memory.0.saturating_mul(2))));
+    (reads_from != StoredOn::Disk).then(|| Flag::WorkingSet {
+        target: target.clone(),
+        size: *size,
+        reads_from,
+        settles,
+    })
+}
+
+/// The size of an example of which a server's memory would be the half.
+const EXAMPLE: u64 = 4 * GIB;
+
+/// What to do about a flag. A size is advised only where there is room for it.
+fn advice(study: &Study, flag: &Flag) -> String {
+    let Flag::WorkingSet { target, settles, .. } = flag else { return flag.advice() };
+    let subject = study.subjects.iter().find(|facts| facts.given() == target);
+    let space = subject.and_then(|facts| Some(facts.storage()?.space_bytes));
+    // What has no total has no space that is known.
+    let free = space.filter(|(total, _)| *total > 0).map(|(_, free)| free);
+    let needed = settles.map_or(EXAMPLE, |size| size.0);
+    match (free.filter(|free| *free < needed).map(Bytes), settles) {
+        (None, _) => flag.advice(),
+        (Some(free), Some(size)) => format!(
+            "Measuring the disk takes {size} (twice the server's memory), and {free} are free: make room, or \
+             drop the server's caches (--host with a login as root, and --drop-caches)."
+        ),
+        (Some(free), None) => format!(
+            "Measuring the disk takes twice the server's memory, and {free} are free: name the server with \
+             --host, so that its memory is known, and make room."
+        ),
+    }
+}
+
 /// Most kinds of work that are named as those whose trials were seen.
 const PLACES_MOST: usize = 3;
 
@@ -119,7 +167,7 @@ struct Subjects(Vec<(String, String)>);
 
 impl Subjects {
     fn new(shown: &Shown<'_>) -> Subjects {
-        let given = shown.study.subjects.iter().map(|facts| printable(facts.given()));
+        let given = shown.study.subjects.iter().map(|facts| target(facts.given()));
         let mut all: Vec<(String, String)> =
             given.zip(shown.names.subjects.iter().cloned()).collect();
         all.retain(|(given, _)| !given.is_empty());

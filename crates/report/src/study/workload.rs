@@ -6,10 +6,10 @@ use crate::columns::Columns;
 use crate::figure::{Kind, ends, is_wide};
 use crate::measure::{self, COLUMNS, Shape};
 use crate::names;
-use crate::text::{counted, listed};
-use crate::verdict::{Longer, Two, sentence};
+use crate::text::{capital, counted, listed};
+use crate::verdict::{Longer, Two, sentence, times_of};
 use plimsoll_explain::{CellFindings, Level, Levels, Pair, Ratio, WorkloadFindings};
-use plimsoll_model::{Measure, Metric, OpKind, SubjectKind};
+use plimsoll_model::{Cell, Measure, Metric, OpKind, SubjectKind};
 use std::collections::BTreeSet;
 
 /// A row of a table of levels: of a cell, or of one part of its work; of all its operations, or of
@@ -33,6 +33,10 @@ pub(crate) fn rows<'a>(shown: &Shown<'_>, found: &'a WorkloadFindings) -> Vec<(S
             _ => format!("{name}: {}", part(headline)),
         };
         add_rows(&mut rows, name, "  ", cell, &cell.levels);
+        if let Some(disturbed) = cell.disturbed.as_ref().filter(|disturbed| disturbed.apart) {
+            let name = format!("  {} disturbed", counted(disturbed.trials as u64, "trial"));
+            rows.push((name, Line { cell, levels: &disturbed.levels, kind: None }));
+        }
         for (number, levels) in (0..).zip(&cell.parts).filter(|(n, _)| *n != headline) {
             add_rows(&mut rows, format!("  {}", part(number)), "    ", cell, levels);
         }
@@ -118,6 +122,34 @@ fn by_line(shown: &Shown<'_>, found: &WorkloadFindings, rows: &[(String, Line<'_
         }
     }
     columns
+}
+
+/// The trials of each cell during which others used a host: "61.0 MB/s in 18 of 75 trials".
+pub(crate) fn disturbed(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec<String> {
+    let several = shown.names.setups() > 1;
+    let mut sentences = Vec::new();
+    for found in &shown.findings.workloads {
+        let shape = shown.shape(speed(&found.workload));
+        for cell in &found.cells {
+            let Some(disturbed) = &cell.disturbed else { continue };
+            let work = capital(&shown.names.workload(found.number));
+            let of = if several { format!("{work} on {}", name(cell.cell)) } else { work };
+            let (count, all) = (disturbed.trials, counted(cell.complete as u64, "trial"));
+            let metric = Metric::all(speed(&found.workload));
+            let level = disturbed.levels.get(&metric).map(|level| shape.plain(level.estimate));
+            sentences.push(match (disturbed.apart, level) {
+                (true, Some(level)) => format!(
+                    "{of}: {level} in the {count} of {all} during which others used a host; \
+                     they are not in the figure above."
+                ),
+                (true, None) => format!("{of}: others used a host during {count} of {all}."),
+                (false, _) => format!(
+                    "{of}: others used a host during {count} of {all}, so the figure is with their load."
+                ),
+            });
+        }
+    }
+    sentences
 }
 
 /// What to know of the columns that not every workload has: "Also measured: loss (less is better)."
@@ -312,9 +344,14 @@ fn ratio(name: &str, ratio: &Ratio, names: (&str, &str)) -> String {
     }
     let value = plimsoll_model::units::three_digits(ratio.estimate);
     match ratio.interval {
-        Some(interval) if is_wide(ratio.estimate, interval) => {
-            format!("{name} not measured well enough")
-        }
+        Some(interval) if is_wide(ratio.estimate, interval) => match ratio.seen {
+            Some(seen) => format!(
+                "{name} {} in {}",
+                times_of(&seen, " to "),
+                counted(seen.values as u64, "block")
+            ),
+            None => format!("{name} not measured well enough"),
+        },
         Some(interval) => format!("{name} {value} {}", ends(interval.low, interval.high)),
         None => format!("{name} {value}"),
     }

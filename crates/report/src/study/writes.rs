@@ -31,6 +31,9 @@ pub(crate) fn states(shown: &Shown<'_>, found: &WorkloadFindings) -> Option<Stri
         let steady = state.steady_bytes_per_second;
         let steady = steady.map_or_else(String::new, plimsoll_model::units::bytes_per_second);
         match writes.sustained {
+            Ok(()) if steady.is_empty() => {
+                format!("{name} sustained (each trial has the time in it that the storage took)")
+            }
             Ok(()) => format!("{name} sustained (steady at {steady} {after})"),
             Err(Burst::NotAgreed) => {
                 format!("{name} a burst (trials differ from {steady} {after})")

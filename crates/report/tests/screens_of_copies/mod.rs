@@ -7,7 +7,7 @@ use plimsoll_report::Document;
 
 /// A home's files to and from these targets.
 fn home(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) -> Study {
-    let workloads = copies(&DataClass::ALL.map(|class| dataset(class, 0.1)));
+    let workloads = copies(&DataClass::ALL.map(|class| dataset(class, 1.0)));
     let copied = copied(targets, workloads, blocks, 0.01, seconds);
     let mut study = sequential(targets, &[]);
     study.plan.workloads = copied.plan.workloads;
@@ -21,7 +21,7 @@ fn home(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) 
 fn both_ways(targets: &[&str], blocks: u32, seconds: impl Fn(u16, &FileWork) -> f64) -> Study {
     let pipelined = Method::Pipelined { files: 32.try_into().unwrap() };
     let workloads =
-        copies_by(&[Method::Rsync, pipelined], &DataClass::ALL.map(|class| dataset(class, 0.1)));
+        copies_by(&[Method::Rsync, pipelined], &DataClass::ALL.map(|class| dataset(class, 1.0)));
     let copied = copied(targets, workloads, blocks, 0.01, seconds);
     let mut study = sequential(targets, &[]);
     study.trials = copied.trials;

@@ -16,7 +16,7 @@ use crate::study::{Shown, head, hosts, mounts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
-use plimsoll_explain::WorkloadFindings;
+use plimsoll_explain::{WorkloadFindings, reads_from};
 use plimsoll_model::{Ended, Rule, SubjectKind};
 
 /// What there is to say of a study without a complete trial.
@@ -96,12 +96,10 @@ fn introduced(shown: &Shown<'_>, brief: &Brief) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let subjects = &shown.study.subjects;
     match subjects.len() <= INTRODUCED {
-        true => facts.extend(
-            subjects
-                .iter()
-                .zip(0..)
-                .map(|(known, number)| (brief.subject(shown, number), head::in_brief(known))),
-        ),
+        true => facts.extend(subjects.iter().zip(0..).map(|(known, number)| {
+            let from = reads_from(shown.study, usize::from(number));
+            (brief.subject(shown, number), head::in_brief(known, from))
+        })),
         false => facts.push((
             counted(subjects.len() as u64, "subject"),
             "the details say what each turned out to be".to_owned(),
@@ -137,17 +135,13 @@ const NAMED: usize = 3;
 /// What would settle what is open, and where the rest is.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
-    if let Some((works, seconds)) = sentences::open(shown) {
+    if let Some((works, time)) = sentences::open(shown) {
         let what = match works.len() {
             ..=NAMED => {
                 let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
                 format!("Resolve {}", listed(&works))
             }
             many => format!("Resolve these {many}"),
-        };
-        let time = match seconds {
-            None => "not within a day".to_owned(),
-            Some(seconds) => format!("about {}", duration(seconds)),
         };
         section.command(&what, format!("plimsoll check --continue {id}"), time);
     } else if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported {

@@ -3,11 +3,11 @@
 use super::names::Brief;
 use super::table::has_columns;
 use crate::measure::Compared;
-use crate::study::{Shown, copies, hosts, imported, limits};
-use crate::text::{counted, duration, listed};
-use crate::verdict::{lead, percent};
+use crate::study::{Shown, copies, hosts, imported, limits, workload};
+use crate::text::{capital, counted, duration, listed};
+use crate::verdict::{Two, lead, percent, says_nothing, showed};
 use plimsoll_explain::{Claim, Pair};
-use plimsoll_model::Rule;
+use plimsoll_model::{Contrast, Rule};
 use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::HashMap;
 
@@ -15,6 +15,10 @@ use std::collections::HashMap;
 const TOLD: usize = 2;
 /// The same of many.
 const TOLD_OF_MANY: usize = 5;
+/// Blocks below which a claim without a verdict lacks blocks.
+const FEW: usize = 6;
+/// Kinds of work with disturbed trials that are named.
+const DISTURBED: usize = 3;
 /// Less than this is about a minute of the day, and what is claimed from it too.
 const SHORT_SECONDS: f64 = 120.0;
 
@@ -31,7 +35,7 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
     match has_columns(shown) {
         true => sentences.extend(resolved(shown, compared)),
         false => {
-            for (two, claims) in compared.iter().take(TOLD) {
+            for Against { two, claims, .. } in compared.iter().take(TOLD) {
                 sentences.extend(against(shown, two, claims));
             }
         }
@@ -40,6 +44,14 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
     sentences.extend(copies::amounts(shown, &name));
     sentences.extend(copies::per_file(shown, &name));
     sentences.extend(copies::without_model(shown, &name));
+    let mut disturbed = workload::disturbed(shown, &name);
+    let more = disturbed.len().saturating_sub(DISTURBED);
+    disturbed.truncate(DISTURBED);
+    sentences.extend(disturbed);
+    if more > 0 {
+        sentences
+            .push(format!("Others used a host during {more} more kinds of work: see the details."));
+    }
     sentences.extend(level(shown));
     sentences.extend(short(shown));
     let limited = limits::sentences(shown, &name);
@@ -51,9 +63,8 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
     sentences
 }
 
-/// What going on would settle, by name, and the seconds it takes (`None`: not within a day); `None`
-/// where there is nothing to settle.
-pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, Option<f64>)> {
+/// What going on would settle, by name, and how long that takes; `None` where there is nothing to settle.
+pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, String)> {
     let open = plimsoll_explain::unresolved(shown.study)?;
     let mut works: Vec<String> = Vec::new();
     let contrasts = open.contrasts.iter().map(|contrast| shown.matter(contrast));
@@ -67,13 +78,22 @@ pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, Option<f64>)> {
             works.push(name);
         }
     });
-    Some((works, open.seconds))
+    let about = |seconds: Option<f64>| {
+        seconds.map_or("not within a day".to_owned(), |s| format!("about {}", duration(s)))
+    };
+    let (own, all) = (about(open.seconds), about(open.all_seconds));
+    Some((works, if own == all { own } else { format!("{own}; all rows: {all}") }))
 }
 
 /// A claim, and what it is about.
 type Matter<'a> = (String, &'a Claim, Compared);
 /// Two that are compared, by name, and what is claimed.
-type Against<'a> = ((String, String), Vec<Matter<'a>>);
+struct Against<'a> {
+    two: (String, String),
+    /// The first contrast of them.
+    contrast: Contrast,
+    claims: Vec<Matter<'a>>,
+}
 
 /// What is compared with what at the same work, in the order of the contrasts. Of different work the table
 /// says all.
@@ -85,11 +105,11 @@ fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'a>> {
         let two = two(shown, brief, pair);
         let place = *places.entry(two.clone()).or_insert(compared.len());
         if place == compared.len() {
-            compared.push((two, Vec::new()));
+            compared.push(Against { two, contrast: pair.contrast, claims: Vec::new() });
         }
         let by = shown.shape(pair.contrast.of.metric.measure).compared;
         let matter = pair.claim.as_ref().map(|claim| (shown.matter(&pair.contrast), claim, by));
-        compared[place].1.extend(matter);
+        compared[place].claims.extend(matter);
     }
     compared
 }
@@ -103,18 +123,26 @@ fn two(shown: &Shown<'_>, brief: &Brief, pair: &Pair) -> (String, String) {
     (short(a, pair.contrast.against.cell), short(b, pair.contrast.of.cell))
 }
 
-/// Of many that are compared, what is resolved of the first of them, and how much is not.
+/// Of many that are compared, the verdicts on the first that differ in one thing, the blocks of what has no
+/// verdict, and how much is not resolved.
 fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
     let is_open = |claim: &Claim| {
         claim.verdict.is_none_or(|verdict| matches!(verdict, Verdict::NotResolved(_)))
     };
-    let claims: usize = compared.iter().map(|(_, claims)| claims.len()).sum();
-    let (mut sentences, mut open, mut unsaid) = (Vec::new(), 0, 0);
-    for (two, mut own) in compared {
-        let all = own.len();
-        own.retain(|(_, claim, _)| !is_open(claim));
-        open += all - own.len();
-        match sentences.len() < TOLD_OF_MANY {
+    let claims: usize = compared.iter().map(|against| against.claims.len()).sum();
+    let (mut sentences, mut of_few) = (Vec::new(), Vec::new());
+    let (mut open, mut unsaid) = (0, 0);
+    let mut few: Option<usize> = Some(0);
+    for Against { two, contrast, claims } in compared {
+        let (own, unresolved): (Vec<_>, Vec<_>) =
+            claims.into_iter().partition(|(_, claim, _)| !is_open(claim));
+        open += unresolved.len();
+        for (_, claim, by) in &unresolved {
+            let is_few = claim.ratio.blocks < FEW && says_nothing(claim, *by);
+            few = few.filter(|_| is_few).map(|few| few.max(claim.ratio.blocks));
+        }
+        let Contrast { of, against: first, .. } = contrast;
+        match sentences.len() < TOLD_OF_MANY && shown.differences(of.cell, first.cell) == 1 {
             true => {
                 let led = |(_, claim, _): &Matter<'_>| {
                     !matches!(claim.verdict, Some(Verdict::NoPracticalDifference(_)))
@@ -124,17 +152,37 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
                     false => format!("{} against {}: ", two.1, two.0),
                 };
                 sentences.extend(against(shown, &two, &own).map(|said| names + &said));
+                of_few.extend(of_blocks(&two, &unresolved));
             }
             false => unsaid += own.len(),
         }
     }
+    sentences.extend(of_few.into_iter().take(TOLD_OF_MANY));
     if unsaid > 0 {
         sentences.push(format!("{} more: see the details.", counted(unsaid as u64, "verdict")));
     }
     if open > 0 {
-        sentences.push(format!("Not resolved: {open} of {}.", counted(claims as u64, "claim")));
+        let all = counted(claims as u64, "claim");
+        sentences.push(match few.filter(|few| *few > 0) {
+            Some(few) => {
+                format!("No verdict from {}: {open} of {all}.", counted(few as u64, "block"))
+            }
+            None => format!("Not resolved: {open} of {all}."),
+        });
     }
     sentences
+}
+
+/// The blocks of claims without a verdict: "At scan, async 9.90 to 14.5 times as fast as sync, in 2 of 2
+/// blocks; no verdict from 2." `None` where none is far off, or all have one.
+fn of_blocks((a, b): &(String, String), claims: &[Matter<'_>]) -> Option<String> {
+    let of = |(name, claim, by): &Matter<'_>| {
+        let words = showed(claim, Two { a, b, by: *by })?;
+        let words = words.split_once("; ").map_or(words.as_str(), |(words, _)| words);
+        Some(format!("at {name} {words}"))
+    };
+    let all: Vec<String> = claims.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| format!("{}.", capital(&all.join("; "))))
 }
 
 /// "smb is faster than nfs at A and B; nfs at C. No practical difference: D. Not resolved: E."

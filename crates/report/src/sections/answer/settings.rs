@@ -6,8 +6,8 @@ use crate::chart::Table;
 use crate::figure::ends;
 use crate::measure::Compared;
 use crate::study::Shown;
-use crate::text::{printable, shortened};
-use crate::verdict::percent;
+use crate::text::{counted, printable, shortened};
+use crate::verdict::{percent, times_of};
 use plimsoll_explain::{Effect, effects};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Factor};
@@ -74,32 +74,28 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
     }
     let confidence = percent(shown.study.plan.design.confidence);
     let text = format!(
-        "What each setting bought: times as fast, over all others [{confidence}, each by itself; no verdicts]."
+        "What each setting bought: times as fast, over all others [{confidence}, each by itself; no verdicts]; \
+         without an interval the lowest and highest of all plots."
     );
     Some((text, table))
 }
 
-/// "1.63x [1.41–1.89]".
+/// "1.63x [1.41–1.89]"; of few blocks, and where the interval says nothing, the plots: "0.400–2.02x, 2 blocks".
 fn times(effect: &Effect, by: Option<Compared>) -> String {
-    let Interval { low, estimate, high } = match effect.ratio.interval {
-        Some(interval) => interval,
-        None => {
-            let estimate = effect.ratio.estimate;
-            Interval { low: f64::NAN, estimate, high: f64::NAN }
-        }
-    };
+    let ratio = effect.ratio;
     // Of a time less is faster.
-    let (low, estimate, high) = match by {
-        Some(Compared::Time) => (1.0 / high, 1.0 / estimate, 1.0 / low),
-        _ => (low, estimate, high),
-    };
-    match (low, high) {
-        (low, high) if high > 100.0 * low => "not measured well enough".to_owned(),
-        (low, high) if low.is_finite() && high.is_finite() => {
-            format!("{}x {}", three_digits(estimate), ends(low, high))
-        }
-        _ => format!("{}x", three_digits(estimate)),
+    let less = by == Some(Compared::Time);
+    let interval = ratio.interval.filter(|interval| interval.high <= 100.0 * interval.low);
+    if let Some(Interval { low, estimate, high }) = interval {
+        let (low, estimate, high) = match less {
+            true => (1.0 / high, 1.0 / estimate, 1.0 / low),
+            false => (low, estimate, high),
+        };
+        return format!("{}x {}", three_digits(estimate), ends(low, high));
     }
+    let blocks = counted(ratio.blocks as u64, "block");
+    let seen = ratio.seen.map(|seen| if less { seen.reversed() } else { seen });
+    seen.map_or(NOTHING.to_owned(), |seen| format!("{}x, {blocks}", times_of(&seen, "–")))
 }
 
 /// "async/sync"; where other factors have the same levels, with the name of its own.

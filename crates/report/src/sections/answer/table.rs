@@ -5,8 +5,9 @@ use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
 use crate::study::{Shown, imported, limits, speed, writes};
+use crate::text::counted;
 use crate::verdict::{Two, brief as in_brief};
-use plimsoll_explain::{CellFindings, Pair, WorkloadFindings};
+use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric};
 use plimsoll_stats::verdict::{Side, Verdict};
 
@@ -235,8 +236,22 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
 pub(super) fn level_of(shown: &Shown<'_>, found: &WorkloadFindings, cell: &CellFindings) -> String {
     let measure = speed(&found.workload);
     match cell.levels.get(&Metric::all(measure)) {
-        Some(level) => shown.shape(measure).level(level) + writes::mark(shown, cell.cell),
+        Some(level) => {
+            let mark = writes::mark(shown, cell.cell);
+            format!("{}{mark}{}", shown.shape(measure).level(level), no_interval(shown, level))
+        }
         None => missing(cell),
+    }
+}
+
+/// In place of an interval that is expected: why there is none.
+fn no_interval(shown: &Shown<'_>, level: &Level) -> String {
+    match level.interval {
+        None if !shown.findings.imported => {
+            let few = if level.trials > 1 { ": too few" } else { "" };
+            format!(" [{}{few}]", counted(level.trials as u64, "trial"))
+        }
+        _ => String::new(),
     }
 }
 

@@ -1,0 +1,101 @@
+//! Where reads came from, as far as the counters of the server's disks tell.
+
+use plimsoll_model::units::Bytes;
+use plimsoll_model::{DiskLoad, HostFacts, HostLoad, OpKind, Outcome, StoredOn, Study, Trial};
+
+/// Reads came from memory where the disks read less than this share of what was read.
+const NOTHING: f64 = 0.01;
+/// They came from the disk where a disk read this share of it at least.
+const ALL: f64 = 0.9;
+
+/// Where the reads of a subject came from: what the cache test found, and where it found nothing out, what
+/// the disks of a server that was watched read meanwhile. `None` where nothing was read.
+pub fn reads_from(study: &Study, subject: usize) -> Option<StoredOn> {
+    let tested = study.subjects.get(subject)?.storage()?.reads_from?;
+    match tested {
+        StoredOn::Unknown => Some(by_disks(study, subject).unwrap_or(StoredOn::Unknown)),
+        tested => Some(tested),
+    }
+}
+
+/// The memory of the server of a subject, where it was watched.
+pub fn server_memory(study: &Study, subject: usize) -> Option<Bytes> {
+    let memory = servers(study, subject).map(|facts| facts.memory_bytes).max();
+    memory.filter(|bytes| *bytes > 0).map(Bytes)
+}
+
+/// The facts of the hosts that serve a subject.
+fn servers(study: &Study, subject: usize) -> impl Iterator<Item = &HostFacts> {
+    let serves = move |facts: &&HostFacts| {
+        let mut hosts = study.plan.hosts.iter();
+        hosts.any(|host| host.is(&facts.name) && host.serves(subject))
+    };
+    study.hosts.iter().filter(serves)
+}
+
+/// Bytes that complete trials of a subject moved by operations of a kind, and what the disks of its server
+/// moved meanwhile by `moved`: all of them together, and the one that moved most. `None` where no server
+/// with disks was watched.
+pub(crate) fn on_disks<'a>(
+    study: &Study,
+    subject: usize,
+    trials: impl Iterator<Item = &'a Trial>,
+    kinds: &[OpKind],
+    moved: fn(&DiskLoad) -> u64,
+) -> Option<OnDisks> {
+    let names: Vec<&HostFacts> = servers(study, subject).collect();
+    let own = |load: &&HostLoad| names.iter().any(|facts| facts.name == load.host);
+    let mut sum = OnDisks::default();
+    let mut watched = names.iter().any(|facts| !facts.disks.is_empty());
+    for trial in trials.filter(|trial| trial.result.outcome == Outcome::Complete) {
+        let Some(load) = trial.loads.iter().find(own) else { continue };
+        watched |= !load.disks.is_empty();
+        let ops = trial.result.parts.iter().flat_map(|part| &part.ops);
+        let bytes =
+            ops.filter(|(kind, _)| kinds.contains(kind)).map(|(_, stats)| stats.bytes as f64);
+        let disks = load.disks.iter().map(|disk| moved(disk) as f64);
+        sum.payload += bytes.sum::<f64>();
+        sum.all += disks.clone().sum::<f64>();
+        sum.most += disks.fold(0.0, f64::max);
+    }
+    (watched && sum.payload > 0.0).then_some(sum)
+}
+
+/// Bytes of operations, and of disks.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct OnDisks {
+    payload: f64,
+    /// Of all disks: an array and its disks count both.
+    all: f64,
+    /// Of the disk that moved most, trial by trial.
+    most: f64,
+}
+
+impl OnDisks {
+    /// Whether the disks moved next to nothing of it.
+    fn none(&self) -> bool {
+        self.all <= NOTHING * self.payload
+    }
+
+    /// Whether a disk moved nearly all of it.
+    pub(crate) fn whole(&self) -> bool {
+        self.most >= ALL * self.payload
+    }
+}
+
+fn by_disks(study: &Study, subject: usize) -> Option<StoredOn> {
+    let own = study.trials.iter().filter(|trial| usize::from(trial.cell.subject) == subject);
+    let kinds = [OpKind::READ, OpKind::GET];
+    // Trials that write as well say nothing of what reads did.
+    let reads = own.filter(|trial| {
+        let kinds = trial.result.parts.iter().flat_map(|part| part.ops.iter());
+        let written = kinds.filter(|(kind, _)| [OpKind::WRITE, OpKind::PUT].contains(kind));
+        written.map(|(_, stats)| stats.bytes).sum::<u64>() == 0
+    });
+    let disks = on_disks(study, subject, reads, &kinds, |disk| disk.read_bytes)?;
+    match (disks.none(), disks.whole()) {
+        (true, _) => Some(StoredOn::ServerMemory),
+        (_, true) => Some(StoredOn::Disk),
+        _ => None,
+    }
+}

@@ -1,0 +1,159 @@
+//! Figures carry their evidence: what was copied, whose load was on the server, what is known of its memory.
+
+mod support;
+
+use plimsoll_model::units::{Bytes, GIB, MIB};
+use plimsoll_model::*;
+use plimsoll_record::{StudySummary, SubjectSummary};
+use plimsoll_report::{Document, Style, list};
+use proptest::prelude::*;
+use support::plain::{add, copied, copies, dataset, empty};
+
+const SCREEN: Style = Style { width: 80, colour: false };
+const READ: Pattern = Pattern::SequentialRead;
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn storage(study: &mut Study) -> &mut TargetFacts {
+    match &mut study.subjects[0] {
+        SubjectFacts::Storage(facts) => facts,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn two_files_say_nothing_of_200_gigabytes() {
+    let pictures =
+        Dataset { files: 2, bytes: Bytes(5_839_246), ..dataset(DataClass::Pictures, 1.0) };
+    let study_of = |dataset| {
+        let mut study = copied(&["nfs://nas/a"], copies(&[dataset]), 8, 0.01, |_, work| {
+            work.bytes.0 as f64 / 1e9
+        });
+        study.plan.amounts = vec!["200GB:photos".parse().unwrap()];
+        words(&Document::of_study(&study).screen(&SCREEN))
+    };
+    let screen = study_of(pictures);
+    for said in ["200 GB of pictures: up not known from ", "copy 1.86 GiB at least (--scale 13.18)"]
+    {
+        assert!(screen.contains(said), "'{said}' is missing in: {screen}");
+    }
+    assert!(!screen.contains("up 3"), "{screen}");
+    let enough = study_of(dataset(DataClass::Pictures, 14.0));
+    assert!(enough.contains("200 GB of pictures: up 3.3"), "{enough}");
+    assert!(!enough.contains("--scale"), "{enough}");
+}
+
+#[test]
+fn other_peoples_load_is_not_in_the_figure() {
+    let mut study = empty(&["nfs://nas/a"], &[READ]);
+    for block in 0..12 {
+        add(&mut study, block, 0, READ, if block % 4 == 0 { 6e7 } else { 1e8 });
+        if block % 4 == 0 {
+            study.trials.last_mut().unwrap().result.flags.push(Flag::OtherLoad {
+                host: "ssh://root@nas".into(),
+                resource: HostResource::Network,
+                per_second: 5e7,
+            });
+        }
+    }
+    let document = Document::of_study(&study);
+    let screen = words(&document.screen(&SCREEN));
+    let said = "Sequential read: 60.0 MB/s in the 3 of 12 trials during which others used a host";
+    assert!(screen.contains("sequential read 100 MB/s"), "{screen}");
+    assert!(screen.contains(said), "{screen}");
+    assert!(document.text(&SCREEN).contains("3 trials disturbed"));
+}
+
+/// A level without an interval says why.
+#[test]
+fn one_trial_has_no_interval_and_says_so() {
+    let mut study = empty(&["nfs://nas/a"], &[READ]);
+    add(&mut study, 0, 0, READ, 1e8);
+    let screen = words(&Document::of_study(&study).screen(&SCREEN));
+    assert!(screen.contains("sequential read 100 MB/s [1 trial]"), "{screen}");
+}
+
+/// The advice uses the server's memory and the free space, where they are known.
+#[test]
+fn advice_uses_what_is_known() {
+    let advice = |memory: Option<u64>, free: u64| {
+        let mut study = empty(&["nfs://nas/a"], &[READ]);
+        add(&mut study, 0, 0, READ, 1e8);
+        let target = study.subjects[0].given().to_owned();
+        storage(&mut study).space_bytes = (4000 * GIB, free);
+        let host: HostName = "ssh://root@nas".parse().unwrap();
+        if let Some(memory_bytes) = memory {
+            let name = host.to_string();
+            study.hosts.push(HostFacts { name, memory_bytes, ..HostFacts::default() });
+            study.plan.hosts = vec![ServerHost { host, subject: None, guessed: false }];
+        }
+        let reads_from = StoredOn::ServerMemory;
+        let size = Bytes(64 * MIB);
+        study.flags.push(Flag::WorkingSet { target, size, reads_from, settles: None });
+        words(&Document::of_study(&study).text(&SCREEN))
+    };
+    let known = advice(Some(24 * GIB), 1000 * GIB);
+    assert!(known.contains("--size 48GiB (twice the server's memory)"), "{known}");
+    assert!(!known.contains("with 2 GiB"), "{known}");
+    for (memory, said) in [
+        (Some(24 * GIB), "takes 48 GiB (twice the server's memory), and 512 MiB are free"),
+        (None, "twice the server's memory, and 512 MiB are free"),
+    ] {
+        let little = advice(memory, 512 * MIB);
+        assert!(little.contains(said), "'{said}' is missing in: {little}");
+        assert!(!little.contains("--size 4"), "{little}");
+    }
+    assert!(advice(None, 1000 * GIB).contains("--size 4GiB"));
+}
+
+/// Names have their letters on screens, lists and pages, however old the study is.
+#[test]
+fn names_have_their_letters() {
+    let url = "nfs://nas/Zdj%C4%99cia%20rodzinne";
+    let mut study = empty(&[url], &[READ]);
+    storage(&mut study).given = url.to_owned();
+    add(&mut study, 0, 0, READ, 1e8);
+    let document = Document::of_study(&study);
+    for shown in [document.screen(&SCREEN), document.text(&SCREEN), document.html()] {
+        assert!(words(&shown).contains("Zdjęcia rodzinne"), "{shown}");
+        assert!(!shown.contains("Zdj%C4%99cia"), "{shown}");
+    }
+}
+
+fn summary(given: &str) -> StudySummary {
+    let study = empty(&["nfs://nas/a"], &[READ]);
+    StudySummary {
+        id: study.id.clone(),
+        started_unix_seconds: study.started_unix_seconds,
+        origin: study.origin.clone(),
+        ended: Ended::Done,
+        subjects: vec![SubjectSummary { given: given.into(), kind: None, model: None }],
+        jobs: Vec::new(),
+        blocks: 1,
+        complete: 1,
+        incomplete: 0,
+    }
+}
+
+#[test]
+fn lists_have_letters() {
+    let listed = list(&[summary("smb://me@nas/Zdj%C4%99cia%20rodzinne")], &SCREEN);
+    assert!(words(&listed).contains("smb://me@nas/Zdjęcia rodzinne"), "{listed}");
+}
+
+proptest! {
+    /// Whatever a name's escapes stand for: controls, bidirectional overrides and line breaks never get out.
+    #[test]
+    fn nothing_unsafe_gets_out_of_a_list(bytes in proptest::collection::vec(any::<u8>(), 0..24), raw in any::<String>()) {
+        let escapes: String = bytes.iter().map(|byte| format!("%{byte:02x}")).collect();
+        let hostile = "%1b%5b2J%0a%e2%80%ae%c2%9b";
+        let listed = list(&[summary(&format!("nfs://nas/{hostile}{escapes}{raw}"))], &SCREEN);
+        for c in listed.chars().filter(|c| *c != '\n') {
+            let bidirectional = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+            prop_assert!(!c.is_control() && !bidirectional, "{listed:?}");
+        }
+        prop_assert!(listed.contains("%1b"), "{listed:?}");
+    }
+}
