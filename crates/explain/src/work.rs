@@ -24,9 +24,10 @@ const NAMES: [(&str, &str); 12] = [
 ];
 /// Settings that are numbers of bytes.
 const BYTES: [&str; 5] = ["size", "block", "buffer", "bytes", "gather"];
-/// Settings of how storage is driven that change nothing of the work.
-const NO_WORK: [&str; 5] =
-    ["operation_timeout_seconds", "server_memory", "engine", "adapt_size", "fit_size"];
+/// Settings of how storage is driven that change nothing of the work. The page cache is a fact of the targets that
+/// it is used on.
+const NO_WORK: [&str; 6] =
+    ["operation_timeout_seconds", "server_memory", "engine", "cache", "adapt_size", "fit_size"];
 /// What a setting has that is switched off, and one that is not there at all.
 const OFF: &str = "off";
 const NONE: &str = "none";
@@ -206,11 +207,11 @@ fn stability([a, b]: [&TargetFacts; 2], workloads: [&Workload; 2]) -> Option<Cha
     Some(change("stability of writes", words))
 }
 
-/// Whether the page cache takes part on one side alone.
+/// Whether the page cache takes part, and in the same way.
 fn cache([a, b]: [&TargetFacts; 2]) -> Option<Change> {
     let cached = |facts: &TargetFacts| facts.client_cache.contains("page cache");
     let known = [a, b].iter().all(|facts| !facts.client_cache.is_empty());
-    (known && cached(a) != cached(b))
+    (known && a.client_cache != b.client_cache && (cached(a) || cached(b)))
         .then(|| change("client's cache", [a, b].map(|facts| facts.client_cache.clone())))
 }
 

@@ -5,8 +5,9 @@ const ALL: &[&str] = &["check", "copy", "ops", "device"];
 const STORAGE: &[&str] = &["check", "copy", "ops"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
-const OPTIONS: [(&str, &[&str]); 29] = [
+const OPTIONS: [(&str, &[&str]); 30] = [
     ("--block", STORAGE),
+    ("--cache", &["check"]),
     ("--count", &["copy"]),
     ("--data", &["copy"]),
     ("--dataset", &["copy"]),
