@@ -23,6 +23,8 @@ mod nfs;
 mod ops;
 #[path = "measure/own_client.rs"]
 mod own_client;
+#[path = "measure/quick_limits.rs"]
+mod quick_limits;
 #[path = "measure/readers.rs"]
 mod readers;
 #[path = "measure/run.rs"]
