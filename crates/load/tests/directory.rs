@@ -136,7 +136,7 @@ fn reads_go_through_the_page_cache_where_that_is_asked_for_alone() {
         }
         let request = || means.lane(workers(1), BLOCK, false);
         let mut lane = share.lane(request()).unwrap();
-        let mut read = |lane: &mut Box<dyn Lane>, offset| {
+        let read = |lane: &mut Box<dyn Lane>, offset| {
             let span = Span { file: file.file, offset, length: BLOCK, generation: file.generation };
             let (before, now) = (fetched(), means.deadline.now());
             lane.submit(Tag(0), &Op::Read(span), now).unwrap();
