@@ -303,9 +303,9 @@ fn clients_and_servers_of_fio_count_each_and_once_all_together() {
     }
     let directory = tempfile::tempdir().unwrap();
     let job = directory.path().join("job");
-    let jobs =
-        "[global]\nbs=16k\nsize=1m\nioengine=psync\n[up]\nrw=write\n[more]\nrw=write\nnumjobs=2\n";
-    std::fs::write(&job, format!("{jobs}directory={}\n", directory.path().display())).unwrap();
+    let global = format!("[global]\ndirectory={}\n", directory.path().display());
+    let jobs = "bs=16k\nsize=1m\nioengine=psync\n[up]\nrw=write\n[more]\nrw=write\nnumjobs=2\n";
+    std::fs::write(&job, global + jobs).unwrap();
     let servers = [FioServer::start(), FioServer::start()];
     let fio = |form: &str| {
         let mut fio = Command::new("fio");
@@ -345,7 +345,11 @@ fn what_fio_was_told_to_hold_back_and_what_failed_are_reported() {
     let file = format!("--filename={}", directory.join("data").display());
     let fio = |name: &str, form: &str, more: &[&str]| {
         let mut fio = Command::new("fio");
-        fio.args([&format!("--name={name}"), &format!("--output-format={form}"), "--bs=4k"]);
+        fio.args([&format!("--output-format={form}"), "--bs=4k"]);
+        // A name begins a job, next to the jobs of a file.
+        if more.iter().any(|option| option.starts_with("--rw=")) {
+            fio.arg(format!("--name={name}"));
+        }
         let output = fio.args(more).output().expect("fio starts");
         let path = directory.join(format!("{name}-{form}"));
         std::fs::write(&path, output.stdout).unwrap();
