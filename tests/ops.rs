@@ -77,7 +77,10 @@ fn assert_whole(study: &Study, without: &[OpKind]) {
         assert_eq!(transfers.sizes.len(), 4);
         assert!(transfers.enough().is_some());
         assert_eq!(transfers.flights.len(), 1);
-        assert!(transfers.flights[0].gain().is_some_and(|gain| gain >= 1.0));
+        let flights = &transfers.flights[0];
+        // Figures of a starved machine can contradict each other; then no gain follows from them.
+        let contradict = flights.contradiction().is_some();
+        assert!(flights.gain().map_or(contradict, |gain| !contradict && gain >= 1.0));
         // Whether the model fits so short a run is chance; where it does not, it says nothing.
         let fits = matches!(transfers.model, CostModel::Fits { .. });
         assert!(fits || transfers.cost(Kind::Operation).is_none());
