@@ -66,7 +66,7 @@ fn targets_that_cannot_be_opened() {
                 "wrong path, version 4.2",
                 by_4("films", "4.2").replace("films", "film"),
                 5,
-                &["there is no 'film'", "Version 4"],
+                &["there is no 'film'", "Name one of the server's exports in version 4: nfs://"],
             ),
             row("squashed, version 4.1", by_4("squashed", "4.1"), 5, &["squash", "uid="]),
             row("read-only, version 4.0", by_4("frozen", "4.0"), 5, &["read-only"]),

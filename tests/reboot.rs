@@ -107,7 +107,11 @@ fn each_setting_begins_with_a_reboot_and_one_that_stays_down_is_gone_on_with() {
     let _settings = own_settings(&stage);
     let mut place = Place::new(&stage);
     let run = place.words("reboot-now", 2);
-    let dry = place.program.run(&[&run[..], &["--dry-run".to_owned()]].concat()).expect(0).out;
+    let dry = place
+        .program
+        .run(&[&run[..], &["--dry-run", "--read-hosts"].map(str::to_owned)].concat())
+        .expect(0)
+        .out;
     let dry = dry.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in ["4 reboots", "is rebooted by reboot-now", "90 s for each reboot", "now 4321"] {
         assert!(dry.contains(words), "'{words}' is missing in:\n{dry}");

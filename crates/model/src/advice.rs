@@ -5,13 +5,14 @@ const ALL: &[&str] = &["check", "copy", "ops", "device"];
 const STORAGE: &[&str] = &["check", "copy", "ops"];
 
 /// Options that advice names, and the commands that have them. A test holds it against the commands.
-const OPTIONS: [(&str, &[&str]); 30] = [
+const OPTIONS: [(&str, &[&str]); 32] = [
     ("--block", STORAGE),
     ("--cache", &["check"]),
+    ("--coremark", &["device"]),
     ("--count", &["copy"]),
     ("--data", &["copy"]),
     ("--dataset", &["copy"]),
-    ("--depth", STORAGE),
+    ("--depth", &["check", "copy"]),
     ("--design", &["check"]),
     ("--disk", &["device"]),
     ("--drop-caches", STORAGE),
@@ -24,6 +25,7 @@ const OPTIONS: [(&str, &[&str]); 30] = [
     ("--on", STORAGE),
     ("--only", &["copy", "ops", "device"]),
     ("--pattern", &["check"]),
+    ("--probe-dir", &["device"]),
     ("--quick", ALL),
     ("--rate", &["check"]),
     ("--repeats", ALL),
@@ -180,11 +182,8 @@ mod tests {
                  directory on another one.",
                 "O_DIRECT has no effect on this file system: give a directory on another one.",
             ),
-            ("Lengthen --time.", ""),
-            (
-                "Lengthen --time, or look why the target is so slow.",
-                "Look why the target is so slow.",
-            ),
+            ("Lower --rate.", ""),
+            ("Lower --rate, or look why the target is so slow.", "Look why the target is so slow."),
             (
                 "Attach its file by losetup --direct-io=on, or give --size of twice the client's memory.",
                 "Attach its file by losetup --direct-io=on.",

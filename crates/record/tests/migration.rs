@@ -2,7 +2,9 @@
 
 mod support;
 
-use plimsoll_model::{Cause, Ended, Flag, OpKind, SCHEMA, Study, StudyId, SubjectFacts, Window};
+use plimsoll_model::{
+    Cause, Ended, Flag, IdleWindows, OpKind, SCHEMA, Study, StudyId, SubjectFacts, Window,
+};
 use plimsoll_record::{Store, from_json, to_json};
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -94,6 +96,13 @@ fn of_the_first_stage(mut study: Study) -> Study {
     }
     let known = |flag: &Flag| !matches!(flag, Flag::OtherLoad { .. } | Flag::BehindSchedule { .. });
     study.flags.retain(known);
+    for flag in &mut study.flags {
+        match flag {
+            Flag::BusyProcess { kernel, .. } => *kernel = false,
+            Flag::BusyBaseline { windows, .. } => *windows = IdleWindows::default(),
+            _ => {}
+        }
+    }
     for trial in &mut study.trials {
         trial.result.flags.retain(known);
     }
