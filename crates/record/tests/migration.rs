@@ -94,7 +94,13 @@ fn of_the_first_stage(mut study: Study) -> Study {
             facts.round_trip_seconds = None;
         }
     }
-    let known = |flag: &Flag| !matches!(flag, Flag::OtherLoad { .. } | Flag::BehindSchedule { .. });
+    let known = |flag: &Flag| {
+        let since = matches!(
+            flag,
+            Flag::OtherLoad { .. } | Flag::BehindSchedule { .. } | Flag::RateHeld { .. }
+        );
+        !since
+    };
     study.flags.retain(known);
     for flag in &mut study.flags {
         match flag {

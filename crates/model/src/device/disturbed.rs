@@ -92,6 +92,13 @@ pub fn disturbance<'a>(
     how.join("; ")
 }
 
+/// "45%", "8.5%".
+fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    let decimals = usize::from(percent.abs() < 9.95 && (percent - percent.round()).abs() >= 0.05);
+    format!("{percent:.decimals$}%")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,11 +150,4 @@ mod tests {
         assert_eq!(said(Some(0.45), Some(0.99)), "as little as 45% of a core (AES)");
         assert_eq!(said(Some(0.96), None), "");
     }
-}
-
-/// "45%", "8.5%".
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    let decimals = usize::from(percent.abs() < 9.95 && (percent - percent.round()).abs() >= 0.05);
-    format!("{percent:.decimals$}%")
 }

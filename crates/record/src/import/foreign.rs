@@ -117,7 +117,7 @@ pub(super) fn text(text: &str) -> Option<(String, String)> {
     }
     let head = text[..end].replace('\r', "");
     let has = |mark: &&[&str]| mark.iter().all(|word| head.contains(word));
-    let known = FOREIGN.iter().find(|foreign| foreign.marks.iter().any(|mark| has(&mark)))?;
+    let known = FOREIGN.iter().find(|foreign| foreign.marks.iter().any(&has))?;
     Some((format!("it is {}, which cannot be imported", known.what), known.next.to_owned()))
 }
 
@@ -206,7 +206,7 @@ mod tests {
         }
         for foreign in &FOREIGN {
             let has = |(name, _): &(&str, &str)| foreign.what.contains(name);
-            assert!(SAMPLES.iter().any(|sample| has(sample)), "no sample of {}", foreign.what);
+            assert!(SAMPLES.iter().any(has), "no sample of {}", foreign.what);
         }
         assert_eq!(text("a shopping list\n"), None);
         assert_eq!(text(""), None);

@@ -90,7 +90,7 @@ fn factor(unit: &str, kilo: Kilo) -> Option<f64> {
 pub(super) fn roundest(bytes: f64, step: f64, blocks: u64) -> Option<u64> {
     let blocks = blocks as f64;
     let (least, most) = ((bytes - step) / blocks, (bytes + step) / blocks);
-    if !(most >= 1.0 && most < 9e15) {
+    if !(1.0..9e15).contains(&most) {
         return None;
     }
     let (least, most) = (least.max(1.0).ceil() as u64, most.floor() as u64);
