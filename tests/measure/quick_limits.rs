@@ -69,7 +69,11 @@ impl Case {
         let (ended, looped) = (AtomicBool::new(false), self.looped);
         let words = [&command[..], &[length, &seed, "--host=local", "--quiet"]].concat();
         let ran = std::thread::scope(|scope| {
-            scope.spawn(|| while looped && !ended.load(Relaxed) {});
+            scope.spawn(|| {
+                while looped && !ended.load(Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
             let ran = program.run(&words);
             ended.store(true, Relaxed);
             ran
