@@ -3,7 +3,7 @@
 //!
 //! It lies in the first of `PLACES` that is not in memory and can be written to; else in the
 //! first that can be written to at all, where it outlives this program but no reboot. Entries have
-//! commands that root runs, so only what others cannot exchange is a place ([`private_dir`]), and
+//! commands that root runs, so only what others cannot exchange is a place (`private_dir`), and
 //! only the login user's regular files are entries.
 
 use super::{Entry, Origin, Unreadable, command, entry, origin};
