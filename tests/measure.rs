@@ -31,6 +31,8 @@ mod readers;
 mod run;
 #[path = "measure/scan.rs"]
 mod scan;
+#[path = "measure/screens.rs"]
+mod screens;
 mod support;
 #[path = "measure/verdicts.rs"]
 mod verdicts;
