@@ -52,7 +52,7 @@ pub struct Failure {
     pub tried: String,
     /// On what: the target or file as the user wrote it.
     pub on: String,
-    /// What happened, with the system's or server's own word.
+    /// Cause, with the message of the system or server.
     pub happened: String,
     /// What to do next, as a full sentence; may name more than one way out.
     pub next: String,

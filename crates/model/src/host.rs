@@ -49,7 +49,7 @@ pub struct HostFacts {
     pub name: String,
     /// Kernel release.
     pub kernel: String,
-    /// CPU model, where the kernel names it.
+    /// CPU model, if the kernel names it.
     pub cpu_model: String,
     /// Online cores.
     pub cpus: u32,

@@ -30,7 +30,7 @@ pub struct HostLoad {
     /// Memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryLoad>,
-    /// Seconds in which some process stood still for want of memory (pressure stall information).
+    /// Seconds during which some process waited for memory (pressure stall information).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_stall_seconds: Option<f64>,
     /// Disks that did something, the busiest first.
@@ -39,7 +39,7 @@ pub struct HostLoad {
     /// Network interfaces that did something, the busiest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub interfaces: Vec<InterfaceLoad>,
-    /// TCP segments sent again, of all connections.
+    /// Retransmitted TCP segments of all connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tcp_retransmitted: Option<u64>,
     /// Soft interrupts of the network.

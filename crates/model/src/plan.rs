@@ -96,7 +96,7 @@ impl Default for Design {
 pub struct StorageOptions {
     /// No operation may take longer than this many seconds: then the trial fails.
     pub operation_timeout_seconds: f64,
-    /// Memory of the servers in bytes, where the user named it.
+    /// Memory of the servers in bytes, if the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_memory: Option<Bytes>,
     /// Directory engine forced by the user; `None`: chosen.

@@ -68,7 +68,7 @@ pub struct Study {
     pub plan: Plan,
     /// What each subject turned out to be, in the plan's order.
     pub subjects: Vec<SubjectFacts>,
-    /// The machines that took part.
+    /// Machines of the study.
     pub hosts: Vec<HostFacts>,
     /// Warnings about the study as a whole.
     pub flags: Vec<Flag>,
@@ -76,7 +76,7 @@ pub struct Study {
     /// knows those of [`Measure::common`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
-    /// Every trial, in the order run.
+    /// All trials, in the order of their start.
     pub trials: Vec<Trial>,
     /// Why it ended.
     pub ended: Ended,

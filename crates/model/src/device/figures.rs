@@ -28,11 +28,11 @@ facts! {
         pub rounds_count: Option<u64>,
         /// Rounds with a wrong result.
         pub wrong_rounds_count: Option<u64>,
-        /// How long it took.
+        /// Duration.
         pub elapsed_ns: Option<u64>,
-        /// Time on the core; well below `elapsed_ns` where others used it too.
+        /// Time on the core; well below `elapsed_ns` if other work used the core.
         pub cpu_ns: Option<u64>,
-        /// Clock right after, in Hz.
+        /// Clock after the measurement, in Hz.
         pub clock_hertz: Option<u64>,
     }
 
@@ -48,9 +48,9 @@ facts! {
         pub rounds_count: Option<u64>,
         /// Rounds with a wrong result.
         pub wrong_rounds_count: Option<u64>,
-        /// How long it took.
+        /// Duration.
         pub elapsed_ns: Option<u64>,
-        /// Time on the cores, of all together.
+        /// Time on all cores together.
         pub cpu_ns: Option<u64>,
     }
 
@@ -58,11 +58,11 @@ facts! {
     pub struct MemoryFigures {
         /// `hardware` or `software`: then scale, add and triad measure the emulation.
         pub floating_point: Option<String>,
-        /// Most bytes that were to be used.
+        /// Limit of the used memory in bytes.
         pub limit_bytes: Option<u64>,
-        /// Size of the largest cache in bytes; 0 where none is known.
+        /// Size of the largest cache in bytes; 0 if unknown.
         pub largest_cache_bytes: Option<u64>,
-        /// Bandwidth inside each cache and past all of them, one thread.
+        /// Bandwidth in each cache and beyond all caches, one thread.
         pub streams: Vec<StreamFigure>,
         /// Latency at the same places.
         pub latencies: Vec<LatencyFigure>,
@@ -72,12 +72,12 @@ facts! {
     pub struct StreamFigure {
         /// `memory`, or `cache`.
         pub place: Option<String>,
-        /// Which cache.
+        /// Level of the cache.
         pub cache_level_number: Option<u64>,
         /// Bytes of all three arrays.
         pub working_set_bytes: Option<u64>,
-        /// Whether each array is at least four times the largest cache, as STREAM asks for;
-        /// missing where no cache is known.
+        /// Whether each array is at least four times the largest cache, as STREAM requires; absent
+        /// if no cache is known.
         pub past_caches: Option<bool>,
         /// a = b
         pub copy_bytes_per_second: Option<u64>,
@@ -90,11 +90,11 @@ facts! {
         /// The Internet checksum (RFC 1071) of one of the arrays, each byte counted once: what a processor
         /// does with the bytes of TCP and UDP where the network interface does not.
         pub checksum_bytes_per_second: Option<u64>,
-        /// Whether the arrays held what they should.
+        /// Whether the arrays had the right content.
         pub verified: Option<bool>,
-        /// How long all of them took.
+        /// Duration of all kernels.
         pub elapsed_ns: Option<u64>,
-        /// Time on the core; well below `elapsed_ns` where others used it too.
+        /// Time on the core; well below `elapsed_ns` if other work used the core.
         pub cpu_ns: Option<u64>,
     }
 
@@ -102,35 +102,35 @@ facts! {
     pub struct LatencyFigure {
         /// `memory`, or `cache`.
         pub place: Option<String>,
-        /// Which cache.
+        /// Level of the cache.
         pub cache_level_number: Option<u64>,
-        /// Bytes that the loads are spread over.
+        /// Bytes that the loads cover.
         pub working_set_bytes: Option<u64>,
         /// Time of a load in picoseconds.
         pub latency_ps: Option<u64>,
-        /// Whether the loads went round the whole ring.
+        /// Whether the loads covered the whole ring.
         pub verified: Option<bool>,
-        /// How long all stretches took.
+        /// Duration of all repetitions.
         pub elapsed_ns: Option<u64>,
-        /// Time on the core; well below `elapsed_ns` where others used it too.
+        /// Time on the core; well below `elapsed_ns` if other work used the core.
         pub cpu_ns: Option<u64>,
     }
 
     /// What it encrypts and hashes.
     pub struct CryptoFigures {
-        /// Whether the processor has instructions for AES, as the probe sees it.
+        /// Whether the processor has AES instructions, according to the probe.
         pub aes_instructions: Option<bool>,
-        /// Figures, one an algorithm.
+        /// Figures, one per algorithm.
         pub algorithms: Vec<CryptoFigure>,
     }
 
     /// What the disk behind a path does.
     pub struct DiskFigures {
-        /// The directory it was measured in.
+        /// Measured directory.
         pub path: Option<String>,
         /// Size of the file in bytes.
         pub size_bytes: Option<u64>,
-        /// Whether the file system took O_DIRECT; if not, reads may come from memory.
+        /// Whether the file system accepted O_DIRECT; if not, reads may come from memory.
         pub direct: Option<bool>,
         /// The phases.
         pub phases: Vec<DiskPhase>,
@@ -142,25 +142,26 @@ facts! {
         pub phase: Option<String>,
         /// Bytes per operation.
         pub block_bytes: Option<u64>,
-        /// Operations done.
+        /// Number of operations.
         pub operations_count: Option<u64>,
-        /// How long they took, the flush at the end of writing included.
+        /// Duration, the flush at the end of writes included.
         pub elapsed_ns: Option<u64>,
         /// Bytes per second.
         pub bytes_per_second: Option<u64>,
         /// Operations per second.
         pub operations_per_second: Option<u64>,
-        /// The flush at the end.
+        /// Duration of the flush at the end.
         pub flush_ns: Option<u64>,
-        /// Latency of an operation (of the fsync alone in phase `fsync`): mean.
+        /// Mean latency of an operation (in phase `fsync` of the fsync alone).
         pub latency_mean_ns: Option<u64>,
-        /// Its median.
+        /// Median latency.
         pub latency_p50_ns: Option<u64>,
-        /// What 99% stay below; missing where there were too few operations.
+        /// Latency that 99% of the operations do not exceed; absent if there were too few
+        /// operations.
         pub latency_p99_ns: Option<u64>,
-        /// The longest.
+        /// Highest latency.
         pub latency_most_ns: Option<u64>,
-        /// Blocks that were read back wrong.
+        /// Blocks with wrong content.
         pub wrong_blocks_count: Option<u64>,
     }
 }
@@ -168,24 +169,24 @@ facts! {
 /// A figure of CoreMark 1.0, or of its port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CoreMark {
-    /// The program that made it.
+    /// Program of the figure.
     pub kind: CoreMarkKind,
-    /// Iterations per second; of several processes, of all together.
+    /// Iterations per second, of all processes together.
     pub iterations_per_second: f64,
     /// Processes at once.
     pub processes_count: u64,
     /// Threads of each.
     pub threads_count: u64,
-    /// Seconds of the shortest of them; valid from 10 s on.
+    /// Seconds of the shortest process; valid from 10 s on.
     pub seconds: f64,
-    /// The compiler, as the program tells it.
+    /// Compiler, as the program reports it.
     pub compiler: String,
-    /// The compiler's flags, as the program tells them.
+    /// Flags of the compiler, as the program reports them.
     pub flags: String,
-    /// How long its processes or threads took, of all together; missing where it is not known.
+    /// Duration of all processes or threads together; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ns: Option<u64>,
-    /// Time on the cores, of all together; well below `elapsed_ns` where others used them too.
+    /// Time on all cores together; well below `elapsed_ns` if other work used them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
 }
@@ -219,21 +220,21 @@ pub struct CryptoFigure {
     /// The algorithm: `aes-128-gcm`, `aes-256-gcm`, `aes-128-xts`, `aes-256-xts`,
     /// `chacha20-poly1305`, `sha256`.
     pub algorithm: Algorithm,
-    /// What did it.
+    /// Measured program or code.
     pub means: CryptoMeans,
     /// Bytes encrypted or hashed per second by one core, in the fastest repetition.
     pub bytes_per_second: u64,
-    /// The same in the slowest repetition; missing where there was one.
+    /// The same in the slowest repetition; absent if there was only one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_bytes_per_second: Option<u64>,
-    /// Bytes of a message; missing where the program does not tell.
+    /// Bytes of a message; absent if the program does not report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message_bytes: Option<u64>,
-    /// How long all repetitions took; missing where it is not known.
+    /// Duration of all repetitions; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ns: Option<u64>,
-    /// Time on the core; well below `elapsed_ns` where others used it too, or where hardware beside
-    /// the processor does the work.
+    /// Time on the core; well below `elapsed_ns` if other work used the core, or if other hardware
+    /// does the work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns: Option<u64>,
 }

@@ -20,7 +20,7 @@ pub enum ReadBy {
 facts! {
     /// What a device is. What is not known is missing.
     pub struct Inventory {
-        /// Who read it: `probe` or `shell`.
+        /// Source: `probe` or `shell`.
         pub read_by: Option<ReadBy>,
         /// Version of the probe.
         pub probe_version: Option<String>,
@@ -38,7 +38,7 @@ facts! {
         pub memory: Option<MemoryFacts>,
         /// Flash partitions.
         pub flash: Vec<Mtd>,
-        /// Names of the buses that the kernel knows.
+        /// Buses of the kernel.
         pub buses: Vec<String>,
         /// Devices on PCI.
         pub pci: Vec<PciDevice>,
@@ -50,9 +50,9 @@ facts! {
         pub sata_links: Vec<SataLink>,
         /// Radios.
         pub radios: Vec<Radio>,
-        /// Network interfaces and what holds for all of them.
+        /// Network interfaces, and settings of all of them.
         pub network: Option<Nics>,
-        /// What stands between a packet and its socket.
+        /// Packet filter and connection tracking.
         pub netfilter: Option<Netfilter>,
         /// Disks.
         pub disks: Vec<Disk>,
@@ -60,25 +60,25 @@ facts! {
         pub nfs_server: Option<NfsServer>,
         /// The SMB server.
         pub smb_server: Option<SmbServer>,
-        /// What lies behind exported paths and those that the user named.
+        /// File systems and disks of exported paths and of paths that the user named.
         pub paths: Vec<PathFacts>,
     }
 
     /// The machine.
     pub struct System {
-        /// What its maker calls it.
+        /// Model.
         pub model: Option<String>,
-        /// Who made it.
+        /// Manufacturer.
         pub vendor: Option<String>,
-        /// The board's short name.
+        /// Short name of the board.
         pub board: Option<String>,
-        /// The system on a chip, as the kernel calls it.
+        /// System on a chip, by the kernel's name.
         pub soc: Option<String>,
         /// Version of the firmware.
         pub firmware_version: Option<String>,
-        /// Date of the firmware, as it is written there.
+        /// Date of the firmware.
         pub firmware_date: Option<String>,
-        /// What the device tree says that it is compatible with, the most exact first.
+        /// Compatible devices in the device tree, the most specific first.
         pub compatible: Vec<String>,
     }
 
@@ -86,17 +86,17 @@ facts! {
     pub struct Kernel {
         /// `Linux`.
         pub name: Option<String>,
-        /// Release, as `uname -r` tells it.
+        /// Release, as in `uname -r`.
         pub release: Option<String>,
-        /// Version, as `uname -v` tells it.
+        /// Version, as in `uname -v`.
         pub version: Option<String>,
-        /// Machine, as `uname -m` tells it.
+        /// Machine, as in `uname -m`.
         pub machine: Option<String>,
         /// The host's own name.
         pub host_name: Option<String>,
-        /// What the kernel reads the time from.
+        /// Clock source of the kernel.
         pub clock_source: Option<String>,
-        /// Seconds since it started.
+        /// Seconds since the kernel started.
         pub uptime_seconds: Option<u64>,
     }
 
@@ -116,11 +116,11 @@ facts! {
 
     /// The processor.
     pub struct Cpu {
-        /// What the kernel calls it, or ARM's name for the part number it gives.
+        /// The kernel's name, or ARM's name of the part number.
         pub model: Option<String>,
         /// Cores in use, as `0-3`.
         pub cores_online: Option<String>,
-        /// Cores there are.
+        /// Present cores.
         pub cores_present: Option<String>,
         /// Cores that a program may use.
         pub cores_usable_count: Option<u64>,
@@ -128,13 +128,13 @@ facts! {
         pub simultaneous_multithreading: Option<String>,
         /// The kernel's BogoMIPS of the first core; not a clock.
         pub bogomips: Option<String>,
-        /// The clock that stands in the model's name, in Hz.
+        /// Clock in the model's name, in Hz.
         pub named_clock_hertz: Option<u64>,
-        /// The clock in Hz that /proc/cpuinfo has of the first core: of that moment, or fixed.
+        /// Clock of the first core in /proc/cpuinfo, in Hz: current or nominal.
         pub reported_clock_hertz: Option<u64>,
-        /// Whether it has instructions for AES; missing where that cannot be known.
+        /// Whether it has AES instructions; absent if unknown.
         pub aes_instructions: Option<bool>,
-        /// How cores are clocked.
+        /// Clocks of the cores.
         pub clocks: Vec<ClockPolicy>,
         /// Caches of the first core.
         pub caches: Vec<Cache>,
@@ -152,7 +152,7 @@ facts! {
         pub least_clock_hertz: Option<u64>,
         /// Highest clock in Hz.
         pub most_clock_hertz: Option<u64>,
-        /// The clock at that moment in Hz.
+        /// Current clock in Hz.
         pub clock_hertz: Option<u64>,
     }
 
@@ -165,7 +165,7 @@ facts! {
         pub kind: Option<String>,
         /// Size in bytes.
         pub size_bytes: Option<u64>,
-        /// Length of a line in bytes.
+        /// Size of a line in bytes.
         pub line_bytes: Option<u64>,
         /// Associativity.
         pub ways_count: Option<u64>,
@@ -175,25 +175,25 @@ facts! {
 
     /// Clocks that a router's kernel writes into its log when it starts.
     pub struct Clocks {
-        /// Of the processor in Hz.
+        /// Clock of the processor in Hz.
         pub cpu_hertz: Option<u64>,
-        /// Of the memory in Hz.
+        /// Clock of the memory in Hz.
         pub memory_hertz: Option<u64>,
-        /// Of the system bus in Hz.
+        /// Clock of the system bus in Hz.
         pub bus_hertz: Option<u64>,
     }
 
     /// The memory.
     pub struct MemoryFacts {
-        /// What the kernel manages, in bytes; a bit less than there is.
+        /// Memory that the kernel manages, in bytes; slightly less than the installed memory.
         pub total_bytes: Option<u64>,
-        /// Free, or can be freed, in bytes.
+        /// Free or reclaimable memory in bytes.
         pub available_bytes: Option<u64>,
         /// Swap space in bytes.
         pub swap_total_bytes: Option<u64>,
         /// Size of a page in bytes.
         pub page_size_bytes: Option<u64>,
-        /// Memory modules, where the firmware tells of them.
+        /// Memory modules, if the firmware reports them.
         pub modules: Vec<MemoryModule>,
     }
 
@@ -201,13 +201,13 @@ facts! {
     pub struct MemoryModule {
         /// Size in bytes.
         pub size_bytes: Option<u64>,
-        /// Its kind as SMBIOS numbers them: 24 is DDR3, 26 DDR4, 34 DDR5.
+        /// Type number of SMBIOS: 24 is DDR3, 26 DDR4, 34 DDR5.
         pub smbios_type_number: Option<u64>,
-        /// Width of its data in bits.
+        /// Data width in bits.
         pub data_width_bits: Option<u64>,
         /// Transfers per second as configured.
         pub transfers_per_second: Option<u64>,
-        /// Transfers per second it is made for.
+        /// Highest supported transfers per second.
         pub most_transfers_per_second: Option<u64>,
     }
 }

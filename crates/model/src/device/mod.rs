@@ -34,22 +34,22 @@ use std::str::FromStr;
 /// block are those of the study's trials.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
-    /// Every part that was asked for and begun, in its order.
+    /// Requested parts that were started, in order.
     #[serde(default)]
     pub parts: Vec<PartRecord>,
-    /// What the device is.
+    /// Hardware and software of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inventory: Option<Inventory>,
-    /// What its processor does.
+    /// Figures of the CPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<CpuFigures>,
-    /// What its memory does.
+    /// Figures of the memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryFigures>,
-    /// What it encrypts and hashes.
+    /// Figures of encryption and hashing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crypto: Option<CryptoFigures>,
-    /// What the disk behind the named path does.
+    /// Figures of the disk of the named path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskFigures>,
     /// What the host reported that cannot be true, or was too much, and was left out.
@@ -122,11 +122,11 @@ impl FromStr for Part {
 /// How a part went, all blocks together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartRecord {
-    /// Which part: `inventory`, `cpu`, `memory`, `crypto`, `disk`.
+    /// Part: `inventory`, `cpu`, `memory`, `crypto`, `disk`.
     pub part: Part,
-    /// How long it took, in seconds.
+    /// Duration in seconds.
     pub seconds: f64,
-    /// Whether everything of it was measured.
+    /// Whether the whole part was measured.
     pub complete: bool,
     /// What was not, and why, each once; empty where it was stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -27,9 +27,9 @@ facts! {
         pub driver_version: Option<String>,
         /// Version of its firmware.
         pub firmware_version: Option<String>,
-        /// The bus it is on.
+        /// Its bus.
         pub bus: Option<String>,
-        /// Rate of the link in bit/s; missing where there is no link, or no fixed rate.
+        /// Rate of the link in bit/s; absent without a link or a fixed rate.
         pub rate_bits_per_second: Option<u64>,
         /// `full` or `half`.
         pub duplex: Option<String>,
@@ -37,13 +37,13 @@ facts! {
         pub mtu_bytes: Option<u64>,
         /// `up`, `down`, `unknown`.
         pub state: Option<String>,
-        /// The kind of link as the kernel numbers them (ARPHRD): 1 is Ethernet, 772 the loopback.
+        /// Link type number of the kernel (ARPHRD): 1 is Ethernet, 772 is loopback.
         pub hardware_type_number: Option<u64>,
         /// Whether it is a radio.
         pub wireless: Option<bool>,
         /// Whether it is a bridge.
         pub bridge: Option<bool>,
-        /// The bridge or bond it belongs to.
+        /// Its bridge or bond.
         pub master: Option<String>,
         /// Receive queues.
         pub receive_queues_count: Option<u64>,
@@ -57,19 +57,19 @@ facts! {
         pub transmit_ring_packets: Option<u64>,
         /// Packets of the transmit queue.
         pub transmit_queue_packets: Option<u64>,
-        /// How long an interrupt for a packet may wait, in microseconds.
+        /// Longest delay of a receive interrupt, in microseconds.
         pub receive_interrupt_delay_us: Option<u64>,
-        /// Offloads that are switched on, in the kernel's words.
+        /// Enabled offloads, by the kernel's names.
         pub offloads: Vec<String>,
-        /// Its addresses with the lengths of their prefixes.
+        /// Its addresses with prefix lengths.
         pub addresses: Vec<String>,
-        /// The number of the VLAN that it is.
+        /// Its VLAN number.
         pub vlan_number: Option<u64>,
-        /// The interface that the VLAN is on.
+        /// Interface below the VLAN.
         pub vlan_of: Option<String>,
-        /// Disciplines of its queues: those at the root, and those that shape.
+        /// Queue disciplines at the root, and all that shape.
         pub queue_disciplines: Vec<QueueDiscipline>,
-        /// The rate in bit/s that its shaper lets through, all classes together.
+        /// Rate of its shaper in bit/s, all classes together.
         pub shaped_rate_bits_per_second: Option<u64>,
         /// Its queues.
         pub queues: Vec<Queue>,
@@ -81,9 +81,9 @@ facts! {
     pub struct QueueDiscipline {
         /// `fq_codel`, `cake`, `tbf`.
         pub kind: Option<String>,
-        /// Where it is: `root`, `ingress`, or its parent.
+        /// Place: `root`, `ingress`, or its parent.
         pub parent: Option<String>,
-        /// The rate in bit/s that it lets through; missing where it does not shape.
+        /// Rate of the shaper in bit/s; absent if it does not shape.
         pub rate_bits_per_second: Option<u64>,
     }
 
@@ -91,7 +91,7 @@ facts! {
     pub struct Queue {
         /// `rx-0`, `tx-0`.
         pub name: Option<String>,
-        /// Cores that receive for it (RPS) or send through it (XPS), as a mask in hexadecimal.
+        /// Cores that receive from it (RPS) or send to it (XPS), as a mask in hexadecimal.
         pub steering_cores_mask: Option<String>,
     }
 
@@ -99,7 +99,7 @@ facts! {
     pub struct Interrupt {
         /// Its number.
         pub interrupt_number: Option<u64>,
-        /// What its driver calls it: `virtio0-input.0`, `eth0-rx-0`.
+        /// The driver's name: `virtio0-input.0`, `eth0-rx-0`.
         pub name: Option<String>,
         /// Cores that may serve it, as a mask in hexadecimal.
         pub cores_mask: Option<String>,
@@ -115,21 +115,21 @@ facts! {
 
     /// What stands between a packet and its socket.
     pub struct Netfilter {
-        /// Modules of netfilter, and those that carry packets past it.
+        /// Modules of netfilter, and modules that bypass it.
         pub modules: Vec<String>,
-        /// Modules of the kernel in all.
+        /// Number of kernel modules.
         pub all_modules_count: Option<u64>,
-        /// Whether nf_tables is there.
+        /// Whether nf_tables is available.
         pub nf_tables: Option<bool>,
         /// Whether connections are tracked.
         pub conntrack: Option<bool>,
-        /// Whether flow tables are there.
+        /// Whether flow tables are available.
         pub flow_table: Option<bool>,
-        /// Connections tracked at that moment.
+        /// Tracked connections.
         pub conntrack_entries_count: Option<u64>,
-        /// Connections that can be tracked.
+        /// Highest number of tracked connections.
         pub most_conntrack_entries_count: Option<u64>,
-        /// Buckets of their table.
+        /// Buckets of the connection table.
         pub conntrack_buckets_count: Option<u64>,
         /// Tables of iptables in use.
         pub iptables_tables: Vec<String>,
@@ -137,11 +137,11 @@ facts! {
         pub ip6tables_tables: Vec<String>,
         /// OpenWrt's settings of flow offload.
         pub flow_offload_settings: Vec<String>,
-        /// `1` where IPv4 is forwarded.
+        /// `1` if IPv4 is forwarded.
         pub ipv4_forwarding: Option<String>,
-        /// `1` where bridged packets pass iptables.
+        /// `1` if bridged packets pass iptables.
         pub bridge_calls_iptables: Option<String>,
-        /// Tables of nftables; missing where the host does not say.
+        /// Tables of nftables; absent if unknown.
         pub nft_tables_count: Option<u64>,
         /// Chains in them.
         pub nft_chains_count: Option<u64>,

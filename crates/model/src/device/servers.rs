@@ -14,11 +14,11 @@ facts! {
         pub max_block_size_bytes: Option<u64>,
         /// Transports and ports.
         pub ports: Vec<String>,
-        /// How long a client of version 4 keeps its locks unheard, in seconds.
+        /// Lease time of version 4, in seconds.
         pub lease_seconds: Option<u64>,
-        /// Exports that clients use, with their options.
+        /// Exports in use by clients, with their options.
         pub exports_in_force: Vec<String>,
-        /// Exports that are offered, with their options.
+        /// Offered exports, with their options.
         pub exports_table: Vec<String>,
         /// Exports as configured.
         pub exports_configured: Vec<String>,
@@ -30,9 +30,9 @@ facts! {
 
     /// The SMB server.
     pub struct SmbServer {
-        /// Whether the kernel's server is there.
+        /// Whether the kernel's server is loaded.
         pub ksmbd_module: Option<bool>,
-        /// Section heads, and settings that decide about speed, by configuration file.
+        /// Section heads, and settings that affect speed, by configuration file.
         pub configurations: BTreeMap<String, Vec<String>>,
         /// Servers that run as processes.
         pub processes: Vec<String>,

@@ -7,7 +7,7 @@ facts! {
     pub struct Mtd {
         /// The device.
         pub name: Option<String>,
-        /// What it is for.
+        /// Purpose.
         pub label: Option<String>,
         /// `nor`, `nand`.
         #[serde(rename = "type")]
@@ -30,13 +30,13 @@ facts! {
         pub device: Option<String>,
         /// Its driver.
         pub driver: Option<String>,
-        /// Rate of its link per lane, in the kernel's words.
+        /// Rate of its link per lane, as the kernel reports it.
         pub link_rate: Option<String>,
         /// Lanes in use.
         pub link_lanes_count: Option<u64>,
-        /// Rate per lane that it could have.
+        /// Highest supported rate per lane.
         pub most_link_rate: Option<String>,
-        /// Lanes that it has.
+        /// Available lanes.
         pub most_link_lanes_count: Option<u64>,
     }
 
@@ -44,9 +44,9 @@ facts! {
     pub struct UsbDevice {
         /// Its place.
         pub name: Option<String>,
-        /// What its maker calls itself.
+        /// Manufacturer.
         pub manufacturer: Option<String>,
-        /// What its maker calls it.
+        /// Product name.
         pub product: Option<String>,
         /// Its vendor in hexadecimal.
         pub vendor: Option<String>,
@@ -54,7 +54,7 @@ facts! {
         pub device: Option<String>,
         /// Rate of its link in bit/s.
         pub rate_bits_per_second: Option<u64>,
-        /// Version of USB that it speaks.
+        /// USB version.
         pub usb_version: Option<String>,
     }
 
@@ -62,9 +62,9 @@ facts! {
     pub struct SataLink {
         /// Its name.
         pub name: Option<String>,
-        /// Its rate in the kernel's words.
+        /// Its rate, as the kernel reports it.
         pub rate: Option<String>,
-        /// The most that it may have.
+        /// Highest supported rate.
         pub most_rate: Option<String>,
     }
 
@@ -72,47 +72,47 @@ facts! {
     pub struct Disk {
         /// Its name.
         pub name: Option<String>,
-        /// How many devices are above it on the way from a file system.
+        /// Number of devices between it and the file system.
         pub depth_count: Option<u64>,
-        /// Who made it.
+        /// Manufacturer.
         pub vendor: Option<String>,
-        /// What its maker calls it.
+        /// Model.
         pub model: Option<String>,
         /// `MMC` or `SD`.
         pub mmc_type: Option<String>,
         /// Size in bytes.
         pub size_bytes: Option<u64>,
-        /// Whether the kernel takes it for a disk that turns.
+        /// Whether it rotates, according to the kernel.
         pub rotational: Option<bool>,
-        /// Whether it can be taken out.
+        /// Whether it is removable.
         pub removable: Option<bool>,
-        /// Whether it cannot be written.
+        /// Whether it is read-only.
         pub read_only: Option<bool>,
         /// The schedulers, the one in use in brackets.
         pub scheduler: Option<String>,
         /// `write back` or `write through`.
         pub write_cache: Option<String>,
-        /// Requests that may wait.
+        /// Highest number of waiting requests.
         pub requests_count: Option<u64>,
-        /// Commands that the disk takes at once.
+        /// Commands that the disk accepts at once.
         pub queue_depth_count: Option<u64>,
-        /// Bytes read ahead.
+        /// Read-ahead in bytes.
         pub read_ahead_bytes: Option<u64>,
-        /// Its block towards the kernel in bytes.
+        /// Logical block size in bytes.
         pub logical_block_bytes: Option<u64>,
-        /// Its own block in bytes.
+        /// Physical block size in bytes.
         pub physical_block_bytes: Option<u64>,
-        /// Rate of the USB link it hangs on, in bit/s.
+        /// Rate of its USB link in bit/s.
         pub usb_rate_bits_per_second: Option<u64>,
         /// Level of a RAID.
         pub raid_level: Option<String>,
         /// State of a RAID.
         pub raid_state: Option<String>,
-        /// What a RAID is doing by itself: `resync`, `check`, `idle`.
+        /// Background task of a RAID: `resync`, `check`, `idle`.
         pub raid_sync_action: Option<String>,
         /// Name of a mapped device.
         pub mapped_name: Option<String>,
-        /// What a mapped device is: begins with `CRYPT-`, `LVM-`.
+        /// Kind of a mapped device: begins with `CRYPT-`, `LVM-`.
         pub mapped_kind: Option<String>,
     }
 
@@ -120,13 +120,13 @@ facts! {
     pub struct PathFacts {
         /// The path.
         pub path: Option<String>,
-        /// The same with its links followed.
+        /// The path with its links resolved.
         pub real_path: Option<String>,
-        /// Where its file system is mounted.
+        /// Mount point of its file system.
         pub mount_point: Option<String>,
         /// The file system.
         pub file_system: Option<String>,
-        /// What it is mounted from.
+        /// Mounted device or export.
         pub source: Option<String>,
         /// Options of the mount.
         pub mount_options: Option<String>,
@@ -134,11 +134,11 @@ facts! {
         pub file_system_options: Option<String>,
         /// Size in bytes.
         pub size_bytes: Option<u64>,
-        /// Bytes that a user may still write.
+        /// Bytes available to a user.
         pub available_bytes: Option<u64>,
-        /// Why it could not be looked at, as the host numbers errors.
+        /// Error number of the host if the path could not be read.
         pub errno_number: Option<u64>,
-        /// The device, then what it is made of.
+        /// The device, then its components.
         pub devices: Vec<Disk>,
     }
 }
