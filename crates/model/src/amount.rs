@@ -1,4 +1,4 @@
-//! So many bytes of files of one kind: what a user wants to know the time for.
+//! Amount of files of one kind, for which a user wants to know the time.
 
 use crate::DataClass;
 use crate::units::Bytes;
@@ -11,22 +11,22 @@ use std::str::FromStr;
 pub struct Amount {
     /// All of them together.
     pub bytes: Bytes,
-    /// What they are like.
+    /// Kind of the files.
     #[serde(flatten)]
     pub files: AmountOf,
 }
 
-/// What the files of an amount are like.
+/// Kind of the files of an amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AmountOf {
-    /// Like those of a class, whose mean size they have.
+    /// Files of a class, with its mean size.
     Class(DataClass),
     /// Of this mean size.
     MeanBytes(Bytes),
 }
 
-/// What else users call the classes.
+/// Other names of the classes.
 const WORDS: [(&str, DataClass); 9] = [
     ("movies", DataClass::Movies),
     ("films", DataClass::Movies),

@@ -1,4 +1,4 @@
-//! What bounds work that waits: an end, a request to stop, and the clock that measures both.
+//! Bounds of waiting: a deadline, a request to stop, and the clock that measures both.
 
 use crate::{Clock, Nanos};
 use std::fmt;
@@ -87,7 +87,7 @@ impl Deadline {
         Nanos(self.whole.end.load(Ordering::Relaxed))
     }
 
-    /// The time that is left, never zero; or why there is none.
+    /// Remaining time, never zero; or the reason why no time is left.
     pub fn left(&self) -> Result<Duration, Over> {
         if self.whole.stop.load(Ordering::Relaxed) && !self.whole.finishing.load(Ordering::Relaxed)
         {
@@ -108,7 +108,7 @@ impl Deadline {
         self.left().map(|left| left.min(SLICE))
     }
 
-    /// Waits for `time`, or less where there is less.
+    /// Waits for `time`, or for the remaining time if that is shorter.
     pub fn sleep(&self, time: Duration) -> Result<(), Over> {
         let end = self.now() + time;
         while self.now() < end {

@@ -1,4 +1,4 @@
-//! Settings that a study changes and puts back: factors and their levels.
+//! Settings that a study changes and restores: factors and their levels.
 
 use crate::HostName;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ pub struct Factor {
     pub name: String,
     /// The host that it is set on.
     pub host: HostName,
-    /// What it is varied over; at least one.
+    /// Its levels; at least one.
     pub levels: Vec<FactorLevel>,
-    /// What a change of it takes.
+    /// Interruption by a change.
     pub switch: Switch,
 }
 
@@ -42,7 +42,8 @@ impl std::fmt::Display for FactorLevel {
 /// there, and `FOUND` what was read before the first change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Commands {
-    /// Prints what it is; it is as it was found when this prints the same again.
+    /// Command that prints the current value. The setting is restored when this prints the old
+    /// value again.
     pub read: String,
     /// Sets it to `$LEVEL`.
     pub apply: String,
@@ -51,11 +52,11 @@ pub struct Commands {
     /// Fails unless `$LEVEL` is in effect; without it, what `read` prints must be the level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<String>,
-    /// What a change takes.
+    /// Interruption by a change.
     pub switch: Switch,
 }
 
-/// What a change of a factor takes.
+/// Interruption by a change of a factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Switch {

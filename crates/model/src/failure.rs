@@ -1,5 +1,4 @@
-//! One shape for everything that can go wrong outside: what was tried, on what, what happened,
-//! what to do next.
+//! One type for all external failures: the attempted action, its object, the cause, and advice.
 
 use crate::printable;
 use serde::{Deserialize, Serialize};
@@ -48,13 +47,13 @@ impl Cause {
 pub struct Failure {
     /// Which exit code it leads to.
     pub cause: Cause,
-    /// What was tried, as an infinitive: "connect to the NFS service".
+    /// Attempted action, as an infinitive: "connect to the NFS service".
     pub tried: String,
     /// On what: the target or file as the user wrote it.
     pub on: String,
     /// Cause, with the message of the system or server.
     pub happened: String,
-    /// What to do next, as a full sentence; may name more than one way out.
+    /// Advice, as a full sentence; may name several solutions.
     pub next: String,
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Add, Mul, Sub};
 
-/// A server's own host that is watched meanwhile.
+/// Monitored host of a server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerHost {
     /// How it is reached.
@@ -13,7 +13,8 @@ pub struct ServerHost {
     /// Index of the subject that it serves; `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
-    /// Whether it was guessed from the subject's server, and is watched only where that just works.
+    /// Whether it was derived from the subject's server; it is then monitored only if the
+    /// connection works.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub guessed: bool,
 }
@@ -42,7 +43,7 @@ pub enum WatchedBy {
     Probe,
 }
 
-/// What a host is.
+/// Properties of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostFacts {
     /// The name in the study: `local`, or as the user named it.
@@ -61,13 +62,13 @@ pub struct HostFacts {
     /// How its counters were read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watched_by: Option<WatchedBy>,
-    /// Why the probe does not watch it, where it was to.
+    /// Reason why the probe does not monitor it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub without_probe: Option<String>,
     /// Whether it is the machine that plimsoll ran on, reached under another name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_this_machine: bool,
-    /// Bits per second that its network interfaces are connected at, by name, where that is known.
+    /// Link rates of its network interfaces in bits per second, by name, if known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub link_rates: BTreeMap<String, u64>,
     /// Its disks by name, as far as its kernel knows their kind.
@@ -94,8 +95,8 @@ impl HostFacts {
         self.lab.as_ref()?.quota(host)
     }
 
-    /// How many operations a disk can work on at a time: solid-state disks as many as they take. `None` of one
-    /// that turns, where they wait for its one arm, and where nothing is known.
+    /// Operations that a disk can work on at a time: for solid-state disks its queue depth. `None`
+    /// for a rotating disk, whose operations wait for its arm, and if unknown.
     pub fn disk_overlap(&self, disk: &str) -> Option<u32> {
         let facts = self.disks.get(disk).filter(|facts| !facts.rotational)?;
         // Memory cards take one at a time unless they queue, which no file tells.
@@ -104,7 +105,7 @@ impl HostFacts {
     }
 }
 
-/// What a kernel knows of a disk (Documentation/ABI/stable/sysfs-block).
+/// Properties of a disk in the kernel (Documentation/ABI/stable/sysfs-block).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiskFacts {
     /// Whether it turns (`queue/rotational`).
@@ -115,15 +116,14 @@ pub struct DiskFacts {
 }
 
 impl LabFacts {
-    /// How many cores' time a host of it may have, where that is limited.
+    /// CPU quota of a host in cores, if limited.
     pub fn quota(&self, host: &str) -> Option<f64> {
         let share = self.settings.get(&format!("host {host} cpu"))?.strip_suffix('%')?;
         let cores = share.trim().parse::<f64>().ok()? / 100.0;
         (cores.is_finite() && cores > 0.0).then_some(cores)
     }
 
-    /// Hosts on a way between two hosts of it, by name: those that pass on what the two send each other. Both
-    /// ends are among them.
+    /// Hosts on a path between two hosts of the lab, by name. Both ends are included.
     pub fn between(&self, one: &str, other: &str) -> BTreeSet<&str> {
         let links: Vec<Vec<&str>> = self
             .settings
@@ -167,7 +167,7 @@ fn bits_per_second(text: &str) -> Option<u64> {
     (1.0..1e15).contains(&rate).then_some(rate as u64)
 }
 
-/// What a lab is: hosts, links, disks and services, as its file and `lab set` have them.
+/// A lab: hosts, links, disks and services, as set by its file and `lab set`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LabFacts {
     /// Its name.
@@ -203,8 +203,8 @@ pub struct CpuTimes {
 pub struct CpuSeconds(pub f64);
 
 impl CpuTimes {
-    /// Busy time: user, nice, system, irq, softirq. What a hypervisor took for others (`steal`) is
-    /// no work of this host (method, section 2).
+    /// Busy time: user, nice, system, irq, softirq. Time that a hypervisor gave to other guests
+    /// (`steal`) is not work of this host (method, section 2).
     pub fn busy(&self) -> CpuSeconds {
         CpuSeconds(self.user + self.nice + self.system + self.irq + self.softirq)
     }

@@ -1,10 +1,10 @@
-//! How loaded a host was during one trial. What could not be seen is absent, never 0.
+//! Load of a host during one trial. Unknown values are absent, never 0.
 
 use crate::{CpuSeconds, CpuTimes};
 use serde::{Deserialize, Serialize};
 use std::ops::Add;
 
-/// How loaded a host was during one trial, from the first to the last look at it.
+/// Load of a host during one trial, from the first to the last sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct HostLoad {
     /// The host's name in the study.
@@ -54,17 +54,16 @@ pub struct HostLoad {
     /// Highest temperature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_celsius: Option<f64>,
-    /// What the kernel's NFS server did.
+    /// Work of the kernel's NFS server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nfsd: Option<NfsdLoad>,
-    /// What the control group of the host's processes had of the processors, where there is one.
+    /// CPU time of the control group of the host's processes, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub control_group: Option<ControlGroupLoad>,
-    /// CPU seconds that watching cost the host, the link's end included where it could be seen.
+    /// CPU seconds of the monitoring on the host, including its end of the connection if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub watcher_cpu_seconds: Option<f64>,
-    /// How it went on: stretches from the first to the last sample, one after the other. Empty
-    /// where nobody looked meanwhile.
+    /// Consecutive intervals from the first to the last sample. Empty without samples in between.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stretches: Vec<LoadStretch>,
 }
@@ -86,7 +85,7 @@ impl HostLoad {
     }
 }
 
-/// What of a host others may use.
+/// Resource of a host that other work may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HostResource {
@@ -104,7 +103,7 @@ impl HostResource {
         [HostResource::Cpu, HostResource::Disk, HostResource::Network];
 }
 
-/// What happened on a host between two looks at it.
+/// Load of a host between two samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LoadStretch {
     /// How long, in seconds.
@@ -114,7 +113,7 @@ pub struct LoadStretch {
     /// Memory at its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryNow>,
-    /// What the disks and the network moved.
+    /// Bytes moved by disks and network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<Moved>,
     /// Clock of the fastest core at its end, in hertz.
@@ -127,7 +126,7 @@ pub struct LoadStretch {
 pub struct MemoryNow {
     /// All of it.
     pub total_bytes: u64,
-    /// What programs could have without swapping (MemAvailable).
+    /// Memory available to programs without swapping (MemAvailable).
     pub available_bytes: u64,
     /// File contents (Cached and Buffers).
     pub cached_bytes: u64,
@@ -146,8 +145,8 @@ pub struct MemoryLoad {
     pub cached_bytes: u64,
 }
 
-/// Bytes moved by the disks and the network interfaces that are real devices, where that is
-/// known; what passes through layers above them is not counted twice.
+/// Bytes moved by real disks and network interfaces, if known; layers above them are not counted
+/// again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     /// Read from disks.
@@ -172,7 +171,7 @@ impl Add for Moved {
     }
 }
 
-/// What a block device did (the kernel's Documentation/admin-guide/iostats.rst).
+/// Work of a block device (the kernel's Documentation/admin-guide/iostats.rst).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DiskLoad {
     /// Its name, as in /dev.
@@ -185,14 +184,14 @@ pub struct DiskLoad {
     pub writes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// Seconds in which it had an operation in flight.
+    /// Seconds with an operation in flight.
     pub busy_seconds: f64,
     /// Operations in flight, integrated over time, in operation seconds.
     pub in_flight_seconds: f64,
 }
 
 impl DiskLoad {
-    /// Share of the time in which it was busy, 0 to 1.
+    /// Busy share of the time, 0 to 1.
     pub fn busy_share(&self, seconds: f64) -> f64 {
         if seconds > 0.0 { (self.busy_seconds / seconds).clamp(0.0, 1.0) } else { 0.0 }
     }
@@ -205,7 +204,7 @@ impl DiskLoad {
     }
 }
 
-/// What a network interface did.
+/// Work of a network interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InterfaceLoad {
     /// Its name.
@@ -242,9 +241,9 @@ pub struct Frequency {
     pub highest_hertz: f64,
 }
 
-/// What a control group had of the processors (the kernel's Documentation/admin-guide/cgroup-v2.rst, "CPU",
-/// and cgroup-v1/cpuacct.rst): that of the process that watches, so that of a container or of a host of a
-/// lab. Interrupts are charged to no group.
+/// CPU time of a control group (the kernel's Documentation/admin-guide/cgroup-v2.rst, "CPU", and
+/// cgroup-v1/cpuacct.rst): the group of the monitoring process, and thus of a container or a lab
+/// host. Interrupts are charged to no group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ControlGroupLoad {
     /// CPU seconds that its processes used.
@@ -252,12 +251,12 @@ pub struct ControlGroupLoad {
     /// How many cores' time it may use; `None`: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quota_cores: Option<f64>,
-    /// Share (0..1) of its periods in which it used all it may and was held back.
+    /// Share (0..1) of its throttled periods.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_share: Option<f64>,
 }
 
-/// What the kernel's NFS server did.
+/// Work of the kernel's NFS server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NfsdLoad {
     /// Calls.

@@ -1,22 +1,21 @@
-//! What another tool says of its runs and has no other place in a trial.
+//! Results of other tools without another place in a trial.
 
 use crate::{LatencySummary, OpKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// One run of another tool, as far as a trial has no other place for it. What the tool did not say
-/// is absent.
+/// Run of another tool: the results without another place in a trial. Unknown values are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRun {
     /// The tool and its version: "fio-3.36".
     pub tool: String,
     /// The file it was read from, as the user named it.
     pub file: String,
-    /// Line in the file where it begins, from 1.
+    /// First line of the run in the file, from 1.
     pub line: u64,
-    /// What the run is called: fio's job name.
+    /// Name of the run: fio's job name.
     pub name: String,
-    /// How the tool drove the storage: fio's I/O engine; empty where it did not say.
+    /// I/O engine of the tool; empty if unknown.
     #[serde(default)]
     pub engine: String,
     /// Jobs (processes or threads) that ran together; `None` where the tool did not say.
@@ -24,7 +23,7 @@ pub struct ImportedRun {
     pub jobs: Option<u32>,
     /// Duration of the longer half of the run, in seconds.
     pub runtime_seconds: f64,
-    /// CPU time and what goes with it; `None` where the tool did not say.
+    /// CPU time and related counts; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<ImportedCpu>,
     /// Share (0..1) of the operations that were begun with so many in flight in their job, by

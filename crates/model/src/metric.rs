@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is measured: an open set, in SI units that each name carries.
+/// Measured quantity: an open set. Each name ends with its SI unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Measure(&'static str);
 
@@ -28,12 +28,12 @@ pub enum Direction {
 pub enum Aggregation {
     /// Geometric mean; ratios of pairs on the log scale.
     Geometric,
-    /// Arithmetic mean, for what may be zero or below, such as CPU time less its idle baseline;
-    /// ratios of means with Fieller's interval (method, section 5).
+    /// Arithmetic mean, for figures that may be zero or negative, such as CPU time minus the idle
+    /// baseline; ratios of means with Fieller's interval (method, section 5).
     Arithmetic,
 }
 
-/// What is known of a measure. It is kept with a study, so that a reader that does not know the
+/// Properties of a measure. They are stored with a study, so that a reader that does not know the
 /// measure can still show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MeasureInfo {
@@ -41,7 +41,7 @@ pub struct MeasureInfo {
     pub measure: Measure,
     /// Its unit: `s`, `B`, `B/s`, `1/s`, `1`.
     pub unit: String,
-    /// What one figure is divided by: `operation`, `byte`, `file`, `packet`; empty for none.
+    /// Divisor of a figure: `operation`, `byte`, `file`, `packet`; empty for none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub per: String,
     /// Which way is better.
@@ -75,7 +75,7 @@ impl Measure {
     pub const LATENCY_MAX: Measure = Measure("latency_max_seconds");
     /// Median RPC latency (last byte sent to reply complete).
     pub const RPC_LATENCY_P50: Measure = Measure("rpc_latency_p50_seconds");
-    /// Longest time in which no operation completed.
+    /// Longest time without a completed operation.
     pub const LONGEST_GAP: Measure = Measure("longest_gap_seconds");
     /// Time the final flush took.
     pub const FLUSH_TIME: Measure = Measure("flush_seconds");
@@ -105,7 +105,7 @@ impl Measure {
     pub const START_SPREAD: Measure = Measure("start_spread_seconds");
     /// How far off that may be, as the clocks are not known better.
     pub const START_SPREAD_ERROR: Measure = Measure("start_spread_error_seconds");
-    /// The value that a trial with steps came to, in the unit of what its steps go over.
+    /// Result of a trial with steps, in the unit of the varied parameter.
     pub const STEP: Measure = Measure("step_value");
 
     /// A measure that a job has of its own; its row stands in the job's table.
@@ -113,7 +113,7 @@ impl Measure {
         Measure(name)
     }
 
-    /// What is known of it here; `None` for one of another version.
+    /// Properties in this version; `None` for a measure of another version.
     pub fn info(self) -> Option<MeasureInfo> {
         rows().find(|row| row.0 == self).map(|(measure, unit, per, direction, aggregation)| {
             let (unit, per) = ((*unit).to_owned(), (*per).to_owned());

@@ -1,4 +1,4 @@
-//! What the kernel's own client says of a mounted target.
+//! Statistics of the kernel's client for a mounted target.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,15 +20,15 @@ pub struct MountOperation {
     pub count: u64,
     /// Those that failed.
     pub errors: u64,
-    /// Of NFS: what went over the wire.
+    /// NFS: transfers on the wire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<MountWire>,
-    /// Of SMB, where the kernel keeps times: those of the command.
+    /// SMB: times of the command, if the kernel records them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<MountCommand>,
 }
 
-/// What the kernel's SMB client counts of a command on its connection to a server, whatever share it is for.
+/// Counts of the kernel's SMB client for a command on its connection to a server, over all shares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MountCommand {
     /// Requests that were answered.
@@ -37,7 +37,7 @@ pub struct MountCommand {
     pub seconds: f64,
 }
 
-/// What the kernel's NFS client counts of one kind of operation.
+/// Counts of the kernel's NFS client for one kind of operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct MountWire {
     /// Requests sent, those sent again included.
@@ -48,10 +48,10 @@ pub struct MountWire {
     pub sent_bytes: u64,
     /// Bytes received, with headers.
     pub received_bytes: u64,
-    /// From being asked for to being sent.
+    /// From request to sent.
     pub queue_seconds: f64,
     /// From being sent to the reply.
     pub round_trip_seconds: f64,
-    /// From being asked for to being done.
+    /// From request to done.
     pub execution_seconds: f64,
 }

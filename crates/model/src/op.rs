@@ -5,7 +5,7 @@ use crate::name::{intern, open_set};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one operation does: an open set, counted kind by kind everywhere.
+/// Kind of an operation: an open set; all counts are by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OpKind(&'static str);
 
@@ -42,7 +42,7 @@ impl OpKind {
     pub const GET: OpKind = OpKind("get");
     /// Get the attributes of an open file: GETATTR, QUERY_INFO, fstat.
     pub const GET_ATTRIBUTES: OpKind = OpKind("get_attributes");
-    /// Ask what may be done with a directory: ACCESS, faccessat.
+    /// Ask for the permissions of a directory: ACCESS, faccessat.
     pub const ACCESS: OpKind = OpKind("access");
     /// Lock a whole open file for oneself.
     pub const LOCK: OpKind = OpKind("lock");
@@ -94,7 +94,7 @@ pub struct Count {
 }
 
 impl Count {
-    /// Whether nothing was done.
+    /// Whether there were no operations.
     pub fn is_none(&self) -> bool {
         *self == Count::default()
     }
@@ -118,7 +118,7 @@ pub enum ErrorKind {
     /// No answer in time.
     #[error("no answer in time")]
     TimedOut,
-    /// The server or file system is full, or a quota is used up.
+    /// No space on the server or file system, or the quota is used up.
     #[error("no space left")]
     NoSpace,
     /// Not allowed: permissions, read-only.
@@ -127,7 +127,7 @@ pub enum ErrorKind {
     /// The file or its handle is gone.
     #[error("file or handle gone (stale)")]
     Gone,
-    /// Fewer bytes than asked for.
+    /// Fewer bytes than requested.
     #[error("short transfer")]
     Short,
     /// Read back older content than was written last.
@@ -160,7 +160,8 @@ impl ErrorKind {
     }
 }
 
-/// What a trial keeps of one kind of operation. Imports have a summary, own trials a histogram.
+/// Counts and latencies of one kind of operation in a trial. Imports have a summary, own trials a
+/// histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct OpStats {
     /// Operations completed without error.
@@ -172,13 +173,13 @@ pub struct OpStats {
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Client latency: submit to complete.
     pub client_latency: LatencySummary,
-    /// RPC latency: last byte sent to reply complete. `None` where there is no wire.
+    /// RPC latency: last byte sent to reply complete. `None` for directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rpc_latency: Option<LatencySummary>,
 }
 
-/// A latency distribution in seconds. Quantiles are present only where the data support them:
-/// quantile q needs n(1-q) >= 20 (method, section 5); those of imports are as the tool said them.
+/// Latency distribution in seconds. A quantile is present only if the data support it: quantile q
+/// needs n(1-q) >= 20 (method, section 5). Imports have the quantiles of the tool.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.

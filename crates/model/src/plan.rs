@@ -1,4 +1,4 @@
-//! What a study is going to do.
+//! Plan of a study.
 
 use crate::units::Bytes;
 use crate::{
@@ -11,13 +11,13 @@ use std::collections::BTreeMap;
 /// Everything a study needs to be run, and run again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
-    /// What is measured; at least one.
+    /// Measured subjects; at least one.
     pub subjects: Vec<Subject>,
     /// Short names that the user chose, in the order of the subjects; others are named by
     /// [`label::labels`](crate::label::labels).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// What is done to each subject, under each setting, once a block; at least one.
+    /// Workloads for each subject under each setting, once per block; at least one.
     pub workloads: Vec<Workload>,
     /// Settings that are varied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -28,10 +28,10 @@ pub struct Plan {
     /// The reboot that each whole plot begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reboot: Option<Reboot>,
-    /// What is compared.
+    /// Comparisons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub contrasts: Vec<Contrast>,
-    /// The user's own amounts of files, whose times are computed from those of copies.
+    /// Amounts of files for which times are predicted from the copies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub amounts: Vec<Amount>,
     /// Blocks, order, intervals.
@@ -40,7 +40,7 @@ pub struct Plan {
     /// The hosts that the trials are driven on; empty: this machine.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clients: Vec<HostName>,
-    /// The servers' own hosts, watched meanwhile.
+    /// Monitored hosts of the servers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<ServerHost>,
     /// How storage is driven.
@@ -69,8 +69,8 @@ pub struct Design {
     /// first block. A plan that is kept has them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub calibrate: bool,
-    /// Whether it is a first look: the cap is counted from when the files are laid out, and workloads are
-    /// left out where there is no time for the first blocks of all.
+    /// Whether it is a quick study: the time limit starts when the files are created, and workloads
+    /// without time for the first blocks are left out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quick: bool,
 }
@@ -143,8 +143,8 @@ pub enum Rule {
         first: u32,
         /// Half-width on the log scale that is always enough.
         half_width: f64,
-        /// Nothing is decided before so many seconds of measuring: what is claimed would be about
-        /// them.
+        /// Seconds of measurement before any decision, because a verdict is valid only for the
+        /// measured time.
         at_least_seconds: f64,
     },
     /// Stein's two-stage rule: `pilot` blocks, then as many as the pilot's spread asks for to bring
@@ -206,7 +206,7 @@ impl Plan {
         !self.clients.is_empty()
     }
 
-    /// The target that is the subject of this number; `None` where it is no storage.
+    /// Target of the subject with this number; `None` if it is not storage.
     pub fn target(&self, subject: usize) -> Option<&Target> {
         self.subjects.get(subject)?.target()
     }
@@ -221,8 +221,7 @@ impl Plan {
         self.workloads.iter().map(Workload::trial_seconds).fold(0.0, f64::max)
     }
 
-    /// Every cell: what one block goes through. Workloads that a subject is not of the kind for are
-    /// left out.
+    /// All cells of one block. Workloads that do not apply to a kind of subject are left out.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for setting in 0..factor::settings(&self.factors) {

@@ -4,10 +4,10 @@ use crate::{
     Failure, Flag, LoadObserver, MeasureInfo, PointResult, PointSpec, SubjectFacts, Workload,
 };
 
-/// What a step of preparing a subject came to.
+/// Result of a step of the preparation of a subject.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prepared {
-    /// What is odd.
+    /// Warnings.
     pub flags: Vec<Flag>,
     /// Whether there is another step.
     pub more: bool,
@@ -20,8 +20,8 @@ pub trait SubjectRunner {
     /// makes the run's own directory on storage.
     fn attach(&mut self, subject: usize) -> Result<Vec<Flag>, Failure>;
 
-    /// Rate at which files are laid out, in bytes per second, from `bytes` that are written and
-    /// removed again; `None` where nothing is laid out.
+    /// Rate of file creation in bytes per second, measured with `bytes` that are written and
+    /// removed again; `None` without files to create.
     fn lay_out_rate(
         &mut self,
         subject: usize,
@@ -32,10 +32,10 @@ pub trait SubjectRunner {
         Ok(None)
     }
 
-    /// Checks the space, prepares what the workloads need, and finds out what reads come from: a
-    /// step at a time. It is called for all subjects in turn until none has more to do, so that what
-    /// is laid out for one lies beside what is laid out for the others. Without any workload it removes
-    /// what points before it made for themselves.
+    /// Checks the space, creates the files of the workloads, and determines the source of reads:
+    /// one step per call. It is called round-robin for all subjects until all are ready, so that
+    /// files of all subjects lie next to each other. Without a workload it removes the files of
+    /// earlier points.
     fn prepare(
         &mut self,
         subject: usize,
@@ -43,11 +43,11 @@ pub trait SubjectRunner {
         observer: &mut dyn LoadObserver,
     ) -> Result<Prepared, Failure>;
 
-    /// What the subjects turned out to be, in the order they were attached; what points find out of them
-    /// is added to it.
+    /// Properties of the subjects, in the order they were attached. Points add the properties that
+    /// they determine.
     fn facts(&self) -> Vec<SubjectFacts>;
 
-    /// What is known of measures that no job names, as far as points had such.
+    /// Properties of measures of the points that belong to no job.
     fn measures(&self) -> Vec<MeasureInfo> {
         Vec::new()
     }
@@ -55,13 +55,13 @@ pub trait SubjectRunner {
     /// Measures one point. Whatever goes wrong is in the result.
     fn point(&mut self, spec: &PointSpec, observer: &mut dyn LoadObserver) -> PointResult;
 
-    /// Lets go of what is open on the host that drives the load, so that it can be mounted anew: before
-    /// what restarts something. Nothing is done on the subjects until [`SubjectRunner::reopen`].
+    /// Closes all files on the load generator before a restart, so that a mount can be replaced.
+    /// The subjects are idle until [`SubjectRunner::reopen`].
     fn release(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Makes all connections anew, on new ports: before each block, and after what restarts a server.
+    /// Opens new connections on new ports: before each block, and after a server restart.
     fn reopen(&mut self) -> Result<(), Failure> {
         Ok(())
     }

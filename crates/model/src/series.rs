@@ -1,5 +1,5 @@
-//! What happened over the time of one trial, in windows of equal length, for the pictures and for
-//! finding phases.
+//! Rates over the time of one trial, in windows of equal length, for charts and for the detection
+//! of phases.
 
 use crate::{Count, OpKind};
 use serde::{Deserialize, Serialize};
@@ -13,16 +13,16 @@ pub struct Series {
     /// The windows from the first operation on, warm-up included, by kind of operation; columns may
     /// be shorter than others: nothing completed after their end.
     pub kinds: BTreeMap<OpKind, Column>,
-    /// Operations in flight, integrated over each window: operations × nanoseconds. Empty where it
-    /// is not known.
+    /// Operations in flight, integrated over each window: operations × nanoseconds. Empty if
+    /// unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub in_flight_ns: Vec<u64>,
-    /// What was in flight when the last window ended, and completed after it.
+    /// Operations that were in flight at the end of the last window and completed after it.
     #[serde(default, skip_serializing_if = "Count::is_none")]
     pub late: Count,
 }
 
-/// What completed of one kind, window by window.
+/// Completed operations of one kind, window by window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
     /// Operations.
@@ -90,8 +90,8 @@ impl Series {
         (0..self.len()).map(|number| self.window(number))
     }
 
-    /// Everything that hosts which were watched until the load had ended had to do with: what completed in
-    /// the windows and after them.
+    /// All operations that hosts processed if they were monitored to the end of the load: completed
+    /// in the windows and after them.
     pub fn served(&self) -> Count {
         let mut all = self.total();
         all.add(self.late);
@@ -109,13 +109,12 @@ impl Series {
     }
 }
 
-/// What completed within one window.
+/// Completed operations of one window.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Window {
     /// By kind of operation; kinds without any may be absent.
     pub kinds: BTreeMap<OpKind, Count>,
-    /// Operations in flight, integrated over the window: operations × nanoseconds. 0 where it is not
-    /// known.
+    /// Operations in flight, integrated over the window: operations × nanoseconds. 0 if unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub in_flight_ns: u64,
 }
@@ -125,18 +124,18 @@ fn is_zero(value: &u64) -> bool {
 }
 
 impl Window {
-    /// A window in which only this completed.
+    /// Window with only these completed operations.
     pub fn of(kind: OpKind, operations: u64, bytes: u64) -> Window {
         let kinds = BTreeMap::from([(kind, Count { operations, bytes })]);
         Window { kinds, in_flight_ns: 0 }
     }
 
-    /// What completed of one kind.
+    /// Completed operations of one kind.
     pub fn count(&self, kind: OpKind) -> Count {
         self.kinds.get(&kind).copied().unwrap_or_default()
     }
 
-    /// What completed of all kinds.
+    /// Completed operations of all kinds.
     pub fn total(&self) -> Count {
         self.kinds.values().fold(Count::default(), |mut total, count| {
             total.add(*count);

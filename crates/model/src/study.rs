@@ -64,16 +64,16 @@ pub struct Study {
     pub started_unix_seconds: u64,
     /// Where the figures come from.
     pub origin: Origin,
-    /// What was to be done.
+    /// Plan of the study.
     pub plan: Plan,
-    /// What each subject turned out to be, in the plan's order.
+    /// Properties of each subject, in the plan's order.
     pub subjects: Vec<SubjectFacts>,
     /// Machines of the study.
     pub hosts: Vec<HostFacts>,
     /// Warnings about the study as a whole.
     pub flags: Vec<Flag>,
-    /// What is known of the measures of its trials, for readers that do not know them; every reader
-    /// knows those of [`Measure::common`].
+    /// Properties of the measures of its trials, for readers that do not know them. Every reader
+    /// knows the measures of [`Measure::common`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub measures: Vec<MeasureInfo>,
     /// All trials, in the order of their start.
@@ -83,7 +83,7 @@ pub struct Study {
 }
 
 impl Study {
-    /// What is known of a measure: here, or by the version that wrote the study.
+    /// Properties of a measure: of this version, or of the version that wrote the study.
     pub fn info(&self, measure: Measure) -> Option<MeasureInfo> {
         let noted = || self.measures.iter().find(|info| info.measure == measure).cloned();
         measure.info().or_else(noted)

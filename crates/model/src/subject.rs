@@ -1,4 +1,4 @@
-//! What is measured: storage, a network path, a host by itself.
+//! Measured subjects: storage, a network path, a host.
 
 use crate::job::SubjectKind;
 use crate::{Device, HostName, Target, TargetFacts};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::IpAddr;
 
-/// What is measured.
+/// Measured subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "subject")]
 pub enum Subject {
@@ -25,7 +25,7 @@ pub enum Subject {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         via: Option<HostName>,
     },
-    /// A host by itself.
+    /// A host.
     Host {
         /// Which.
         host: HostName,
@@ -35,9 +35,9 @@ pub enum Subject {
 /// One end of a path.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
-    /// The host, as it is reached.
+    /// Host name for the connection.
     pub host: HostName,
-    /// The address that the data take, where it is not the one that the host is reached by.
+    /// Address of the data, if it differs from the address of the connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address: Option<IpAddr>,
 }
@@ -80,7 +80,7 @@ impl fmt::Display for Subject {
     }
 }
 
-/// What a subject turned out to be.
+/// Properties of a subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "subject")]
 #[expect(clippy::large_enum_variant, reason = "a study has a handful")]
@@ -89,23 +89,23 @@ pub enum SubjectFacts {
     Storage(TargetFacts),
     /// A network path.
     Path(PathFacts),
-    /// A host by itself.
+    /// A host.
     Host(Box<BoxFacts>),
 }
 
-/// What a network path turned out to be.
+/// Properties of a network path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct PathFacts {
     /// Short name that is unique in the study, for tables.
     pub label: String,
     /// The path as the user wrote it.
     pub given: String,
-    /// What is known of it, a line each.
+    /// Remarks, one per line.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What a host that is measured by itself turned out to be.
+/// Properties of a measured host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoxFacts {
     /// Short name that is unique in the study, for tables.
@@ -152,7 +152,7 @@ impl SubjectFacts {
         }
     }
 
-    /// Facts of a host by itself.
+    /// Properties of a host.
     pub fn host(&self) -> Option<&BoxFacts> {
         match self {
             SubjectFacts::Host(facts) => Some(facts),

@@ -1,4 +1,4 @@
-//! What a trial does: one job or several at once, for how long, and in which steps.
+//! Work of a trial: one or several concurrent jobs, their duration, and their steps.
 
 use crate::job::{Job, SubjectKind};
 use crate::metric::{Measure, Metric};
@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::num::{NonZeroU16, NonZeroU32};
 
-/// What one trial does to its subject.
+/// Work of one trial on its subject.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
-    /// What is done at the same time; at least one part. The first sets the length, the others run
-    /// beside it. Each has a result of its own.
+    /// Concurrent parts; at least one. The first part determines the length. Each part has its own
+    /// result.
     pub parts: Vec<Part>,
     /// Whether the trial goes through values of a parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -23,7 +23,7 @@ pub struct Workload {
 /// One job, and who does it how.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// What is done.
+    /// Job.
     #[serde(flatten)]
     pub job: Job,
     /// Index of the client in the plan.
@@ -34,26 +34,26 @@ pub struct Part {
     /// When operations are issued.
     #[serde(flatten)]
     pub arrival: Arrival,
-    /// What the client does by itself, the first next to the program.
+    /// Techniques of the client; the first one is nearest to the program.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub techniques: Vec<Technique>,
 }
 
-/// What a client does by itself between a program and the wire.
+/// Technique of a client between a program and the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "technique")]
 pub enum Technique {
-    /// While a file is read from its beginning on, its next blocks are asked for before they are wanted.
+    /// During a sequential read, the next blocks are requested in advance.
     ReadAhead {
-        /// Blocks that are asked for ahead.
+        /// Number of blocks requested in advance.
         window: NonZeroU16,
     },
-    /// Attributes of a name or an open file that have come are not asked for again for a while.
+    /// Attributes of a name or an open file are cached for some time.
     AttributeCache {
         /// How long, in seconds.
         lifetime_seconds: f64,
     },
-    /// Writes that need not be stable yet are taken at once, gathered with what lies next to them, and
+    /// Writes that need not be stable yet are accepted at once, combined with adjacent writes, and
     /// written in the background.
     WriteBack {
         /// Most bytes of a write; of larger ones than the target takes, what it takes.
@@ -79,8 +79,9 @@ pub enum Arrival {
         /// Operations of a round.
         depth: NonZeroU16,
     },
-    /// The workers of a part by turns, at equal intervals, whatever is still in flight. What an operation takes
-    /// is counted from when it was due: one that had to wait behind others took the longer.
+    /// Operations are due at equal intervals, round-robin over the workers of a part, regardless of
+    /// operations in flight. The latency of an operation counts from its due time, so waiting
+    /// behind others is included.
     Paced {
         /// Most operations in flight per worker; one that finds as many is issued as soon as there are fewer.
         depth: NonZeroU16,
@@ -130,7 +131,7 @@ pub enum Length {
     },
     /// Until the work is done.
     UntilDone {
-        /// The trial fails where that takes longer than so many seconds.
+        /// Timeout in seconds, which fails the trial.
         at_most_seconds: f64,
     },
 }
@@ -156,13 +157,13 @@ pub enum Steps {
         to: f64,
         /// The search ends when what is accepted and what is not are no further apart.
         resolution: f64,
-        /// What a point must keep to.
+        /// Condition of an accepted point.
         accept: Accept,
     },
 }
 
 impl Steps {
-    /// What is stepped through.
+    /// Varied parameter.
     pub fn over(&self) -> Parameter {
         match self {
             Steps::Sweep { over, .. } | Steps::Search { over, .. } => *over,
@@ -170,7 +171,7 @@ impl Steps {
     }
 }
 
-/// What steps go over.
+/// Parameter of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parameter {
@@ -204,13 +205,13 @@ impl Workload {
         self.parts.first()
     }
 
-    /// What it can be done to.
+    /// Kind of subject.
     pub fn subject(&self) -> Option<SubjectKind> {
         self.main().map(|part| part.job.subject())
     }
 
-    /// Index of the result of all parts together, after those of the parts themselves: where several
-    /// clients do the same job.
+    /// Index of the result of all parts together, after the results of the parts: if several
+    /// clients run the same job.
     pub fn together(&self) -> Option<u16> {
         let (first, others) = self.parts.split_first()?;
         let same = |part: &Part| {
@@ -261,8 +262,8 @@ impl Workload {
         self.main().map_or(1.0, of)
     }
 
-    /// The same at one value of what its steps go over: of the first part, or of every client's where
-    /// all do the same. Values that the parameter cannot have are taken for the nearest that it can.
+    /// The workload at one value of its varied parameter: in the first part, or in all parts if all
+    /// clients run the same job. Impossible values are replaced by the nearest possible value.
     pub fn at(&self, over: Parameter, value: f64) -> Workload {
         let count = NonZeroU16::new(value.round() as u16).unwrap_or(NonZeroU16::MIN);
         let mut at = Workload { steps: None, ..self.clone() };
@@ -291,8 +292,8 @@ impl Part {
         self.arrival.depth()
     }
 
-    /// What verdicts are about: of work at a fixed rate, of which as much is done everywhere, how long an
-    /// operation takes.
+    /// Metric of the verdicts. At a fixed rate, where throughput is equal everywhere, it is the
+    /// latency.
     pub fn headline(&self) -> Metric {
         match self.arrival.per_second() {
             Some(_) => Metric::all(Measure::LATENCY_MEAN),

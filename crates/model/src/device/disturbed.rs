@@ -1,4 +1,4 @@
-//! Figures that tell as much of what ran beside them as of the host.
+//! Disturbed figures: other work on the host affected them.
 
 use super::measured::{STEADY, UNDISTURBED};
 use super::{Device, LatencyFigure, MOST_ENTRIES, Measured, Part};
@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 /// A figure of a host that something else disturbed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DisturbedFigure {
-    /// What was measured: "AES-128-GCM".
+    /// Name of the figure: "AES-128-GCM".
     pub figure: String,
-    /// What measured it: "openssl".
+    /// Measuring program: "openssl".
     pub by: String,
-    /// CPU time by elapsed time, of each core that it ran on; where that is known.
+    /// CPU time divided by elapsed time, per core in use; if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_share: Option<f64>,
-    /// The slowest repetition by the fastest, 0 to 1; where there were several.
+    /// Slowest repetition divided by the fastest, 0 to 1; if there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowest_share: Option<f64>,
     /// Of the latency of a cache: the place behind it that was faster, which cannot be.

@@ -1,11 +1,11 @@
-//! What was measured on a device.
+//! Figures of a device.
 
 use super::facts::facts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 facts! {
-    /// What the processor does.
+    /// Figures of the CPU.
     pub struct CpuFigures {
         /// Version of the probe's workload; rounds of different versions cannot be compared.
         pub workload_version_number: Option<u64>,
@@ -54,7 +54,7 @@ facts! {
         pub cpu_ns: Option<u64>,
     }
 
-    /// What the memory does.
+    /// Figures of the memory.
     pub struct MemoryFigures {
         /// `hardware` or `software`: then scale, add and triad measure the emulation.
         pub floating_point: Option<String>,
@@ -87,8 +87,8 @@ facts! {
         pub add_bytes_per_second: Option<u64>,
         /// a = b + q c
         pub triad_bytes_per_second: Option<u64>,
-        /// The Internet checksum (RFC 1071) of one of the arrays, each byte counted once: what a processor
-        /// does with the bytes of TCP and UDP where the network interface does not.
+        /// Internet checksum (RFC 1071) of one array, each byte counted once: the CPU computes it
+        /// for TCP and UDP if the network interface does not.
         pub checksum_bytes_per_second: Option<u64>,
         /// Whether the arrays had the right content.
         pub verified: Option<bool>,
@@ -116,7 +116,7 @@ facts! {
         pub cpu_ns: Option<u64>,
     }
 
-    /// What it encrypts and hashes.
+    /// Figures of encryption and hashing.
     pub struct CryptoFigures {
         /// Whether the processor has AES instructions, according to the probe.
         pub aes_instructions: Option<bool>,
@@ -124,7 +124,7 @@ facts! {
         pub algorithms: Vec<CryptoFigure>,
     }
 
-    /// What the disk behind a path does.
+    /// Figures of the disk of a path.
     pub struct DiskFigures {
         /// Measured directory.
         pub path: Option<String>,
@@ -198,7 +198,7 @@ impl CoreMark {
     }
 }
 
-/// What made a figure of CoreMark.
+/// Program of a CoreMark figure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum CoreMarkKind {
@@ -214,7 +214,7 @@ pub enum CoreMarkKind {
     },
 }
 
-/// What one core does with an algorithm.
+/// Figure of one core with an algorithm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CryptoFigure {
     /// The algorithm: `aes-128-gcm`, `aes-256-gcm`, `aes-128-xts`, `aes-256-xts`,
@@ -239,7 +239,7 @@ pub struct CryptoFigure {
     pub cpu_ns: Option<u64>,
 }
 
-/// An algorithm of those that storage and its transport use.
+/// Algorithm of storage or its transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Algorithm {
     /// AES in Galois/Counter mode with a key of 128 bits: SMB 3, TLS.
@@ -305,7 +305,7 @@ impl fmt::Display for Algorithm {
     }
 }
 
-/// What ran an algorithm.
+/// Program or code that ran an algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "by")]
 pub enum CryptoMeans {

@@ -1,4 +1,4 @@
-//! What a device is: the machine, its system, processor and memory.
+//! Inventory of a device: the machine, its system, processor and memory.
 
 use super::facts::facts;
 use super::{
@@ -18,7 +18,7 @@ pub enum ReadBy {
 }
 
 facts! {
-    /// What a device is. What is not known is missing.
+    /// Inventory of a device. Unknown values are absent.
     pub struct Inventory {
         /// Source: `probe` or `shell`.
         pub read_by: Option<ReadBy>,

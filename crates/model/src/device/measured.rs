@@ -12,24 +12,25 @@ pub(super) const STEADY: f64 = 0.9;
 pub struct Measured {
     /// The part it belongs to.
     pub part: Part,
-    /// What was measured: "AES-128-GCM", "copy, level 1 cache".
+    /// Name of the figure: "AES-128-GCM", "copy, level 1 cache".
     pub figure: String,
-    /// What measured it; figures of different means are not compared.
+    /// Measuring program; figures of different programs are not compared.
     pub by: &'static str,
     /// How much.
     pub value: f64,
     /// Of what.
     pub quantity: Quantity,
-    /// CPU time by elapsed time, of each core that it ran on: what is missing to 1 others had, or a
-    /// quota. `None` where that is not known, or is no measure of the figure.
+    /// CPU time divided by elapsed time, per core in use. A value below 1 means other work or a
+    /// quota. `None` if unknown, or if it does not affect the figure.
     pub cpu_share: Option<f64>,
-    /// The slowest repetition by the fastest, 0 to 1; `None` where there was one, or none is known.
+    /// Slowest repetition divided by the fastest, 0 to 1; `None` for a single repetition, or if
+    /// unknown.
     pub slowest_share: Option<f64>,
 }
 
 impl Measured {
-    /// Whether the figure tells as much of what ran beside it as of the device: it had less than
-    /// 95% of its cores, or its repetitions are more than 10% apart.
+    /// Whether other work affected the figure: it had less than 95% of its cores, or its
+    /// repetitions are more than 10% apart.
     pub fn is_disturbed(&self) -> bool {
         self.cpu_share.is_some_and(|share| share < UNDISTURBED)
             || self.slowest_share.is_some_and(|share| share < STEADY)
@@ -227,7 +228,7 @@ impl CoreMark {
         format!("{}, {}", self.name(), cores(self.cores()))
     }
 
-    /// What the figure is to be called.
+    /// Name of the figure.
     pub fn name(&self) -> &'static str {
         match self.kind {
             CoreMarkKind::Program { .. } => "CoreMark",
@@ -237,7 +238,7 @@ impl CoreMark {
 }
 
 impl CryptoMeans {
-    /// What ran the algorithm, without its version.
+    /// Program or code that ran the algorithm, without its version.
     pub fn name(&self) -> &'static str {
         match self {
             CryptoMeans::Cryptsetup => "cryptsetup",

@@ -1,5 +1,5 @@
-//! A host measured by itself: what it is, and what its processor, memory, cryptography and disk do.
-//! The facts of a [`Subject::Host`](crate::Subject::Host).
+//! Inventory of a host, and figures of its CPU, memory, cryptography and disk: the facts of a
+//! [`Subject::Host`](crate::Subject::Host).
 
 mod disturbed;
 mod facts;
@@ -30,8 +30,8 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What a host was found to be, and the details of what was measured on it last. Figures of every
-/// block are those of the study's trials.
+/// Inventory of a host, and details of its last measurement. The trials of the study have the
+/// figures of every block.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Device {
     /// Requested parts that were started, in order.
@@ -52,7 +52,7 @@ pub struct Device {
     /// Figures of the disk of the named path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk: Option<DiskFigures>,
-    /// What the host reported that cannot be true, or was too much, and was left out.
+    /// Impossible or too long values of the host, which were left out.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub odd: Vec<String>,
 }
@@ -63,30 +63,30 @@ impl Device {
         self.parts.iter().all(|part| part.complete)
     }
 
-    /// How a part went.
+    /// Result of a part.
     pub fn part(&self, part: Part) -> Option<&PartRecord> {
         self.parts.iter().find(|record| record.part == part)
     }
 }
 
-/// A part of what can be found out about a device.
+/// Part of the measurement of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// What it is.
+    /// Inventory.
     Inventory,
-    /// What its processor does.
+    /// Figures of the CPU.
     Cpu,
-    /// What its memory does.
+    /// Figures of the memory.
     Memory,
-    /// What it encrypts and hashes.
+    /// Figures of encryption and hashing.
     Crypto,
-    /// What the disk behind a path does.
+    /// Figures of the disk of a path.
     Disk,
 }
 
 impl Part {
-    /// Every part, in the order in which they are measured.
+    /// All parts, in the order of their measurement.
     pub const ALL: [Part; 5] = [Part::Inventory, Part::Cpu, Part::Memory, Part::Crypto, Part::Disk];
 
     /// Its name, as in the schema and on the command line.
@@ -119,7 +119,7 @@ impl FromStr for Part {
     }
 }
 
-/// How a part went, all blocks together.
+/// Result of a part, all blocks together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PartRecord {
     /// Part: `inventory`, `cpu`, `memory`, `crypto`, `disk`.
@@ -128,10 +128,10 @@ pub struct PartRecord {
     pub seconds: f64,
     /// Whether the whole part was measured.
     pub complete: bool,
-    /// What was not, and why, each once; empty where it was stopped.
+    /// Failed measurements with their reasons, each once; empty if the user stopped the part.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,
-    /// What a reader of the figures must know, each once.
+    /// Important remarks, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }

@@ -113,7 +113,7 @@ facts! {
         pub driver: Option<String>,
     }
 
-    /// What stands between a packet and its socket.
+    /// Packet filter and connection tracking.
     pub struct Netfilter {
         /// Modules of netfilter, and modules that bypass it.
         pub modules: Vec<String>,

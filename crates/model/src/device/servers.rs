@@ -4,7 +4,7 @@ use super::facts::facts;
 use std::collections::BTreeMap;
 
 facts! {
-    /// The NFS server. What the kernel shows is missing where its server does not run.
+    /// The NFS server. Values of the kernel are absent if its server does not run.
     pub struct NfsServer {
         /// Versions as the kernel writes them: `-2 +3 +4 +4.1 +4.2`.
         pub versions: Option<String>,

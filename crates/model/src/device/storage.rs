@@ -1,4 +1,4 @@
-//! Flash, buses, disks, and what lies behind a path.
+//! Flash, buses, disks and paths.
 
 use super::facts::facts;
 
@@ -116,7 +116,7 @@ facts! {
         pub mapped_kind: Option<String>,
     }
 
-    /// What lies behind a path.
+    /// File system and disks of a path.
     pub struct PathFacts {
         /// The path.
         pub path: Option<String>,

@@ -88,8 +88,8 @@ pub struct CopyJob {
 }
 
 impl CopyJob {
-    /// What the client itself generates and compares in a second, without any storage, by all workers
-    /// together: bytes.
+    /// Bytes that the client alone generates and compares per second, without storage, by all
+    /// workers together.
     pub const CLIENT_CEILING: Measure = Measure::own("client_ceiling_bytes_per_second");
     /// The same in files.
     pub const CLIENT_CEILING_FILES: Measure = Measure::own("client_ceiling_files_per_second");

@@ -16,8 +16,8 @@ pub enum FileWay {
     Write,
 }
 
-/// Reads or writes one file whole, until it is done. What is in flight are its next buffers: readers that share
-/// it, or a reader that reads ahead.
+/// Reads or writes one whole file. Its next buffers are in flight: several readers share it, or one
+/// reader reads ahead.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileJob {
     /// Which way.

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct LogJob {
     /// Bytes of a record.
     pub block: Bytes,
-    /// Size of its files together, which come in turn as those of patterns do; each worker has an equal
-    /// part of each, and begins again after the last.
+    /// Size of all its files together, which are used round-robin as in patterns. Each worker has
+    /// an equal part of each file, and starts again after the last.
     pub size: Bytes,
 }
 

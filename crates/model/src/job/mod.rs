@@ -1,5 +1,5 @@
-//! What is done to a subject: an open list of jobs, a file each. Nobody but who does a job matches on
-//! [`Job`]; everybody else asks its [`JobFacts`].
+//! Jobs: an open list, with a file for each. Only the code that runs a job matches on [`Job`]; all
+//! other code uses its [`JobFacts`].
 
 mod copy;
 mod dataset;
@@ -78,7 +78,7 @@ jobs! {
 pub(crate) const MEASURES: &[&[Row]] =
     &[&stream::MEASURES, &device::MEASURES, &log::MEASURES, &copy::MEASURES];
 
-/// What can be measured.
+/// Kind of subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectKind {
@@ -86,7 +86,7 @@ pub enum SubjectKind {
     Storage,
     /// A way through a network from one host to another.
     Path,
-    /// A host by itself.
+    /// A host.
     Host,
 }
 
@@ -100,10 +100,10 @@ impl fmt::Display for SubjectKind {
     }
 }
 
-/// What a job needs on storage, at most, while it runs.
+/// Storage that a job needs, at most, while it runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Footprint {
-    /// Bytes that are laid out once to be read.
+    /// Bytes of files that are created once for reads.
     pub read: u64,
     /// Bytes that are written, and replaced by later trials.
     pub written: u64,
@@ -116,8 +116,8 @@ pub struct Footprint {
 }
 
 impl Footprint {
-    /// What jobs have for themselves, all together: what lies there to be read once for each dataset,
-    /// and of what is transient the largest.
+    /// Storage of all jobs together: files for reads once for each dataset, and the largest of the
+    /// temporary files.
     pub fn own<'j>(jobs: impl Iterator<Item = &'j Job>) -> Footprint {
         let (mut all, mut seen): (Footprint, Vec<&Dataset>) = Default::default();
         for job in jobs {
@@ -137,8 +137,8 @@ impl Footprint {
     }
 }
 
-/// The work of a job that moves files whole, and what else its time depends on: what the cost model
-/// is fitted to.
+/// Work of a job on whole files, and the other quantities that determine its time: the input of the
+/// cost model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileWork {
     /// What its files are called in tables: "pictures".
@@ -161,8 +161,8 @@ pub struct FileWork {
 
 /// What planning, the stop rule and reports need to know of any job.
 pub trait JobFacts {
-    /// What it is called in plans and exports. Workloads of the same kind correspond when two studies
-    /// are compared.
+    /// Name in plans and exports. Workloads of the same kind correspond in a comparison of two
+    /// studies.
     fn kind(&self) -> &'static str;
 
     /// What it is called in tables: "sequential read".
@@ -170,7 +170,7 @@ pub trait JobFacts {
         self.kind().replace('-', " ")
     }
 
-    /// What it can be done to.
+    /// Kind of subject.
     fn subject(&self) -> SubjectKind;
 
     /// What verdicts are about.

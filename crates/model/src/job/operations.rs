@@ -1,4 +1,4 @@
-//! Every kind of operation by turns: what one of each costs.
+//! All kinds of operation, one after the other: the cost of each.
 
 use super::{Footprint, JobFacts, SubjectKind};
 use crate::units::Bytes;
@@ -17,7 +17,7 @@ pub struct OperationsJob {
 }
 
 impl OperationsJob {
-    /// What it does, in the order of tables.
+    /// Kinds of operation, in the order of tables.
     pub const KINDS: [OpKind; 17] = [
         OpKind::LOOKUP,
         OpKind::GET_ATTRIBUTES,

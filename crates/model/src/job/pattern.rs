@@ -192,7 +192,7 @@ impl PatternJob {
         Pattern::USUAL.map(|pattern| PatternJob::new(pattern, pattern.default_block(), size))
     }
 
-    /// Random reads: what says most of where reads come from.
+    /// Random reads, which show the source of reads best.
     pub fn random_reads(block: Bytes, size: Bytes) -> PatternJob {
         PatternJob::new(Pattern::RandomRead, block, size)
     }
@@ -204,8 +204,8 @@ impl PatternJob {
         PatternJob { pattern, block, size, layout, stability, verify: false }
     }
 
-    /// The size of the file where it may not be larger than `largest`: whole blocks for each worker,
-    /// one at least; `None` where that is too much.
+    /// Size of the file, at most `largest`: whole blocks for each worker, at least one; `None` if
+    /// even that is too large.
     fn whole(&self, workers: u16, largest: u64) -> Option<u64> {
         let ranges = match self.layout {
             Layout::Disjoint => u64::from(workers),

@@ -1,5 +1,4 @@
-//! A walk over a tree of directories: what a photo library or a backup program does before it reads
-//! a byte.
+//! Walk over a directory tree, as a photo library or a backup program does before it reads a byte.
 
 use super::{Footprint, JobFacts, SubjectKind};
 use crate::{Measure, Metric, OpKind};

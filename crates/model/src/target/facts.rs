@@ -1,33 +1,33 @@
-//! What a target turned out to be.
+//! Properties of a target.
 
 use crate::StoredOn;
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
 
-/// What a target turned out to be.
+/// Properties of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TargetFacts {
     /// Short name that is unique in the study, for tables.
     pub label: String,
     /// The target as the user wrote it.
     pub given: String,
-    /// What is spoken: "NFSv3 over TCP", "directory on ext4".
+    /// Protocol in use: "NFSv3 over TCP", "directory on ext4".
     pub protocol: String,
     /// How it is driven: "plimsoll's NFS client", "io_uring", "psync".
     pub engine: String,
-    /// Largest read in one operation on the wire, in bytes; 0 where there is no limit.
+    /// Largest read in one operation on the wire, in bytes; 0 without a limit.
     pub read_size_bytes: u32,
-    /// Largest write in one operation on the wire, in bytes; 0 where there is no limit.
+    /// Largest write in one operation on the wire, in bytes; 0 without a limit.
     pub write_size_bytes: u32,
-    /// The sizes that the server or file system names by itself.
+    /// Sizes that the server or file system advertises.
     #[serde(default, skip_serializing_if = "AdvertisedSizes::is_empty")]
     pub advertised: AdvertisedSizes,
-    /// What can serve a read from memory on this machine: "none", "O_DIRECT", "page cache".
+    /// Caches that can serve a read on this machine: "none", "O_DIRECT", "page cache".
     pub client_cache: String,
-    /// What a completed write and a flush mean: "UNSTABLE, then COMMIT".
+    /// Guarantee of a completed write and of a flush: "UNSTABLE, then COMMIT".
     pub stability: String,
-    /// Whether every write is committed before it completes, whatever was asked for: O_DIRECT on an
-    /// NFS mount.
+    /// Whether every write is committed before it completes, regardless of the request: O_DIRECT on
+    /// an NFS mount.
     #[serde(default)]
     pub commits_each_write: bool,
     /// Space on the target when it was opened, in bytes: (total, available).
@@ -43,17 +43,17 @@ pub struct TargetFacts {
     /// included; of directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mount_options: Option<String>,
-    /// The file that is read, where it is the user's; then nothing is written.
+    /// Existing file of the user that is read, without any writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_place: Option<InPlace>,
-    /// Seconds of the shortest round trip without load: of a call that does nothing (NFS NULL, SMB ECHO).
-    /// `None` where there is no such call.
+    /// Shortest round trip without load, in seconds: a call that does nothing (NFS NULL, SMB ECHO).
+    /// `None` if the protocol has no such call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_seconds: Option<f64>,
     /// How the bytes of a connection are protected; `None` where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub protection: Option<Protection>,
-    /// What is known of the writes of each workload that is a pattern and writes.
+    /// Writes of each writing pattern before the first block.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<WriteState>,
     /// Anything else worth knowing, a line each.
@@ -61,8 +61,8 @@ pub struct TargetFacts {
     pub notes: Vec<String>,
 }
 
-/// Sizes of transfers, in bytes, that a server or file system names by itself, whatever is used: `None` where
-/// it names none.
+/// Transfer sizes in bytes that a server or file system advertises, whether or not they are used;
+/// `None` if it advertises none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdvertisedSizes {
     /// Largest read: rtmax of FSINFO (RFC 1813, section 3.3.19), maxread of NFS 4 (RFC 8881, section
@@ -84,7 +84,7 @@ pub struct AdvertisedSizes {
 }
 
 impl AdvertisedSizes {
-    /// Whether none is named.
+    /// Whether no size is advertised.
     pub fn is_empty(&self) -> bool {
         *self == AdvertisedSizes::default()
     }
@@ -96,18 +96,18 @@ impl AdvertisedSizes {
 pub enum Protection {
     /// They are encrypted, and cannot be changed unnoticed either.
     Encryption {
-        /// What was agreed on: "AES-128-GCM".
+        /// Negotiated algorithm: "AES-128-GCM".
         algorithm: String,
     },
     /// They are signed.
     Signing {
-        /// What was agreed on: "AES-128-GMAC".
+        /// Negotiated algorithm: "AES-128-GMAC".
         algorithm: String,
     },
 }
 
 impl Protection {
-    /// What was agreed on.
+    /// Negotiated algorithm.
     pub fn algorithm(&self) -> &str {
         match self {
             Protection::Encryption { algorithm } | Protection::Signing { algorithm } => algorithm,
@@ -115,23 +115,23 @@ impl Protection {
     }
 }
 
-/// What was written by a workload before the first block, so that what is measured is what the storage
-/// sustains and not the memory in front of it.
+/// Writes of a workload before the first block, so that the trials measure the sustained rate of
+/// the storage and not the cache in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WriteState {
     /// Index of the workload in the plan.
     pub workload: u16,
-    /// For how long it wrote, in seconds; 0 where there was no time for it, or nobody wanted it.
+    /// Duration in seconds; 0 if there was no time for it, or if it was disabled.
     pub seconds: f64,
-    /// What it wrote, in bytes.
+    /// Written bytes.
     pub bytes: Bytes,
-    /// The rate that it came to, with the flushes: once as much was written as the server's memory holds
-    /// twice, or for a minute, and without a change for ten seconds. `None` where it did not come to that.
+    /// Final rate, flushes included: after twice the server's memory or a minute of writes, and
+    /// without a change for ten seconds. `None` if the rate never became steady.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_bytes_per_second: Option<f64>,
 }
 
-/// A file of the user's that is read where it is.
+/// Existing file of the user that is read in place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InPlace {
     /// Its path below the target.

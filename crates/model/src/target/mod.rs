@@ -1,4 +1,4 @@
-//! What is measured: a directory, an NFS export or an SMB share, as the user writes it.
+//! Measured storage: a directory, an NFS export or an SMB share, as the user writes it.
 
 pub(crate) mod authority;
 mod facts;
@@ -61,8 +61,8 @@ pub enum PageCache {
     /// They bypass it by O_DIRECT, where the file system takes that.
     #[default]
     Direct,
-    /// They go through it, as those of most programs do: the kernel reads ahead and delays writes. Before each trial
-    /// it drops what it has of the files.
+    /// Calls go through it, as in most programs: the kernel reads ahead and delays writes. Before
+    /// each trial it drops its pages of the files.
     Page,
 }
 
@@ -78,7 +78,7 @@ const KINDS: &str = "Give a directory, nfs://host/export or smb://user@host/shar
 const PATH_ESCAPES: &AsciiSet =
     &CONTROLS.add(b' ').add(b'?').add(b'#').add(b'%').add(b'"').add(b'\'').add(b'<').add(b'>');
 
-/// A target that cannot be understood, shown without what may be a password.
+/// Target that cannot be parsed, shown without a possible password.
 fn usage(on: &str, happened: impl fmt::Display, next: &str) -> Failure {
     let on = authority::without_password(on);
     Failure::new(Cause::Usage, "understand the target", on, happened, next)
@@ -152,7 +152,7 @@ fn decode(given: &str, part: &str) -> Result<String, Failure> {
     Ok(decoded.into_owned())
 }
 
-/// A path that stays below where it begins.
+/// Path that stays below its start.
 fn without_parents(given: &str, path: String) -> Result<String, Failure> {
     if path.split('/').any(|part| part == "..") {
         return Err(usage(given, "its path contains '..'", "Write the path without it."));

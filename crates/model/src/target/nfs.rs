@@ -33,7 +33,7 @@ pub struct NfsTarget {
     /// The version spoken; `None`: the newest that both sides have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<NfsVersion>,
-    /// What calls are sent over; `None`: TCP.
+    /// Transport of the calls; `None`: TCP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transport: Option<NfsTransport>,
     /// Connections of each worker, which its calls are spread over: 1 to [`Self::MOST_CONNECTIONS`];
@@ -42,7 +42,7 @@ pub struct NfsTarget {
     pub nconnect: Option<NonZeroU8>,
 }
 
-/// A version of NFS that is asked for.
+/// Requested version of NFS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum NfsVersion {
     /// RFC 1094.
@@ -51,8 +51,8 @@ pub enum NfsVersion {
     /// RFC 1813.
     #[serde(rename = "3")]
     V3,
-    /// The newest of 4.0, 4.1 and 4.2 that both sides have. What was found is never this, but one
-    /// of them.
+    /// Newest of 4.0, 4.1 and 4.2 that both sides support. The version in use is never this value,
+    /// but one of the three.
     #[serde(rename = "4")]
     V4,
     /// RFC 7530.
@@ -66,7 +66,7 @@ pub enum NfsVersion {
     V4_2,
 }
 
-/// What the calls of NFS are sent over.
+/// Transport of NFS calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NfsTransport {
@@ -161,7 +161,7 @@ impl NfsTarget {
     /// Most connections of one worker, as with the Linux kernel's client.
     pub const MOST_CONNECTIONS: u8 = 16;
 
-    /// Parses what follows `nfs://`. Spaces and non-ASCII letters may stand as they are.
+    /// Parses the part after `nfs://`. Spaces and non-ASCII letters need no escapes.
     pub(super) fn parse(given: &str, rest: &str) -> Result<Self, Failure> {
         let (before_query, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, path) =

@@ -1,4 +1,4 @@
-//! What follows the '?' of a URL.
+//! Options after the '?' of a URL.
 
 /// The options of a query; one without '=' has an empty value.
 pub(super) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {

@@ -34,12 +34,13 @@ pub struct SmbTarget {
     /// Whether messages are encrypted.
     #[serde(default)]
     pub encrypt: SmbProtection,
-    /// Whether the server may take the user for a guest, without having looked at the password.
+    /// Whether a guest session is accepted for the user; such a server has not checked the
+    /// password.
     #[serde(default)]
     pub guest_allowed: bool,
-    /// Largest READ in bytes; `None`: what the server takes, up to 1 MiB.
+    /// Largest READ in bytes; `None`: the server's limit, up to 1 MiB.
     pub rsize: Option<u32>,
-    /// Largest WRITE in bytes; `None`: what the server takes, up to 1 MiB.
+    /// Largest WRITE in bytes; `None`: the server's limit, up to 1 MiB.
     pub wsize: Option<u32>,
 }
 
@@ -84,7 +85,7 @@ const NO_PASSWORD: &str = "Leave the password out: it is asked for at the termin
      the environment variable PLIMSOLL_PASSWORD or from a credentials file (see 'plimsoll check \
      --help'). Change it if others may have seen the command line.";
 
-/// What a user or a domain cannot contain as it stands.
+/// Characters that a user or a domain cannot contain without escapes.
 const USER_ESCAPES: &AsciiSet = &PATH_ESCAPES.add(b'/').add(b':').add(b';').add(b'@');
 
 impl SmbDialect {
@@ -128,7 +129,7 @@ impl FromStr for SmbProtection {
 }
 
 impl SmbTarget {
-    /// Parses what follows `smb://`. Spaces and non-ASCII letters may stand as they are.
+    /// Parses the part after `smb://`. Spaces and non-ASCII letters need no escapes.
     pub(super) fn parse(given: &str, rest: &str) -> Result<Self, Failure> {
         Self::understand(given, rest).map_err(|failure| {
             // A password with '/' or '?' in it looks like a port, a path, an option.
