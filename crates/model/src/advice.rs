@@ -43,7 +43,7 @@ const OPTIONS: [(&str, &[&str]); 32] = [
 /// Verbs that stand before what is to be given.
 const VERBS: [&str; 9] =
     ["give", "use", "name", "set", "raise", "lower", "lengthen", "compare", "leave"];
-/// What an alternative without a verb of its own begins with.
+/// First words of an alternative without its own verb.
 const NO_VERB: [&str; 9] =
     ["a ", "an ", "another ", "fewer ", "less ", "more ", "no ", "the ", "--"];
 
@@ -52,8 +52,8 @@ pub fn advised_options() -> impl Iterator<Item = (&'static str, &'static [&'stat
     OPTIONS.into_iter()
 }
 
-/// The advice as it holds for `command` ("copy"): alternatives and sentences that need an option which the command
-/// does not have are left out. May be empty. Other commands than those that measure have advice as it is.
+/// Advice for `command` ("copy"): without alternatives and sentences that need an option which the
+/// command does not have. May be empty. Commands that do not measure get the whole advice.
 pub fn for_command(advice: &str, command: &str) -> String {
     if !ALL.contains(&command) || !is_foreign(advice, command) {
         return advice.to_owned();
@@ -80,8 +80,8 @@ pub fn for_command(advice: &str, command: &str) -> String {
     }
 }
 
-/// Whether a text names an option that the command does not have. What follows the name of a command of plimsoll's
-/// is an option of that.
+/// Whether a text names an option that the command does not have. An option after the name of a
+/// plimsoll command belongs to that command.
 fn is_foreign(text: &str, command: &str) -> bool {
     let mut own = true;
     for word in text.split_whitespace() {
@@ -110,7 +110,7 @@ fn sentences(text: &str) -> Vec<&str> {
     all
 }
 
-/// What is left of "do this, or that" for the command; `None` where nothing is.
+/// Remainder of "do this, or that" for the command; `None` if nothing remains.
 fn alternatives(sentence: &str, command: &str) -> Option<String> {
     let body = sentence.trim_end().trim_end_matches(['.', ';']);
     if !body.contains(" or ") {

@@ -3,7 +3,7 @@
 use crate::{Metric, Plan, factor};
 use serde::{Deserialize, Serialize};
 
-/// What was measured, how, under which setting: indices in the plan.
+/// Subject, workload and setting: indices in the plan.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]

@@ -1,11 +1,11 @@
-//! What a runner tells while it works. Progress may be lost; nothing waits for it. The begin and end of
-//! the load are calls that come for certain: hosts are accounted for between them.
+//! Events of a runner. Progress may be lost, because no code waits for it. The calls at the start
+//! and end of the load always arrive; host load is counted between them.
 
 use crate::Window;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What a runner is doing.
+/// Phase of a runner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -50,7 +50,7 @@ pub enum Event {
         /// Bytes until it ends; 0 where unknown.
         total_bytes: u64,
     },
-    /// What is being done, where a phase has several steps: "the probe's rounds on each core".
+    /// Current step of a phase with several steps: "the probe's rounds on each core".
     Step {
         /// In a few words.
         what: String,
@@ -64,7 +64,7 @@ pub enum Event {
     Window {
         /// Seconds since the trial's first operation.
         at_seconds: f64,
-        /// What completed, all workers together.
+        /// Completed operations of all workers together.
         window: Window,
     },
 }

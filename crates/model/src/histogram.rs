@@ -4,8 +4,8 @@ use crate::LatencySummary;
 use hdrhistogram::Histogram as Hdr;
 use serde::{Deserialize, Serialize};
 
-/// A sparse latency histogram as it is stored: `[lowest nanoseconds of the bucket, count]` pairs
-/// in ascending order. Buckets have two significant digits (at most 1% wide).
+/// Stored form of a sparse latency histogram: `[lowest nanoseconds of the bucket, count]` pairs in
+/// ascending order. Buckets have two significant digits (at most 1% wide).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Histogram {
@@ -71,8 +71,8 @@ fn supported(n: u64, seconds: impl Fn(f64) -> f64) -> std::collections::BTreeMap
 }
 
 impl LatencySummary {
-    /// Adds what another one summarises; both have a histogram. Quantiles are then those of the
-    /// buckets, at most 1% wide.
+    /// Adds another summary; both have a histogram. The quantiles then come from the buckets, which
+    /// are at most 1% wide.
     pub fn add(&mut self, other: &LatencySummary) {
         let (Some(mine), Some(more)) = (&mut self.histogram, &other.histogram) else {
             if self.histogram.is_none() {
@@ -134,7 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Whatever is recorded in two halves, added up it is as if recorded in one.
+        /// Two halves added up equal one whole recording.
         #[test]
         fn two_summaries_add_up_to_that_of_the_whole(
             halves in prop::array::uniform2(prop::collection::vec(1_u64..1 << 36, 0..300)),

@@ -41,7 +41,7 @@ impl HostName {
         Ok(HostName::Ssh { user: None, host: host.to_owned(), port: None })
     }
 
-    /// What the host itself is called, without how it is reached.
+    /// Name of the host, without its transport.
     pub fn name(&self) -> &str {
         match self {
             HostName::Local => "this machine",
@@ -50,8 +50,8 @@ impl HostName {
     }
 }
 
-/// Whether a test bed or one of its hosts can be called so: at most 24 of a-z, 0-9 and '-', and a
-/// letter first. Such names go into those of processes, interfaces and directories as they are.
+/// Whether it is a valid name of a lab or a lab host: at most 24 of a-z, 0-9 and '-', and a letter
+/// first. Names of processes, interfaces and directories contain it unchanged.
 pub fn is_lab_name(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
     name.len() <= 24
@@ -64,8 +64,7 @@ const KINDS: &str = "Give local, ssh://[user@]host[:port] or lab://name/host.";
 /// Longer names are no names: 255 bytes is the most a name of the DNS can have.
 const LONGEST: usize = 255;
 
-/// A host that cannot be understood, shown without what may be a password, which may also stand
-/// in one without a scheme.
+/// Host that cannot be parsed, shown without a possible password, with or without a scheme.
 fn usage(on: &str, happened: impl fmt::Display, next: impl Into<String>) -> Failure {
     let on = if scheme(on).is_some() {
         authority::without_password(on)
@@ -75,7 +74,7 @@ fn usage(on: &str, happened: impl fmt::Display, next: impl Into<String>) -> Fail
     Failure::new(Cause::Usage, "understand the host", on, happened, next)
 }
 
-/// What stands before "://" and what after, where the first can be a scheme.
+/// Text before and after "://", if the first can be a scheme.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let letters = |scheme: &str| scheme.chars().all(|c| c.is_ascii_alphanumeric());
     text.split_once("://").filter(|(scheme, _)| letters(scheme))
@@ -99,7 +98,7 @@ impl FromStr for HostName {
     }
 }
 
-/// What may have been meant by a host without a scheme.
+/// Suggestion for a host without a scheme.
 fn nearest(text: &str) -> String {
     match text {
         "" => KINDS.to_owned(),
@@ -148,8 +147,8 @@ fn lab(given: &str, rest: &str) -> Result<HostName, Failure> {
     }
 }
 
-/// What stands for a user or a host becomes a word of ssh's command line and of its configuration
-/// (`%r`, `%h`), so nothing is let through that could be an option or mean something to a shell.
+/// A user or host becomes a word of ssh's command line and of its configuration (`%r`, `%h`), so
+/// options and characters with a meaning in a shell are refused.
 fn check(given: &str, what: &str, name: Option<&str>) -> Result<(), Failure> {
     let Some(name) = name else { return Ok(()) };
     // Users of domains are DOMAIN\user or user@domain; IPv6 has colons and zones.

@@ -1,4 +1,4 @@
-//! Short names by which the subjects of a study can be told apart.
+//! Short unique names of the subjects of a study.
 
 use crate::{Plan, Subject, Target};
 use std::collections::HashSet;
@@ -14,10 +14,10 @@ pub fn labels(plan: &Plan) -> Vec<String> {
     unique(labels)
 }
 
-/// What a subject may be called.
+/// Name of a subject.
 type Naming = fn(&Subject) -> String;
 
-/// The first naming that tells all of them apart; where none does, the subjects as given.
+/// First naming that is unique for all subjects, or else the subjects as given.
 fn apart(subjects: &[Subject]) -> Vec<String> {
     let namings: [Naming; 5] = match subjects {
         [_] => [server, protocol, share, service, options],
@@ -31,8 +31,8 @@ fn apart(subjects: &[Subject]) -> Vec<String> {
     found.unwrap_or_else(|| subjects.iter().map(Subject::to_string).collect())
 }
 
-/// The path of a directory, a path through a network and a host without how it is reached: what
-/// others have is not what they are known by.
+/// Path of a directory, path through a network, or host without its transport. Other subjects have
+/// no such name.
 fn otherwise(subject: &Subject, of: impl Fn(&Target) -> Option<String>) -> String {
     match subject {
         Subject::Storage { target } => of(target).unwrap_or_else(|| target.to_string()),
@@ -84,7 +84,7 @@ fn options(subject: &Subject) -> String {
     })
 }
 
-/// The same names, a number behind those that were there before.
+/// The same names, with a number appended to repeated names.
 fn unique(names: Vec<String>) -> Vec<String> {
     let mut used: HashSet<String> = HashSet::new();
     let name = |name: String| {

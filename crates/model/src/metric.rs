@@ -133,7 +133,7 @@ impl Measure {
         COMMON.iter().map(|row| row.0)
     }
 
-    /// Whether every reader of the schema knows it, so that nothing is noted of it with a study.
+    /// Whether every reader of the schema knows it, so that a study need not describe it.
     pub fn is_common(self) -> bool {
         Measure::common().any(|measure| measure == self)
     }
@@ -173,7 +173,7 @@ const COMMON: [Row; 24] = [
     (Measure::STEP, "1", "", More, Geometric),
 ];
 
-/// The measures that many jobs have, then those of single jobs.
+/// Measures of many jobs, then measures of single jobs.
 fn rows() -> impl Iterator<Item = &'static Row> {
     COMMON.iter().chain(crate::job::MEASURES.iter().copied().flatten())
 }
@@ -227,7 +227,7 @@ impl fmt::Display for Metric {
 
 impl FromStr for Metric {
     type Err = String;
-    /// A name that ends in no known measure is a measure by itself, of another version.
+    /// A name that does not end with a known measure is a separate measure of another version.
     fn from_str(text: &str) -> Result<Self, String> {
         if let Some(measure) = Measure::known_as(text) {
             return Ok(Metric::all(measure));

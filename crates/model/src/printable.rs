@@ -1,7 +1,7 @@
-//! Text from outside on its way out of the program. A server, a file system or a file can put
-//! anything into a name: what steers a terminal, and what reorders or hides letters, is shown as
-//! what it is (`\u{1b}`) and never sent. Whatever writes for people or for other programs ends with
-//! one of these functions; applied twice they change nothing more.
+//! Output of text from outside. Servers, file systems and files can put any character into a name.
+//! Characters that control a terminal, or reorder or hide letters, are escaped (`\u{1b}`). All
+//! output for people or other programs passes one of these functions; a second pass changes
+//! nothing.
 
 /// Whether a character does something else than to stand for itself: controls (C0, DEL, C1),
 /// bidirectional and other format characters, separators of lines, letters without width. Marks that
@@ -28,8 +28,8 @@ pub fn printable_lines(text: &str) -> String {
     })
 }
 
-/// JSON text, which means the same afterwards (RFC 8259, section 7): what its writer has escaped
-/// already and the line breaks of its layout are left alone.
+/// Escapes JSON text without a change of meaning (RFC 8259, section 7): existing escapes and the
+/// line breaks of its layout stay.
 pub fn printable_json(text: &str) -> String {
     escaped(text, |safe, c| match c {
         '\n' => safe.push(c),
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What must never get out.
+    /// Characters that must always be escaped.
     const STEERING: [std::ops::RangeInclusive<char>; 11] = [
         '\0'..='\u{1f}',
         '\u{7f}'..='\u{9f}',

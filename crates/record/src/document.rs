@@ -1,4 +1,4 @@
-//! JSON documents: what is written can be read again.
+//! JSON documents, which can be read back.
 
 use plimsoll_model::{Cause, Failure, Measure, MeasureInfo, PartResult, Trial};
 use serde::Serialize;
@@ -39,8 +39,8 @@ pub(crate) fn with_finite_quantities(trial: &Trial) -> Trial {
     trial
 }
 
-/// What is known of the measures of these trials that not every reader knows, and what was noted
-/// already: measures that are not known here are known to the version that noted them.
+/// Properties of the less common measures of these trials, and the properties that are already
+/// stored: the version that stored them knows measures that this version does not know.
 pub(crate) fn measures<'a>(
     noted: &[MeasureInfo],
     trials: impl IntoIterator<Item = &'a Trial>,
@@ -59,7 +59,7 @@ pub(crate) fn measures<'a>(
     all.into_values().collect()
 }
 
-/// What the parts of a trial did, and those of its points.
+/// Results of the parts of a trial and of its points.
 pub(crate) fn results(trial: &Trial) -> impl Iterator<Item = &PartResult> {
     let points = trial.points.iter().flat_map(|point| &point.parts);
     trial.result.parts.iter().chain(points)

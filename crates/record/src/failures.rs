@@ -1,4 +1,4 @@
-//! What can go wrong with the store, as failures that name the file and the way out.
+//! Failures of the store, with its file and advice.
 
 use plimsoll_model::{Cause, Failure};
 use rusqlite::ErrorCode;

@@ -1,4 +1,4 @@
-//! What the fuzz target calls: a store whose content comes from elsewhere.
+//! Entry points of the fuzz target: a store with foreign content.
 
 use crate::{Store, open};
 use plimsoll_model::Failure;
@@ -6,8 +6,8 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ToSql, params_from_iter};
 use std::path::Path;
 
-/// Columns of text and of numbers, in the order of the fields of a row; what was added to the first
-/// stage's columns stands last.
+/// Columns of text and of numbers, in the order of the fields of a row; columns added after the
+/// first stage come last.
 const TABLES: [(&[u8], &str, &[&str]); 3] = [
     (
         b"study",
@@ -30,7 +30,7 @@ const TABLES: [(&[u8], &str, &[&str]); 3] = [
 ];
 const NUMBERS: [&str; 4] = ["started_unix_seconds", "number", "block", "subject"];
 
-/// A file as it is, opened as a store.
+/// An arbitrary file, opened as a store.
 pub fn file(bytes: &[u8], path: &Path) -> Result<Store, Failure> {
     std::fs::write(path, bytes).expect("there is room for the file");
     Store::open(path)

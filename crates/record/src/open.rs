@@ -1,4 +1,4 @@
-//! Opening the store: where it is, whether the file is one, and bringing it up to date.
+//! Opens the store: finds its path, checks the file, and updates its schema.
 
 use crate::failures;
 use plimsoll_model::{Cause, Failure};
@@ -68,9 +68,9 @@ const LARGEST_COPY: u64 = 1 << 30;
 /// Pages that are copied at once.
 const PAGES: i32 = 4096;
 
-/// Opens or makes the store at `path`, up to date and checked; it, and directories that are missing,
-/// are made for the owner alone. A file that is anything else is left as it is. An older store that
-/// cannot be written is brought up to date in memory; then the failure says why.
+/// Opens or creates the store at `path`, updated and checked. The store and missing directories are
+/// created for the owner only. Any other file stays unchanged. An older store that cannot be
+/// written is updated in memory; the failure says why.
 pub(crate) fn open(path: &Path) -> Result<(Connection, Option<Failure>), Failure> {
     if let Some(directory) = path.parent().filter(|d| !d.as_os_str().is_empty()) {
         DirBuilder::new().recursive(true).mode(0o700).create(directory).map_err(|e| {
@@ -116,7 +116,7 @@ fn copy(store: &Connection, length: u64) -> rusqlite::Result<Connection> {
     Ok(copy)
 }
 
-/// What a store that is not there would be.
+/// Empty store in place of a missing one.
 pub(crate) fn empty(path: &Path) -> Result<Connection, Failure> {
     let opened = Connection::open_in_memory();
     let mut store = opened.map_err(|e: rusqlite::Error| failures::sqlite(TRIED, path, &e))?;
@@ -124,7 +124,7 @@ pub(crate) fn empty(path: &Path) -> Result<Connection, Failure> {
     Ok(store)
 }
 
-/// Makes the file where there is none, and tells its length. SQLite gives its journal the same
+/// Creates the file if it does not exist, and returns its length. SQLite gives its journal the same
 /// permissions.
 fn make(path: &Path) -> Result<u64, Failure> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
@@ -202,7 +202,7 @@ fn schema(store: &Connection) -> rusqlite::Result<Schema> {
     rows.collect()
 }
 
-/// What the migrations up to a version make.
+/// Schema after the migrations up to a version.
 fn schema_of(version: usize) -> rusqlite::Result<Schema> {
     let mut model = Connection::open_in_memory()?;
     match Migrations::from_slice(MIGRATIONS).to_version(&mut model, version) {
@@ -242,8 +242,8 @@ fn settle(store: &Connection) -> rusqlite::Result<()> {
     store.pragma_update(None, "foreign_keys", true)
 }
 
-/// Two programs may find the same old store: the later one waits, fails because the tables are
-/// there already, and sees on its second look that nothing is left to do.
+/// Two programs may open the same old store: the later one waits, fails because the tables exist
+/// already, and finds at its second attempt that the store is up to date.
 fn migrate(store: &mut Connection, path: &Path) -> Result<(), Failure> {
     store.set_transaction_behavior(TransactionBehavior::Immediate);
     let migrations = Migrations::from_slice(MIGRATIONS);

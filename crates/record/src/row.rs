@@ -67,7 +67,7 @@ impl<'a> StudyRow<'a> {
     }
 }
 
-/// A trial as it is kept: the columns that are searched, and everything as a document.
+/// Row of a trial: columns for searches, and the whole trial as a document.
 pub(crate) struct TrialRow<'a> {
     study: &'a StudyId,
     trial: &'a Trial,
@@ -103,7 +103,7 @@ impl<'a> TrialRow<'a> {
         )
     }
 
-    /// Writes it in the place of what it was read from.
+    /// Replaces the row that it was read from.
     pub(crate) fn replace(&self, store: &Transaction<'_>) -> rusqlite::Result<()> {
         self.execute(
             store,

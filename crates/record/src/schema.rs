@@ -5,7 +5,7 @@ use plimsoll_model::SCHEMA;
 /// A schema that is read here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Schema {
-    /// Studies, as they are written today.
+    /// Studies in the current schema.
     Study,
     /// Studies of the first stage.
     FirstStudy,

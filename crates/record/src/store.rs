@@ -22,9 +22,9 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store at `path` or makes it, and brings it up to date; where that cannot be written,
-    /// for reading alone. A file that is not a store, is damaged, or was written by a newer version is
-    /// refused and left as it is.
+    /// Opens or creates the store at `path`, and updates it; a store that cannot be written is
+    /// opened for reading only. A file that is not a store, is damaged, or was written by a newer
+    /// version is refused and stays unchanged.
     pub fn open(path: impl AsRef<Path>) -> Result<Store, Failure> {
         let path = path.as_ref().to_owned();
         let (connection, unwritable) = open::open(&path)?;
@@ -68,8 +68,8 @@ impl Store {
         &self.path
     }
 
-    /// Records a new study, with whatever trials it has already (none when it begins), or nothing
-    /// of it. Fails when the id is taken.
+    /// Records a new study with its trials (none at its start), or nothing at all. Fails if the id
+    /// exists.
     pub fn begin(&self, study: &Study) -> Result<(), Failure> {
         let row = StudyRow::new(study)?;
         let trials = TrialRow::all(study)?;
@@ -107,9 +107,9 @@ impl Store {
         })
     }
 
-    /// Records a trial; it is durable when this returns. Quantities that are not finite are left
-    /// out; what is known of measures that come up for the first time is recorded with them. Fails when
-    /// the study is unknown or has a trial of that number.
+    /// Records a trial, which is durable on return. Quantities that are not finite are left out;
+    /// the properties of new measures are recorded too. Fails if the study is unknown or has a
+    /// trial with that number.
     pub fn add_trial(&self, study: &StudyId, trial: &Trial) -> Result<(), Failure> {
         let (plan, noted) = self.to_be_written(study)?;
         let row = TrialRow::new(study, &plan, trial)?;
@@ -128,8 +128,8 @@ impl Store {
         })
     }
 
-    /// Records anew everything of a study but its trials: plan, subjects, hosts, flags, end. What was
-    /// noted of its measures stays noted. Fails when the study is unknown.
+    /// Records everything of a study again except its trials: plan, subjects, hosts, flags, end.
+    /// The recorded properties of its measures stay. Fails if the study is unknown.
     pub fn update(&self, study: &Study) -> Result<(), Failure> {
         let (_, noted) = self.to_be_written(&study.id)?;
         let measures = document::measures(&[&noted[..], &study.measures].concat(), &study.trials);
@@ -186,7 +186,7 @@ impl Store {
         }
     }
 
-    /// What `read` makes of the row of the study with exactly this id, where there is one.
+    /// Result of `read` for the row of the study with exactly this id, if it exists.
     fn row<T>(
         &self,
         store: &Connection,

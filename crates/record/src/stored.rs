@@ -1,5 +1,5 @@
-//! Studies as they are read from rows: those of today, and those of the first stage, which stay in the
-//! store as they were written and are converted here.
+//! Studies read from rows: of this version, and of the first stage, which stay unchanged in the
+//! store and are converted here.
 
 use crate::failures;
 use crate::first_stage;
@@ -9,7 +9,7 @@ use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use std::path::Path;
 
-/// The columns of a study, in the order in which they are read.
+/// Columns of a study, in reading order.
 pub(crate) const COLUMNS: &str = "id, started_unix_seconds, schema, origin, plan, subjects, \
                                   measures, hosts, flags, ended";
 

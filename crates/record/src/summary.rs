@@ -1,4 +1,4 @@
-//! What a list of studies shows of each.
+//! Summary of a study for lists.
 
 use crate::failures;
 use crate::stored::{self, COLUMNS, get};
@@ -16,7 +16,7 @@ pub struct StudySummary {
     pub id: StudyId,
     /// Start, in seconds since 1970-01-01 UTC.
     pub started_unix_seconds: u64,
-    /// What was measured, in the plan's order.
+    /// Measured subjects, in the plan's order.
     pub subjects: Vec<SubjectSummary>,
     /// Kinds of the jobs of the plan's workloads, each once, in its order.
     pub jobs: Vec<&'static str>,
@@ -37,9 +37,9 @@ pub struct StudySummary {
 pub struct SubjectSummary {
     /// As the user wrote it.
     pub given: String,
-    /// Which kind, where it is known.
+    /// Kind, if known.
     pub kind: Option<SubjectKind>,
-    /// Of a host by itself: what its maker calls it, else its processor's name, where either is known.
+    /// Model of a measured host, or else the name of its CPU, if known.
     pub model: Option<String>,
 }
 
@@ -85,7 +85,7 @@ fn summary(row: &Row<'_>, path: &Path) -> Result<StudySummary, Failure> {
     })
 }
 
-/// The subjects as they were found; where none was reached, as they were planned.
+/// Subjects with their properties; if no subject was reached, as planned.
 fn subjects(study: &Study) -> Vec<SubjectSummary> {
     let planned = &study.plan.subjects;
     if study.subjects.is_empty() {

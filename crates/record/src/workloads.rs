@@ -1,4 +1,4 @@
-//! What trials of the first stage and runs of fio did: patterns in closed loops, on targets.
+//! Workloads of first-stage trials and of fio runs: patterns in closed loops, on targets.
 
 use plimsoll_model::{
     Contrast, DirectoryTarget, Length, Part, PatternJob, Plan, Subject, Target, Workload,

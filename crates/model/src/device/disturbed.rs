@@ -24,7 +24,7 @@ pub struct DisturbedFigure {
 }
 
 impl Device {
-    /// The figures of a part that were disturbed; of the processor, those of every core too.
+    /// Disturbed figures of a part; for the CPU also of each core.
     pub fn disturbed(&self, part: Part) -> Option<Flag> {
         let mut all: Vec<Measured> =
             self.measured().into_iter().filter(|figure| figure.part == part).collect();

@@ -10,7 +10,7 @@ pub const MOST_ENTRIES: usize = 256;
 /// Most letters of a text; the rest is cut off.
 pub const MOST_LETTERS: usize = 1024;
 
-/// A field of facts: read from any JSON value, nothing where that has the wrong kind.
+/// Field of facts, read from any JSON value; empty for a value of the wrong kind.
 pub(super) trait Known: Sized {
     fn from_value(value: Value) -> Self;
     fn is_nothing(&self) -> bool;
@@ -55,8 +55,8 @@ pub(super) fn read<'de, T: Known, D: Deserializer<'de>>(from: D) -> Result<T, D:
     Ok(T::from_value(Value::deserialize(from)?))
 }
 
-/// Structs of facts. The names of their fields are those of the JSON, which carry the units; they
-/// are the probe's own, so that what it says is read into them as it is.
+/// Structs of facts. Their field names, with units, equal the keys of the probe's JSON, so its
+/// output is read directly.
 macro_rules! facts {
     ($($(#[$meta:meta])* pub struct $name:ident {
         $($(#[$field_meta:meta])* pub $field:ident: $kind:ty,)*

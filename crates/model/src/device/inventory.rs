@@ -213,8 +213,8 @@ facts! {
 }
 
 impl Inventory {
-    /// The clock of the processor in Hz, and where it is known from: its highest clock (cpufreq),
-    /// the kernel's log, the model's name, or /proc/cpuinfo.
+    /// Clock of the CPU in Hz, and its source: highest clock (cpufreq), the kernel's log, the
+    /// model's name, or /proc/cpuinfo.
     pub fn clock(&self) -> Option<(u64, &'static str)> {
         let cpu = self.cpu.as_ref();
         let scaled = cpu.into_iter().flat_map(|c| &c.clocks).filter_map(|c| c.most_clock_hertz);

@@ -2,9 +2,9 @@
 
 use super::{AllRounds, CoreMark, CoreMarkKind, CoreRounds, CryptoMeans, Device, Part};
 
-/// Share of its time that work on one core, or on all, has them where nothing else does.
+/// CPU share of a figure without other work, on one core or on all.
 pub(super) const UNDISTURBED: f64 = 0.95;
-/// Slowest repetition by the fastest one where nothing else disturbs.
+/// Slowest repetition divided by the fastest, without other work.
 pub(super) const STEADY: f64 = 0.9;
 
 /// One figure.
@@ -53,7 +53,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Its unit, as it is written in the names of columns.
+    /// Unit, as in column names.
     pub fn unit(self) -> &'static str {
         match self {
             Quantity::Iterations => "iterations_per_second",

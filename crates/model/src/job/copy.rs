@@ -12,7 +12,7 @@ use std::num::NonZeroU16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Transfer {
-    /// From the client to the storage, where nothing is yet.
+    /// From the client to empty storage.
     Up,
     /// The same a second time, when one file of [`CopyJob::CHANGED_ONE_IN`] has changed.
     Update,
@@ -24,7 +24,7 @@ impl Transfer {
     /// All of them, in the order of tables.
     pub const ALL: [Transfer; 3] = [Transfer::Up, Transfer::Update, Transfer::Down];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Transfer::Up => "up",
@@ -43,7 +43,8 @@ pub enum Method {
     Rsync,
     /// By rsync itself, between a disk of the client's and a mounted target.
     ByRsync,
-    /// Many at a time, in as few operations as there can be: what the server could do.
+    /// Many files at a time, in as few operations as possible: the rate that the server could
+    /// reach.
     Pipelined {
         /// Files in flight, of each worker.
         files: NonZeroU16,
@@ -51,7 +52,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// What it is called in tables.
+    /// Name in tables.
     pub fn title(self) -> &'static str {
         match self {
             Method::Rsync => "as rsync",
@@ -61,7 +62,7 @@ impl Method {
     }
 }
 
-/// What studies did that say nothing of it.
+/// Method of studies that do not record it.
 impl Default for Method {
     fn default() -> Self {
         Method::Pipelined { files: NonZeroU16::MIN }
@@ -72,7 +73,7 @@ impl Default for Method {
 /// making.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CopyJob {
-    /// What is copied.
+    /// Copied data.
     #[serde(flatten)]
     pub dataset: Dataset,
     /// Which way.
@@ -174,7 +175,7 @@ impl JobFacts for CopyJob {
         Metric::all(Measure::THROUGHPUT)
     }
 
-    /// Small files are counted. What is brought up to date is mostly looked at: its time is what counts.
+    /// Small files are counted. An update mostly checks files, so its time is the measure.
     fn speed(&self) -> Measure {
         match (self.class(), self.transfer) {
             (_, Transfer::Update) => Measure::ELAPSED,
@@ -264,7 +265,7 @@ impl JobFacts for CopyJob {
         })
     }
 
-    /// Files are copied as they are, or not at all; what is generated has a scale.
+    /// Existing files are copied whole or not at all; generated files have a scale.
     fn fit(&mut self, _: u16, largest: u64) -> bool {
         self.dataset.bytes.0 <= largest
     }

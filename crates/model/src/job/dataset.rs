@@ -1,4 +1,4 @@
-//! What a copy copies: a directory of the client's, or files that are generated.
+//! Copied data: a directory on the client, or generated files.
 
 use crate::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,7 @@ impl DataClass {
     pub const ALL: [DataClass; 4] =
         [DataClass::Movies, DataClass::Music, DataClass::Pictures, DataClass::Source];
 
-    /// What it is called in tables.
+    /// Name in tables.
     pub fn title(self) -> &'static str {
         match self {
             DataClass::Movies => "movies",
@@ -101,9 +101,9 @@ impl DataClass {
 }
 
 impl GeneratedData {
-    /// The files as they are at the scale: fewer of them, and where less than one is left, a smaller
-    /// one; of movies each is smaller. Their bytes are count times mean times scale, but for the
-    /// rounding of the count.
+    /// Files at the scale: fewer files, and one smaller file if less than one is left; movies
+    /// become smaller instead. The total is count times mean times scale, except for the rounding
+    /// of the count.
     pub fn dataset(self) -> Dataset {
         let GeneratedData { class, count, mean_bytes, scale, .. } = self;
         let scaled = count as f64 * scale;
@@ -119,7 +119,7 @@ impl GeneratedData {
 }
 
 impl Dataset {
-    /// What it is called in tables.
+    /// Name in tables.
     pub fn title(&self) -> &'static str {
         match &self.source {
             DataSource::Directory { .. } => "copy",
@@ -127,7 +127,7 @@ impl Dataset {
         }
     }
 
-    /// How much of the whole it is, where that can be chosen.
+    /// Share of the whole dataset, if it can be chosen.
     pub fn scale(&self) -> Option<f64> {
         match &self.source {
             DataSource::Directory { .. } => None,
@@ -135,7 +135,7 @@ impl Dataset {
         }
     }
 
-    /// Makes it so much of the whole, where that can be chosen.
+    /// Sets the share of the whole dataset, if it can be chosen.
     pub fn set_scale(&mut self, scale: f64) {
         if let DataSource::Generated(files) = self.source {
             *self = GeneratedData { scale, ..files }.dataset();

@@ -1,4 +1,4 @@
-//! What a host does by itself: its processor, memory, cryptography and disk.
+//! Measurements of a host: CPU, memory, cryptography and disk.
 
 use super::{JobFacts, SubjectKind};
 use crate::device::{Measured, Part, Quantity};
@@ -75,8 +75,8 @@ impl JobFacts for DeviceJob {
 
 impl Measured {
     /// The figure as a measure, named by its words and its unit: "copy, level 1 cache" is
-    /// `copy_level_1_cache_bytes_per_second`. Whoever keeps figures keeps this beside them, because
-    /// measures of devices are an open set.
+    /// `copy_level_1_cache_bytes_per_second`. It must be stored with the figures, because measures
+    /// of devices are an open set.
     ///
     /// # Errors
     /// Its words do not make a name.

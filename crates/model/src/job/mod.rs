@@ -141,7 +141,7 @@ impl Footprint {
 /// cost model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileWork {
-    /// What its files are called in tables: "pictures".
+    /// Name of its files in tables: "pictures".
     pub files_of: &'static str,
     /// The class that they are like.
     pub class: Option<DataClass>,
@@ -149,7 +149,7 @@ pub struct FileWork {
     pub way: &'static str,
     /// How they are copied: "pipelined".
     pub method: &'static str,
-    /// Whether all of them are copied; else most are only looked at.
+    /// Whether all of them are copied; otherwise most are only checked.
     pub all: bool,
     /// Files.
     pub files: u64,
@@ -159,13 +159,13 @@ pub struct FileWork {
     pub block: Bytes,
 }
 
-/// What planning, the stop rule and reports need to know of any job.
+/// Properties of a job for planning, the stop rule and reports.
 pub trait JobFacts {
     /// Name in plans and exports. Workloads of the same kind correspond in a comparison of two
     /// studies.
     fn kind(&self) -> &'static str;
 
-    /// What it is called in tables: "sequential read".
+    /// Name in tables: "sequential read".
     fn title(&self) -> String {
         self.kind().replace('-', " ")
     }
@@ -173,13 +173,13 @@ pub trait JobFacts {
     /// Kind of subject.
     fn subject(&self) -> SubjectKind;
 
-    /// What verdicts are about.
+    /// Metric of the verdicts.
     fn headline(&self) -> Metric;
 
-    /// What is shown as its speed.
+    /// Measure shown as its speed.
     fn speed(&self) -> Measure;
 
-    /// Kinds of operation that are shown beside all of them together.
+    /// Kinds of operation that are shown in addition to their total.
     fn kinds_apart(&self) -> &'static [OpKind] {
         &[]
     }
@@ -197,7 +197,7 @@ pub trait JobFacts {
         Vec::new()
     }
 
-    /// The part of a device that it measures; `None` where it measures none.
+    /// Part of a device that it measures; `None` for other jobs.
     fn device_part(&self) -> Option<crate::device::Part> {
         None
     }
@@ -207,12 +207,12 @@ pub trait JobFacts {
         false
     }
 
-    /// When what it writes must be stable; `None` where it writes nothing.
+    /// Stability of its writes; `None` if it does not write.
     fn stability(&self) -> Option<Stability> {
         None
     }
 
-    /// What it needs on storage.
+    /// Storage that it needs.
     fn footprint(&self) -> Footprint {
         Footprint::default()
     }
@@ -234,18 +234,17 @@ pub trait JobFacts {
         None
     }
 
-    /// How much of a whole it works on, where that can be chosen: 1 is all of it.
+    /// Share of the whole dataset, if it can be chosen; 1 is all of it.
     fn scale(&self) -> Option<f64> {
         None
     }
 
-    /// Makes it work on so much of the whole, where that can be chosen.
+    /// Sets the share of the whole dataset, if it can be chosen.
     fn set_scale(&mut self, scale: f64) {
         let _ = scale;
     }
 
-    /// What makes it need less space where it has no size of its own to choose, as in "make room, or
-    /// ...".
+    /// Advice on how to use less space for jobs without a size option, as in "make room, or ...".
     fn needs_less(&self) -> Option<&'static str> {
         None
     }

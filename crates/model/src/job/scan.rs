@@ -11,16 +11,16 @@ pub struct ScanJob {
     pub directories: u32,
     /// Empty files in each of them.
     pub files: u32,
-    /// What the client's kernel has of the names, where the tree lies in a directory that is mounted there.
+    /// State of the name cache of the client's kernel, for a tree in a mounted directory.
     #[serde(default, skip_serializing_if = "NamesCached::is_as_found")]
     pub cached: NamesCached,
 }
 
-/// What the client's kernel has in its cache of the names that are walked.
+/// State of the name cache of the client's kernel during a scan.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NamesCached {
-    /// What it happens to have: of targets without such a cache, and of studies by earlier versions.
+    /// Unspecified: targets without such a cache, and studies by earlier versions.
     #[default]
     AsFound,
     /// All of them: each trial follows a walk that is not timed.
@@ -30,7 +30,7 @@ pub enum NamesCached {
 }
 
 impl NamesCached {
-    /// Whether nothing is done about it.
+    /// Whether the cache is left unchanged.
     pub fn is_as_found(&self) -> bool {
         *self == NamesCached::AsFound
     }

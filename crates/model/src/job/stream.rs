@@ -17,9 +17,9 @@ pub struct StreamJob {
 }
 
 impl StreamJob {
-    /// Share of what was sent that did not arrive, 0 to 1.
+    /// Share of the sent data that did not arrive, 0 to 1.
     pub const LOSS: Measure = Measure::own("loss_ratio");
-    /// What was offered, in bytes per second of payload.
+    /// Offered rate, in bytes per second of payload.
     pub const OFFERED: Measure = Measure::own("offered_bytes_per_second");
 }
 

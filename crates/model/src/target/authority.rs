@@ -50,10 +50,9 @@ impl fmt::Display for Host<'_> {
     }
 }
 
-/// A target with everything hidden that may be a password: what stands between the first ':' and
-/// the last '@' of what follows the scheme, and what follows an option named like one. A password
-/// may hold any character, also those that would end it, so too much is hidden rather than too
-/// little.
+/// Target without possible passwords: hides the text between the first ':' and the last '@' after
+/// the scheme, and the value of an option with a name like "password". A password may contain any
+/// character, also a delimiter, so too much is hidden rather than too little.
 pub fn without_password(text: &str) -> String {
     let as_url = text.find("://").map(|at| at + 3);
     let as_share = || (text.starts_with("//") || text.starts_with(r"\\")).then_some(2);

@@ -1,12 +1,11 @@
-//! Letters in URLs: what a reader knows by its letters is written with them, and only what is unsafe is
-//! escaped.
+//! Letters in URLs: letters of all scripts are shown, and only unsafe characters are escaped.
 
 use crate::printable::steers;
 use percent_encoding::{AsciiSet, percent_decode_str, utf8_percent_encode};
 use std::fmt::{self, Write};
 
-/// Part of a URL: letters as they are; characters of `set`, those that steer a terminal and spaces of any
-/// kind as %-escapes. It can be copied as one word, and means the same when it is parsed.
+/// Part of a URL: letters unchanged; characters of `set`, characters that control a terminal and
+/// spaces of any kind as %-escapes. It can be copied as one word, and is parsed to the same value.
 pub(super) struct Escaped<'a>(pub(super) &'a str, pub(super) &'static AsciiSet);
 
 impl fmt::Display for Escaped<'_> {
@@ -18,13 +17,14 @@ impl fmt::Display for Escaped<'_> {
     }
 }
 
-/// Whether a character beyond ASCII is safe as it is. ASCII is for the set of a URL's part to decide.
+/// Whether a character beyond ASCII is safe without an escape. For ASCII, the set of the URL's part
+/// decides.
 fn is_letter(c: char) -> bool {
     !c.is_ascii() && !c.is_whitespace() && !steers(c)
 }
 
-/// A target for people to read: letters and spaces in place of their %-escapes, in any text that has some.
-/// Other escapes stay: those of what is unsafe, and of what a URL needs (`%25`, `%2F`). Not for commands.
+/// Target for readers: letters and spaces replace their %-escapes in any text. Escapes of unsafe
+/// characters, and escapes that a URL needs (`%25`, `%2F`), stay. Not for commands.
 pub fn with_letters(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -106,7 +106,7 @@ mod tests {
             }
         }
 
-        /// Whatever is escaped, what is unsafe stays so, and nothing is lost.
+        /// Unsafe characters stay escaped, and no character is lost.
         #[test]
         fn decoding_never_makes_anything_unsafe(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let text: String = bytes.iter().map(|byte| format!("%{byte:02X}")).collect();

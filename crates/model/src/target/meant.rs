@@ -3,9 +3,8 @@
 use super::letters::Escaped;
 use super::{NfsTarget, PATH_ESCAPES, Target};
 
-/// The URL that is meant by a path that is written as a share elsewhere: `host:/export` (mount),
-/// `//host/share` (mount.cifs) or `\\host\share` (Windows). `None`: it is written as none. A path
-/// may be written so and exist all the same.
+/// URL of a share in another notation: `host:/export` (mount), `//host/share` (mount.cifs) or
+/// `\\host\share` (Windows). `None` for any other path. A path in such a notation may still exist.
 pub fn url_meant(path: &str) -> Option<String> {
     if let Some(rest) = path.strip_prefix(r"\\") {
         return smb(&rest.replace('\\', "/"));
@@ -30,7 +29,7 @@ pub fn url_meant(path: &str) -> Option<String> {
     readable(target.to_string())
 }
 
-/// A share as `smb://`, without what may be a password.
+/// Share as `smb://`, without a possible password.
 pub(super) fn smb(rest: &str) -> Option<String> {
     let (authority, path) = rest.trim_end_matches('/').split_once('/')?;
     let (user, host) = match authority.rsplit_once('@') {

@@ -35,8 +35,8 @@ const FIXED: [&str; 22] = [
     "failure",
 ];
 
-/// Parameters of patterns, and kinds of operation, that have their columns in every study, as they had
-/// when there was nothing else.
+/// Parameters of patterns, and kinds of operation, with columns in every study, as in the first
+/// version.
 const PARAMETERS: [&str; 6] =
     ["pattern", "block_bytes", "size_bytes", "layout", "stability", "verify"];
 const KINDS: [OpKind; 3] = [OpKind::READ, OpKind::WRITE, OpKind::FLUSH];
@@ -44,9 +44,9 @@ const KINDS: [OpKind; 3] = [OpKind::READ, OpKind::WRITE, OpKind::FLUSH];
 /// Most cells of a table: a document from elsewhere may name a figure of its own in each trial.
 const MOST_CELLS: usize = 1 << 26;
 
-/// The results of the study as CSV with a header, lines ended by CR LF. Columns of patterns and of common
-/// measures are there for every study; others where its jobs have such parameters and figures. What was
-/// not measured is empty.
+/// Results of the study as CSV with a header; lines end with CR LF. Columns of patterns and common
+/// measures exist for every study, other columns if its jobs have such parameters and figures.
+/// Missing figures are empty.
 pub fn to_csv(study: &Study) -> Result<String, Failure> {
     let failed = |e: csv::Error| document::refused("CSV", e);
     let mut table = WriterBuilder::new().terminator(Terminator::CRLF).from_writer(Vec::new());

@@ -21,13 +21,13 @@ pub fn to_json(study: &Study) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// What is done with each trial.
+/// Receiver of each trial.
 pub(crate) type Each<'a> = dyn FnMut(&Trial) -> Result<(), Failure> + 'a;
-/// Gives every trial of a study in its order, as often as it is called.
+/// Passes all trials of a study in order, on every call.
 pub(crate) type Trials<'a> = dyn Fn(&mut Each<'_>) -> Result<(), Failure> + 'a;
 
-/// The same in parts, with a trial in memory at a time: those of `head` do not count. Nothing is handed out
-/// before every trial is known to be writable.
+/// The same in parts, with one trial in memory at a time; the trials of `head` are ignored. Output
+/// starts only after every trial has been checked.
 pub(crate) fn write(
     head: &Study,
     trials: &Trials<'_>,

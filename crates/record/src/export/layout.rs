@@ -1,5 +1,5 @@
-//! How exported JSON is laid out: a field a line, but arrays of numbers and small objects in one line,
-//! because a histogram over two thousand lines helps nobody.
+//! Layout of exported JSON: one field per line, but arrays of numbers and small objects on one
+//! line, because nobody can read a histogram of two thousand lines.
 
 use serde_json::ser::Formatter;
 use std::io::{Result, Write};
@@ -93,8 +93,8 @@ pub(crate) fn small_objects_in_lines(text: &str) -> String {
     out
 }
 
-/// How many fields the object has that `line` begins, where it is a small one and holds no other. No
-/// line ends in a brace within a text, because that has a quotation mark after it.
+/// Number of fields of the object that starts on `line`, if it is small and contains no other
+/// object. No line ends with a brace inside a text, because a quotation mark follows the text.
 fn small_object(line: &str, following: &[&str]) -> Option<usize> {
     let mut length = 0;
     for (number, field) in following.iter().enumerate().take_while(|_| line.ends_with('{')) {

@@ -110,8 +110,7 @@ fn workload(job: DeviceJob, seconds: f64) -> Workload {
     Workload::of(part, Length::UntilDone { at_most_seconds: seconds })
 }
 
-/// What a part did. One that was not measured whole is a trial that failed or was stopped; what it
-/// has of figures is as good as any.
+/// Result of a part. An incomplete part is a failed or stopped trial; its figures are valid.
 fn result(record: Option<&PartRecord>, figures: &[&Measured]) -> (PointResult, Vec<MeasureInfo>) {
     let mut part = PartResult::default();
     let mut measures = Vec::new();

@@ -1,6 +1,6 @@
-//! Records of the first stage, which knew patterns on targets alone: schemas `plimsoll/1` and
-//! `plimsoll-device/1`. They are read as they were written and become studies of today; nobody writes
-//! them any more. What did not change is read into today's types.
+//! Records of the first stage, which had only patterns on targets: schemas `plimsoll/1` and
+//! `plimsoll-device/1`. They are read and converted to studies of this version, and are no longer
+//! written. Unchanged parts are read into the current types.
 
 mod device;
 mod study;

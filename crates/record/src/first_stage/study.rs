@@ -63,7 +63,7 @@ struct WatchedHost {
 }
 
 impl Study {
-    /// The same as a study of today, every figure as it was.
+    /// Converts to a study of this version, with all figures unchanged.
     ///
     /// # Errors
     /// Why it cannot be one: more targets or workloads than a cell can number.

@@ -1,5 +1,5 @@
-//! What a run of fio was asked to do: what the file says, else what the user says; and which of
-//! plimsoll's patterns that is.
+//! Workload of a fio run, from the file or else from the user, and the matching pattern of
+//! plimsoll.
 
 use super::malformed::{Malformed, Parsed};
 use super::run::{Half, Run};
@@ -8,11 +8,11 @@ use plimsoll_model::units::Bytes;
 use plimsoll_model::{Layout, Pattern, PatternJob, Stability};
 use std::num::NonZeroU16;
 
-/// What the user says beside the files.
+/// Information from the user in addition to the files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ImportOptions {
-    /// What is measured, for runs without a line `Testing ..`: none (then the file's name), one
-    /// for all files, or one for each.
+    /// Names of the measured storage, for runs without a line `Testing ..`: none (then the file's
+    /// name), one for all files, or one for each.
     pub labels: Vec<String>,
     /// The pattern of runs that do not say theirs.
     pub pattern: Option<Pattern>,
@@ -22,7 +22,7 @@ pub struct ImportOptions {
     pub command: String,
 }
 
-/// What kind of pattern a run is.
+/// Kind of pattern of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// One that plimsoll has.
@@ -33,8 +33,8 @@ enum Kind {
     Unknown,
 }
 
-/// The pattern of a run: what the job was asked for, else what the user says, else what its name
-/// says of order and its figures of direction.
+/// Pattern of a run: from the job's options, else from the user, else the order from its name and
+/// the direction from its figures.
 fn kind(run: &Run, said: Option<Pattern>) -> Kind {
     if let Some(rw) = &run.asked.rw {
         return asked(rw);
@@ -72,7 +72,7 @@ fn asked(rw: &str) -> Kind {
     }
 }
 
-/// What a job's name says of the order of its offsets.
+/// Order of offsets according to a job's name.
 fn is_random(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     match name.as_str() {
@@ -83,8 +83,8 @@ fn is_random(name: &str) -> Option<bool> {
     }
 }
 
-/// What the run did, and its figures without those that are not of that. Fails where it cannot be known,
-/// or plimsoll has no pattern for it.
+/// Workload of a run, and the figures that belong to it. Fails if the workload is unknown, or if
+/// plimsoll has no pattern for it.
 pub(super) fn of(run: &mut Run, options: &ImportOptions) -> Parsed<ClosedLoop> {
     let mut pattern = known_pattern(run, options)?;
     pattern = order(run, pattern);
@@ -117,7 +117,7 @@ fn known_pattern(run: &Run, options: &ImportOptions) -> Parsed<Pattern> {
     }
 }
 
-/// The pattern with the order that `percentage_random` asked for.
+/// Pattern with the order of `percentage_random`.
 fn order(run: &mut Run, pattern: Pattern) -> Pattern {
     let random = run.asked.percent_random.as_deref().filter(|_| !pattern.is_sequential());
     match random.map(|percent| (percent, percent.parse::<u32>())) {
@@ -158,8 +158,9 @@ const MOSTLY_IDLE: f64 = 0.5;
 const FIO_SECONDS_PER_OPERATION: f64 = 100e-6;
 const FIO_SECONDS_PER_BYTE: f64 = 1e-8;
 
-/// What kept fio below the rate that the storage has: its options, else how little was in flight where
-/// nothing else explains it. The text of fio does not have the options.
+/// Reason why fio stayed below the rate of the storage: a rate limit in its options, or else a low
+/// number of operations in flight without another explanation. The text output of fio lacks the
+/// options.
 pub(super) fn rate_held(run: &Run) -> Option<String> {
     if !run.asked.rate_limits.is_empty() {
         return Some(run.asked.rate_limits.join(", "));
@@ -178,7 +179,7 @@ pub(super) fn rate_held(run: &Run) -> Option<String> {
     })
 }
 
-/// Makes sure that the figures are those of the pattern, and takes out those that are not.
+/// Removes figures that do not belong to the pattern, and checks the rest.
 fn fit(run: &mut Run, pattern: Pattern) -> Parsed<()> {
     let mixed = pattern.is_mixed();
     if !mixed && pattern.writes() && run.write.is_some() && run.read.take().is_some() {

@@ -125,8 +125,8 @@ struct Latency {
 
 const NEXT: &str = "Give a file that fio wrote with --output-format=json or json+.";
 
-/// The runs in a JSON document of fio, which begins in line `first` of its file: each job by itself, so
-/// that one that cannot be read does not keep the others out.
+/// Runs in a JSON document of fio that starts on line `first` of its file. Each job is read
+/// separately, so an unreadable job does not affect the others.
 pub(super) fn read(
     text: &str,
     first: usize,
@@ -184,7 +184,7 @@ fn one_by_one(
     lines.into_iter().zip(jobs).map(&mut read).collect()
 }
 
-/// What a document says of all its jobs.
+/// Values of a document that apply to all its jobs.
 struct Head {
     version: String,
     printed_unix_seconds: Option<f64>,
@@ -332,7 +332,7 @@ fn asked(global: Option<&Options>, job: &Job, separate: bool) -> Asked {
     }
 }
 
-/// Those that are set, as they were given: `rate_iops=350,150`.
+/// Rate limits that are set, in fio's notation: `rate_iops=350,150`.
 fn rate_limits(option: impl Fn(&[&str]) -> Option<String>) -> Vec<String> {
     let set = |name: &&str| {
         let value: String = option(&[*name])?.chars().take(40).collect();

@@ -11,8 +11,7 @@ use std::collections::BTreeMap;
 
 const NEXT: &str = "Give the whole output as fio printed it.";
 
-/// What the line before a run says of a job: `NAME: (g=0): rw=randread, bs=.., ioengine=psync,
-/// iodepth=1`.
+/// Job in the line before a run: `NAME: (g=0): rw=randread, bs=.., ioengine=psync, iodepth=1`.
 pub(super) fn job_line(line: &str) -> Option<(String, Asked)> {
     let (name, rest) = line.split_once(": (g=")?;
     let (group, rest) = rest.split_once("): ")?;
@@ -263,9 +262,9 @@ impl Slot {
 }
 
 impl Direction {
-    /// The text is short of digits where it has exact counts: operations were counted as issued,
-    /// and of blocks of one size the bytes follow. The exact figures are used where what is
-    /// printed may stand for them, else what is printed.
+    /// The text has few digits, but exact counts of issued operations, and for blocks of one size
+    /// the bytes follow from these. The exact figures are used if they agree with the printed
+    /// figures, otherwise the printed figures.
     fn half(self, issued: u64, asked: &Asked) -> Option<Half> {
         let per_second = |amount: f64| if self.seconds > 0.0 { amount / self.seconds } else { 0.0 };
         let operations = match self.iops.stands_for(per_second(issued as f64)) {
@@ -293,7 +292,7 @@ impl Direction {
     }
 }
 
-/// What stands behind `read:`.
+/// Text after `read:`.
 fn direction(word: &str, value: &str) -> Option<Direction> {
     let value = value.split(';').next()?;
     let made = |iops, bytes, milliseconds: &str| {

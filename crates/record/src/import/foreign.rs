@@ -6,7 +6,7 @@ struct Foreign {
     what: &'static str,
     /// Marks of such a file, any of which is enough; of a mark, all words must be there.
     marks: &'static [&'static [&'static str]],
-    /// What to do, as a sentence.
+    /// Advice, as a sentence.
     next: &'static str,
 }
 
@@ -109,7 +109,7 @@ const COMPRESSED: [(&[u8], &str, &str); 5] = [
 /// How much of a file is searched for marks: they are at its head.
 const SEARCHED_BYTES: usize = 1 << 20;
 
-/// What a text is that is not output of fio or plimsoll, and what to do; `None` where it is nothing known.
+/// Tool of a text that is not output of fio or plimsoll, and advice; `None` if unknown.
 pub(super) fn text(text: &str) -> Option<(String, String)> {
     let mut end = text.len().min(SEARCHED_BYTES);
     while !text.is_char_boundary(end) {

@@ -3,9 +3,9 @@
 use plimsoll_model::{Histogram, LatencySummary};
 use std::collections::BTreeMap;
 
-/// Two distributions as one, each with its number of operations. Mean and deviation are exact.
-/// Quantiles of parts say nothing about the quantiles of the whole, so there are none, unless the
-/// whole distributions are there (fio's `json+`): then they are computed as fio does.
+/// Merges two distributions, each with its number of operations. Mean and deviation are exact.
+/// Quantiles of the parts do not determine quantiles of the whole, so they are left out unless both
+/// distributions are complete (fio's `json+`); then they are computed as in fio.
 pub(super) fn merged(a: (u64, &LatencySummary), b: (u64, &LatencySummary)) -> LatencySummary {
     let (n, m) = (a.0 as f64, b.0 as f64);
     let (a, b) = (a.1, b.1);

@@ -1,4 +1,4 @@
-//! What is wrong with a file, and where.
+//! Error in a file, with its place.
 
 use plimsoll_model::{Cause, Failure};
 use std::fmt::Display;

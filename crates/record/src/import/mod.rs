@@ -35,7 +35,7 @@ pub const IMPORT_LIMIT_BYTES: u64 = 256 << 20;
 pub struct ImportFile {
     /// As the user named it.
     pub name: String,
-    /// What is in it.
+    /// Content of the file.
     pub text: String,
     /// When it was last changed, in seconds since 1970-01-01 UTC: the date of runs without one.
     pub modified_unix_seconds: u64,
@@ -100,17 +100,17 @@ fn utf_16(bytes: &[u8]) -> String {
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// What files hold.
+/// Content of files.
 #[derive(Debug, Default)]
 pub struct Imports {
-    /// plimsoll's own studies, each as it is, and one of all runs of fio together.
+    /// plimsoll's own studies, unchanged, and one study of all runs of fio.
     pub studies: Vec<Study>,
-    /// What in the files was left out, each with its place and the reason.
+    /// Skipped content of the files, each with its place and the reason.
     pub left_out: Vec<Failure>,
 }
 
-/// The studies in the files: plimsoll's own, each as it is, and one of all runs of fio together.
-/// The same files and options always give the same study, with the same id. Nothing is kept yet.
+/// Studies in the files: plimsoll's own, unchanged, and one study of all runs of fio. The same
+/// files and options always give the same study with the same id. Stores nothing.
 ///
 /// # Errors
 /// A file has nothing that can be imported, or labels do not fit the files.
@@ -174,7 +174,7 @@ fn nothing(file: &ImportFile, left_out: Vec<Malformed>) -> Failure {
     }
 }
 
-/// What the store takes for granted of a study.
+/// Checks the assumptions of the store about a study.
 fn check(study: &Study, file: &str) -> Result<(), Failure> {
     let id = &study.id.0;
     let wrong = |happened: String| {

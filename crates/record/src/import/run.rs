@@ -12,7 +12,7 @@ pub(super) enum Form {
     Terse,
 }
 
-/// Where in a file a run belongs: what the lines `Testing ..` and `Running ..` above it said.
+/// Section of a run in its file: the lines `Testing ..` and `Running ..` above it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Section {
     pub(super) target: Option<String>,
@@ -34,11 +34,11 @@ pub(super) enum Client {
 /// fio's name of the report that adds up its clients.
 pub(super) const ALL_CLIENTS: &str = "All clients";
 
-/// A run, or one job of a run: what was asked for and what came out.
+/// A run, or one job of a run: its options and its results.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) form: Form,
-    /// Line where it begins, from 1.
+    /// First line, from 1.
     pub(super) line: usize,
     /// Runs of different fio invocations have different numbers, as far as is known.
     pub(super) invocation: usize,
@@ -64,13 +64,13 @@ pub(super) struct Run {
     /// How often files were synced; `None` where the form does not say.
     pub(super) syncs: Option<u64>,
     pub(super) notes: Vec<String>,
-    /// Less exact forms in which it was in the file as well.
+    /// Less exact forms of the same run in the file.
     pub(super) repeated: Vec<Form>,
     /// Line of a second terse line of this name, which may be a job of this run or another run.
     pub(super) ambiguous: Option<usize>,
 }
 
-/// What the job was asked to do, as far as the form says.
+/// Options of the job, as far as the form contains them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Asked {
     /// fio's word: `randread`.
@@ -113,7 +113,7 @@ impl Asked {
 pub(super) struct Half {
     pub(super) operations: u64,
     pub(super) bytes: f64,
-    /// How far `bytes` may be off: what the form rounds away.
+    /// Rounding error of `bytes` in this form.
     pub(super) bytes_step: f64,
     pub(super) seconds: f64,
     /// Operations and bytes per second: over the whole runtime, as fio computes them.
@@ -169,7 +169,7 @@ impl Run {
         reported.or_else(|| Some(self.asked.jobs? as f64 * self.seconds()))
     }
 
-    /// What is the same in every form: section, name, group, runtimes in milliseconds.
+    /// Values that are equal in every form: section, name, group, runtimes in milliseconds.
     pub(super) fn key(&self) -> (Section, String, i64, [Option<u64>; 3]) {
         let milliseconds =
             |half: &Option<Half>| half.as_ref().map(|h| (h.seconds * 1e3).round() as u64);
@@ -210,7 +210,7 @@ impl Run {
         (seconds > 0.0 && sum > 0.0).then(|| sum / seconds / jobs)
     }
 
-    /// Takes in the same run as another, less exact form reported it: what this one does not say.
+    /// Adds missing values from a less exact form of the same run.
     pub(super) fn take_over(&mut self, other: Run) {
         let asked = &mut self.asked;
         asked.rw = asked.rw.take().or(other.asked.rw);
@@ -293,7 +293,7 @@ impl Half {
         units::roundest(self.bytes, self.bytes_step, self.operations)
     }
 
-    /// The latency that has the percentiles: clat, or lat where fio was asked for it.
+    /// Latency with the percentiles: clat, or lat if fio's options select it.
     pub(super) fn client(&self) -> Option<&LatencySummary> {
         let has = |latency: &&LatencySummary| !latency.quantiles_seconds.is_empty();
         let completion = self.completion.as_ref();

@@ -13,12 +13,12 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::collections::BTreeMap;
 
-/// What a file holds.
+/// Content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Found {
     /// plimsoll's own studies.
     pub(super) studies: Vec<Study>,
-    /// Runs of fio, a job each where it reported jobs one by one.
+    /// Runs of fio; one per job if fio reported jobs separately.
     pub(super) runs: Vec<Run>,
     /// Jobs and documents that cannot be taken, each with its reason.
     pub(super) left_out: Vec<Malformed>,
@@ -59,7 +59,7 @@ struct Scan {
     found: Found,
     section: Section,
     jobs: Option<u64>,
-    /// What the lines before the runs said of each job, by name, and the version.
+    /// Options of each job from the lines before the runs, by name, and the version.
     asked: BTreeMap<String, Asked>,
     version: String,
     report: Option<Report>,
@@ -72,8 +72,8 @@ struct Scan {
     terse: Option<usize>,
 }
 
-/// What fio's server mode said of its clients. It prints the jobs of one client after the other, without
-/// their names.
+/// Clients of fio's server mode. It prints the jobs of one client after the other, without their
+/// names.
 #[derive(Default)]
 struct Clients {
     /// Reports of this many were begun.
@@ -219,7 +219,7 @@ impl Scan {
     }
 }
 
-/// What follows the `<HOST> ` of a client, in fio's server mode.
+/// Text after the `<HOST> ` of a client, in fio's server mode.
 fn of_client(text: &str) -> Option<&str> {
     let (host, rest) = text.strip_prefix('<')?.split_once("> ")?;
     let is_name = !host.is_empty() && !host.contains(char::is_whitespace);
@@ -271,7 +271,7 @@ impl Found {
     }
 }
 
-/// What all clients together were asked to do: what each of them was, where that is the same.
+/// Options of all clients together: the options of each client, if they are equal.
 fn all_clients(runs: &mut [Run]) {
     let mut together: BTreeMap<(Form, usize), Option<Asked>> = BTreeMap::new();
     for run in runs.iter().filter(|run| matches!(run.client, Client::One(_))) {

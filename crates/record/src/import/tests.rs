@@ -55,7 +55,7 @@ fn part<'a>(study: &'a Study, trial: &Trial) -> &'a Part {
     study.plan.workload(trial.cell).and_then(|workload| workload.main()).expect("a workload")
 }
 
-/// What the job of a trial is, and its number of this name.
+/// Job of a trial, and its number of this name.
 fn job(study: &Study, trial: &Trial, name: &str) -> (&'static str, u64) {
     let job = &part(study, trial).job;
     let number = serde_json::to_value(job).unwrap()[name].as_u64().expect("a number");

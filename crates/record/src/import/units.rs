@@ -3,11 +3,11 @@
 /// A printed figure in its base unit, and how much its last digit stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Printed {
-    /// Bytes, bytes per second, operations: whatever was printed, without its prefix.
+    /// Printed bytes, bytes per second or operations, without the prefix.
     pub(super) value: f64,
-    /// What one step of the last printed digit is worth. fio cuts off or rounds there.
+    /// Value of the last printed digit. fio truncates or rounds there.
     pub(super) step: f64,
-    /// What fio lost where it rounded the decimals up to a whole one: 28.996 is printed as `28.0`.
+    /// Error of fio when it rounds decimals up to one: it prints 28.996 as `28.0`.
     carry: f64,
 }
 
@@ -19,10 +19,10 @@ impl Printed {
     }
 }
 
-/// What a bare `k`, `M`, `G` means.
+/// Meaning of a bare `k`, `M`, `G`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kilo {
-    /// 1000: fio since 2.15, which writes KiB where it means 1024.
+    /// 1000: fio since 2.15, which writes KiB for 1024.
     Thousand,
     /// 1024: bytes in earlier versions.
     Binary,
@@ -54,7 +54,7 @@ pub(super) fn decimal(text: &str) -> Option<f64> {
     text.parse::<f64>().ok().filter(|v| plain && begins && v.is_finite())
 }
 
-/// What a unit is worth in bytes or operations.
+/// Factor of a unit, in bytes or operations.
 fn factor(unit: &str, kilo: Kilo) -> Option<f64> {
     let unit = unit.strip_suffix("/s").unwrap_or(unit);
     let mut letters = unit.chars();
@@ -84,9 +84,9 @@ fn factor(unit: &str, kilo: Kilo) -> Option<f64> {
     Some(base.powi(power) * one)
 }
 
-/// The size of equal blocks that a volume, which may be off by `step`, is made of: of all sizes that are
-/// possible the one that the largest power of two divides. `None` where no whole size, or no round one of
-/// several, is possible.
+/// Size of equal blocks of a volume with an error of up to `step`: of all possible sizes, the size
+/// with the largest power of two as a divisor. `None` if no whole size is possible, or none of
+/// several is round.
 pub(super) fn roundest(bytes: f64, step: f64, blocks: u64) -> Option<u64> {
     let blocks = blocks as f64;
     let (least, most) = ((bytes - step) / blocks, (bytes + step) / blocks);
@@ -128,7 +128,7 @@ pub(super) fn quantile(percent: &str) -> Option<String> {
     Some(format!("0.{}", digits.trim_end_matches('0')))
 }
 
-/// A size as it is written in a job's options: `4k`, `1M`, `16m`, `64KiB`, `1GB`, `8192`.
+/// Size in the notation of job options: `4k`, `1M`, `16m`, `64KiB`, `1GB`, `8192`.
 pub(super) fn option_size(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -14,7 +14,7 @@ pub(super) fn check(version: &str, line: usize) -> Parsed<()> {
     }
 }
 
-/// The same of what may not be known.
+/// The same for a version that may be unknown.
 pub(super) fn check_if_known(version: &str, line: usize) -> Parsed<()> {
     if version.is_empty() { Ok(()) } else { check(version, line) }
 }
