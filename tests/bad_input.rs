@@ -301,7 +301,7 @@ fn two_runs_at_once_and_clean_beside_them() {
     let others = |f: &Flag| matches!(f, Flag::OtherRun { .. });
     assert!(second.latest().flags.iter().any(others));
     let cleaned = second.run(&["clean", directory]).expect(0);
-    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    assert!(cleaned.out.contains("its run is still alive"), "{}", cleaned.out);
     assert_eq!(run_directories(there.path()).len(), 1);
     let before = trials(&first);
     wait_until("the first run goes on", || trials(&first) > before);

@@ -283,7 +283,7 @@ fn a_host_that_cannot_be_reached_is_told_before_anything_is_measured() {
     check(&program, "ssh://root:geheim@nas", 2, "password");
     check(&program, "1=ssh://root:geheim@nas", 2, "password");
     check(&program, "2=local", 2, "there is no target 2");
-    check(&program, "0=local", 2, "the first is 1");
+    check(&program, "0=local", 2, "the first target is 1");
     let stranger = with_ssh(&sshd.configuration_of_a_stranger());
     check(&stranger, &sshd.url(), 4, "ssh-copy-id");
 }

@@ -306,7 +306,7 @@ fn a_killed_run_is_cleaned_over_smb_and_a_live_one_is_not() {
     let child = program.start(&arguments);
     wait_until("a trial is kept", || support::rows::trials(&program) >= 1);
     let cleaned = program.run(&["clean", &url]).expect(0);
-    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    assert!(cleaned.out.contains("its run is still alive"), "{}", cleaned.out);
     signal(&child, "-KILL");
     ended(child);
     assert_eq!(run_directories(&folder).len(), 1);
@@ -330,7 +330,7 @@ fn a_share_that_refuses_names_with_a_dot_is_measured_and_cleaned() {
     let child = program.start(&arguments);
     wait_until("a trial is kept", || support::rows::trials(&program) >= 3);
     let cleaned = program.run(&["clean", &url]).expect(0);
-    assert!(cleaned.out.contains("its run is alive"), "{}", cleaned.out);
+    assert!(cleaned.out.contains("its run is still alive"), "{}", cleaned.out);
     signal(&child, "-KILL");
     ended(child);
     let cleaned = program.run(&["clean", &url]).expect(0);

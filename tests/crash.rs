@@ -235,7 +235,11 @@ impl Ground {
         let ran = self.program.run(&["clean", &self.target]).expect(0);
         assert_cleaned(&ran, leftovers);
         for name in &self.neighbours {
-            assert!(ran.out.contains(&format!("left {name}: its run is alive")), "{}", ran.out);
+            assert!(
+                ran.out.contains(&format!("kept {name}: its run is still alive")),
+                "{}",
+                ran.out
+            );
         }
         assert_eq!(listing(&self.directory), self.before, "leftovers are gone and nothing else");
     }

@@ -20,7 +20,7 @@ use support::{Plimsoll, Ran, ended, listing, run_directories, signal, wait_until
 
 /// What is printed within a second of a signal; that it is printed while nothing else can go on is what
 /// these tests see.
-const ANNOUNCEMENT: &str = "cleaning up; press again to leave at once";
+const ANNOUNCEMENT: &str = "cleaning up; press again to exit at once";
 /// Procedures of MOUNT and NFS (RFC 1813).
 const MNT: Call = (MOUNT, 1);
 const EXPORT: Call = (MOUNT, 5);
@@ -135,7 +135,7 @@ fn clean_is_ended_by_ctrl_c_by_its_timeout_and_by_its_time_for_all() {
     let ran = program.run(&["clean", &url, "--timeout=1s"]).expect(3);
     assert!(ran.err.contains("within 1s"), "{}", ran.err);
     let ran = program.run(&["clean", &url, "--timeout=1000s", "--max-time=1s"]).expect(1);
-    assert!(ran.err.contains("the time for all of it was over"), "{}", ran.err);
+    assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
 }
 
 /// A frozen server answers nothing on any connection, and still takes what it is sent.
@@ -219,7 +219,7 @@ fn a_server_that_trickles_is_given_up_by_the_timeout_and_by_the_time_for_all() {
     let ran = program.run(&check(&url, &["--timeout=2s"])).expect(3);
     assert!(ran.err.contains("list the directory") && ran.err.contains("within 2s"), "{}", ran.err);
     let ran = program.run(&check(&url, &["--timeout=1000s", "--max-time=2s"])).expect(1);
-    assert!(ran.err.contains("the time for all of it was over"), "{}", ran.err);
+    assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
     assert_eq!(listing(there.path()), vec![]);
     let (liar, url) = lying(&server, |call, answer| match call {
         LOOKUP | WRITE => Lie::After(Duration::from_secs(1), answer),
@@ -227,7 +227,7 @@ fn a_server_that_trickles_is_given_up_by_the_timeout_and_by_the_time_for_all() {
     });
     let slow = ["--size=512MiB", "--timeout=1000s", "--max-time=5s"];
     let ran = program.run(&[&["check", &url, "--quiet"][..], &slow].concat()).expect(1);
-    assert!(ran.err.contains("the time for all of it was over"), "{}", ran.err);
+    assert!(ran.err.contains("the time limit was reached"), "{}", ran.err);
     assert!(liar.lies() < 512, "it went on after its time: {}", liar.lies());
     assert_eq!(listing(there.path()), vec![], "its files are removed all the same");
 }

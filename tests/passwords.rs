@@ -97,7 +97,7 @@ fn credentials_files_are_found_by_user_and_host() {
     // One that others can read.
     std::fs::set_permissions(&given, Permissions::from_mode(0o644)).unwrap();
     let ran = check(&program, &url, &[&option]).expect(4);
-    for word in ["others can read", "chmod 600", given.to_str().unwrap()] {
+    for word in ["other users can read", "chmod 600", given.to_str().unwrap()] {
         assert!(ran.err.contains(word), "{word}: {}", ran.err);
     }
     assert_nowhere(PASSWORD, &program, &ran);

@@ -33,7 +33,7 @@ fn a_page_of_its_own_name_that_is_not_replaced_unasked() {
     let page = here.path().join("plimsoll-5eed0001.html");
     std::fs::write(&page, "mine").unwrap();
     let refused = run(&["report", "5eed0001"]).expect(2);
-    assert!(refused.err.contains("it is there already") && refused.err.contains("--force"));
+    assert!(refused.err.contains("the file exists") && refused.err.contains("--force"));
     assert_eq!(std::fs::read_to_string(&page).unwrap(), "mine");
     run(&["report", "5eed0001", "--force"]).expect(0);
     let text = std::fs::read_to_string(&page).unwrap();
@@ -61,7 +61,7 @@ fn every_format_and_charts_as_files() {
         assert!(std::fs::read_to_string(file).unwrap().starts_with("<svg xmlns="));
     }
     let again = program.run(&["report", "-o", "-", "--svg", charts]).expect(2);
-    assert!(again.err.contains("it is there already") && again.out.is_empty());
+    assert!(again.err.contains("the file exists") && again.out.is_empty());
     assert_eq!(listing(charts.as_ref()), files, "nothing is replaced, nothing is lost");
 
     let csv = program.run(&["report", "5eed0001", "5eed0002", "--format=csv", "-o-"]).expect(0).out;
@@ -131,7 +131,7 @@ fn a_check_ends_with_its_page() {
     assert!(std::fs::read_to_string(page).unwrap().ends_with("</html>"));
     // A page that is there is refused before anything is measured.
     let refused = check(page, &[]).expect(2);
-    assert!(refused.err.contains("it is there already") && refused.err.contains("--force"));
+    assert!(refused.err.contains("the file exists") && refused.err.contains("--force"));
     std::fs::write(page, "mine").unwrap();
     assert_eq!(
         program.run(&["report", "-o", page]).expect(2).err,

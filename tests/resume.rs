@@ -230,8 +230,8 @@ fn what_cannot_be_continued_is_refused_in_words() {
     fs::write(&file, vec![7u8; 1 << 20]).unwrap();
 
     // What is given beside it, and what is named.
-    assert_refused(&program, "latest", &[there], &["[TARGET]", "goes on as it was"]);
-    assert_refused(&program, "latest", &["--workers=4"], &["--workers", "goes on as it was"]);
+    assert_refused(&program, "latest", &[there], &["[TARGET]", "keeps its options"]);
+    assert_refused(&program, "latest", &["--workers=4"], &["--workers", "keeps its options"]);
     assert_refused(&program, "nosuch", &[], &["there is none", "plimsoll list"]);
     let first: String = study.id.0.chars().take(1).collect();
     let store = rusqlite::Connection::open(program.db()).unwrap();

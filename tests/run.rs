@@ -137,7 +137,7 @@ fn a_plan_from_its_dry_run_to_its_report() {
         std::thread::sleep(Duration::from_millis(2));
     }
     let ran = ended(child).expect(0);
-    assert!(ran.err.contains("36 trials; 2 claims in the family"), "{}", ran.err);
+    assert!(ran.err.contains("36 trials; 2 claims with joint confidence"), "{}", ran.err);
     assert_eq!(seen, ["300", "4321"].map(String::from).into(), "both levels were in effect");
     assert_eq!(values(), found);
     let study = program.latest();

@@ -139,7 +139,11 @@ fn a_lab_of_machines_is_saved_and_goes_on_from_there() {
     // It cannot be saved, which is reported; it is up all the same.
     fs::write(machines.cache.path().join("saving"), "in the way").unwrap();
     let up = beds.lab(&["up", &file, "--afresh"]).expect(0);
-    assert!(up.err.contains("next time it boots again: could not save a lab"), "{}", up.err);
+    assert!(
+        up.err.contains("the next start boots the machines again: could not save a lab"),
+        "{}",
+        up.err
+    );
     let fourth = boot(beds, "alone/alone");
     assert!(fourth != second && fourth != third);
     assert!(beds.lab(&["reset", "alone/lone"]).expect(2).err.contains("`alone`"));

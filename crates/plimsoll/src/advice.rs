@@ -1,8 +1,7 @@
 //! Advice names no option that the command at hand does not have: held against the commands' own definitions, over
 //! every text of the program that names an option.
 
-use crate::command_line::Arguments;
-use clap::CommandFactory;
+use crate::command_line::definition;
 use plimsoll_model::advice::{advised_options, for_command};
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,7 +15,7 @@ const CRATES: [&str; 8] =
 
 /// The options of a command, as they are typed.
 fn options(command: &str) -> BTreeSet<String> {
-    let all = Arguments::command();
+    let all = definition();
     let command = all.find_subcommand(command).unwrap_or_else(|| panic!("no command {command}"));
     command.get_arguments().filter_map(|of| of.get_long()).map(|long| format!("--{long}")).collect()
 }

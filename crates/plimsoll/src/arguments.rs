@@ -8,50 +8,57 @@ use std::num::{NonZeroU16, NonZeroU32};
 use std::path::PathBuf;
 use std::time::Duration;
 
-const TARGET_HELP: &str = "What to measure: a directory, nfs://host[:port]/export/path, or \
-smb://[domain;]user@host[:port]/share/path; both take options: ?option=value&… Of several, the \
-first is the one that the others are compared with";
+// Help texts that hold brackets: in a doc comment those would be links.
+const TARGET_HELP: &str =
+    "Directory, nfs://host[:port]/export/path or smb://[domain;]user@host[:port]/share/path";
 
-const CREDENTIALS_HELP: &str = "Passwords by host and user: lines '[user@host]' with 'password = …' below; nobody else may \
-be able to read the file. The environment variable PLIMSOLL_PASSWORD goes first; what is \
-in neither is asked for at the terminal [default: plimsoll/credentials in the user's \
-configuration directory]";
+const TARGET_LONG_HELP: &str = "What to measure: a directory, nfs://host[:port]/export/path or \
+smb://[domain;]user@host[:port]/share/path. URLs take options: ?option=value&… (docs/targets.md). If several \
+targets are given, each is compared with the first";
 
-const HOST_HELP: &str = "The host that a target is served by, to watch its load meanwhile: \
-ssh://[user@]host[:port], by the system's own ssh, or local. 2=HOST is that of the second target, \
-without a number it is that of all; auto: the server that each target names, where ssh gets there \
-without asking. May be given several times. Nothing is installed there";
+const CREDENTIALS_LONG_HELP: &str = "Read passwords of SMB users from this file. A section starts with the line \
+'[user@host]', and 'password = …' follows. Only its owner may be able to read the file. The environment \
+variable PLIMSOLL_PASSWORD takes precedence. A password that is in neither is requested at the terminal \
+[default: plimsoll/credentials in the user's configuration directory]";
 
-const ON_HELP: &str = "The host that the work is done from, instead of this machine: \
-ssh://[user@]host[:port], by the system's own ssh. Directories are its own, servers are reached \
-from there. A program is deployed there for the time of the run (x86_64); results, passwords and \
-the store stay here. Given several times, all these hosts do each trial together: they begin at one \
-instant, each with files of its own, and the figures are those of each and of all; local is this \
-machine";
+const HOST_LONG_HELP: &str = "Monitor the CPU, disk and network of a target's server while the load runs. HOST is \
+ssh://[user@]host[:port] (through the system's ssh), lab://name/host, or local. 2=HOST is the server of the \
+second target; without a number, HOST serves all targets. 'auto' stands for the server in each target's URL, if \
+ssh can log in without a prompt. May be given several times. Nothing is installed on the host";
 
-const SET_HELP: &str = "A setting that is varied and put back, as sysctl:KEY, export-sync:PATH or \
-nfsd-threads (docs/settings.md has them all), on this machine or a host; 'as-found' is a value too. May \
-be given several times: then every combination is measured";
+const ON_LONG_HELP: &str = "Run the load on this host instead of this machine: ssh://[user@]host[:port] (through the \
+system's ssh) or lab://name/host. Directories are directories of that host, and servers are reached from there. \
+For the duration of the run, a program is deployed there (Linux on x86_64 or aarch64). Results, passwords and \
+the store stay here. May be given several times: then all these hosts run each trial at the same time, each on \
+its own files. 'local' is this machine";
 
-pub const CONTINUE_HELP: &str = "Go on with this study of the store where it stopped: its id, the \
-beginning of it, or 'latest'. Settings that it left changed are put back first. Everything is as it was \
-but --max-time, which counts anew [default: what was left of it, 10min at least]; its targets must be \
-what they were";
+const SET_LONG_HELP: &str = "Compare values of a setting on this machine or on a host, such as sysctl:KEY, \
+export-sync:PATH or nfsd-threads (docs/settings.md lists all). 'as-found' stands for the value before the run, \
+which is restored at the end. May be given several times: then every combination of values is measured";
 
-const DB_HELP: &str = "The store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the \
-user's data directory]";
+pub const CONTINUE_HELP: &str = "Continue this study: its id, the start of its id, or 'latest'";
+
+pub const CONTINUE_LONG_HELP: &str = "Continue this study of the store where it stopped: its id, the start of its \
+id, or 'latest'. Settings that it left changed are restored first. The plan stays the same and the targets must \
+be the same. Only --max-time may change; it starts again at 0 [default: the rest of the study's time, at least \
+10min]";
+
+const DB_HELP: &str = "Store of results [env: PLIMSOLL_DB] [default: plimsoll/studies.db in the user's data \
+directory]";
 
 #[derive(Args)]
 pub struct StoreArguments {
-    #[arg(long, global = true, value_name = "FILE", help = DB_HELP)]
+    #[arg(long, global = true, value_name = "FILE", help = DB_HELP, hide_short_help = true)]
     pub db: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct CheckArguments {
-    #[arg(required_unless_present = "continues", value_name = "TARGET", help = TARGET_HELP)]
+    #[arg(value_name = "TARGET")]
+    #[arg(help = TARGET_HELP, long_help = TARGET_LONG_HELP)]
     pub targets: Vec<String>,
-    #[arg(long = "continue", value_name = "STUDY", help = CONTINUE_HELP)]
+    #[arg(long = "continue", value_name = "STUDY")]
+    #[arg(help = CONTINUE_HELP, long_help = CONTINUE_LONG_HELP)]
     pub continues: Option<String>,
     #[command(flatten)]
     pub what: WorkloadArguments,
@@ -68,41 +75,51 @@ pub struct CheckArguments {
 #[derive(Args)]
 #[command(next_help_heading = "Hosts")]
 pub struct HostArguments {
-    #[arg(long, value_name = "HOST", help = ON_HELP)]
+    /// Run the load on this host
+    #[arg(long, value_name = "HOST", long_help = ON_LONG_HELP)]
     pub on: Vec<String>,
-    #[arg(long = "host", value_name = "[N=]HOST", help = HOST_HELP)]
+    /// Monitor the server: CPU, disk, network
+    #[arg(long = "host", value_name = "[N=]HOST", long_help = HOST_LONG_HELP)]
     pub hosts: Vec<String>,
-    #[arg(long = "set", value_name = "[HOST/]NAME=A,B", help = SET_HELP)]
+    /// Compare values of a setting of a host
+    #[arg(long = "set", value_name = "[HOST/]NAME=A,B", long_help = SET_LONG_HELP)]
     pub set: Vec<String>,
-    /// Before each trial, write out and drop what is in the caches of the hosts that drive the load and of
-    /// those of --host, as root; a warning names where that is not permitted
+    /// Drop caches before each trial; needs root
+    ///
+    /// This concerns the hosts that run the load and those of --host. Changed data is written back first. A warning
+    /// names each host that refuses
     #[arg(long)]
     pub drop_caches: bool,
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "What is done")]
+#[command(next_help_heading = "Workload")]
 pub struct WorkloadArguments {
-    /// Workers; each has a connection of its own
+    /// Number of workers, each with its own connection
     #[arg(long, value_name = "N", default_value = "4")]
     pub workers: NonZeroU16,
-    /// Operations in flight per worker; with --rate at most [default: 1; 32 with --rate]
+    /// Operations in flight per worker [default: 1; with --rate at most 32]
     #[arg(long, value_name = "N")]
     pub depth: Option<NonZeroU16>,
-    /// Operations per second of all workers together, at equal intervals, instead of as many as can be done;
-    /// latencies then count from when an operation was due
+    /// Fixed rate in operations per second (open loop)
+    ///
+    /// The operations of all workers together start at equal intervals instead of as fast as possible. Latency counts
+    /// from the time at which an operation was due
     #[arg(long, value_name = "PER SECOND", conflicts_with = "explain")]
     pub rate: Option<NonZeroU32>,
-    /// Measure each also with other numbers in flight, three in all: what limits it can then be told
-    /// where one number does not tell
+    /// Sweep the concurrency to find the bottleneck
+    ///
+    /// Each workload is also measured with two other numbers of operations in flight. This names the bottleneck in
+    /// cases that a single number leaves open
     #[arg(long)]
     pub explain: bool,
-    /// How directories are driven [default: the cheaper one for the depth]
+    /// I/O engine for directories [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
-    /// Whether reads and writes of directories and mounts bypass the page cache of the machine that drives the load,
-    /// or go through it as those of most programs do. What the kernel does there, such as its read-ahead, shows with
-    /// 'page' alone [default: direct]
+    /// Bypass or use the page cache of directories [default: direct]
+    ///
+    /// This concerns directories and mounts, and the page cache of the host that runs the load. Effects of the page
+    /// cache, such as read-ahead, appear only with 'page'
     #[arg(long, value_enum)]
     pub cache: Option<CacheChoice>,
     // Last: jobs have headings of their own.
@@ -125,67 +142,78 @@ impl WorkloadArguments {
 const DEPTH_WITH_RATE: u16 = 32;
 
 #[derive(Args)]
-#[command(next_help_heading = "How long, how often")]
+#[command(next_help_heading = "Duration and statistics")]
 pub struct RuleArguments {
-    /// Length of one trial [default: found by a short run of each pattern, 0.5s or more; 5s with
-    /// --repeats]
+    /// Length of one trial [default: chosen by a short run]
+    ///
+    /// The short run of each workload chooses 0.5s or more. With --repeats, the default is 5s
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub time: Option<Duration>,
-    /// No block is begun that would end later than this [default: 10min]
+    /// Time limit [default: 10min; 1min with --quick]
+    ///
+    /// No block starts that would end later
     #[arg(long, alias = "cap", value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
-    /// How long the idle machine is watched first, to tell its own load from ours; 0s: no idle
-    /// windows, between blocks neither [default: 5s; 1s with --quick]
+    /// Idle time before the run, to measure the background load of the hosts [default: 5s; 1s with --quick]
+    ///
+    /// With 0s there is no idle time between blocks either
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub baseline: Option<Duration>,
-    /// A fixed number of blocks instead of the stop rule
+    /// Run exactly this many blocks, instead of stopping when the comparisons are decided
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
-    /// About one minute once the files are laid out; leaves patterns out that it has no time for, and
-    /// says what it cannot resolve
-    #[arg(long, conflicts_with_all = ["repeats", "max_time"])]
+    /// First look: measure for about a minute
+    ///
+    /// The minute (or --max-time) starts when the test files are created. Workloads for which it is too short are left
+    /// out, and the report names the smallest difference that it can detect
+    #[arg(long, conflicts_with = "repeats")]
     pub quick: bool,
-    /// Differences below this many percent do not matter
+    /// Differences below this are practically equal
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub margin: f64,
-    /// Longest time an operation may take
+    /// Time limit of one operation
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub timeout: Duration,
-    /// Seed of order, offsets and content [default: drawn, and recorded]
+    /// Seed of order, offsets and content [default: random, recorded]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
 }
 
 #[derive(Args)]
-#[command(next_help_heading = "Access to SMB shares")]
+#[command(next_help_heading = "Passwords")]
 pub struct AccessArguments {
-    #[arg(long, value_name = "FILE", help = CREDENTIALS_HELP)]
+    /// Read passwords of SMB users from this file
+    #[arg(long, value_name = "FILE", long_help = CREDENTIALS_LONG_HELP)]
     pub credentials: Option<PathBuf>,
 }
 
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArguments {
-    /// A short name for a target, in the order given; may be given several times [default: what sets
-    /// them apart: protocol, server, share or path]
+    /// Short name of a target
+    ///
+    /// May be given several times, in the order of the targets [default: the parts in which the targets differ:
+    /// protocol, server, share or path]
     #[arg(long = "label", value_name = "NAME")]
     pub labels: Vec<String>,
-    /// Everything, after the answer: every figure with its interval, warnings, method
+    /// Also print all figures, warnings and the method
     #[arg(long)]
     pub details: bool,
-    /// Also write the study as JSON to a file, or to standard output with '-' (then nothing else)
+    /// Also write the study as JSON
+    ///
+    /// '-' is standard output; nothing else is printed there then
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
-    /// Also write the report, an HTML page, to this file
+    /// Also write the report, an HTML page
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
-    /// Replace the report's file if it is there
+    /// Overwrite the file of --report
     #[arg(long)]
     pub force: bool,
-    /// A dashboard of the whole terminal instead of the line of progress
+    /// Show a full-screen dashboard while the study runs
     #[arg(long)]
     pub live: bool,
-    /// No progress, only the result
+    /// Print the result only, no progress
     #[arg(long, short, conflicts_with = "live")]
     pub quiet: bool,
 }
@@ -203,29 +231,33 @@ impl OutputArguments {
 
 #[derive(Args)]
 pub struct ShowArguments {
-    /// Its id, the beginning of it, or 'latest'
+    /// Study: its id, the start of its id, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
-    /// Everything, after the answer: every figure with its interval, warnings, method
+    /// Also print all figures, warnings and the method
     #[arg(long)]
     pub details: bool,
-    /// Of copies: also how long so much of your own takes, such as 200GB:photos or 120GB:2MB (with the mean
-    /// size of its files); may be given several times
+    /// Predict the time for your data: 200GB:photos
+    ///
+    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
+    /// the mean size of a file, such as 120GB:2MB. May be given several times
     #[arg(long = "for", value_name = "AMOUNT")]
     pub amounts: Vec<Amount>,
-    /// As a picture of the terminal, an SVG file, instead of text; '-' is standard output
+    /// Write a picture of the screen (SVG) instead of text; '-' is standard output
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct CompareArguments {
-    /// The study that the other is compared with
+    /// Reference study: its id, the start of its id, or 'latest'
     pub before: String,
-    /// The other study
+    /// Study that is compared with it
     #[arg(required_unless_present = "with")]
     pub after: Option<String>,
-    /// Instead of another study, what a source published (plimsoll references), where both have the same
+    /// Compare with published figures of this source (plimsoll references) instead
+    ///
+    /// Only workloads that both have are compared
     #[arg(long, value_name = "SOURCE", conflicts_with = "after")]
     pub with: Option<String>,
     #[command(flatten)]
@@ -235,7 +267,7 @@ pub struct CompareArguments {
 /// How much of a document is written, and how.
 #[derive(Args)]
 pub struct DocumentArguments {
-    /// Every figure, after the answer
+    /// Also print every figure
     #[arg(long)]
     pub details: bool,
     #[command(flatten)]
@@ -245,110 +277,115 @@ pub struct DocumentArguments {
 /// How a document is written.
 #[derive(Args)]
 pub struct FormatArguments {
-    /// As a page, Markdown or CSV instead of text
+    /// Write HTML, Markdown or CSV instead of text
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<DocumentFormat>,
-    /// To a file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct ExportArguments {
-    /// Its id, the beginning of it, or 'latest'
+    /// Study: its id, the start of its id, or 'latest'
     #[arg(default_value = "latest")]
     pub study: String,
-    /// As JSON, schema plimsoll/2 (the default)
+    /// Write JSON, schema plimsoll/2 (the default)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,
-    /// As CSV, a row for each part of each trial
+    /// Write CSV, one row for each part of each trial
     #[arg(long)]
     pub csv: bool,
-    /// To a file instead of standard output
+    /// Write to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
 #[derive(Args)]
 pub struct ImportArguments {
-    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json; all runs of fio become
-    /// one study
+    /// Output of fio 2 or 3 (JSON, text, terse) or of plimsoll export --json
+    ///
+    /// All runs of fio become one study
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// What was measured, where no line 'Testing NAME' in the file says it: once for all files, or
-    /// once for each [default: the file's name]
+    /// Name of the target [default: name of the file]
+    ///
+    /// Given once, it names the target of all files; else it is given once for each file. A line 'Testing NAME' in
+    /// the file takes precedence
     #[arg(long = "label", value_name = "NAME")]
     pub labels: Vec<String>,
-    /// The pattern, where fio does not say it (terse output, JSON before 2.14)
+    /// Pattern, if the file does not name it (terse output, JSON of fio before 2.14)
     #[arg(long, value_name = "NAME")]
     pub pattern: Option<String>,
-    /// How many jobs a line of terse output stands for
+    /// Number of jobs in each line of terse output
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroU16>,
 }
 
 #[derive(Args)]
 pub struct ReportArguments {
-    /// Their ids, the beginnings of them, or 'latest'
+    /// Studies: ids, starts of ids, or 'latest'; several make a trend
     #[arg(default_value = "latest", value_name = "STUDY")]
     pub studies: Vec<String>,
-    /// What to write
+    /// Format of the report
     #[arg(long, value_enum, default_value_t = PaperFormat::Html)]
     pub format: PaperFormat,
-    /// The file, or '-' for standard output [default: plimsoll-STUDY.html, in this directory]
+    /// File, or '-' for standard output [default: plimsoll-STUDY.html]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Also write every chart as an SVG file into this directory
+    /// Also write each chart as an SVG file into this directory
     #[arg(long, value_name = "DIR")]
     pub svg: Option<PathBuf>,
-    /// Of copies: also how long so much of your own takes, such as 200GB:photos or 120GB:2MB (with the mean
-    /// size of its files); may be given several times
+    /// Predict the time for your data: 200GB:photos
+    ///
+    /// This needs a study of plimsoll copy. AMOUNT is a size and a kind (movies, music, photos, source), or a size and
+    /// the mean size of a file, such as 120GB:2MB. May be given several times
     #[arg(long = "for", value_name = "AMOUNT")]
     pub amounts: Vec<Amount>,
-    /// Replace addresses, host names, users, shares, paths and serial numbers by made-up names
+    /// Replace addresses, names of hosts, users and shares, paths and serial numbers
     #[arg(long)]
     pub redact: bool,
-    /// Replace files that are there
+    /// Overwrite existing files
     #[arg(long)]
     pub force: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DocumentFormat {
-    /// A page that needs nothing else
+    /// One self-contained page
     Html,
     /// Markdown
     Markdown,
-    /// Its tables as CSV, a row for each cell
+    /// The tables as CSV, one row for each cell
     Tables,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum PaperFormat {
-    /// One page that needs nothing else
+    /// One self-contained page
     Html,
     /// For an issue, a wiki or a README
     Markdown,
-    /// The report's tables as CSV, a row for each cell
+    /// The tables as CSV, one row for each cell
     Tables,
-    /// A row for each part of each trial
+    /// All trials as CSV, one row for each part of each trial
     Csv,
-    /// Schema plimsoll/2; of one study
+    /// One study as JSON, schema plimsoll/2
     Json,
 }
 
 #[derive(Args)]
 pub struct CleanArguments {
-    /// Where to look: a directory, nfs:// or smb:// URL, as given to check
+    /// Directory, nfs:// or smb:// URL to clean
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
-    /// The host that they are reached from, as given to check --on
+    /// Reach the targets from this host, as check --on does
     #[arg(long, value_name = "HOST")]
     pub on: Option<String>,
-    /// Longest time an operation may take
+    /// Time limit of one operation
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = parse_duration)]
     pub timeout: Duration,
-    /// Longest time for all of it [default: none]
+    /// Time limit for all targets [default: none]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
     #[command(flatten)]
@@ -357,21 +394,21 @@ pub struct CleanArguments {
 
 #[derive(Args)]
 pub struct ServeArguments {
-    /// The port on 127.0.0.1 [default: one that is free]
+    /// Port on 127.0.0.1 [default: any free port]
     #[arg(long, value_name = "N", default_value = "0", hide_default_value = true)]
     pub port: u16,
 }
 
 #[derive(Args)]
 pub struct CompletionsArguments {
-    /// Which shell
+    /// Shell
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
 
 #[derive(Args)]
 pub struct ManArguments {
-    /// Into this directory, a page a command, instead of the first page to standard output
+    /// Write a page for each command into this directory, instead of the first page to standard output
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -386,15 +423,15 @@ pub struct DemoArguments {
 pub enum EngineChoice {
     /// One io_uring per worker
     IoUring,
-    /// Threads of pread and pwrite
+    /// Threads that call pread and pwrite
     Psync,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CacheChoice {
-    /// By O_DIRECT, where the file system takes it
+    /// Bypass it with O_DIRECT, if the file system supports that
     Direct,
-    /// Buffered calls; before each trial the cache of the files is dropped
+    /// Use it; each trial starts with the files dropped from the cache
     Page,
 }
 
@@ -435,7 +472,7 @@ pub fn server_host(text: &str) -> Result<ServerHost, plimsoll_model::Failure> {
                     plimsoll_model::Cause::Usage,
                     "understand --host",
                     number,
-                    "it is no number of a target; the first is 1",
+                    "it is not the number of a target; the first target is 1",
                     "Give --host 1=ssh://HOST for the first target.",
                 ));
             }

@@ -59,7 +59,7 @@ fn run_until(clean: &CleanArguments, signals: &Signals) -> Result<u8, Failure> {
             let _ = writeln!(text, "removed {} from {given}", printable(name));
         }
         for name in &cleaned.live {
-            let _ = writeln!(text, "left {}: its run is alive", printable(name));
+            let _ = writeln!(text, "kept {}: its run is still alive", printable(name));
         }
         for (name, why) in &cleaned.left {
             let _ = writeln!(text, "could not remove {}: {}", printable(name), printable(why));

@@ -13,12 +13,13 @@ use crate::ops::OpsArguments;
 use crate::references::ReferencesArguments;
 use crate::restore::RestoreArguments;
 use crate::run::RunArguments;
-use clap::{Parser, Subcommand};
+use clap::error::ErrorKind;
+use clap::{Arg, ArgMatches, CommandFactory, Parser, Subcommand};
+use std::ffi::OsStr;
 
-/// Measures how much network storage can carry, compares configurations honestly, and says what
-/// the figures do and do not show.
+/// Measures and compares network storage, and names the bottleneck
 #[derive(Parser)]
-#[command(version, about, after_help = EXIT_CODES)]
+#[command(version, max_term_width = COLUMNS, after_long_help = EXIT_CODES)]
 pub struct Arguments {
     #[command(subcommand)]
     pub command: Command,
@@ -26,51 +27,223 @@ pub struct Arguments {
     pub store: StoreArguments,
 }
 
-const EXIT_CODES: &str = "Exit codes: 0 done; 1 a trial failed or results are partial; 2 usage; \
-3 unreachable; 4 authentication; 5 no such export, share or directory, or not permitted; 6 no space; \
-130 interrupted; 143 terminated.";
+/// Widest line of a help text.
+const COLUMNS: usize = 80;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0         done
+  1         a trial failed, or the results are partial
+  2         wrong usage
+  3         the target or host is unreachable
+  4         authentication failed
+  5         no such export, share or directory, or permission denied
+  6         no space
+  130, 143  interrupted, terminated";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  plimsoll check nfs://nas/volume1/films
+  plimsoll check smb://me@nas/backups
+  plimsoll check --quick /mnt/films";
 
 #[derive(Subcommand)]
 pub enum Command {
-    /// How fast is this share, or which of these is faster?
+    /// Measure a share or directory, or compare several
+    #[command(after_help = CHECK_EXAMPLES)]
     Check(Box<CheckArguments>),
-    /// How long do films, music, pictures, a source tree or your own files take, to the share and back?
+    /// Measure how long files take to a share and back
     Copy(Box<CopyArguments>),
-    /// What does one operation cost, of each kind, by its size and with several in flight?
-    #[command(after_help = crate::ops::EXAMPLES)]
+    /// Measure the cost of single operations, by kind, block size and depth
+    #[command(after_long_help = crate::ops::EXAMPLES)]
     Ops(Box<OpsArguments>),
-    /// A plan: any matrix of targets, jobs and settings, applied and put back
+    /// Run a plan: any combination of targets, jobs and settings
     Run(Box<RunArguments>),
-    /// What is this box, and what can its processor, memory, cryptography and disk do?
+    /// Measure a host: CPU, memory, cryptography, disk
     Device(Box<DeviceArguments>),
-    /// A test bed in a box: hosts in namespaces or virtual machines
+    /// Test beds of network namespaces and virtual machines
     Lab(LabArguments),
-    /// The studies in the store
+    /// List the studies in the store
     List,
-    /// The results of a study again
+    /// Show the results of a study again
     Show(ShowArguments),
-    /// Two studies side by side, or one beside published figures
+    /// Compare two studies, or a study with published figures
     Compare(CompareArguments),
-    /// What limits a study, or what published tables show
+    /// Explain the bottlenecks of a study, or published tables
     Explain(ExplainArguments),
-    /// Figures that others published
+    /// List and show figures published by others
     References(ReferencesArguments),
-    /// A study as JSON or CSV
+    /// Write a study as JSON or CSV
     Export(ExportArguments),
-    /// A study as a page to keep, send or print; several studies as a trend
+    /// Write a report of studies: HTML, Markdown or CSV
     Report(ReportArguments),
-    /// Results of fio, or of another plimsoll, into the store
+    /// Import results of fio or of another plimsoll into the store
     Import(ImportArguments),
-    /// A page in the browser: the studies in the store, and runs under way as they go
+    /// Show the studies and the running measurements in the browser
     Serve(ServeArguments),
-    /// Remove leftover test files of runs that died
+    /// Remove test files that killed runs left behind
     Clean(CleanArguments),
-    /// Put back the settings of hosts that killed runs left changed
+    /// Restore settings that killed runs left changed
     Restore(RestoreArguments),
-    /// A first look without a server: one inside the program against itself from 1 ms further away
+    /// Try plimsoll without a server: the effect of 1 ms of delay
     Demo(DemoArguments),
-    /// Completions of the command line for a shell, to standard output
+    /// Print completions for a shell
     Completions(CompletionsArguments),
-    /// The manual pages
+    /// Print or write the manual pages
     Man(ManArguments),
+}
+
+/// The options that most people need: `-h` shows these alone, `--help` shows them first.
+const COMMON: [(&str, &[&str]); 6] = [
+    ("check", &["quick", "explain", "host", "on", "set", "pattern", "size", "details", "report"]),
+    (
+        "copy",
+        &[
+            "quick", "dataset", "data", "for", "only", "explain", "host", "on", "set", "details",
+            "report",
+        ],
+    ),
+    (
+        "ops",
+        &[
+            "quick",
+            "only",
+            "blocks",
+            "depths",
+            "whole-file",
+            "host",
+            "on",
+            "set",
+            "details",
+            "report",
+        ],
+    ),
+    (
+        "run",
+        &[
+            "list", "show", "dry-run", "var", "quick", "max-time", "host", "on", "set", "details",
+            "report",
+        ],
+    ),
+    ("device", &["quick", "only", "disk", "details", "report"]),
+    ("demo", &["live", "details", "report"]),
+];
+
+/// Commands that `plimsoll -h` leaves to `plimsoll --help`.
+const RARE: [&str; 8] =
+    ["references", "export", "import", "serve", "clean", "restore", "completions", "man"];
+
+/// The definition of the command line.
+pub fn definition() -> clap::Command {
+    let with_common = |command: clap::Command, (name, common): &(&str, &[&str])| {
+        command.mut_subcommand(name, |command| command.mut_args(|arg| placed(arg, common)))
+    };
+    COMMON.iter().fold(Arguments::command(), with_common)
+}
+
+/// The definition for these words, which follow the program's name: `-h` alone leaves rare commands out.
+pub fn definition_for(first_word: Option<&OsStr>) -> clap::Command {
+    if first_word != Some(OsStr::new("-h")) {
+        return definition();
+    }
+    let hidden = |command: clap::Command, name: &&str| {
+        command.mut_subcommand(*name, |command| command.hide(true))
+    };
+    RARE.iter().fold(definition(), hidden).after_help("More commands: plimsoll --help")
+}
+
+/// Common options stand first; the others are for `--help`.
+fn placed(arg: Arg, common: &[&str]) -> Arg {
+    let Some(long) = arg.get_long() else { return arg };
+    match common.iter().position(|name| *name == long) {
+        Some(place) => arg.help_heading(None::<&'static str>).display_order(place),
+        None if arg.get_help_heading().is_none() => {
+            arg.hide_short_help(true).help_heading("More options")
+        }
+        None => arg.hide_short_help(true),
+    }
+}
+
+/// Refuses `check` without a target, with examples. Not by clap, which has no room for them.
+///
+/// # Errors
+/// A missing argument.
+pub fn expect_targets(matches: &ArgMatches) -> Result<(), clap::Error> {
+    let Some(("check", check)) = matches.subcommand() else { return Ok(()) };
+    if check.contains_id("targets") || check.contains_id("continues") {
+        return Ok(());
+    }
+    let mut command = definition();
+    command.build();
+    let Some(known) = command.find_subcommand_mut("check") else { return Ok(()) };
+    let happened = format!("no target is given\n\n{CHECK_EXAMPLES}");
+    Err(known.error(ErrorKind::MissingRequiredArgument, happened))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of a terminal.
+    const LINES: usize = 24;
+
+    /// The short help of a command and of those below it, each with its name.
+    fn short_helps(command: &mut clap::Command, path: &str, all: &mut Vec<(String, String)>) {
+        let path = format!("{path} {}", command.get_name());
+        all.push((path.clone(), command.render_help().to_string()));
+        for inner in command.get_subcommands_mut().filter(|inner| inner.get_name() != "help") {
+            short_helps(inner, &path, all);
+        }
+    }
+
+    #[test]
+    fn short_help_fits_one_screen() {
+        let (mut command, mut helps) = (definition_for(Some(OsStr::new("-h"))), Vec::new());
+        command.build();
+        short_helps(&mut command, "", &mut helps);
+        assert!(helps.len() > 25, "{}", helps.len());
+        let mut too_large = String::new();
+        for (path, help) in helps {
+            let lines = help.trim_end().lines().count();
+            let columns = help.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            if lines > LINES || columns > COLUMNS {
+                too_large.push_str(&format!("{path}: {lines} x {columns}\n{help}\n"));
+            }
+        }
+        assert!(too_large.is_empty(), "{too_large}");
+    }
+
+    #[test]
+    fn common_options_exist_and_long_help_has_all() {
+        let mut command = definition();
+        command.build();
+        for (name, common) in COMMON {
+            let inner = command.find_subcommand_mut(name).unwrap();
+            let long = inner.render_long_help().to_string();
+            for option in common {
+                assert!(
+                    inner.get_arguments().any(|arg| arg.get_long() == Some(option)),
+                    "{option}"
+                );
+            }
+            for option in inner.get_arguments().filter_map(Arg::get_long) {
+                assert!(long.contains(&format!("--{option}")), "{name}: {option}\n{long}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_without_targets_shows_examples() {
+        let refused = |words: &[&str]| {
+            let words = ["plimsoll", "check"].iter().chain(words);
+            let matches = definition().try_get_matches_from(words).unwrap();
+            expect_targets(&matches).map_err(|error| error.to_string())
+        };
+        let happened = refused(&[]).unwrap_err();
+        for example in ["check nfs://", "check smb://", "check --quick /mnt"] {
+            assert!(happened.contains(example), "{happened}");
+        }
+        assert_eq!(refused(&["/mnt"]), Ok(()));
+        assert_eq!(refused(&["--continue", "latest"]), Ok(()));
+    }
 }

@@ -18,16 +18,17 @@ use std::path::{Path, PathBuf};
 
 #[derive(Args)]
 pub struct CopyArguments {
-    /// What to copy to: a directory, nfs:// or smb:// URL, as given to check
+    /// Directory, nfs:// or smb:// URL, as for check
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     #[command(flatten)]
     pub what: DataArguments,
-    /// Which ways; may be several [default: up and down, and update where one file of a hundred is a
-    /// file at least]
+    /// Directions [default: all]
+    ///
+    /// By default, update is measured for 100 files or more
     #[arg(long = "only", value_enum, value_name = "WAY", value_delimiter = ',')]
     pub only: Vec<Way>,
-    /// How files are copied; may be several
+    /// How files are copied
     #[arg(
         long = "method",
         value_enum,
@@ -36,30 +37,36 @@ pub struct CopyArguments {
         default_values = ["rsync", "pipelined"]
     )]
     pub methods: Vec<HowCopied>,
-    /// Also by rsync itself, of mounted targets: from a directory below TMPDIR, and back to it
+    /// Also copy with the program rsync, on mounted targets
+    ///
+    /// The local files are in a directory below TMPDIR
     #[arg(long, value_enum)]
     pub via: Option<Via>,
-    /// Files in flight of each worker, of --method pipelined
+    /// Files in flight per worker, for --method pipelined
     #[arg(long, value_name = "N", default_value = "32")]
     pub files: NonZeroU16,
-    /// Bytes per operation
+    /// Block size
     #[arg(long, value_name = "SIZE", default_value = "1MiB")]
     pub block: Bytes,
-    /// Files copied at the same time, each over a connection of its own
+    /// Files copied at the same time, each over its own connection
     #[arg(long, value_name = "N", default_value = "1")]
     pub workers: NonZeroU16,
     /// Operations in flight per file
     #[arg(long, value_name = "N", default_value = "4")]
     pub depth: NonZeroU16,
-    /// Measure each also with other numbers of workers, three in all: what limits it can then be told where one
-    /// number does not tell; not of --via rsync, which copies by itself
+    /// Sweep the concurrency to find the bottleneck
+    ///
+    /// Each copy is also measured with two other numbers of workers. This names the bottleneck in cases that a single
+    /// number leaves open. It does not apply to --via rsync
     #[arg(long)]
     pub explain: bool,
-    /// Compare everything that is copied from the share with what it should be, byte by byte
+    /// Check each byte that is copied from the share
     #[arg(long)]
     pub verify: bool,
-    /// Also say how long so much of your own takes: 200GB:photos (or movies, music, source), or with the
-    /// mean size of its files, as 120GB:2MB; may be given several times
+    /// Predict the time for your data: 200GB:photos
+    ///
+    /// AMOUNT is a size and a kind (movies, music, photos, source), or a size and the mean size of a file, such as
+    /// 120GB:2MB. May be given several times
     #[arg(long = "for", value_name = "AMOUNT")]
     pub amounts: Vec<Amount>,
     #[command(flatten)]
@@ -74,23 +81,25 @@ pub struct CopyArguments {
 
 /// What is copied.
 #[derive(Args)]
-#[command(next_help_heading = "What is copied")]
+#[command(next_help_heading = "Data")]
 pub struct DataArguments {
-    /// Files that are generated while they are copied; may be several [default: home, unless --data
-    /// is given]
+    /// Generated files to copy [default: home]
+    ///
+    /// With --data there is no default
     #[arg(long = "dataset", value_enum, value_name = "NAME", value_delimiter = ',')]
     pub datasets: Vec<Named>,
-    /// A directory of your own whose files are copied; it is only read
+    /// Copy the files of this directory; it is only read
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
-    /// How much of each dataset that is generated: 0.02 is a fiftieth of its files, or of the size of
-    /// a film [default: as much as there is time and space for]
+    /// Fraction of each dataset [default: as much as time and space allow]
+    ///
+    /// 0.02 is a fiftieth of the files, or of the size of a film
     #[arg(long, value_name = "X", value_parser = scale, allow_negative_numbers = true)]
     pub scale: Option<f64>,
-    /// Files of the dataset, of one [default: its own]
+    /// Number of files, for a single dataset [default: that of the dataset]
     #[arg(long, value_name = "N")]
     pub count: Option<NonZeroU64>,
-    /// Mean size of the files, of one dataset [default: its own]
+    /// Mean size of the files, for a single dataset [default: that of the dataset]
     #[arg(long, value_name = "SIZE")]
     pub mean: Option<Bytes>,
 }
@@ -98,7 +107,7 @@ pub struct DataArguments {
 /// The datasets that have names.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Named {
-    /// All that follow: 2.2 GB
+    /// Movies, music, pictures and source: 2.2 GB
     Home,
     /// A film of 929 MB
     Movies,
@@ -106,7 +115,7 @@ pub enum Named {
     Music,
     /// 52 photos of 2.9 MB
     Pictures,
-    /// A kernel's source tree: 56206 files of 12 kB
+    /// Source tree of a kernel: 56206 files of 12 kB
     Source,
 }
 
@@ -170,8 +179,8 @@ impl DataArguments {
             Err(Failure::new(Cause::Usage, "choose what is copied", on, happened, next))
         };
         if let Some(mean) = self.mean.filter(|mean| *mean < SMALLEST_MEAN) {
-            let happened = format!("files are at least {SMALLEST_MEAN} long on average");
-            return refuse(&format!("--mean {mean}"), &happened, "Try 4KiB, or leave it out.");
+            let happened = format!("the mean size of files must be at least {SMALLEST_MEAN}");
+            return refuse(&format!("--mean {mean}"), &happened, "Try 4KiB, or omit it.");
         }
         let given = [
             ("--count", self.count.is_some()),
@@ -181,14 +190,18 @@ impl DataArguments {
         let Some((option, _)) = given.into_iter().find(|(_, given)| *given) else { return Ok(()) };
         match generated {
             0 => {
-                let happened = "the files of --data are copied as they are";
-                refuse(option, happened, "Leave it out, or name a --dataset.")
+                let happened = "it applies to generated files only, not to --data";
+                refuse(option, happened, "Omit it, or name a --dataset.")
             }
             1 => Ok(()),
             _ if option == "--scale" => Ok(()),
             _ => {
-                let happened = "it is of one dataset, and several are copied";
-                refuse(option, happened, "Name one, such as --dataset pictures, or give a --scale.")
+                let happened = "it applies to a single dataset, and several are copied";
+                refuse(
+                    option,
+                    happened,
+                    "Name one, such as --dataset pictures, or use --scale instead.",
+                )
             }
         }
     }
@@ -197,7 +210,7 @@ impl DataArguments {
 /// The files of a directory of the user's.
 fn listed(directory: &Path) -> Result<Dataset, Failure> {
     let given = directory.to_str().ok_or_else(|| {
-        let happened = "its name is not in UTF-8";
+        let happened = "its name is not valid UTF-8";
         let on = directory.display();
         Failure::new(Cause::Usage, "find the files to copy", on, happened, "Rename it.")
     })?;
@@ -206,9 +219,9 @@ fn listed(directory: &Path) -> Result<Dataset, Failure> {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Way {
-    /// To the share, where nothing is yet
+    /// To the share, as new files
     Up,
-    /// The same again, when one file of a hundred has changed
+    /// To the share again, after one file in a hundred has changed
     Update,
     /// From the share
     Down,
@@ -226,15 +239,15 @@ impl Way {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Via {
-    /// The program of that name
+    /// The program rsync
     Rsync,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HowCopied {
-    /// As rsync does: one after the other, each under a temporary name, with its time and mode
+    /// As rsync does: file by file, each under a temporary name, with its time and mode
     Rsync,
-    /// Many at a time, in as few operations as there can be
+    /// Many files at a time, each with as few operations as possible
     Pipelined,
 }
 
@@ -263,8 +276,9 @@ impl CopyArguments {
     /// Fails where files of this machine would be copied from another one.
     pub fn expect_here(&self, on: &[String]) -> Result<(), Failure> {
         let (Some(host), Some(_)) = (on.first(), &self.what.data) else { return Ok(()) };
-        let happened = "the files of --data would have to be there";
-        let next = "Run plimsoll copy on that host, or copy a --dataset, which is generated there.";
+        let happened = "the files of --data are on this machine";
+        let next =
+            "Run plimsoll copy on that host, or use --dataset, whose files are generated there.";
         Err(Failure::new(Cause::Usage, "copy from another host", host, happened, next))
     }
 
@@ -272,7 +286,8 @@ impl CopyArguments {
     pub fn work(&self, design: &Design) -> Result<Vec<Work>, Failure> {
         if self.via.is_some() && self.workers > NonZeroU16::MIN {
             let on = format!("--workers {}", self.workers);
-            let (happened, next) = ("one rsync copies all files once", "Leave out --workers.");
+            let (happened, next) =
+                ("--via rsync starts one rsync for all files", "Omit --workers.");
             return Err(Failure::new(Cause::Usage, "copy by rsync", on, happened, next));
         }
         let mut work = Vec::new();

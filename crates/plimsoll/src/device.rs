@@ -27,39 +27,43 @@ const BLOCKS: u32 = 3;
 /// Longest time for each host, where the user names none.
 const CAP_SECONDS: f64 = 600.0;
 
-const HOST_HELP: &str = "The box: local, or ssh://[user@]host[:port] by the system's own ssh. Of \
-several, the first is the one that the others are compared with";
+const HOST_HELP: &str = "Host to measure: local, or ssh://[user@]host[:port] through the system's ssh. If several \
+are given, each is compared with the first";
 
 #[derive(Args)]
 pub struct DeviceArguments {
     // A doc comment would take the brackets for links.
     #[arg(required = true, value_name = "HOST", help = HOST_HELP)]
     pub hosts: Vec<String>,
-    /// Only these parts: inventory, cpu, memory, crypto, disk [default: all; disk with --disk]
+    /// Parts: inventory, cpu, memory, crypto, disk [default: all; disk needs --disk]
     #[arg(long, value_name = "PARTS", value_delimiter = ',')]
     pub only: Vec<Part>,
-    /// A directory on the box whose disk is measured, with a file that is removed again
+    /// Measure the disk of this directory on the host, with a temporary file
     #[arg(long, value_name = "PATH")]
     pub disk: Option<PathBuf>,
-    /// The CoreMark program on the box [default: coremark, where it is found]
+    /// CoreMark program on the host [default: coremark, if it is in the PATH]
     #[arg(long, value_name = "PATH")]
     pub coremark: Option<PathBuf>,
-    /// Where on the box the probe is put [default: the first RAM file system where programs run]
+    /// Directory on the host for the probe [default: a RAM file system]
+    ///
+    /// The default is the first RAM file system on which programs may run
     #[arg(long, value_name = "DIR")]
     pub probe_dir: Option<String>,
-    /// How often each part is measured [default: 3; once with --quick]
+    /// Number of measurements of each part [default: 3; 1 with --quick]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub repeats: Option<u32>,
-    /// Short measurements, less exact
+    /// Shorter measurements, less precise
     #[arg(long)]
     pub quick: bool,
-    /// No block is begun that would end later than this [default: 10min for each host]
+    /// Time limit of the study [default: 10min for each host]
+    ///
+    /// No block starts that would end later
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     pub max_time: Option<Duration>,
-    /// Differences below this many percent do not matter
+    /// Differences below this are practically equal
     #[arg(long, value_name = "PERCENT", default_value = "5", value_parser = percent)]
     pub margin: f64,
-    /// Seed of the order [default: drawn, and recorded]
+    /// Seed of the order [default: random, recorded]
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     #[command(flatten)]
@@ -107,7 +111,8 @@ fn parts(arguments: &DeviceArguments) -> Result<Vec<Part>, Failure> {
     parts.sort();
     parts.dedup();
     if parts.contains(&Part::Disk) && arguments.disk.is_none() {
-        let (happened, next) = ("no path was named", "Name a directory there with --disk PATH.");
+        let (happened, next) =
+            ("--disk is missing", "Name a directory on the host with --disk PATH.");
         return Err(usage("measure a disk", "--only disk".to_owned(), happened, next));
     }
     Ok(parts)
@@ -120,15 +125,20 @@ fn asked(arguments: &DeviceArguments, parts: &[Part], host: &HostName) -> Result
         let named = || format!("{option} {}", path.display());
         let path = match host {
             HostName::Local => std::path::absolute(path).map_err(|e| {
-                usage("find a path", named(), &e.to_string(), "Name it from the root on.")
+                usage("find a path", named(), &e.to_string(), "Give an absolute path.")
             })?,
             HostName::Ssh { .. } | HostName::Lab { .. } => path.clone(),
         };
         match path.to_str().filter(|p| p.starts_with('/') && !p.contains(['\n', '\0'])) {
             Some(path) => Ok(Some(path.to_owned())),
             None => {
-                let happened = "it is no path from the root on, in letters";
-                Err(usage("find a path", named(), happened, "Name it as /mnt/disk."))
+                let happened = "it is not an absolute path in UTF-8";
+                Err(usage(
+                    "find a path",
+                    named(),
+                    happened,
+                    "Give an absolute path, such as /mnt/disk.",
+                ))
             }
         }
     };

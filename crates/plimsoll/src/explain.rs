@@ -10,8 +10,7 @@ use plimsoll_report::Document;
 
 #[derive(Args)]
 pub struct ExplainArguments {
-    /// A study, by its id, the beginning of that, or 'latest'; or a source of published tables (plimsoll
-    /// references has them all)
+    /// Study (its id, the start of its id, or 'latest'), or source of published tables (plimsoll references)
     #[arg(value_name = "STUDY|SOURCE")]
     pub subject: String,
     #[command(flatten)]
@@ -65,7 +64,7 @@ fn devices(study: &Study, arguments: &StoreArguments) -> Result<Vec<(StudyId, Bo
 fn study(name: &str, arguments: &StoreArguments) -> Result<Study, Failure> {
     let known: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
     store::open(arguments)?.load(name).map_err(|failure| {
-        let next = format!("{} Of published sources: {}", failure.next, nearest(name, &known));
+        let next = format!("{} Published sources: {}", failure.next, nearest(name, &known));
         Failure { next, ..failure }
     })
 }

@@ -32,16 +32,18 @@ mod settings;
 mod signals;
 mod store;
 
-use clap::{CommandFactory, FromArgMatches};
-use command_line::{Arguments, Command};
+use clap::FromArgMatches;
+use command_line::{Arguments, Command, definition_for, expect_targets};
 use plimsoll_model::{Cause, Failure};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     output::complain_of_panics();
     let mut command = String::new();
-    let parsed = Arguments::command().try_get_matches().and_then(|matches| {
+    let first_word = std::env::args_os().nth(1);
+    let parsed = definition_for(first_word.as_deref()).try_get_matches().and_then(|matches| {
         command = matches.subcommand_name().unwrap_or_default().to_owned();
+        expect_targets(&matches)?;
         resume::expect_unchanged(&matches)?;
         Arguments::from_arg_matches(&matches)
     });

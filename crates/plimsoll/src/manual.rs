@@ -1,16 +1,15 @@
 //! `plimsoll completions` and `plimsoll man`: from the definitions of the command line itself.
 
 use crate::arguments::{CompletionsArguments, ManArguments};
-use crate::command_line::Arguments;
+use crate::command_line::definition;
 use crate::output;
-use clap::CommandFactory;
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
 /// Prints the completions for a shell.
 pub fn completions(completions: &CompletionsArguments) -> Result<u8, Failure> {
     let mut text = Vec::new();
-    clap_complete::generate(completions.shell, &mut Arguments::command(), "plimsoll", &mut text);
+    clap_complete::generate(completions.shell, &mut definition(), "plimsoll", &mut text);
     output::write(Path::new("-"), &String::from_utf8_lossy(&text))?;
     Ok(0)
 }
@@ -20,18 +19,18 @@ pub fn completions(completions: &CompletionsArguments) -> Result<u8, Failure> {
 pub fn man(man: &ManArguments) -> Result<u8, Failure> {
     let Some(directory) = &man.dir else {
         let mut text = Vec::new();
-        let page = clap_mangen::Man::new(Arguments::command());
+        let page = clap_mangen::Man::new(definition());
         page.render(&mut text).map_err(|e| failed("standard output", &e))?;
         output::write(Path::new("-"), &String::from_utf8_lossy(&text))?;
         return Ok(0);
     };
     std::fs::create_dir_all(directory)
-        .and_then(|()| clap_mangen::generate_to(Arguments::command(), directory))
+        .and_then(|()| clap_mangen::generate_to(definition(), directory))
         .map_err(|e| failed(&directory.display().to_string(), &e))?;
     Ok(0)
 }
 
 fn failed(on: &str, error: &std::io::Error) -> Failure {
-    let next = "Name a directory that you may write to.";
+    let next = "Name a directory to which you may write.";
     Failure::new(Cause::NotPermitted, "write the manual pages", on, error, next)
 }

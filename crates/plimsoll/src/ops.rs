@@ -31,20 +31,30 @@ const SIZE: Bytes = Bytes(64 << 20);
 /// The file of --whole-file where no size is named: as large as the one that was published.
 const FILE: Bytes = Bytes(10_000_000);
 
+/// Shown by `--help`.
 pub const EXAMPLES: &str = "Examples:
-  plimsoll ops nfs://nas/films                              about two minutes: every kind, sizes, in flight
-  plimsoll ops --quick nfs://nas/films smb://me@nas/films   the same of two, side by side
-  plimsoll ops --only kinds --entries 10000 nfs://nas/films what listing a large directory takes
-  plimsoll ops --only blocks --blocks 1KiB,8KiB /mnt/nas    small buffers against larger ones
-  plimsoll ops --arrival rounds,pipelined --details nfs://nas/films
-  plimsoll ops --whole-file read --arrival rounds nfs://nas/films   one file by 1, 2, 3 readers, beside RTEMS
-  plimsoll ops --whole-file read --readers 1 --read-ahead 0,1,4 nfs://nas/films
-  plimsoll ops --whole-file write --size 50MB --readers 1 --write-back 0,64KiB nfs://nas/films
-  plimsoll ops --only kinds --attribute-cache 0s,3s nfs://nas/films";
+  Every kind of operation, block sizes and depths, in about two minutes:
+    plimsoll ops nfs://nas/films
+  Two targets side by side:
+    plimsoll ops --quick nfs://nas/films smb://me@nas/films
+  The cost of listing a large directory:
+    plimsoll ops --only kinds --entries 10000 nfs://nas/films
+  Two block sizes:
+    plimsoll ops --only blocks --blocks 1KiB,8KiB /mnt/nas
+  Operations in batches, compared with a pipeline:
+    plimsoll ops --arrival rounds,pipelined --details nfs://nas/films
+  One file read by 1, 2 and 3 readers, as in the published RTEMS tables:
+    plimsoll ops --whole-file read --arrival rounds nfs://nas/films
+  The effect of read-ahead:
+    plimsoll ops --whole-file read --readers 1 --read-ahead 0,1,4 nfs://nas/films
+  The effect of delayed writes:
+    plimsoll ops --whole-file write --size 50MB --readers 1 --write-back 0,64KiB nfs://nas/films
+  The effect of the attribute cache:
+    plimsoll ops --only kinds --attribute-cache 0s,3s nfs://nas/films";
 
 #[derive(Args)]
 pub struct OpsArguments {
-    /// What to measure: a directory, nfs:// or smb:// URL, as given to check; several stand side by side
+    /// Directory, nfs:// or smb:// URL, as for check
     #[arg(required = true, value_name = "TARGET")]
     pub targets: Vec<String>,
     #[command(flatten)]
@@ -61,16 +71,16 @@ pub struct OpsArguments {
 
 /// What is done.
 #[derive(Args)]
-#[command(next_help_heading = "What is done")]
+#[command(next_help_heading = "Operations")]
 pub struct OperationArguments {
-    /// Only this; may be several [default: all]
+    /// Measure only these parts [default: all]
     #[arg(long = "only", value_enum, value_name = "WHAT", value_delimiter = ',')]
     pub only: Vec<Only>,
-    /// Names in the directory that is listed
+    /// Number of names in the directory that is listed
     #[arg(long, value_name = "N", default_value = "640")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub entries: u32,
-    /// Sizes of reads and writes, one at a time
+    /// Block sizes of reads and writes, one in flight
     #[arg(
         long,
         value_name = "SIZE",
@@ -78,7 +88,7 @@ pub struct OperationArguments {
         default_values = ["512B", "1KiB", "4KiB", "16KiB", "64KiB", "256KiB", "1MiB"]
     )]
     pub blocks: Vec<Bytes>,
-    /// Numbers in flight, of reads and writes of --block
+    /// Numbers of reads and writes of --block in flight
     #[arg(
         long,
         value_name = "N",
@@ -86,10 +96,10 @@ pub struct OperationArguments {
         default_values = ["1", "2", "4", "8", "16", "32", "64"]
     )]
     pub depths: Vec<NonZeroU16>,
-    /// Bytes of an operation where several are in flight, and where each kind comes by turns
+    /// Block size for --depths and for the kinds of operation
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     pub block: Bytes,
-    /// How several are in flight; may be both
+    /// How operations in flight are issued
     #[arg(
         long,
         value_enum,
@@ -98,11 +108,12 @@ pub struct OperationArguments {
         default_value = "pipelined"
     )]
     pub arrival: Vec<HowIssued>,
-    /// Instead: read one file whole, write one, or both; writes once with each stable when it completes,
-    /// and once with a flush at the end
+    /// Read or write one whole file instead
+    ///
+    /// Writes are measured twice: with each write stable when it completes, and with one flush at the end
     #[arg(long, value_enum, value_name = "WAY", value_delimiter = ',', conflicts_with = "only")]
     pub whole_file: Vec<Way>,
-    /// Sizes of the buffers of --whole-file
+    /// Buffer sizes for --whole-file
     #[arg(
         long = "buffer",
         value_name = "SIZE",
@@ -110,8 +121,10 @@ pub struct OperationArguments {
         default_values = ["1KiB", "8KiB"]
     )]
     pub buffers: Vec<Bytes>,
-    /// Buffers of --whole-file in flight, each the next of the file, issued as --arrival says: readers that
-    /// share a file, or one that reads ahead
+    /// Numbers of buffers in flight for --whole-file
+    ///
+    /// Each buffer is the next part of the file, issued as set by --arrival. This is the load of several readers that
+    /// share a file, or of one reader that reads ahead
     #[arg(
         long,
         value_name = "N",
@@ -119,7 +132,7 @@ pub struct OperationArguments {
         default_values = ["1", "2", "3"]
     )]
     pub readers: Vec<NonZeroU16>,
-    /// Buffers that --whole-file read asks for ahead, beside those that its readers want
+    /// Numbers of buffers that --whole-file read requests ahead of its readers
     #[arg(
         long,
         value_name = "N",
@@ -128,8 +141,10 @@ pub struct OperationArguments {
         requires = "whole_file"
     )]
     pub read_ahead: Vec<u16>,
-    /// Sizes up to which --whole-file write gathers what is flushed at the end, and writes it in the
-    /// background, as mounts do; 0: each buffer is a write of its own
+    /// Sizes to which --whole-file write gathers data before it writes
+    ///
+    /// Gathered data is written in the background, as mounts do, and flushed at the end. With 0, each buffer is a write
+    /// of its own
     #[arg(
         long,
         value_name = "SIZE",
@@ -138,8 +153,9 @@ pub struct OperationArguments {
         requires = "whole_file"
     )]
     pub write_back: Vec<Bytes>,
-    /// How long the attributes of a name are good for, once they have come, where each kind comes by turns;
-    /// 0s: they are asked for each time
+    /// Lifetimes of cached attributes, for the kinds of operation
+    ///
+    /// With 0s, attributes are requested each time
     #[arg(
         long,
         value_name = "TIME",
@@ -149,23 +165,24 @@ pub struct OperationArguments {
         conflicts_with = "whole_file"
     )]
     pub attribute_cache: Vec<Duration>,
-    /// Working set: the size of the eight files together that are read, and of the eight that are written
-    /// [default: 64MiB]; of --whole-file the size of the file [default: 10MB]
+    /// Working set [default: 64MiB], or size of the file of --whole-file [default: 10MB]
+    ///
+    /// The working set is the total size of the eight test files that are read, and of the eight that are written
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
-    /// When written data must be safe: at the final flush, or at each write
+    /// When written data must be on stable storage
     #[arg(long, value_enum, default_value = "unstable")]
     pub stability: crate::jobs::StabilityChoice,
-    /// How directories are driven [default: the cheaper one for the depth]
+    /// I/O engine for directories [default: the cheaper one for the depth]
     #[arg(long, value_enum)]
     pub engine: Option<EngineChoice>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Only {
-    /// Every kind of operation by turns, one at a time
+    /// Every kind of operation in turn, one in flight
     Kinds,
-    /// Reads and writes by their size, one at a time
+    /// Reads and writes by block size, one in flight
     Blocks,
     /// Reads and writes by the number in flight
     Depths,
@@ -173,9 +190,9 @@ pub enum Only {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum HowIssued {
-    /// Each as soon as one has ended
+    /// A new operation starts when one completes
     Pipelined,
-    /// So many together, and the next when all have ended
+    /// In batches: the next batch starts when the whole batch has completed
     Rounds,
 }
 
@@ -192,9 +209,9 @@ impl HowIssued {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Way {
-    /// A file that is there
+    /// An existing file
     Read,
-    /// A file that is made
+    /// A new file
     Write,
 }
 
@@ -251,7 +268,8 @@ impl OperationArguments {
             ..PatternJob::new(pattern, block, size)
         };
         if size.0 / u64::from(PatternJob::FILES) < block.0 {
-            let happened = format!("each of its eight files is smaller than a block of {block}");
+            let happened =
+                format!("each of the eight test files would be smaller than a block of {block}");
             let next = "Give a larger --size.";
             let on = format!("--size {size}");
             return Err(Failure::new(Cause::Usage, "plan the transfers", on, happened, next));
@@ -324,8 +342,8 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
 /// Measures, and returns the exit code.
 pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     if let [_, second, ..] = &ops.hosts.on[..] {
-        let happened = "what one operation costs is measured from one host";
-        let (on, next) = (format!("--on {second}"), "Name one.");
+        let happened = "plimsoll ops runs the load on one host";
+        let (on, next) = (format!("--on {second}"), "Give one --on.");
         return Err(Failure::new(Cause::Usage, "plan the clients", on, happened, next));
     }
     let factors = plan::factors(&ops.hosts)?;
@@ -341,7 +359,7 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
     let seconds = ops.how.time.map_or(usual, |time| time.as_secs_f64());
     if seconds < SHORTEST_SECONDS {
         let happened = "a point must last at least 50 ms";
-        let next = "Give --time 500ms or more for figures one can trust.";
+        let next = "Give --time 500ms or more for reliable figures.";
         return Err(Failure::new(Cause::Usage, "plan the trials", "--time", happened, next));
     }
     let workloads = match ops.what.whole_file[..] {
@@ -359,7 +377,7 @@ pub fn run(ops: &OpsArguments, store: &StoreArguments) -> Result<u8, Failure> {
         factors,
     })?;
     let storage = StorageOptions { fit_size: ops.what.size.is_none(), ..made.storage };
-    // Costs stand side by side, with their intervals; nothing is claimed of them together.
+    // Costs are shown side by side with their intervals, without claims.
     let mut made = Plan { workloads, contrasts: Vec::new(), storage, ..made };
     made.command = plan::repeatable_command(&made);
     let study = check::measure(made, &ops.access, &ops.output, store, More::default())?;

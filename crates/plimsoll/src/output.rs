@@ -226,8 +226,8 @@ impl NewFile {
                 Cause::Usage,
                 "write the output",
                 path.display(),
-                "it is there already",
-                "Name another file, or replace it with --force.",
+                "the file exists",
+                "Name another file, or overwrite this one with --force.",
             )),
             Err(e) => Err(cannot_write(&path, &e)),
         }
@@ -270,6 +270,6 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
         "write the output",
         path.display(),
         error,
-        "Name a file in a directory that exists and that you may write to.",
+        "Name a file in an existing directory to which you may write.",
     )
 }

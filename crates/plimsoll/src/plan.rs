@@ -3,9 +3,9 @@
 use crate::arguments::{self, HostArguments, RuleArguments, WorkloadArguments};
 use crate::{jobs, settings};
 use plimsoll_model::{
-    Arrival, Cause, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length, NamesCached,
-    PageCache, Parameter, Part, Plan, Rule, ServerHost, Steps, StorageOptions, Switch, Target,
-    Workload, factor,
+    Arrival, Cause, Cell, Contrast, Design, Engine, Factor, Failure, HostName, Job, Length,
+    Measurand, NamesCached, PageCache, Parameter, Part, Plan, Rule, ServerHost, Steps,
+    StorageOptions, Switch, Target, Workload, factor,
 };
 use plimsoll_stats::sequential::Sequential;
 use std::num::NonZeroU16;
@@ -55,7 +55,8 @@ pub fn check(
     if how.quick {
         look_soon(&mut design, how.margin);
     }
-    let plan = plan(Storage {
+    let rule = design.rule;
+    let mut plan = plan(Storage {
         targets,
         hosts,
         work: jobs.into_iter().map(work).collect(),
@@ -65,6 +66,12 @@ pub fn check(
         design,
         factors,
     })?;
+    let variants = against_first_variant(&plan);
+    if !variants.is_empty() {
+        plan.contrasts.extend(variants);
+        // No longer a mere level.
+        plan.design.rule = rule;
+    }
     let pattern = &what.jobs.pattern;
     let (adapt_size, fit_size) = pattern.may_lower();
     let server_memory = pattern.server_memory;
@@ -72,6 +79,34 @@ pub fn check(
         storage: StorageOptions { server_memory, adapt_size, fit_size, ..plan.storage },
         ..plan
     })
+}
+
+/// Each pattern that is measured in several ways (blocks, stability) against the first of them, on each target and
+/// under each setting.
+fn against_first_variant(plan: &Plan) -> Vec<Contrast> {
+    let pattern = |workload: &Workload| match &workload.main()?.job {
+        Job::Pattern(job) if workload.steps.is_none() => Some(job.pattern),
+        _ => None,
+    };
+    let mut contrasts = Vec::new();
+    for (number, workload) in plan.workloads.iter().enumerate() {
+        let (Some(own), Some(main)) = (pattern(workload), workload.main()) else { continue };
+        let first = plan.workloads.iter().position(|other| pattern(other) == Some(own));
+        let Some(first) = first.filter(|first| *first < number) else { continue };
+        let part = workload.headline_part();
+        for setting in 0..factor::settings(&plan.factors) {
+            for subject in 0..plan.subjects.len() {
+                let measurand = |workload| Measurand {
+                    cell: Cell::of(subject, workload, setting),
+                    part,
+                    metric: main.job.headline(),
+                };
+                let (of, against) = (measurand(number), measurand(first));
+                contrasts.push(Contrast { of, against, claim: true });
+            }
+        }
+    }
+    contrasts
 }
 
 /// How many times as many are in flight from step to step of a ladder, and how long each is measured.
@@ -212,8 +247,8 @@ fn expect_cached(cache: Option<PageCache>, targets: &[Target]) -> Result<(), Fai
     if cache.is_none() || !none {
         return Ok(());
     }
-    let happened = "no target is a directory: plimsoll's own clients have no cache";
-    let next = "Leave it out, or give the directory where the share is mounted.";
+    let happened = "no target is a directory, and the clients for nfs:// and smb:// have no cache";
+    let next = "Omit it, or give the directory at which the share is mounted.";
     Err(Failure::new(Cause::Usage, "choose the cache", "--cache", happened, next))
 }
 
@@ -223,7 +258,7 @@ const LONGEST_LABEL: usize = 24;
 /// Names that the user chose, each of which tells one subject from the others.
 pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure> {
     let refuse = |label: &str, happened: &str| {
-        let next = "Give each target a short name of its own, in the order of the targets.";
+        let next = "Give each target a different short name, in the order of the targets.";
         Err(Failure::new(
             Cause::Usage,
             "name the targets",
@@ -234,13 +269,13 @@ pub fn labels(given: &[String], subjects: usize) -> Result<Vec<String>, Failure>
     };
     for (i, label) in given.iter().enumerate() {
         if i >= subjects {
-            return refuse(label, "there are more names than targets");
+            return refuse(label, "there are more labels than targets");
         }
         if label.trim().is_empty() || console::measure_text_width(label) > LONGEST_LABEL {
-            return refuse(label, "it is empty, or wider than 24 columns");
+            return refuse(label, "it is empty or wider than 24 columns");
         }
         if given[..i].contains(label) {
-            return refuse(label, "another target has it already");
+            return refuse(label, "another target has the same label");
         }
     }
     Ok(given.to_vec())
@@ -252,8 +287,8 @@ pub fn clients(given: &[String]) -> Result<Vec<HostName>, Failure> {
     for host in given {
         let host: HostName = host.parse()?;
         if clients.contains(&host) {
-            let happened = "it is named twice: a host is one client";
-            let next = "Name each host once; --workers makes more connections.";
+            let happened = "this host is named twice";
+            let next = "Name each host once. For more connections, raise --workers.";
             return Err(Failure::new(Cause::Usage, "plan the clients", host, happened, next));
         }
         clients.push(host);
@@ -273,8 +308,8 @@ pub fn factors(hosts: &HostArguments) -> Result<Vec<Factor>, Failure> {
 /// When no block is begun any more that would end later, in seconds.
 fn cap_seconds(how: &RuleArguments) -> f64 {
     match (how.quick, how.max_time) {
-        (true, _) => QUICK_CAP_SECONDS,
-        (false, Some(cap)) => cap.as_secs_f64(),
+        (_, Some(cap)) => cap.as_secs_f64(),
+        (true, None) => QUICK_CAP_SECONDS,
         (false, None) => DEFAULT_CAP_SECONDS,
     }
 }
@@ -284,9 +319,9 @@ fn cap_seconds(how: &RuleArguments) -> f64 {
 pub fn design(how: &RuleArguments, factors: &[Factor]) -> Result<Design, Failure> {
     let restarts = factors.iter().find(|factor| factor.switch == Switch::Restart);
     if let (true, Some(factor)) = (how.quick, restarts) {
-        let happened = "something restarts for each of its levels, and there is no time for that";
-        let next = "Leave --quick out.";
-        return Err(Failure::new(Cause::Usage, "plan a quick look", &factor.name, happened, next));
+        let happened = "each of its values needs a restart, which takes longer than a quick study";
+        let next = "Omit --quick.";
+        return Err(Failure::new(Cause::Usage, "plan a quick study", &factor.name, happened, next));
     }
     let cap_seconds = cap_seconds(how);
     let rule = match (how.quick, how.repeats) {
@@ -334,7 +369,7 @@ pub fn length(how: &RuleArguments, design: &mut Design, cells: usize) -> Result<
                 "plan the trials",
                 "--time",
                 "a trial must last at least 100 ms",
-                "Give --time 1s or more for figures one can trust.",
+                "Give --time 1s or more for reliable figures.",
             ));
         }
         Some(time) => time.as_secs_f64(),
@@ -355,7 +390,7 @@ fn servers(given: &[String], targets: &[Target]) -> Result<Vec<ServerHost>, Fail
         if let Some(target) = server.subject.filter(|target| *target >= targets.len()) {
             return Err(Failure::new(
                 Cause::Usage,
-                "find the target of a host",
+                "assign the host to a target",
                 format!("--host {}={}", target + 1, server.host),
                 format!("there is no target {}", target + 1),
                 "Targets are numbered from 1 in the order given.",
@@ -445,6 +480,32 @@ mod tests {
         assert!(matches!(design(&[], Switch::Live), Ok((Rule::Sequential { .. }, true))));
         assert!(matches!(design(&["--quick"], Switch::Live), Ok((_, true))));
         assert_eq!(design(&["--quick"], Switch::Restart).unwrap_err().cause, Cause::Usage);
+    }
+
+    #[test]
+    fn lists_of_blocks_and_stabilities_are_compared_within_one_study() {
+        use crate::command_line::{Arguments, Command as Chosen};
+        use clap::Parser;
+        let plan = |words: &[&str]| {
+            let words = ["plimsoll", "check", "/mnt"].iter().chain(words);
+            let Chosen::Check(given) = Arguments::parse_from(words).command else { panic!() };
+            let targets = arguments::targets(&given.targets)?;
+            check(targets, &given.hosts, &given.what, &given.how)
+        };
+        let two = ["--block=64KiB,1MiB", "--stability=unstable,filesync"];
+        let made = plan(&two).unwrap();
+        // Three patterns write: two blocks with two stabilities each; two read: two blocks each.
+        assert_eq!((made.workloads.len(), made.contrasts.len()), (3 * 4 + 2 * 2, 3 * 3 + 2));
+        assert!(made.contrasts.iter().all(|contrast| contrast.claim));
+        // They are decided as any comparison is.
+        let usual = plan(&["--block=64KiB,1MiB"]).unwrap().design.rule;
+        assert_ne!(plan(&[]).unwrap().design.rule, usual);
+        assert!(plan(&[]).unwrap().contrasts.is_empty());
+        // The same twice is measured once.
+        assert_eq!(plan(&["--block=1MiB,1MiB"]).unwrap().workloads.len(), 5);
+        let quick = plan(&["--quick", "--max-time=30s"]).unwrap();
+        assert_eq!(quick.design.cap_seconds, 30.0);
+        assert!(quick.design.quick);
     }
 
     #[test]

@@ -20,17 +20,19 @@ pub struct ReferencesArguments {
 
 #[derive(Subcommand)]
 pub enum ReferencesCommand {
-    /// The rows of a table, or of every table of a source
+    /// Show the rows of a table, or of all tables of a source
     Show(ShowArguments),
 }
 
 #[derive(Args)]
 pub struct ShowArguments {
-    /// A table, or a source
+    /// Table or source
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The rows alone that have this value in this column, in letters of any case; nothing after the '='
-    /// where the source says nothing. May be given several times: then all must be so
+    /// Only rows with this value in this column
+    ///
+    /// Case does not matter. An empty value finds rows for which the source gives none. May be given several times:
+    /// then all conditions must hold
     #[arg(long = "where", value_name = "COLUMN=VALUE")]
     pub filters: Vec<String>,
     #[command(flatten)]
@@ -51,7 +53,7 @@ pub fn run(references: &ReferencesArguments) -> Result<u8, Failure> {
 pub fn source(key: &str) -> Result<&'static Source, Failure> {
     plimsoll_references::source(key).ok_or_else(|| {
         let known: Vec<&str> = SOURCES.iter().map(|source| source.key).collect();
-        usage("find published figures", key, "there is no such source", nearest(key, &known))
+        usage("find published figures", key, "no source has this name", nearest(key, &known))
     })
 }
 
@@ -80,7 +82,7 @@ fn named(name: &str) -> Result<Vec<Table>, Failure> {
     if found.is_empty() {
         let sources = SOURCES.iter().map(|source| source.key);
         let known: Vec<&str> = tables().iter().map(|t| t.name.as_str()).chain(sources).collect();
-        let happened = "there is no such table or source";
+        let happened = "no table or source has this name";
         return Err(usage("show published figures", name, happened, nearest(name, &known)));
     }
     Ok(found)

@@ -76,9 +76,9 @@ fn csv(studies: &[Study]) -> Result<String, Failure> {
             None => all.push_str(&text),
             Some((columns, _)) if columns == header => all.push_str(rows),
             Some(_) => {
-                let happened = "it has other jobs or figures, and so other columns";
-                let next = "Write each study into a file of its own.";
-                let tried = "write several studies as one table";
+                let happened = "its columns differ, because it has other jobs or figures";
+                let next = "Write one file for each study.";
+                let tried = "write several studies as one CSV table";
                 return Err(Failure::new(Cause::Usage, tried, &study.id, happened, next));
             }
         }
@@ -93,8 +93,8 @@ fn json(studies: &[Study]) -> Result<String, Failure> {
             Cause::Usage,
             "write the report",
             "--format json",
-            "one study makes one JSON document, and there are several",
-            "Name one study, or take --format csv.",
+            "a JSON document holds one study, and several are named",
+            "Name one study, or use --format csv.",
         )),
     }
 }
@@ -129,8 +129,8 @@ fn default_path(studies: &[Study], format: PaperFormat) -> PathBuf {
 /// Opens a file for every chart.
 fn charts(paper: &Document, dir: &Path, replace: bool) -> Result<Vec<(NewFile, String)>, Failure> {
     std::fs::create_dir_all(dir).map_err(|e| {
-        let next = "Name a directory that exists or can be made.";
-        Failure::new(Cause::Usage, "make the directory for the charts", dir.display(), e, next)
+        let next = "Name a directory that exists or can be created.";
+        Failure::new(Cause::Usage, "create the directory for the charts", dir.display(), e, next)
     })?;
     paper
         .charts()

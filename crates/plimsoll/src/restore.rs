@@ -9,15 +9,16 @@ use plimsoll_model::{Cause, Failure, HostName, Plan, printable};
 use std::fmt::Write;
 
 // A doc comment would take the brackets for links.
-const HOST_HELP: &str = "The host: local, ssh://[user@]host[:port] or lab://name/host; its own \
-journal is read too [default: all hosts in this machine's journal]";
+const HOST_HELP: &str = "Host: local, ssh://[user@]host[:port] or lab://name/host; its own journal is read too \
+[default: all hosts in this machine's journal]";
 
 #[derive(Args)]
 pub struct RestoreArguments {
     #[arg(value_name = "HOST", help = HOST_HELP)]
     pub host: Option<String>,
-    /// Also what runs of other machines or containers changed, of which this machine cannot see
-    /// whether they are alive
+    /// Also restore changes by runs of other machines or containers
+    ///
+    /// This machine cannot check whether such a run is still alive. Make sure that it is not
     #[arg(long)]
     pub force: bool,
 }
@@ -33,7 +34,7 @@ pub fn run(arguments: &RestoreArguments) -> Result<u8, Failure> {
     };
     let mut code = None;
     for file in &unreadable {
-        let line = format!("left {}: {}", printable(&file.path), printable(&file.why));
+        let line = format!("kept {}: {}", printable(&file.path), printable(&file.why));
         output::print(&format!("{line}\n"))?;
         code = Some(Cause::Trial.exit_code());
     }
@@ -70,26 +71,28 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
     let (mut text, mut code) = (String::new(), None);
     for Entry { knob, study, .. } in &restored.done {
         let knob = printable(knob);
-        let _ = writeln!(text, "restored {knob} on {host}: as study {study} found it");
+        let _ = writeln!(text, "restored {knob} on {host} to its value before study {study}");
     }
     for (Entry { knob, study, owner, .. }, process) in &restored.left {
         let knob = printable(knob);
         let why = match process {
-            Process::Alive => format!("study {study} runs, as process {}", owner.process),
+            Process::Alive => {
+                format!("study {study} is still running, as process {}", owner.process)
+            }
             Process::Dead | Process::Unknown => format!(
-                "study {study} is another machine's or container's, which may run; if it does \
-                 not: plimsoll restore --force {host}"
+                "study {study} of another machine or container may still be running; if it is not: \
+                 plimsoll restore --force {host}"
             ),
         };
-        let _ = writeln!(text, "left {knob} on {host}: {why}");
+        let _ = writeln!(text, "kept {knob} on {host}: {why}");
         code = Some(Cause::Trial.exit_code());
     }
     for Entry { knob, study, .. } in &restored.gone {
         let knob = printable(knob);
         let _ = writeln!(
             text,
-            "forgot {knob} on {host}: the namespaces that study {study} changed it in are gone, and the \
-             setting with them"
+            "removed {knob} on {host} from the journal: the namespaces in which study {study} changed it no longer \
+             exist"
         );
     }
     for (Entry { knob, study, origin, .. }, file) in &restored.elsewhere {
@@ -97,8 +100,8 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
         let namespaces = format!("{} {}", origin.network, origin.mounts);
         let _ = writeln!(
             text,
-            "left {knob} on {host}: study {study} changed it in other namespaces than {host} has now \
-             ({}). Run plimsoll restore {host} in those; where they are gone: rm {}",
+            "kept {knob} on {host}: study {study} changed it in other namespaces than the current ones \
+             ({}). Run plimsoll restore {host} in those. If they no longer exist: rm {}",
             printable(&namespaces),
             printable(&file)
         );
@@ -106,7 +109,7 @@ fn show(host: &HostName, restored: &Restored) -> Result<Option<u8>, Failure> {
     }
     for file in &restored.unreadable {
         let (path, why) = (printable(&file.path), printable(&file.why));
-        let _ = writeln!(text, "left {path} on {host}: {why}");
+        let _ = writeln!(text, "kept {path} on {host}: {why}");
         code = Some(Cause::Trial.exit_code());
     }
     if text.is_empty() && restored.failed.is_empty() {
@@ -128,7 +131,9 @@ pub fn of_plan(plan: &Plan) -> Result<(), Failure> {
         let journal = Journal::of_this_user()?;
         let reach = crate::hosts::open(host, true)?;
         for Entry { knob, study, .. } in settings::restore(&journal, host, &*reach, false)?.done {
-            output::complain(&format!("restored {knob} on {host}: as study {study} found it"));
+            output::complain(&format!(
+                "restored {knob} on {host} to its value before study {study}"
+            ));
         }
     }
     Ok(())
@@ -168,9 +173,11 @@ fn elsewhere(mut entries: Vec<Entry>) -> Vec<String> {
         let (host, study, process) = (&entry.host, printable(&entry.study), entry.owner.process);
         let line = match alive(&entry) {
             true => format!(
-                "plimsoll: settings of {host} are changed by study {study}, which runs as process {process}"
+                "plimsoll: note: study {study} (process {process}) is running and has changed settings of {host}"
             ),
-            false => format!("plimsoll: settings of {host} are changed: plimsoll restore {host}"),
+            false => format!(
+                "plimsoll: note: a study left settings of {host} changed; to restore them: plimsoll restore {host}"
+            ),
         };
         lines.push((entry.host, line));
     }
@@ -206,7 +213,7 @@ mod tests {
         ]);
         let [router, nas] = &lines[..] else { panic!("{lines:?}") };
         assert!(router.ends_with("plimsoll restore ssh://root@router"), "{router}");
-        let process = format!("study 0123abcd, which runs as process {}", std::process::id());
+        let process = format!("study 0123abcd (process {}) is running", std::process::id());
         assert!(nas.contains(&process) && !nas.contains("plimsoll restore"), "{nas}");
     }
 }

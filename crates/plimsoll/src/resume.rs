@@ -2,11 +2,11 @@
 
 use crate::arguments::{AccessArguments, OutputArguments, StoreArguments};
 use crate::check::{self, More};
-use crate::command_line::Arguments;
+use crate::command_line::definition;
 use crate::{plan, restore, store};
+use clap::ArgMatches;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, CommandFactory};
 use plimsoll_live::feed::{self, Follower};
 use plimsoll_model::{Cause, Failure, Study, StudyId, SubjectFacts};
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
     if !typed("continues") {
         return Ok(());
     }
-    let mut command = Arguments::command();
+    let mut command = definition();
     command.build();
     let Some(known) = command.find_subcommand_mut(name) else { return Ok(()) };
     let other = known.get_arguments().find(|argument| {
@@ -44,8 +44,8 @@ pub fn expect_unchanged(matches: &ArgMatches) -> Result<(), clap::Error> {
     });
     let Some(other) = other.map(ToString::to_string) else { return Ok(()) };
     let happened = format!(
-        "the argument '{other}' cannot be used with '--continue <STUDY>': the study has it already, \
-         and goes on as it was"
+        "the argument '{other}' cannot be used with '--continue <STUDY>': a \
+         continued study keeps its options"
     );
     Err(known.error(ErrorKind::ArgumentConflict, happened))
 }
@@ -90,7 +90,7 @@ fn expect_not_running(id: &StudyId) -> Result<(), Failure> {
     if feeds.runs().all(|run| run.header.study != *id) {
         return Ok(());
     }
-    let next = "Wait until it has ended, or end it with Ctrl-C.";
+    let next = "Wait until it ends, or stop it with Ctrl-C.";
     let (on, happened) = (format!("study {id}"), "it is still running");
     Err(Failure::new(Cause::Usage, "continue", on, happened, next))
 }

@@ -14,8 +14,8 @@ pub fn run(serve: &ServeArguments, store: &StoreArguments) -> Result<u8, Failure
     let server = Server::open(Settings { port: serve.port, store, runs })?;
     output::print(&format!("{}\n", server.url()))?;
     output::complain(
-        "Open this address in a browser on this machine; whoever knows it can read the studies. \
-         Ctrl-C ends.",
+        "Open this address in a browser on this machine. Anyone who knows it can read the studies. \
+         Stop with Ctrl-C.",
     );
     server.run(&signals.stop)?;
     Ok(signals.cause().map_or(0, plimsoll_model::Cause::exit_code))

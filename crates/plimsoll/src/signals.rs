@@ -63,7 +63,9 @@ impl Signals {
             }
             // The dashboard gives the terminal back meanwhile.
             std::thread::sleep(SAME_REQUEST);
-            output::complain("plimsoll: cleaning up; press again to leave at once");
+            output::complain(
+                "plimsoll: cleaning up; press again to exit at once, without cleaning up",
+            );
         });
     }
 
@@ -89,14 +91,14 @@ impl Signals {
         let (done, result) = mpsc::channel();
         std::thread::Builder::new()
             .spawn(move || done.send(work()))
-            .map_err(|e| failed(Cause::Trial, e.to_string(), "End something here."))?;
+            .map_err(|e| failed(Cause::Trial, e.to_string(), "End a process on this machine."))?;
         loop {
             let slice = deadline.slice().map_err(|over| match over {
                 Over::Stopped => failed(Cause::Interrupted, "it was interrupted".into(), ""),
                 Over::Whole | Over::Step(_) => failed(
                     Cause::Trial,
-                    "the time for all of it was over".into(),
-                    "Give a longer --max-time, or look why the host is so slow.",
+                    "the time limit was reached".into(),
+                    "Give a longer --max-time, or check why the host is slow.",
                 ),
             })?;
             match result.recv_timeout(slice) {

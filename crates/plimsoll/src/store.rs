@@ -65,9 +65,9 @@ pub fn ask_for(study: &mut Study, amounts: &[Amount]) -> Result<(), Failure> {
     let copies =
         |workload: &Workload| workload.main().is_some_and(|part| part.job.file_work().is_some());
     if let (Some(amount), false) = (amounts.first(), study.plan.workloads.iter().all(copies)) {
-        let (happened, on) = ("not all of its work is copies", format!("study {}", study.id));
-        let tried = format!("find how long {amount} take");
-        let next = "Leave out --for, or name a study by plimsoll copy.";
+        let (happened, on) = ("it contains other work than copies", format!("study {}", study.id));
+        let tried = format!("predict the time for {amount}");
+        let next = "Omit --for, or name a study of plimsoll copy.";
         return Err(Failure::new(Cause::Usage, tried, on, happened, next));
     }
     for amount in amounts {

@@ -47,7 +47,7 @@ pub enum Error {
     #[error("it was interrupted")]
     Stopped,
     /// The time for all of the work is over.
-    #[error("the time for all of it was over")]
+    #[error("the time limit was reached")]
     OutOfTime,
     /// The server closed the connection.
     #[error("the server closed the connection")]

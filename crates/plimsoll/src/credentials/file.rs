@@ -36,43 +36,44 @@ pub fn password(
         Ok(file) => file,
         Err(e) if e.kind() == io::ErrorKind::NotFound && !must_exist => return Ok(None),
         Err(e) => {
-            let next = "Name a regular file that you may read.";
+            let next = "Name a regular file that you can read.";
             return Err(failure(Cause::Usage, e.to_string(), next));
         }
     };
     // Of the open file: nobody can put another in its place meanwhile.
     let status = file
         .metadata()
-        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Look at the file."))?;
+        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Check the file."))?;
     let user = nix::unistd::geteuid().as_raw();
     if status.uid() != user {
-        let happened = format!("it belongs to user {}, not to {user}", status.uid());
-        let next = "Use a file of your own, so that nobody else decides what is sent to a server.";
+        let happened = format!("it belongs to user {}, not to user {user}", status.uid());
+        let next = "Use a file that belongs to you: its owner decides which password is sent.";
         return Err(failure(Cause::Authentication, happened, next));
     }
     let mode = status.mode() & 0o777;
     if mode & 0o077 != 0 {
-        let happened = format!("others can read or change it (mode {mode:03o})");
+        let happened = format!("other users can read or change it (mode {mode:03o})");
         let next = format!("Run 'chmod 600 {}', and change the passwords in it.", path.display());
         return Err(failure(Cause::Authentication, happened, &next));
     }
     if let Some((directory, why)) = unsafe_directory(path, user) {
-        let happened = format!("others can put another file in its place: {directory} {why}");
-        let next =
-            format!("Run 'chmod go-w {directory}', or keep the file in a directory of yours.");
+        let happened = format!("other users can replace it: {directory} {why}");
+        let next = format!(
+            "Run 'chmod go-w {directory}', or move the file to a directory that only you can write to."
+        );
         return Err(failure(Cause::Authentication, happened, &next));
     }
     let mut text = zeroize::Zeroizing::new(String::new());
     file.by_ref()
         .take(LIMIT + 1)
         .read_to_string(&mut text)
-        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Write it in UTF-8."))?;
+        .map_err(|e| failure(Cause::Authentication, e.to_string(), "Save it as UTF-8."))?;
     if text.len() as u64 > LIMIT {
         let next = "Name a credentials file.";
         return Err(failure(Cause::Usage, format!("it is longer than {LIMIT} bytes"), next));
     }
     find(&text, target).map_err(|(line, expected)| {
-        let happened = format!("line {line} is not understood: {expected}");
+        let happened = format!("line {line} is invalid: {expected}");
         let next = "Write a line '[user@host]' and below it 'password = …'; see 'plimsoll check \
                     --help'.";
         failure(Cause::Usage, happened, next)
@@ -90,7 +91,7 @@ fn unsafe_directory(path: &Path, user: u32) -> Option<(String, String)> {
         let unsafe_place = |why: String| Some((directory.display().to_string(), why));
         let status = match directory.metadata() {
             Ok(status) => status,
-            Err(error) => return unsafe_place(format!("cannot be looked at: {error}")),
+            Err(error) => return unsafe_place(format!("cannot be checked: {error}")),
         };
         let mode = status.mode() & 0o7777;
         if ![0, user].contains(&status.uid()) {
@@ -98,7 +99,7 @@ fn unsafe_directory(path: &Path, user: u32) -> Option<(String, String)> {
         }
         let open = mode & 0o022 != 0 && mode & 0o1000 == 0;
         if open {
-            unsafe_place(format!("can be written to by others (mode {mode:03o})"))
+            unsafe_place(format!("other users can write to it (mode {mode:03o})"))
         } else {
             None
         }

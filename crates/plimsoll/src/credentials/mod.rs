@@ -68,7 +68,7 @@ impl Sources {
                      or run plimsoll at a terminal.",
                     file.display()
                 );
-                let happened = "there is none, and no terminal to ask for it";
+                let happened = "no password was found, and there is no terminal for a prompt";
                 return Err(no_password(target, happened, &next));
             }
         };

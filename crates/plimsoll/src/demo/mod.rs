@@ -27,7 +27,7 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let stage = |e: &dyn std::fmt::Display| {
         Failure::new(
             Cause::Trial,
-            "set the stage for the demonstration",
+            "prepare the demonstration",
             std::env::temp_dir().display(),
             e,
             "Set TMPDIR to a directory with 400 MB of free space.",
@@ -37,7 +37,7 @@ pub fn run(demo: &DemoArguments, store: &StoreArguments) -> Result<u8, Failure> 
     let server = BuiltinServer::start(served.path()).map_err(|e| stage(&e))?;
     let relay = far::Relay::start(server.port(), FURTHER).map_err(|e| stage(&e))?;
     output::complain(
-        "A small NFS server inside this program, against the same server 1 ms further away: what \
+        "Comparing a small NFS server inside this program with the same server 1 ms further away: how much \
          does a millisecond cost?",
     );
     let near = server.url();

@@ -5,9 +5,9 @@ use plimsoll_model::units::{Bytes, MIB};
 use plimsoll_model::{Failure, Job, LogJob};
 
 #[derive(Args)]
-#[command(next_help_heading = "The log of --job log")]
+#[command(next_help_heading = "Options of --job log")]
 pub struct LogArguments {
-    /// Bytes of a record
+    /// Size of a record
     #[arg(long, value_name = "SIZE", default_value = "4KiB")]
     pub record: Bytes,
 }

@@ -16,7 +16,8 @@ use std::num::NonZeroU16;
 /// The settings of each job, and which are wanted.
 #[derive(Args)]
 pub struct JobArguments {
-    /// What is done: pattern (reads and writes of blocks in one large file), or another of these
+    /// Jobs: pattern reads and writes blocks of large files, scan walks a directory tree, log appends records
+    /// that must be stable
     #[arg(long = "job", value_name = "NAME", value_delimiter = ',', default_value = "pattern")]
     #[arg(value_parser = PossibleValuesParser::new(JOBS.iter().map(|kind| kind.name)))]
     pub jobs: Vec<String>,
@@ -37,7 +38,7 @@ pub struct Kind {
     make: fn(&JobArguments, NonZeroU16) -> Result<Vec<Job>, Failure>,
 }
 
-/// Every job there is, in the order of the report.
+/// Every job, in the order of the report.
 pub const JOBS: &[Kind] = &[
     Kind {
         name: "pattern",
@@ -56,7 +57,7 @@ pub const JOBS: &[Kind] = &[
     },
 ];
 
-/// The jobs that are asked for.
+/// The requested jobs.
 pub fn jobs(arguments: &JobArguments, workers: NonZeroU16) -> Result<Vec<Job>, Failure> {
     let asked = JOBS.iter().filter(|kind| arguments.jobs.iter().any(|job| job == kind.name));
     let jobs = asked.map(|kind| (kind.make)(arguments, workers));
@@ -67,7 +68,7 @@ pub fn block_can_be_driven(option: &str, block: Bytes) -> Result<(), Failure> {
     if (512..=64 << 20).contains(&block.0) && block.0.is_multiple_of(512) {
         return Ok(());
     }
-    let happened = "a block is a multiple of 512 bytes, at most 64 MiB";
+    let happened = "a block must be a multiple of 512 bytes and at most 64 MiB";
     let (on, next) = (format!("{option} {block}"), "Try 4KiB, 32KiB or 1MiB.");
     Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next))
 }

@@ -9,40 +9,51 @@ const DEFAULT_SIZE: Bytes = Bytes(GIB);
 
 #[derive(Args)]
 pub struct PatternArguments {
-    /// Only these patterns: sequential-read, sequential-write, random-read, random-write,
-    /// random-mixed, sequential-mixed (not among those of a check that names none)
+    /// Patterns [default: all but sequential-mixed]
+    ///
+    /// The patterns are sequential-read, sequential-write, random-read, random-write, random-mixed and
+    /// sequential-mixed
     #[arg(long = "pattern", value_name = "NAME", value_delimiter = ',')]
     pub patterns: Vec<Pattern>,
-    /// Bytes per operation [default: 1MiB sequential, 4KiB random]
-    #[arg(long, value_name = "SIZE")]
-    pub block: Option<Bytes>,
-    /// Working set: the size of the eight files together that are read, and of the eight that are
-    /// written [default: 1GiB, or twice --server-memory]
+    /// Block size [default: 1MiB sequential, 4KiB random]
+    ///
+    /// Several sizes, such as 64KiB,1MiB, are measured in one study, and each is compared with the first
+    #[arg(long = "block", value_name = "SIZE", value_delimiter = ',')]
+    pub blocks: Vec<Bytes>,
+    /// Working set [default: 1GiB]
+    ///
+    /// Total size of the eight test files that are read, and of the eight that are written. With --server-memory, the
+    /// default is twice that memory
     #[arg(long, value_name = "SIZE")]
     pub size: Option<Bytes>,
-    /// Read this file of each target where it is, and write nothing: for shares that are read-only;
-    /// all of it, or --size of it
+    /// Read this existing file of each target and write nothing, for read-only shares
+    ///
+    /// All of the file is read, or the first --size bytes
     #[arg(long, value_name = "NAME", conflicts_with = "server_memory")]
     pub file: Option<String>,
-    /// Memory of the server: the files get twice that size where they can be laid out in a minute
+    /// Memory of the server, so that the working set exceeds it
+    ///
+    /// The working set becomes twice this size, if the test files can be created within a minute
     #[arg(long, value_name = "SIZE")]
     pub server_memory: Option<Bytes>,
-    /// When written data must be safe: at the final flush, or at each write
-    #[arg(long, value_enum, default_value_t = StabilityChoice::Unstable)]
-    pub stability: StabilityChoice,
-    /// Check the content of everything read, and read back everything written
+    /// When written data must be on stable storage
+    ///
+    /// Several values, such as unstable,filesync, are measured in one study, and each is compared with the first
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [StabilityChoice::Unstable])]
+    pub stability: Vec<StabilityChoice>,
+    /// Check the content of all blocks that are read or written
     #[arg(long)]
     pub verify: bool,
-    /// A published layout instead of the default one
+    /// Use a published layout of files and workers
     #[arg(long, value_enum)]
     pub design: Option<Design>,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum StabilityChoice {
     /// At the final flush, whose time counts
     Unstable,
-    /// When each write completes, but for its time of change
+    /// When each write completes, except for timestamps
     Datasync,
     /// When each write completes
     Filesync,
@@ -87,20 +98,37 @@ impl PatternArguments {
             Some(Design::Jonfk2024) => Layout::Shared,
             None => Layout::Disjoint,
         };
-        let job = |pattern: Pattern| {
-            let block = self.block.unwrap_or(pattern.default_block());
+        let job = |(pattern, block, stability): (Pattern, Bytes, Stability)| {
             super::block_can_be_driven("--block", block)?;
-            let (stability, verify) = (self.stability.into(), self.verify);
+            let verify = self.verify;
             let mut job = PatternJob { pattern, block, size, layout, stability, verify };
             if !job.fit(workers.get(), size.0) {
-                let happened = format!("{workers} workers with blocks of {block} need more");
+                let happened =
+                    format!("it is too small for {workers} workers with blocks of {block}");
                 let next = "Give a larger --size.";
                 let on = format!("--size {size}");
                 return Err(Failure::new(Cause::Usage, "plan the workload", on, happened, next));
             }
             Ok(job.into())
         };
-        patterns.into_iter().map(job).collect()
+        patterns.into_iter().flat_map(|pattern| self.variants(pattern)).map(job).collect()
+    }
+
+    /// A pattern with each block size and, if it writes, each stability.
+    fn variants(&self, pattern: Pattern) -> Vec<(Pattern, Bytes, Stability)> {
+        let default = [pattern.default_block()];
+        let blocks = if self.blocks.is_empty() { &default[..] } else { &self.blocks[..] };
+        let stabilities = if pattern.writes() { &self.stability[..] } else { &self.stability[..1] };
+        let mut variants = Vec::new();
+        for block in blocks {
+            for stability in stabilities {
+                let variant = (pattern, *block, (*stability).into());
+                if !variants.contains(&variant) {
+                    variants.push(variant);
+                }
+            }
+        }
+        variants
     }
 
     /// Whether sizes may be lowered for slow targets, and to the space that there is.
@@ -123,14 +151,14 @@ fn only_reads(file: &str, patterns: &[Pattern], verify: bool) -> Result<(), Fail
     };
     if let Some(pattern) = patterns.iter().find(|pattern| pattern.writes()) {
         return bad(
-            format!("{pattern} would write, and such a file is only read"),
-            "Give --pattern sequential-read,random-read, or leave --file out.",
+            format!("{pattern} writes, but --file only reads"),
+            "Give --pattern sequential-read,random-read, or omit --file.",
         );
     }
     if verify {
         return bad(
-            "what it holds is not known, so --verify has nothing to check it by".into(),
-            "Leave --verify out, or --file.",
+            "--verify can only check files that plimsoll wrote".into(),
+            "Omit --verify or --file.",
         );
     }
     Ok(())

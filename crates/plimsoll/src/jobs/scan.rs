@@ -8,13 +8,13 @@ const QUICK_DIRECTORIES: u32 = 10;
 const QUICK_FILES: u32 = 20;
 
 #[derive(Args)]
-#[command(next_help_heading = "The tree of --job scan")]
+#[command(next_help_heading = "Options of --job scan")]
 pub struct ScanArguments {
-    /// Directories [default: 40; 10 with --quick]
+    /// Number of directories [default: 40; 10 with --quick]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub directories: Option<u32>,
-    /// Files in each directory [default: 50; 20 with --quick]
+    /// Number of files in each directory [default: 50; 20 with --quick]
     #[arg(long, value_name = "N")]
     #[arg(value_parser = clap::value_parser!(u32).range(0..=10_000))]
     pub files: Option<u32>,

@@ -64,7 +64,7 @@ fn parted(name: &str) -> Result<(String, String), Failure> {
     match format!("lab://{short}").parse() {
         Ok(HostName::Lab { lab, host }) => Ok((lab, host)),
         _ => {
-            let (happened, next) = ("it is no host of a lab", "Write it as router/lan.");
+            let (happened, next) = ("it does not name a host of a lab", "Write it as router/lan.");
             Err(Failure::new(Cause::Usage, "find the host", name, happened, next))
         }
     }
@@ -109,7 +109,7 @@ fn relay(agent: &AgentPort, command: &str, terminal: Option<Terminal>) -> Result
         // The terminal is to be left as it was.
         if let Some(signals) = signals.as_ref().filter(|s| s.stop.load(Ordering::Relaxed)) {
             let cause = signals.cause().unwrap_or(Cause::Terminated);
-            return Err(Failure::new(cause, "talk with a shell", "the terminal", "a signal", ""));
+            return Err(Failure::new(cause, "talk to the shell", "the terminal", "a signal", ""));
         }
     }
 }

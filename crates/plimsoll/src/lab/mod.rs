@@ -19,84 +19,84 @@ pub struct LabArguments {
     command: LabCommand,
 }
 
-const UP_HELP: &str =
-    "A lab file, or the name of a shipped lab: router, slow-router, nas, n750, ds218, mips";
+const UP_HELP: &str = "Lab file, or name of a lab that comes with plimsoll: router, slow-router, nas, n750, ds218, mips";
 
 #[derive(Subcommand)]
 enum LabCommand {
-    /// Bring a lab up; it stays up until it is taken down or the machine restarts
+    /// Bring a lab up, until "lab down" or the next restart
     Up {
         #[arg(value_name = "FILE.toml|NAME", help = UP_HELP)]
         what: String,
-        /// What it is called [default: the name of the file]
+        /// Name of the lab [default: the name of the file]
         #[arg(long, value_name = "NAME")]
         name: Option<String>,
-        /// Boot its machines anew, though they were saved when this lab was first up
+        /// Boot the machines again instead of using their saved state
         #[arg(long)]
         afresh: bool,
-        /// Bring it up though its file acts on this machine as root: its author is trusted
+        /// Trust the author of the lab file, which can act as root on this machine
         #[arg(long)]
         trust: bool,
-        /// No progress, only the result
+        /// Print the result only, no progress
         #[arg(long, short)]
         quiet: bool,
     },
-    /// The labs that are up
+    /// Show the labs that are up
     Status {
-        /// Only this one
+        /// Show only this lab
         name: Option<String>,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
-    /// The labs that are up, and the shipped ones that can be brought up by name
+    /// List the labs that are up, and those that come with plimsoll
     List {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Run a command on a host of a lab; the exit code is the command's
     Exec {
-        /// The host
+        /// Host of a lab, such as router/lan
         #[arg(value_name = "NAME/HOST")]
         host: String,
-        /// The command and its arguments
+        /// Command and its arguments
         #[arg(required = true, last = true, value_name = "CMD")]
         command: Vec<String>,
     },
-    /// A shell on a host of a lab
+    /// Start a shell on a host of a lab
     Shell {
-        /// The host
+        /// Host of a lab, such as router/lan
         #[arg(value_name = "NAME/HOST")]
         host: String,
     },
     /// Change a link, a disk or a host of a lab that is up
     Set {
-        /// The lab
+        /// Name of the lab
         name: String,
-        /// The link, the host, or a disk as HOST/DISK
+        /// Link, host, or disk (HOST/DISK)
         #[arg(value_name = "LINK|HOST|DISK")]
         item: String,
-        /// Of a link: rate (rate.HOST of what that host sends), mtu, delay, loss; of a host: cpu; of a
-        /// disk: latency, rate, burst. 'none' takes it away
+        /// What to change
+        ///
+        /// Keys of a link are rate, rate.HOST (only packets from that host), mtu, delay and loss. The key of a host is
+        /// cpu. Keys of a disk are latency, rate and burst. The value 'none' removes a limit
         #[arg(required = true, value_name = "KEY=VALUE")]
         changes: Vec<String>,
     },
-    /// Cut the power of a virtual machine and give it back; what it had not written to its disks is
-    /// lost
+    /// Cut the power of a virtual machine and restore it; unwritten data is lost
     Reset {
-        /// The machine
+        /// Virtual machine, such as nas/server
         #[arg(value_name = "NAME/HOST")]
         host: String,
     },
-    /// Take a lab down: remove all that it made, also after a crash, and nothing else
+    /// Take a lab down and remove everything it created, also after a crash
     Down {
-        /// The lab
+        /// Name of the lab
         name: String,
     },
-    /// What this machine can do for labs, and what to install
+    /// Check what this machine supports, and what to install
     Doctor {
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -145,7 +145,7 @@ fn up(what: &str, name: Option<&str>, how: How, quiet: bool) -> Result<u8, Failu
     output::print(&show::lab(&plimsoll_lab::status_of(name)?))?;
     output::complain(&format!("{name} is up after {seconds:.1} s"));
     if let Some(failure) = unsaved {
-        output::complain(&format!("next time it boots again: {failure}"));
+        output::complain(&format!("the next start boots the machines again: {failure}"));
     }
     Ok(0)
 }
@@ -164,7 +164,7 @@ struct LabFile {
 /// The lab that the user means.
 fn read(what: &str) -> Result<LabFile, Failure> {
     if let Some(text) = plimsoll_lab::shipped(what) {
-        let plan = Plan::read(text, &format!("the shipped lab {what}"))?;
+        let plan = Plan::read(text, &format!("the lab {what} of plimsoll"))?;
         return Ok(LabFile { name: what.to_owned(), plan, text: text.to_owned() });
     }
     let path = Path::new(what);
@@ -174,7 +174,7 @@ fn read(what: &str) -> Result<LabFile, Failure> {
     if !what.contains(['/', '.']) && !path.exists() {
         let known = SHIPPED.map(|(name, _)| name);
         let next = format!("{} Or name a file.", plimsoll_config::nearest(what, &known));
-        return Err(failed("no shipped lab is called so".to_owned(), next));
+        return Err(failed("no lab of this name comes with plimsoll".to_owned(), next));
     }
     let text = output::read_text(path, plimsoll_config::LONGEST_FILE)
         .map_err(|error| failed(error, "Name a lab file.".to_owned()))?;
@@ -212,7 +212,7 @@ struct Shipped {
 fn list(json: bool) -> Result<u8, Failure> {
     let (up, failures) = match plimsoll_lab::status() {
         Err(failure) if failure.cause == Cause::NotPermitted => {
-            output::complain("note: only root can see which labs are up");
+            output::complain("note: only root can list the labs that are up");
             (Vec::new(), Vec::new())
         }
         found => found?,

@@ -33,8 +33,8 @@ fn state(state: State) -> &'static str {
     match state {
         State::Up => "up",
         State::ComingUp => "coming up",
-        State::Incomplete => "cut short: take it down with plimsoll lab down",
-        State::Broken => "broken: a host has died",
+        State::Incomplete => "incomplete: take it down with plimsoll lab down",
+        State::Broken => "broken: a host has stopped",
     }
 }
 
@@ -52,7 +52,7 @@ pub fn lab(lab: &LabStatus) -> String {
             (true, true) => "  starting",
             (true, false) => "  not started yet",
             (false, true) => "",
-            (false, false) => "  dead",
+            (false, false) => "  stopped",
         };
         let cpu = host.cpu.map_or_else(String::new, |share| format!("  {share} of a core"));
         let _ = writeln!(

@@ -17,11 +17,11 @@ pub fn asked(plan: &Plan, text: &str, source: &str) -> Result<bool, Failure> {
         return Err(refused);
     }
     output::complain(&printable(&refused.happened));
-    output::complain("Is whoever wrote this trusted with this machine? Bring it up? [y/N]");
+    output::complain("Do you trust the author of this file? Bring the lab up? [y/N]");
     let mut answer = String::new();
     let read = stdin().read_line(&mut answer);
     match answer.trim() {
         "y" | "Y" | "yes" if read.is_ok() => Ok(true),
-        _ => Err(Failure { happened: "it was not agreed to".to_owned(), ..refused }),
+        _ => Err(Failure { happened: "you did not agree".to_owned(), ..refused }),
     }
 }

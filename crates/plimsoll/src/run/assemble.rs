@@ -63,8 +63,8 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
         let known = |other: &JobOf| other.name == name;
         if named.iter().any(known) {
             let at = ["job", &number.to_string(), "name"];
-            let happened = format!("another job is called `{name}`");
-            return Err(source.problem(&at, &happened, "Give each job a name of its own."));
+            let happened = format!("another job has the name `{name}`");
+            return Err(source.problem(&at, &happened, "Give each job a different name."));
         }
         named.push(JobOf { name, workloads: work.len()..work.len() + of_job.len() });
         work.extend(of_job);
@@ -72,8 +72,8 @@ pub fn plan(source: &Source<'_>, given: &Given<'_>) -> Result<Assembled, Failure
     if let (Some(in_place), Some(writes)) =
         (&common.file, work.iter().find(|work| work.job.footprint().written > 0))
     {
-        let happened = format!("{} writes, and {in_place} is only read", writes.job.title());
-        return Err(source.problem(&["job"], &happened, "Leave out `file`, or that job."));
+        let happened = format!("{} writes, but {in_place} is only read", writes.job.title());
+        return Err(source.problem(&["job"], &happened, "Remove `file`, or that job."));
     }
     let cells = targets.len() * work.len() * factor::settings(&factors);
     let length = plan::length(&how, &mut design, cells)
@@ -168,12 +168,16 @@ fn factor_of(
     for value in &entry.levels {
         let Some(level) = word(value) else {
             let next = "Write levels = [\"as-found\", \"5\"].";
-            return Err(source.problem(&at("levels"), "a level is a word or a number", next));
+            return Err(source.problem(
+                &at("levels"),
+                "a level must be a string or a number",
+                next,
+            ));
         };
         levels.extend(source.fill(&at("levels"), &level)?);
     }
     if levels.len() < 2 {
-        let happened = "there is nothing to compare with fewer than two levels";
+        let happened = "a comparison needs at least two levels";
         return Err(source.problem(&at("levels"), happened, "Give two or more."));
     }
     if let Some(own) = setting.strip_prefix(COMMAND).filter(|own| !commands.contains_key(*own)) {

@@ -20,7 +20,7 @@ pub fn mark(source: &Source<'_>, jobs: &[JobOf], plan: &mut Plan) -> Result<(), 
         let claims = Claims { source, jobs, plan, entry, at: ["claim", &number] };
         let found = claims.contrasts()?;
         if found.is_empty() {
-            let next = "Name at least two, or leave the claim out.";
+            let next = "Name at least two, or remove the claim.";
             return Err(source.problem(&claims.at, "there is nothing to compare", next));
         }
         let new =
@@ -108,7 +108,7 @@ impl Claims<'_> {
         }
         let number = |name: &String| {
             labels.iter().position(|label| label == name).ok_or_else(|| {
-                let happened = format!("no target is called `{name}`");
+                let happened = format!("no target has the name `{name}`");
                 self.problem("targets", &happened, &nearest(name, &labels))
             })
         };
@@ -123,7 +123,7 @@ impl Claims<'_> {
         let job = |name: &String| {
             self.jobs.iter().find(|job| job.name == *name).ok_or_else(|| {
                 let known: Vec<&str> = self.jobs.iter().map(|job| job.name.as_str()).collect();
-                let happened = format!("no job is called `{name}`");
+                let happened = format!("no job has the name `{name}`");
                 self.problem("jobs", &happened, &nearest(name, &known))
             })
         };
@@ -139,8 +139,7 @@ impl Claims<'_> {
         match headlines(a) == headlines(b) {
             true => Ok(()),
             false => {
-                let happened =
-                    format!("`{}` and `{}` have no figures that can be compared", a.name, b.name);
+                let happened = format!("`{}` and `{}` have no figures in common", a.name, b.name);
                 Err(self.problem("jobs", &happened, "Compare jobs of one kind."))
             }
         }
@@ -155,13 +154,13 @@ impl Claims<'_> {
                 self.plan.factors[number].levels.iter().map(level_word).collect();
             let wanted = word(value).unwrap_or_default();
             let Some(level) = known.iter().position(|level| *level == wanted) else {
-                let happened = format!("`{wanted}` is no level of `{name}` here");
+                let happened = format!("`{wanted}` is not a level of `{name}`");
                 let at = [self.at[0], self.at[1], "at", name];
                 return Err(self.source.problem(&at, &happened, &nearest(&wanted, &known)));
             };
             if self.entry.compare == *name {
-                let happened = "it is what the claim compares";
-                return Err(self.problem("at", happened, "Leave it out."));
+                let happened = "the claim compares the levels of this factor";
+                return Err(self.problem("at", happened, "Remove it."));
             }
             fixed.push((number, level));
         }
@@ -183,7 +182,7 @@ impl Claims<'_> {
         let names: Vec<String> =
             self.plan.factors.iter().enumerate().map(|(n, factor)| named(n, factor)).collect();
         names.iter().position(|known| known == name).ok_or_else(|| {
-            let happened = format!("no factor is called `{name}`");
+            let happened = format!("no factor has the name `{name}`");
             let mut known: Vec<&str> = names.iter().map(String::as_str).collect();
             if key == "compare" {
                 known.extend([TARGETS, JOBS]);

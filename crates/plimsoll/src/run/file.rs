@@ -140,8 +140,8 @@ impl<'a> Source<'a> {
         let file = File { text, source, what: "plan file", page: "docs/run.md" };
         let plan: PlanFile = file.read()?;
         if plan.jobs.is_empty() {
-            let next = "Add [[job]] with a kind.";
-            return Err(file.failure(&Problem::new(&["job"], "nothing is done", next)));
+            let next = "Add a [[job]] with a `kind`.";
+            return Err(file.failure(&Problem::new(&["job"], "the plan has no job", next)));
         }
         let given = words(&plan, given)?;
         Ok(Source { file, plan, given })
@@ -158,7 +158,7 @@ impl<'a> Source<'a> {
             };
             let Some(variable) = self.plan.variables.get(name) else {
                 let known: Vec<&String> = self.plan.variables.keys().collect();
-                let happened = format!("no [variable.{name}] says what `${{{name}}}` is");
+                let happened = format!("no [variable.{name}] defines `${{{name}}}`");
                 return Err(self.problem(at, &happened, &nearest(name, &known)));
             };
             let word = self.given.get(name).or(variable.default.as_ref());
@@ -189,8 +189,8 @@ impl<'a> Source<'a> {
     /// The same of what must be there.
     pub fn fill_all(&self, at: &[&str], text: &str) -> Result<String, Failure> {
         self.fill(at, text)?.ok_or_else(|| {
-            let happened = "a word in it is left out, and it cannot be";
-            self.problem(at, happened, "Give the word with --var.")
+            let happened = "it contains an optional variable without a value";
+            self.problem(at, happened, "Give its value with --var.")
         })
     }
 

@@ -13,7 +13,8 @@ mod tests;
 mod work;
 
 use crate::arguments::{
-    AccessArguments, CONTINUE_HELP, HostArguments, OutputArguments, RuleArguments, StoreArguments,
+    AccessArguments, CONTINUE_HELP, CONTINUE_LONG_HELP, HostArguments, OutputArguments,
+    RuleArguments, StoreArguments,
 };
 use crate::check::{self, More};
 use crate::{output, resume};
@@ -25,11 +26,9 @@ use plimsoll_config::{LONGEST_FILE, nearest};
 use plimsoll_model::{Cause, Failure};
 use std::path::Path;
 
-const PLAN_HELP: &str = "The plan: a file such as plan.toml, or the name of one that comes with the \
-program (--list)";
+const PLAN_HELP: &str = "Plan file, or name of a built-in plan (--list)";
 
-const TARGETS_HELP: &str = "The targets that the plan leaves open, in its order: directories, nfs:// \
-or smb:// URLs, as given to check";
+const TARGETS_HELP: &str = "Targets that the plan leaves open, in its order";
 
 #[derive(Args)]
 pub struct RunArguments {
@@ -38,26 +37,34 @@ pub struct RunArguments {
     pub plan: Option<String>,
     #[arg(value_name = "TARGET", help = TARGETS_HELP)]
     pub targets: Vec<String>,
-    /// A word that the plan leaves open, such as --var server=ssh://root@nas; may be given several times
+    /// Value of a variable of the plan
+    ///
+    /// An example is server=ssh://root@nas. May be given several times
     #[arg(long = "var", value_name = "NAME=VALUE")]
     pub variables: Vec<String>,
-    #[arg(long = "continue", value_name = "STUDY", help = CONTINUE_HELP)]
+    #[arg(long = "continue", value_name = "STUDY")]
+    #[arg(help = CONTINUE_HELP, long_help = CONTINUE_LONG_HELP)]
     pub continues: Option<String>,
-    /// Reboot the device before each setting: all are whole plots then. It is the host of the plan's settings,
-    /// unless its [reboot] names another and says how
+    /// Reboot the device before each setting
+    ///
+    /// The device is the host of the plan's settings, unless the plan's [reboot] names another. The settings become
+    /// whole plots: plimsoll reboots, applies a setting and then measures all workloads
     #[arg(long)]
     pub reboot: bool,
-    /// Say what would be done, with the text of every command of the plan, and what it would take; no host is
-    /// reached and no command is run
+    /// Print the plan and its estimated time only
+    ///
+    /// The text of every command is printed too. No host is contacted and no command runs
     #[arg(long)]
     pub dry_run: bool,
-    /// With --dry-run: ask the hosts what the settings are now. This runs the plan's `read` commands there
+    /// With --dry-run, also read the current settings of the hosts
+    ///
+    /// This runs the `read` commands of the plan on the hosts
     #[arg(long, requires = "dry_run")]
     pub read_hosts: bool,
-    /// The plans that come with the program
+    /// List the built-in plans
     #[arg(long, conflicts_with_all = ["plan", "continues"])]
     pub list: bool,
-    /// The text of the plan, to read or to change
+    /// Print the text of the plan
     #[arg(long, conflicts_with_all = ["dry_run", "continues"])]
     pub show: bool,
     #[command(flatten)]

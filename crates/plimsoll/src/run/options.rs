@@ -93,14 +93,14 @@ fn written(
         return match value {
             Value::Boolean(true) => Ok(vec![format!("--{key}").into()]),
             Value::Boolean(false) => Ok(Vec::new()),
-            _ => Err(source.problem(at, &format!("`{key}` is true or false"), "Write true.")),
+            _ => Err(source.problem(at, &format!("`{key}` must be true or false"), "Write true.")),
         };
     }
     let several = matches!(option.get_action(), ArgAction::Append);
     let values = match value {
         Value::Array(values) if several => values.iter().collect(),
         Value::Array(_) => {
-            let happened = format!("`{key}` has one value");
+            let happened = format!("`{key}` takes one value");
             return Err(source.problem(at, &happened, "Write it without [ ]."));
         }
         value => vec![value],
@@ -111,7 +111,11 @@ fn written(
         let Some(text) = text else {
             let example = option.get_value_names().and_then(|names| names.first());
             let next = format!("Write it as {key} = \"{}\".", example.map_or("…", |n| n.as_str()));
-            return Err(source.problem(at, &format!("`{key}` is a word or a number"), &next));
+            return Err(source.problem(
+                at,
+                &format!("`{key}` must be a string or a number"),
+                &next,
+            ));
         };
         let filled = source.fill(at, &text)?;
         words.extend(filled.map(|text| OsString::from(format!("--{key}={text}"))));
@@ -136,8 +140,8 @@ fn refused(source: &Source<'_>, at: &[&str], table: &Table, error: &clap::Error)
     let place: Vec<&str> = at.iter().copied().chain(known).collect();
     let (own, value) = (own.clone().unwrap_or_default(), text(ContextKind::InvalidValue));
     if let Some(prior) = key(ContextKind::PriorArg) {
-        let happened = format!("`{own}` cannot stand beside `{prior}`");
-        return source.problem(&place, &happened, "Leave one of them out.");
+        let happened = format!("`{own}` cannot be used with `{prior}`");
+        return source.problem(&place, &happened, "Remove one of them.");
     }
     let valid: Vec<String> = match error.get(ContextKind::ValidValue) {
         Some(ContextValue::Strings(valid)) => valid.clone(),
@@ -150,6 +154,6 @@ fn refused(source: &Source<'_>, at: &[&str], table: &Table, error: &clap::Error)
     }
     let why = std::error::Error::source(error).map(ToString::to_string);
     let why = why.unwrap_or_else(|| error.kind().to_string());
-    let happened = format!("`{value}` is no value of `{own}`: {why}");
-    source.problem(&place, &happened, "docs/run.md says what the options are.")
+    let happened = format!("`{value}` is not a value of `{own}`: {why}");
+    source.problem(&place, &happened, "docs/run.md lists the options.")
 }

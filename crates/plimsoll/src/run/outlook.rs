@@ -33,7 +33,7 @@ pub fn in_brief(plan: &Plan) -> String {
     let claims = plan.contrasts.iter().filter(|contrast| contrast.claim).count();
     let others = plan.contrasts.len() - claims;
     let mut lines = vec![format!(
-        "{}; {} in the family, {} beside them",
+        "{}; {} with joint confidence, and {}",
         trials(plan, &estimate(plan)),
         counted(claims as u64, "claim"),
         counted(others as u64, "estimate"),
@@ -70,12 +70,12 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
     };
     let mut facts = vec![
         ("trials".to_owned(), trials(plan, &estimate)),
-        ("written".to_owned(), format!("{}, in all", amount(estimate.written))),
-        ("space".to_owned(), format!("{} on each target, at most", amount(estimate.held))),
+        ("written".to_owned(), format!("{} in all", amount(estimate.written))),
+        ("space".to_owned(), format!("at most {} on each target", amount(estimate.held))),
         (
             "time".to_owned(),
             format!(
-                "about {}, by {}; {} at most",
+                "about {} (from {}), at most {}",
                 duration(estimate.seconds),
                 estimate.rests_on.join("; "),
                 duration(cap)
@@ -85,7 +85,7 @@ fn takes(plan: &Plan) -> Vec<(String, String)> {
     facts.extend(grace(plan, estimate.whole_plots).map(|text| (GRACE.to_owned(), text)));
     if estimate.first_blocks_seconds > cap {
         let happened = format!(
-            "the first {} take longer than max-time, {}: what does not fit is left out",
+            "the first {} take longer than max-time ({}): the trials that do not fit are left out",
             counted(estimate.blocks.into(), "block"),
             duration(cap)
         );
@@ -106,8 +106,8 @@ fn grace(plan: &Plan, whole_plots: u64) -> Option<String> {
         && plan.subjects.iter().filter_map(Subject::target).any(is_4);
     any.then(|| {
         format!(
-            "{} more at most, if the server speaks version 4: after a restart it opens no file for up to 90 s \
-             as a rule; ?vers=3 at the target saves that",
+            "at most {} more with NFS version 4: after a restart, a server usually opens no file for up to 90 s. \
+             ?vers=3 in the target avoids this",
             duration(GRACE_SECONDS * whole_plots as f64)
         )
     })

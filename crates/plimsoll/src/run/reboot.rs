@@ -23,7 +23,7 @@ pub fn reboot(
         |key, happened: &str, next: &str| Err(source.problem(&["reboot", key], happened, next));
     let host = match (&entry.host, &*factors) {
         (_, []) => {
-            let next = "Give it a [[factor]]: it is rebooted before each setting.";
+            let next = "Add a [[factor]]: the device is rebooted before each setting.";
             return problem("host", "the plan varies no setting", next);
         }
         (Some(host), _) => {
@@ -34,20 +34,24 @@ pub fn reboot(
             first.host.clone()
         }
         (None, _) => {
-            let next = "Name the one to be rebooted: [reboot] host = \"ssh://root@nas\".";
+            let next = "Name the host to reboot: [reboot] host = \"ssh://root@nas\".";
             return problem("host", "the plan varies settings of several hosts", next);
         }
     };
     if host == HostName::Local || clients.contains(&host) {
-        let happened = format!("the work is done from {}, which is to be rebooted", host.name());
-        return problem("host", &happened, "Reboot the host of a server, or name another by --on.");
+        let happened = format!("{} runs the load and would be rebooted", host.name());
+        return problem(
+            "host",
+            &happened,
+            "Reboot another host, or run the load on another host with --on.",
+        );
     }
     let command = entry.command.as_ref().map(|line| source.fill_all(&["reboot", "command"], line));
     let within = match &entry.within {
         None => WITHIN,
         Some(text) => match parse_duration(text) {
             Ok(within) if !within.is_zero() => within,
-            Ok(_) => return problem("within", "nothing reboots in no time", "Write \"5min\"."),
+            Ok(_) => return problem("within", "the time must be longer than 0", "Write \"5min\"."),
             Err(why) => return problem("within", &why, "Write \"5min\"."),
         },
     };
@@ -105,9 +109,9 @@ mod tests {
             ("", &[], "varies no setting"),
             ("", &[nas, "ssh://root@other"], "several hosts"),
             ("", &["local"], "this machine"),
-            ("host = \"ssh://client\"", &[nas], "client, which is to be rebooted"),
+            ("host = \"ssh://client\"", &[nas], "client runs the load"),
             ("within = \"soon\"", &[nas], "soon"),
-            ("within = \"0s\"", &[nas], "no time"),
+            ("within = \"0s\"", &[nas], "longer than 0"),
             ("host = \"telnet://nas\"", &[nas], "telnet"),
         ];
         for (line, hosts, words) in cases {

@@ -14,9 +14,11 @@ pub fn targets(
     let entries = &source.plan.targets;
     if entries.is_empty() {
         return match given.is_empty() {
-            true => {
-                Err(usage("plan the targets", "none is named", "Name one or more after the plan."))
-            }
+            true => Err(usage(
+                "plan the targets",
+                "no target is given",
+                "Give one or more after the plan.",
+            )),
             false => Ok((arguments::targets(given)?, Vec::new())),
         };
     }
@@ -28,15 +30,15 @@ pub fn targets(
         let url = match (&entry.url, &entry.same_as) {
             (Some(_), Some(_)) => {
                 let at = ["target", &number, "same-as"];
-                let happened = "it has a `url` too, and one of them is what it is";
-                return Err(source.problem(&at, happened, "Leave one of them out."));
+                let happened = "a target has either `url` or `same-as`";
+                return Err(source.problem(&at, happened, "Remove one of them."));
             }
             (Some(url), None) => source.fill_all(&["target", &number, "url"], url)?,
             (None, Some(name)) => {
                 let same = found.iter().find(|(other, _)| other.name == *name);
                 let Some((_, url)) = same else {
                     let known: Vec<&str> = found.iter().map(|(e, _)| e.name.as_str()).collect();
-                    let happened = format!("no target above is called `{name}`");
+                    let happened = format!("no target above has the name `{name}`");
                     let at = ["target", &number, "same-as"];
                     return Err(source.problem(&at, &happened, &nearest(name, &known)));
                 };
@@ -51,14 +53,8 @@ pub fn targets(
     }
     if let Some(more) = typed.next() {
         let names: Vec<&str> = asked_for(source).collect();
-        let happened = format!("the plan takes {} targets: {}", names.len(), names.join(", "));
-        return Err(Failure::new(
-            Cause::Usage,
-            "plan the targets",
-            more,
-            happened,
-            "Leave it out.",
-        ));
+        let happened = format!("the plan has {} open targets: {}", names.len(), names.join(", "));
+        return Err(Failure::new(Cause::Usage, "plan the targets", more, happened, "Omit it."));
     }
     let mut targets = Vec::new();
     for (number, (entry, url)) in found.iter().enumerate() {
@@ -66,7 +62,7 @@ pub fn targets(
         let target = match &entry.options {
             None => url.parse(),
             Some(_) if !url.contains("://") => {
-                let next = "Leave them out, or name nfs:// or smb://.";
+                let next = "Remove them, or give an nfs:// or smb:// URL.";
                 return Err(source.problem(&at, "a directory has no options", next));
             }
             Some(options) => {
@@ -94,8 +90,8 @@ fn missing(source: &Source<'_>, at: &[&str]) -> Failure {
         None => entry.name.clone(),
     });
     let about: Vec<String> = about.collect();
-    let happened = format!("the plan takes as targets: {}", about.join(", "));
-    source.problem(at, &happened, "Name them after the plan, in that order.")
+    let happened = format!("these targets are missing: {}", about.join(", "));
+    source.problem(at, &happened, "Give them after the plan, in that order.")
 }
 
 fn usage(tried: &str, happened: &str, next: &str) -> Failure {

@@ -210,7 +210,7 @@ fn the_page_cache_is_a_key_of_jobs_and_of_directories_alone() {
     assert!(refused.happened.contains("no target is a directory"), "{refused}");
     let other = text.replace("directories = 3", "directories = 3\ncache = \"direct\"");
     let refused = assembled(&other, GIVEN, &["/mnt/a", "/mnt/b"], &[]).err().unwrap();
-    assert!(refused.happened.contains("a study has one"), "{refused}");
+    assert!(refused.happened.contains("all jobs of a study share"), "{refused}");
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_server_of_version_4_that_restarts_takes_its_grace_period() {
     };
     // Five repeats of two levels at three settings of the other factor are ten whole plots at least.
     let told = brief(&text, "nfs://nas/a");
-    assert!(told.contains("grace period: ") && told.contains("15 min more at most"), "{told}");
+    assert!(told.contains("grace period: ") && told.contains("at most 15 min more"), "{told}");
     assert!(!brief(&text, "nfs://nas/a?vers=3").contains("grace period"));
     assert!(!brief(GOOD, "nfs://nas/a").contains("grace period"));
 }
@@ -236,7 +236,7 @@ fn the_command_line_goes_before_the_plan() {
     // What is not typed is not given, defaults or not.
     assert_eq!(words(&[]).len(), 0);
     let quick = assembled(GOOD, GIVEN, &["nfs://nas/a"], &["--quick"]).unwrap_err();
-    assert!(quick.happened.contains("cannot stand beside"), "{quick}");
+    assert!(quick.happened.contains("cannot be used with"), "{quick}");
 }
 
 #[test]
@@ -316,61 +316,56 @@ fn slips_are_reported_with_line_and_nearest_word() {
             "unknown word `picture`",
             "`pictures`",
         ),
-        ("\"random-read\", ", "\"randm-read\", ", "`randm-read` is no value of `pattern`", ""),
-        ("same-as = \"old\"", "same-as = \"odl\"", "no target above is called `odl`", "`old`"),
+        ("\"random-read\", ", "\"randm-read\", ", "`randm-read` is not a value of `pattern`", ""),
+        ("same-as = \"old\"", "same-as = \"odl\"", "no target above has the name `odl`", "`old`"),
         (
             "compare = \"export\"",
             "compare = \"exprot\"",
-            "no factor is called `exprot`",
+            "no factor has the name `exprot`",
             "`export`",
         ),
-        ("jobs = [\"scan\"]", "jobs = [\"skan\"]", "no job is called `skan`", "`scan`"),
+        ("jobs = [\"scan\"]", "jobs = [\"skan\"]", "no job has the name `skan`", "`scan`"),
         (
             "at = { congestion",
             "at = { congestoin",
-            "no factor is called `congestoin`",
+            "no factor has the name `congestoin`",
             "`congestion`",
         ),
         ("\"${scale}\"", "\"${scael}\"", "no [variable.scael]", "`scale`"),
         // Types.
-        ("verify = true", "verify = \"yes\"", "`verify` is true or false", ""),
-        ("workers = 2", "workers = true", "`workers` is a word or a number", "workers ="),
-        ("workers = 2", "workers = [2, 3]", "`workers` has one value", "without [ ]"),
-        ("workers = 2", "workers = 0", "`0` is no value of `workers`", ""),
-        ("kind = \"scan\"", "kind = 3", "`kind` is a word", ""),
+        ("verify = true", "verify = \"yes\"", "`verify` must be true or false", ""),
+        ("workers = 2", "workers = true", "`workers` must be a string or a number", "workers ="),
+        ("workers = 2", "workers = [2, 3]", "`workers` takes one value", "without [ ]"),
+        ("workers = 2", "workers = 0", "`0` is not a value of `workers`", ""),
+        ("kind = \"scan\"", "kind = 3", "`kind` must be a string", ""),
         ("name = \"old\"", "name = 3", "invalid type", ""),
-        ("repeats = 5", "repeats = 0", "`0` is no value of `repeats`", ""),
-        ("margin = 10", "margin = 1000", "`1000` is no value of `margin`", ""),
-        ("time = \"1s\"", "time = \"1x\"", "`1x` is no value of `time`", ""),
-        ("size = \"64MiB\"", "size = \"64 MiBs\"", "is no value of `size`", ""),
-        ("levels = [\"sync\", \"async\"]", "levels = [[1], 2]", "a level is a word", ""),
+        ("repeats = 5", "repeats = 0", "`0` is not a value of `repeats`", ""),
+        ("margin = 10", "margin = 1000", "`1000` is not a value of `margin`", ""),
+        ("time = \"1s\"", "time = \"1x\"", "`1x` is not a value of `time`", ""),
+        ("size = \"64MiB\"", "size = \"64 MiBs\"", "is not a value of `size`", ""),
+        ("levels = [\"sync\", \"async\"]", "levels = [[1], 2]", "a level must be a string", ""),
         // Combinations.
-        ("levels = [\"sync\", \"async\"]", "levels = [\"sync\"]", "fewer than two levels", ""),
+        ("levels = [\"sync\", \"async\"]", "levels = [\"sync\"]", "at least two levels", ""),
+        ("repeats = 5", "repeats = 5\nquick = true", "cannot be used with", "Remove one"),
         (
-            "max-time = \"1h\"",
-            "max-time = \"1h\"\nquick = true",
-            "cannot stand beside",
-            "Leave one",
+            "same-as = \"old\"",
+            "same-as = \"old\"\nurl = \"/x\"",
+            "either `url` or `same-as`",
+            "Remove one",
         ),
-        ("same-as = \"old\"", "same-as = \"old\"\nurl = \"/x\"", "it has a `url` too", "Leave one"),
-        ("name = \"small\"", "name = \"up\"", "another job is called `up`", ""),
-        (
-            "at = { congestion = \"bbr\" }",
-            "at = { export = \"sync\" }",
-            "what the claim compares",
-            "",
-        ),
+        ("name = \"small\"", "name = \"up\"", "another job has the name `up`", ""),
+        ("at = { congestion = \"bbr\" }", "at = { export = \"sync\" }", "the claim compares", ""),
         (
             "at = { congestion = \"bbr\" }",
             "at = { congestion = \"brr\" }",
-            "no level of `congestion`",
+            "not a level of `congestion`",
             "`bbr`",
         ),
         ("jobs = [\"scan\"]", "jobs = [\"scan\"]\ntargets = [\"old\"]", "nothing to compare", ""),
         (
             "compare = \"targets\"\njobs = [\"scan\"]",
             "compare = \"jobs\"\njobs = [\"scan\", \"up\"]",
-            "no figures that can be compared",
+            "no figures in common",
             "",
         ),
         (

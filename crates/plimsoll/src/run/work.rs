@@ -53,7 +53,7 @@ pub fn job(
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
         Some(_) => {
-            let happened = format!("`{key}` is a word");
+            let happened = format!("`{key}` must be a string");
             Err(source.problem(&["job", &number, key], &happened, "Write it in quotes."))
         }
     };
@@ -92,9 +92,8 @@ pub fn job(
         && common.cache.is_none_or(|cache| what.cache.is_none_or(|c| cache == c.into()))
         && common.file.as_ref().is_none_or(|file| pattern.file.as_ref().is_none_or(|f| f == file));
     if !agrees {
-        let happened =
-            "its `engine`, `cache` or `file` is not that of a job above, and a study has one";
-        return Err(source.problem(&at, happened, "Give all jobs the same."));
+        let happened = "all jobs of a study share `engine`, `cache` and `file`, and a job above has another value";
+        return Err(source.problem(&at, happened, "Give all jobs the same value."));
     }
     common.engine = common.engine.or(what.engine.map(Into::into));
     common.cache = common.cache.or(what.cache.map(Into::into));
