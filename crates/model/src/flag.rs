@@ -1,9 +1,11 @@
 //! Every warning plimsoll gives, in one place: what is odd, and what to do about it.
 
+mod effect;
 mod idle;
 mod message;
 mod severity;
 
+pub use effect::Effect;
 pub use idle::IdleWindows;
 pub use message::{is_file_server, is_kernel_thread};
 pub use severity::Severity;

@@ -60,7 +60,10 @@ pub(crate) enum Layout {
 pub(crate) struct Warning {
     pub(crate) text: String,
     pub(crate) advice: Option<String>,
-    /// Whether something of the user's waits to be put right: on a full screen others are left out.
+    /// The same for the screen, in two lines at most: the effect on the figures, then what to do. Empty: text and
+    /// advice.
+    pub(crate) brief: String,
+    /// Whether it is on the screen however little room there is: data or settings of the user are at stake.
     pub(crate) urgent: bool,
 }
 

@@ -178,7 +178,7 @@ fn what_lacks_blocks_can_go_on() {
     let go_on = |study: &Study| {
         Document::of_study(study)
             .screen(&SCREEN)
-            .contains("Go on: plimsoll check --continue 5eed0001")
+            .contains("Continue: plimsoll check --continue 5eed0001")
     };
     for (ended, expected) in
         [(Ended::Done, false), (Ended::CapReached, true), (Ended::Interrupted, true)]

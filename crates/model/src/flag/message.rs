@@ -174,10 +174,10 @@ impl Flag {
                 units::bytes_per_second(*ceiling_bytes_per_second)
             ),
             Flag::AskedToWait { target, times: 1 } => {
-                format!("the server of {target} asked once to be asked again later")
+                format!("the server of {target} returned \"try later\" once")
             }
             Flag::AskedToWait { target, times } => {
-                format!("the server of {target} asked {times} times to be asked again later")
+                format!("the server of {target} returned \"try later\" {times} times")
             }
             Flag::Retransmitted { target, times, late, doubled } => format!(
                 "{target}: calls over UDP sent again: {times}; replies dropped: {late} too late, {doubled} doubled"
@@ -197,7 +197,7 @@ impl Flag {
                 let why = if *uid == Some(0) { "root_squash or all_squash" } else { "all_squash" };
                 let number = |of: &Option<u32>| of.map_or("N".to_owned(), |of| of.to_string());
                 format!(
-                    "{target}: what uid {} makes belongs to uid {}: the server takes it for {who} \
+                    "{target}: files of uid {} belong to uid {}: the server takes it for {who} \
                      ({why}, or it maps users)",
                     number(uid),
                     number(owner)
@@ -225,7 +225,7 @@ impl Flag {
                 format!("the program deployed on {host} could not be removed: {reason}")
             }
             Flag::SettingNotRestored { host, setting, reason } => {
-                format!("{setting} of {host} could not be put back: {reason}")
+                format!("{setting} of {host} could not be restored: {reason}")
             }
             Flag::CachesKept { host, reason } => {
                 format!("{host} kept what it had in its caches: {reason}")
@@ -241,7 +241,7 @@ impl Flag {
             }
             Flag::CapReached { blocks, wanted } => {
                 format!(
-                    "cap reached: {blocks} blocks run, {} more wanted",
+                    "the time limit ended the study after {blocks} blocks; narrow intervals take about {} more",
                     wanted.saturating_sub(*blocks)
                 )
             }
@@ -252,22 +252,18 @@ impl Flag {
                 )
             }
             Flag::Burst { workloads, why } => {
-                let why = match why {
-                    Burst::NotConditioned => "nothing was written before to fill it",
-                    Burst::NotSteady => "the rate was not steady when the time to fill it was over",
-                    Burst::NotAgreed => "trials do not agree with the steady rate after filling it",
-                };
-                format!("{} (*): burst (server's write cache): {why}", workloads.join(", "))
+                let (workloads, why) = (workloads.join(", "), why.words());
+                format!("{workloads} (*): burst into the server's write cache: {why}")
             }
             Flag::LeftOut { workloads } => {
                 format!("no time for {} in a quick look", workloads.join(", "))
             }
             Flag::Quick { resolvable: Some(r) } => format!(
-                "a quick look: with the spread seen, differences below {:.0}% are not resolved",
+                "a quick look: differences below {:.0}% are inconclusive",
                 (r - 1.0) * 100.0
             ),
             Flag::Quick { resolvable: None } => {
-                "a quick look: small differences are not resolved".to_owned()
+                "a quick look: small differences are inconclusive".to_owned()
             }
             Flag::FiguresDisturbed { figures, of } => {
                 let count = figures.len();
@@ -330,22 +326,22 @@ impl Flag {
                 "Cool it, or measure longer: figures before and after are not comparable.".into()
             }
             Flag::Stolen { .. } => {
-                "Figures are of what was left of it: run again when its neighbours are quiet, or on a \
+                "Figures are for the remaining CPU time: run again when its neighbours are quiet, or on a \
                  machine of its own."
                     .into()
             }
             Flag::HiddenFromTicks { .. } => {
-                "Do not rely on this host's CPU figures: work in step with the tick is not in them.".into()
+                "Do not rely on this host's CPU figures: they miss work in step with the tick.".into()
             }
             Flag::NotWatched { .. } => {
                 "See that ssh gets there without asking, or say how with --host ssh://[user@]host.".into()
             }
             Flag::HostLost { host, .. } => {
-                format!("What was measured is kept; look at {host} and its link, and run again.")
+                format!("The finished trials are kept; check {host} and its link, and run again.")
             }
             Flag::HostRestarted { .. } => "Look at its log; run again.".into(),
             Flag::ImpossibleCounters { host } => {
-                format!("Its load is left out of this trial; look at /proc/stat of {host}.")
+                format!("Its load is left out of this trial; check /proc/stat of {host}.")
             }
             Flag::SameMachine { .. } => {
                 "Watch a client and a server apart: run plimsoll on another machine.".into()
@@ -370,10 +366,10 @@ impl Flag {
                 format!("Remove them with: {}", clean(on.as_deref(), target))
             }
             Flag::SparseFiles { .. } => {
-                "rsync does so too without --sparse; nothing is to be done.".into()
+                "rsync does so too without --sparse; no action is needed.".into()
             }
             Flag::EntriesSkipped { .. } => {
-                "Only regular files and directories are copied; nothing is to be done.".into()
+                "Only regular files and directories are copied; no action is needed.".into()
             }
             Flag::NamesNotUtf8 { .. } => {
                 "Rename it to copy it as well (convmv converts the names of a whole directory).".into()
@@ -425,7 +421,7 @@ impl Flag {
                     .into()
             }
             Flag::AskedToWait { .. } => {
-                "The waiting is part of the times measured; look at the server's log for what it was busy with."
+                "The times include the waiting; see the server's log for its cause."
                     .into()
             }
             Flag::Retransmitted { .. } => {
@@ -448,12 +444,12 @@ impl Flag {
             }
             Flag::ServerRestarted => "Look at the server's log; run again.".into(),
             Flag::Reconnected { .. } => {
-                "The gap is part of the figures, as it is of a user's work; look at the server's log, and \
-                 run again for figures without it."
+                "The figures include the gap, as a user would see it; check the server's log, and run \
+                 again for figures without it."
                     .into()
             }
             Flag::WrittenAgain { .. } => {
-                "No data are missing, and writing them twice is part of the times; look at why the server \
+                "No data are missing, and the times include writing twice; check why the server \
                  restarted, and run again."
                     .into()
             }
@@ -480,7 +476,7 @@ impl Flag {
             }
             Flag::CapReached { .. } => "Raise --max-time for narrower intervals.".into(),
             Flag::Continued { .. } => {
-                "Levels are of both times; comparisons are within blocks, so of each by itself.".into()
+                "Levels are means of both times; comparisons are made within blocks.".into()
             }
             Flag::Burst { why: Burst::NotAgreed, .. } => {
                 "Longer trials may agree: --time; the cache gets free again in between.".into()
@@ -491,7 +487,7 @@ impl Flag {
                     .into()
             }
             Flag::LeftOut { .. } => "Name them by --pattern, or leave out --quick.".into(),
-            Flag::Quick { .. } => "Leave out --quick for a verdict one can trust.".into(),
+            Flag::Quick { .. } => "Leave out --quick for a verdict that you can rely on.".into(),
             Flag::FiguresDisturbed { .. } => {
                 "Stop other work on it and measure again: the host is better than they say.".into()
             }
@@ -551,12 +547,12 @@ pub fn is_kernel_thread(process: &str) -> bool {
     })
 }
 
-fn client(host: &Option<String>) -> &str {
+pub(super) fn client(host: &Option<String>) -> &str {
     host.as_deref().unwrap_or("this machine")
 }
 
 /// The host that plimsoll runs on, in words.
-fn place(host: &str) -> &str {
+pub(super) fn place(host: &str) -> &str {
     if host == "local" { "this machine" } else { host }
 }
 

@@ -7,9 +7,8 @@ use crate::text::{shortened, width, wrapped};
 
 /// Lines of a terminal, without that of the prompt.
 const SCREEN: usize = 23;
-/// Lines that a warning has on the one screen, with its advice and without.
-const WARNING: usize = 2;
-const ADVISED: usize = 3;
+/// Warnings on the one screen.
+const WARNINGS: usize = 3;
 /// Most columns of the name of a fact.
 const NAME: usize = 24;
 
@@ -31,18 +30,20 @@ impl Document {
         };
         let others = lines(&mut items.iter().copied().filter(|item| !is_warning(item)));
         let mut left = SCREEN.saturating_sub(others + page.text.lines().count());
-        let mut unsaid = 0;
+        let all = items.iter().filter(|item| is_warning(item)).count();
+        let (mut shown, mut unsaid) = (0, 0);
         for item in items {
             match item {
                 Item::Warning(warning) => {
-                    let short = short(warning, *style, left);
+                    let short = Warning { text: short(warning), ..Warning::default() };
                     let lines = lines(&mut std::iter::once(&Item::Warning(short.clone())));
-                    // One line stays for how many are left out.
-                    let first = page.text.lines().all(|line| !self::is_warning(line));
-                    let room = unsaid == 0 && (first || lines < left);
-                    match room || warning.urgent {
+                    // One line stays for the number of those left out.
+                    let rest = usize::from(shown + 1 < all);
+                    let room = unsaid == 0 && shown < WARNINGS && lines + rest <= left;
+                    match shown == 0 || room || warning.urgent {
                         true => {
                             page.warning(&short);
+                            shown += 1;
                             left = left.saturating_sub(lines);
                         }
                         false => unsaid += 1,
@@ -75,32 +76,13 @@ impl Document {
     }
 }
 
-fn is_warning(line: &str) -> bool {
-    Role::of(line).map_or(line, |(_, text)| text).starts_with("! ")
-}
-
-/// A warning in few lines: with its advice where that fits.
-fn short(warning: &Warning, style: Style, left: usize) -> Warning {
-    let lines = |text: &str| wrapped("! ", text, style.columns()).lines().count();
-    let most = ADVISED.min(left.saturating_sub(1)).max(WARNING);
-    let with = |text: &str, advice: &str| match advice.is_empty() {
-        true => text.to_owned(),
-        false => format!("{text}. {advice}"),
-    };
-    // What to do matters more than all that happened.
-    for (advice, most) in [(warning.advice.as_deref().unwrap_or_default(), most), ("", WARNING)] {
-        let mut text = warning.text.clone();
-        while lines(&with(&text, advice)) > most {
-            let fewer = text.trim_end_matches("..").trim_end().rsplit_once(' ');
-            let Some((fewer, _)) = fewer else { break };
-            text = format!("{} ..", fewer.trim_end());
-        }
-        let whole = with(&text, advice);
-        if lines(&whole) <= most && 2 * text.len() >= warning.text.len() {
-            return Warning { text: whole, ..Warning::default() };
-        }
+/// A warning for one screen, with its advice if it has no shorter text.
+fn short(warning: &Warning) -> String {
+    match &warning.advice {
+        _ if !warning.brief.is_empty() => warning.brief.clone(),
+        Some(advice) => format!("{}. {advice}", warning.text),
+        None => warning.text.clone(),
     }
-    Warning { text: warning.text.clone(), ..Warning::default() }
 }
 
 /// Text that is filled from top to bottom.
@@ -193,7 +175,7 @@ impl Page {
     fn unsaid(&mut self, unsaid: &mut usize) {
         if *unsaid > 0 {
             let more = crate::text::counted(*unsaid as u64, "more warning");
-            self.painted(Role::Warning, "! ", &format!("{more}: see the details."));
+            self.painted(Role::Warning, "! ", &format!("{more}: see --details"));
         }
         *unsaid = 0;
     }

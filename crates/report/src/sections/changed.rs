@@ -29,7 +29,7 @@ pub(super) fn warnings(a: &Shown<'_>, b: &Shown<'_>, across: &Across) -> Vec<War
                  difference cannot be told."
             ),
             advice: Some("Change one at a time.".to_owned()),
-            urgent: false,
+            ..Warning::default()
         });
     }
     all.extend(named(&recorded).map(|text| Warning { text, ..Warning::default() }));
@@ -71,6 +71,7 @@ pub(super) fn not_compared<'a>(
         ),
         advice: Some(format!("Measure again with equal settings{size}.")),
         urgent: true,
+        ..Warning::default()
     })
 }
 

@@ -1,6 +1,7 @@
 //! What others did to hosts during trials: a warning for each host, with the effect on the figures first, and
 //! each of its resources with its own trials.
 
+use super::warnings::in_brief;
 use super::{Shown, speed};
 use crate::date::utc;
 use crate::document::Warning;
@@ -8,7 +9,7 @@ use crate::figure::BANDWIDTH;
 use crate::measure::Compared;
 use crate::text::{counted, listed, printable};
 use crate::verdict::percent;
-use plimsoll_model::{Cell, Flag, HostResource, Metric, Outcome, Study, Trial};
+use plimsoll_model::{Cell, Flag, HostResource, Metric, Outcome, Severity, Study, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A trial that is slower by less is not called slower.
@@ -21,8 +22,19 @@ struct Disturbed<'a> {
     resources: BTreeMap<HostResource, (Vec<&'a Trial>, f64)>,
 }
 
-/// A warning for each host that others used during trials, that with the most trials first.
-pub(crate) fn warnings(shown: &Shown<'_>) -> Vec<Warning> {
+/// A warning for each host that others used during trials, the host with the most trials first. One without any effect on
+/// the figures is a note.
+pub(crate) fn warnings(shown: &Shown<'_>) -> Vec<(Severity, Warning)> {
+    hosts(shown).iter().map(|host| host.warning(shown)).collect()
+}
+
+/// The hosts that others slowed down.
+pub(crate) fn slowed<'a>(shown: &Shown<'a>) -> Vec<&'a str> {
+    let slower = |host: &Disturbed<'_>| effect(shown, &host.trials()).1;
+    hosts(shown).iter().filter(|host| slower(host)).map(|host| host.host).collect()
+}
+
+fn hosts<'a>(shown: &Shown<'a>) -> Vec<Disturbed<'a>> {
     let mut hosts: Vec<Disturbed<'_>> = Vec::new();
     for trial in &shown.study.trials {
         for flag in &trial.result.flags {
@@ -37,7 +49,7 @@ pub(crate) fn warnings(shown: &Shown<'_>) -> Vec<Warning> {
         }
     }
     hosts.sort_by_key(|host| std::cmp::Reverse(host.trials().len()));
-    hosts.iter().map(|host| host.warning(shown)).collect()
+    hosts
 }
 
 /// Whether others used a host during a trial, or something held it up.
@@ -56,7 +68,7 @@ impl<'a> Disturbed<'a> {
         all
     }
 
-    fn warning(&self, shown: &Shown<'_>) -> Warning {
+    fn warning(&self, shown: &Shown<'_>) -> (Severity, Warning) {
         let trials = self.trials();
         let all = counted(shown.study.trials.len() as u64, "trial");
         let place = match self.host {
@@ -66,11 +78,11 @@ impl<'a> Disturbed<'a> {
         let mut resources: Vec<_> = self.resources.iter().collect();
         resources.sort_by_key(|(_, (trials, _))| std::cmp::Reverse(trials.len()));
         let words = |(resource, (own, most)): &(&HostResource, &(Vec<&Trial>, f64))| {
-            let (name, most) = match resource {
-                HostResource::Cpu => ("processor", format!("{most:.2} cores")),
-                HostResource::Disk => ("disk", BANDWIDTH.value(*most)),
-                HostResource::Network => ("network", BANDWIDTH.value(*most)),
+            let most = match resource {
+                HostResource::Cpu => format!("{most:.2} cores"),
+                HostResource::Disk | HostResource::Network => BANDWIDTH.value(*most),
             };
+            let name = name(**resource);
             match own.len() == trials.len() {
                 true => format!("its {name} by up to {most}"),
                 false => format!("its {name} by up to {most} in {}", own.len()),
@@ -83,16 +95,28 @@ impl<'a> Disturbed<'a> {
             Some((HostResource::Disk, _)) => "whether a scrub, a backup or another client used it",
             _ => "which programs and clients used it",
         };
-        Warning {
+        let names: Vec<String> = resources.iter().map(|(of, _)| name(**of).to_owned()).collect();
+        let effect = format!("{} of {all} {effect}", trials.len());
+        let brief = format!("{effect}: others used {place} ({})", listed(&names));
+        let warning = Warning {
+            brief: in_brief(&brief, slower.then_some("Stop that, then run again.")),
             text: format!(
-                "{} of {all} {effect}: others used {place} {} ({})",
-                trials.len(),
+                "{effect}: others used {place} {} ({})",
                 times(shown.study, &trials),
                 listed(&used)
             ),
             advice: Some(format!("See {what_else} then, and measure again without.")),
-            urgent: slower,
-        }
+            urgent: false,
+        };
+        (if slower { Severity::Disturbance } else { Severity::Note }, warning)
+    }
+}
+
+fn name(resource: HostResource) -> &'static str {
+    match resource {
+        HostResource::Cpu => "CPU",
+        HostResource::Disk => "disk",
+        HostResource::Network => "network",
     }
 }
 

@@ -42,7 +42,7 @@ pub(crate) fn ending(study: &Study) -> Option<Warning> {
             (printable(&text), super::advised(study, next))
         }
     };
-    Some(Warning { text, advice, urgent: false })
+    Some(Warning { text, advice, ..Warning::default() })
 }
 
 /// What a subject turned out to be.

@@ -1,10 +1,12 @@
-//! Every warning, each kind once, with what to do about it.
+//! Every warning, each kind once, with what to do about it, ordered by how much it explains.
 
 use super::{Shown, disturbances};
 use crate::document::Warning;
-use crate::text::{capital, counted, listed, printable, target};
+use crate::text::{capital, counted, listed, printable, target, wrapped};
 use plimsoll_model::units::{Bytes, GIB};
-use plimsoll_model::{Cell, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial};
+use plimsoll_model::{
+    Cell, Effect, Ended, Failure, Flag, Outcome, Severity, StoredOn, Study, Trial,
+};
 use std::mem::discriminant;
 
 /// Warnings that ask for the same.
@@ -20,12 +22,14 @@ struct Group<'a> {
     trials: Vec<&'a Trial>,
 }
 
-/// Failures first, then whatever was flagged.
+/// Failures first, then the flags, ordered by how much they explain.
 pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
     let study = shown.study;
     let subjects = Subjects::new(shown);
     let mut groups: Vec<Group<'_>> = Vec::new();
-    let flags: Vec<Flag> = study.flags.iter().filter_map(|flag| informed(study, flag)).collect();
+    // The sentences of the answer say how preliminary a quick look is.
+    let flags = study.flags.iter().filter(|flag| !matches!(flag, Flag::Quick { .. }));
+    let flags: Vec<Flag> = flags.filter_map(|flag| informed(study, flag)).collect();
     let mut add = |flag, trial: Option<_>| {
         let advice = advice(study, flag);
         let (message, subject) = subjects.apart(&target(&flag.message()));
@@ -57,7 +61,7 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let own = trial.result.flags.iter().filter(|flag| !matches!(flag, Flag::OtherLoad { .. }));
         own.for_each(|flag| add(flag, Some(trial)));
     }
-    let mut warnings = Vec::new();
+    let mut failed = Vec::new();
     for (cause, phase, trials) in failures(shown) {
         let (count, places) = where_seen(shown, &trials);
         let phase = printable(phase);
@@ -71,12 +75,14 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
         let text = subjects.named(format!("{count} failed at '{phase}' ({places}): {reason}"));
         // A command in it has to stay one.
         let advice = shown.advised(next).filter(|_| !ended);
-        warnings.push(Warning { text, advice, urgent: false });
+        let short = match ended {
+            true => format!("{count} failed ({places}): {reason}"),
+            false => format!("{count} failed ({places}): {}", printable(happened)),
+        };
+        let brief = in_brief(&subjects.named(short), advice.as_deref());
+        failed.push(Warning { text, advice, brief, urgent: false });
     }
-    // They tell of the figures as limits do, and come first of those.
-    let mut disturbances = disturbances::warnings(shown);
-    // Stable: of the same severity in the order seen.
-    groups.sort_by_key(|group| group.first.severity());
+    let mut warnings = disturbances::warnings(shown);
     for group in groups {
         let example = if group.alike { "" } else { ", for example" };
         let seen = match group.trials.is_empty() {
@@ -100,14 +106,57 @@ pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
             true => format!("{}{seen}", capital(&message)),
             false => format!("{message}{seen}"),
         };
-        let urgent = group.first.severity() <= Severity::NotPutBack;
-        if group.first.severity() >= Severity::Limit {
-            warnings.append(&mut disturbances);
-        }
-        warnings.push(Warning { text, advice: shown.advised(&group.advice), urgent });
+        let severity = group.first.severity();
+        let (advice, brief) = (shown.advised(&group.advice), group.brief(shown, &subjects));
+        let urgent = severity <= Severity::NotPutBack;
+        warnings.push((severity, Warning { text, advice, brief, urgent }));
     }
-    warnings.append(&mut disturbances);
-    warnings
+    // Stable: of the same severity in the order seen, disturbed trials before idle windows.
+    warnings.sort_by_key(|(severity, _)| *severity);
+    failed.extend(warnings.into_iter().map(|(_, warning)| warning));
+    failed
+}
+
+impl Group<'_> {
+    /// The warning for the screen; empty where its message and advice are short.
+    fn brief(&self, shown: &Shown<'_>, subjects: &Subjects) -> String {
+        let (seen, all) = (self.trials.len(), shown.study.trials.len());
+        let trials = match seen {
+            0 => None,
+            _ if seen == all => Some("every trial".to_owned()),
+            _ => Some(format!("{seen} of {}", counted(all as u64, "trial"))),
+        };
+        let Some(Effect { effect, action }) = self.first.effect(trials.as_deref()) else {
+            return String::new();
+        };
+        let effect = target(&effect);
+        let effect = match self.trials.is_empty() {
+            true => subjects.apart(&effect).0.replace(SUBJECT, &listed(&self.subjects)),
+            false => subjects.named(effect),
+        };
+        // Free space decides what can be done.
+        let action = match (&self.first, room(shown.study, self.first)) {
+            (Flag::WorkingSet { .. }, Some(_)) => {
+                "For the disk, make room, or see --details.".into()
+            }
+            _ => action,
+        };
+        in_brief(&effect, shown.advised(&action).as_deref())
+    }
+}
+
+/// Columns and lines of a warning on the screen.
+const COLUMNS: usize = 80;
+const LINES: usize = 2;
+
+/// The effect and what to do, or the effect alone if both are too long.
+pub(super) fn in_brief(effect: &str, action: Option<&str>) -> String {
+    let both = match action {
+        Some(action) if !action.is_empty() => format!("{effect}. {action}"),
+        _ => format!("{effect}."),
+    };
+    let fits = wrapped("! ", &both, COLUMNS).lines().count() <= LINES;
+    if fits { both } else { format!("{effect}.") }
 }
 
 /// A flag with what the study knows beside it: what the disks of a watched server read, and its memory. `None`
@@ -135,15 +184,20 @@ fn informed(study: &Study, flag: &Flag) -> Option<Flag> {
 /// The size of an example of which a server's memory would be the half.
 const EXAMPLE: u64 = 4 * GIB;
 
-/// What to do about a flag. A size is advised only where there is room for it.
-fn advice(study: &Study, flag: &Flag) -> String {
-    let Flag::WorkingSet { target, settles, .. } = flag else { return flag.advice() };
+/// The free bytes of a target, if they are too few for the working set that a flag advises.
+fn room(study: &Study, flag: &Flag) -> Option<Bytes> {
+    let Flag::WorkingSet { target, settles, .. } = flag else { return None };
     let subject = study.subjects.iter().find(|facts| facts.given() == target);
-    let space = subject.and_then(|facts| Some(facts.storage()?.space_bytes));
-    // What has no total has no space that is known.
-    let free = space.filter(|(total, _)| *total > 0).map(|(_, free)| free);
+    // A file system without a total size does not report its space.
+    let (total, free) = subject?.storage()?.space_bytes;
     let needed = settles.map_or(EXAMPLE, |size| size.0);
-    match (free.filter(|free| *free < needed).map(Bytes), settles) {
+    (total > 0 && free < needed).then_some(Bytes(free))
+}
+
+/// What to do about a flag. A size is advised only if the target has room for it.
+fn advice(study: &Study, flag: &Flag) -> String {
+    let Flag::WorkingSet { settles, .. } = flag else { return flag.advice() };
+    match (room(study, flag), settles) {
         (None, _) => flag.advice(),
         (Some(free), Some(size)) => format!(
             "Measuring the disk takes {size} (twice the server's memory), and {free} are free: make room, or \

@@ -302,7 +302,7 @@ fn a_factor_of_two_levels() {
     });
     let text = shown(&study).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("It could not be put back: see the warnings."), "{text}");
-    assert!(text.contains("could not be put back: no route") && !text.contains("It was put back"));
+    assert!(text.contains("could not be restored: no route") && !text.contains("It was put back"));
     let redacted = redact(&study, &[]).unwrap();
     assert_eq!(redacted.plan.factors[0].name, study.plan.factors[0].name);
     assert!(!redacted.plan.factors[0].host.to_string().contains("nas"));

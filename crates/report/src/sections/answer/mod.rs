@@ -12,12 +12,12 @@ mod table;
 use super::clients;
 use crate::document::{Layout, Section};
 use crate::study::copies::Copies;
-use crate::study::{Shown, head, hosts, mounts, speed, warnings};
+use crate::study::{Shown, disturbances, head, hosts, mounts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
 use plimsoll_explain::{WorkloadFindings, reads_from};
-use plimsoll_model::{Ended, Rule, SubjectKind};
+use plimsoll_model::{Ended, Flag, Rule, SubjectKind};
 
 /// What there is to say of a study without a complete trial.
 const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
@@ -39,6 +39,9 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
             section.texts(sentences::sentences(shown, &brief, marked));
             section.figures(speeds::figure(shown));
         }
+    }
+    if complete > 0 {
+        section.texts(sentences::preliminary(shown));
     }
     section.texts(clients::sentences(shown));
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
@@ -129,24 +132,40 @@ fn can_go_on(shown: &Shown<'_>) -> bool {
     }
 }
 
+/// A host that other work kept busy, by name.
+fn disturbed(shown: &Shown<'_>) -> Option<String> {
+    let slowed = disturbances::slowed(shown).into_iter();
+    let idle = shown.study.flags.iter().filter_map(Flag::busy_with_other_work);
+    slowed.chain(idle).next().map(|host| match host {
+        "local" => "this machine".to_owned(),
+        host => printable(host),
+    })
+}
+
 /// Kinds of work that are open and named; of more their number is.
 const NAMED: usize = 3;
 
-/// What would settle what is open, and where the rest is.
+/// The one command that helps most, and where the rest is. More blocks do not help on a host that other work keeps busy.
 fn next(section: &mut Section, shown: &Shown<'_>) {
     let id = printable(&shown.study.id.0);
-    if let Some((works, time)) = sentences::open(shown) {
+    let open = sentences::open(shown);
+    if let (Some(host), Some(_)) = (disturbed(shown), &open) {
+        let what = format!("Stop other work on {host}, then run again");
+        section.command(&what, printable(&shown.study.plan.command), String::new());
+    } else if let Some((works, time)) = open {
+        let compares = !shown.study.plan.contrasts.is_empty();
         let what = match works.len() {
+            _ if !compares => "Narrow the intervals".to_owned(),
             ..=NAMED => {
                 let works: Vec<String> = works.iter().map(|work| format!("'{work}'")).collect();
-                format!("Resolve {}", listed(&works))
+                format!("Decide {}", listed(&works))
             }
-            many => format!("Resolve these {many}"),
+            many => format!("Decide {many} rows"),
         };
         section.command(&what, format!("plimsoll check --continue {id}"), time);
     } else if can_go_on(shown) && shown.names.setups() > 0 && !shown.findings.imported {
         let line = format!("plimsoll check --continue {id}");
-        section.command("Go on", line, String::new());
+        section.command("Continue", line, String::new());
     }
     more(section, &id);
 }

@@ -7,7 +7,7 @@ use crate::study::{Shown, copies, hosts, imported, limits, workload};
 use crate::text::{capital, counted, duration, listed};
 use crate::verdict::{Two, lead, percent, says_nothing, showed};
 use plimsoll_explain::{Claim, Pair};
-use plimsoll_model::{Contrast, Rule};
+use plimsoll_model::{Contrast, Flag, Rule};
 use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ const TOLD_OF_MANY: usize = 5;
 const FEW: usize = 6;
 /// Kinds of work with disturbed trials that are named.
 const DISTURBED: usize = 3;
-/// Less than this is about a minute of the day, and what is claimed from it too.
+/// Results of a shorter study are preliminary.
 const SHORT_SECONDS: f64 = 120.0;
 
 /// Those on what is compared only where no table `marked` it.
@@ -52,8 +52,6 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
         sentences
             .push(format!("Others used a host during {more} more kinds of work: see the details."));
     }
-    sentences.extend(level(shown));
-    sentences.extend(short(shown));
     let limited = limits::sentences(shown, &name);
     if limited.is_empty() {
         hosts::fullest_links(&mut sentences, shown);
@@ -222,27 +220,24 @@ fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) 
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// What the levels of one subject are about.
-fn level(shown: &Shown<'_>) -> Option<String> {
-    let study = shown.study;
-    let compares = !study.plan.contrasts.is_empty();
-    let seconds = shown.findings.seconds_per_trial * study.trials.len() as f64;
-    let measured = matches!(study.plan.design.rule, Rule::Sequential { .. });
-    (!compares && measured && seconds > 0.0).then(|| {
-        format!("These are the levels of {}: at another time they may differ.", duration(seconds))
-    })
-}
-
-/// What verdicts are about that were soon at hand.
-fn short(shown: &Shown<'_>) -> Option<String> {
-    let claims = shown.findings.workloads.iter().flat_map(|w| &w.pairs);
-    let claimed = claims.filter_map(|p| p.claim.as_ref()?.verdict).count() > 0;
+/// How preliminary a short study is. A sentence and no warning, so that it is on the screen of every such study.
+pub(super) fn preliminary(shown: &Shown<'_>) -> Option<String> {
     let seconds = shown.findings.seconds_per_trial * shown.study.trials.len() as f64;
+    let measured = duration(seconds);
+    let quick = shown.study.flags.iter().find_map(|flag| match flag {
+        Flag::Quick { resolvable } => Some(*resolvable),
+        _ => None,
+    });
     let looked = matches!(shown.study.plan.design.rule, Rule::Sequential { .. });
-    (claimed && looked && seconds < SHORT_SECONDS).then(|| {
-        format!(
-            "These verdicts are about {} of measuring: another minute may be different.",
-            duration(seconds)
-        )
-    })
+    match quick {
+        Some(Some(ratio)) => Some(format!(
+            "Preliminary: a quick look of {measured}. Differences below {:.0}% are inconclusive.",
+            (ratio - 1.0) * 100.0
+        )),
+        Some(None) => Some(format!("Preliminary: a quick look of {measured}.")),
+        None if looked && seconds < SHORT_SECONDS => {
+            Some(format!("Preliminary: based on {measured} of measurement."))
+        }
+        None => None,
+    }
 }
