@@ -35,6 +35,6 @@ fn the_demonstration_measures_both_and_leaves_nothing() {
     assert!(reads(1) >= 1e-3 && reads(1) > reads(0), "{} and {}", reads(0), reads(1));
     assert_eq!(listing(scratch.path()), vec![]);
     let shown = program.run(&["show", "--details"]).expect(0).out;
-    let verdicts = ["faster", "times as fast", "no practical difference", "not resolved"];
+    let verdicts = ["faster", "times as fast", "practically equal", "inconclusive"];
     assert!(verdicts.iter().any(|v| shown.contains(v)), "{shown}");
 }

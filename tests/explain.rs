@@ -1,4 +1,4 @@
-//! `plimsoll explain` and "limited by": what is named is what a lab was made to be short of.
+//! `plimsoll explain` and the bottleneck in a row: what is named is what a lab was made to be short of.
 
 mod support;
 
@@ -64,7 +64,7 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
         &beds,
         &with(&random, &["--explain"]).iter().map(String::as_str).collect::<Vec<_>>(),
     );
-    assert!(said.contains("The CPU quota of lab://bed/server is the limit: "), "{said}");
+    assert!(said.contains("The CPU quota of lab://bed/server is the bottleneck: "), "{said}");
     assert!(said.contains(" of 0.0100 cores"), "{said}");
     assert!(said.contains("with 1 in flight") && said.contains("with 16 in flight"), "{said}");
     let study = beds.program.latest();
@@ -83,20 +83,19 @@ fn what_a_lab_is_short_of_is_named_and_nothing_that_was_not_seen() {
 
     // The same where the server was not watched: nothing that was seen accounts for it.
     let said = explained(&beds, &random[..1]);
-    assert!(!said.contains("is the limit"), "{said}");
-    assert!(said.contains("Not seen: server CPU and disks"), "{said}");
+    assert!(!said.contains("is the bottleneck"), "{said}");
+    assert!(said.contains("Not monitored: server CPU, disks"), "{said}");
     assert!(said.contains("--host ssh://root@server"), "{said}");
 
     // A link of a hundred megabits, and a server with all it wants.
     beds.lab(&["set", "bed", "server", "cpu=100%"]).expect(0);
     beds.lab(&["set", "bed", "cable", "rate=100Mbit/s"]).expect(0);
     let said = explained(&beds, &["--pattern=sequential-read", "--host=lab://bed/server"]);
-    assert!(said.contains("The link is the limit: "), "{said}");
+    assert!(said.contains("The link is the bottleneck: "), "{said}");
     let shown = beds.program.run(&["show", "latest"]).expect(0).out;
-    assert!(
-        shown.contains("limited by") && shown.contains("link 9") || shown.contains("link 100%"),
-        "{shown}"
-    );
+    let row = shown.lines().find(|line| line.starts_with("sequential read  ")).unwrap_or(&shown);
+    assert!(shown.contains("  bottleneck\n"), "{shown}");
+    assert!(row.contains("  link 9") || row.ends_with("  link 100%"), "{shown}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! One study in words and figures: what the sections of its report are made from.
 
+pub(crate) mod bottleneck;
 pub(crate) mod byte_costs;
 pub(crate) mod copies;
 pub(crate) mod cpu;

@@ -43,21 +43,21 @@ pub(crate) fn lead(verdict: &Verdict, by: Compared) -> Lead {
     }
 }
 
-/// How much longer it would take to resolve: blocks of `seconds` each.
+/// How much longer it would take to decide: blocks of `seconds` each.
 #[derive(Clone, Copy)]
 pub(crate) struct Longer {
     pub(crate) seconds_per_block: f64,
 }
 
 impl Longer {
-    /// "about 14 blocks more (3 min) would do".
+    /// "about 14 more blocks (3 min) would decide it".
     pub(crate) fn more(self, blocks: u64) -> String {
         let seconds = self.seconds_per_block * blocks as f64;
         if !Forecast::is_within_a_day(seconds) {
-            return "it would not be resolved within a day".to_owned();
+            return "a day of measuring would not decide it".to_owned();
         }
         let time = duration(seconds);
-        format!("about {} more ({time}) would resolve it", counted(blocks, "block"))
+        format!("about {} ({time}) would decide it", counted(blocks, "more block"))
     }
 }
 
@@ -151,18 +151,16 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
             format!("{faster} is {}, perhaps too little to matter", than(slower, &lead, two.by))
         }
         Verdict::NoPracticalDifference(_) => {
-            format!("no practical difference ({} at most)", percent(largest(&lead)))
+            format!("practically equal ({} at most)", percent(largest(&lead)))
         }
         Verdict::NotResolved(_) => {
             let either = format!(
-                "not resolved: {faster} may be up to {}, or {slower} up to {}",
+                "inconclusive: {faster} may be up to {}, or {slower} up to {}",
                 at_most(lead.by.high, two.by, true),
                 at_most(other_way(&lead), two.by, false)
             );
             let either = match is_wide(&lead) {
-                true => {
-                    "not measured well enough: either may be faster by a factor of 10".to_owned()
-                }
+                true => "inconclusive: either may be faster by a factor of 10".to_owned(),
                 false => either,
             };
             match (claim.more_blocks, longer) {
@@ -173,68 +171,65 @@ pub(crate) fn sentence(claim: &Claim, two: Two<'_>, longer: Option<Longer>) -> S
     }
 }
 
-/// The verdict in the width of a column: "nfs at least 27% [27–37%]", "same [-1..+1%]".
-pub(crate) fn brief(claim: &Claim, two: Two<'_>) -> String {
+/// How the verdicts of a column are written, so that they can be compared.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Column {
+    /// As factors ("≥ 4.7x"), else in percent ("≥ 27%").
+    factors: bool,
+    /// Largest practically irrelevant difference, as a fraction.
+    margin: f64,
+}
+
+impl Column {
+    /// For these claims: as factors if any is faster by twice or more.
+    pub(crate) fn of<'a>(
+        claims: impl IntoIterator<Item = (&'a Claim, Compared)>,
+        margin: f64,
+    ) -> Column {
+        let twice = |(claim, by): (&Claim, Compared)| {
+            let verdict = claim.verdict.filter(|verdict| verdict.faster().is_some());
+            verdict.is_some_and(|verdict| lead(&verdict, by).by.low >= 1.0)
+        };
+        Column { factors: claims.into_iter().any(twice), margin }
+    }
+
+    /// A lower bound, never rounded up: "27%", "4.7x".
+    fn at_least(self, fraction: f64) -> String {
+        let down = |value: f64, digits: i32| {
+            let unit = 10f64.powi(digits);
+            format!("{:.*}", digits as usize, (value * unit + 1e-9).floor() / unit)
+        };
+        match (self.factors, 1.0 + fraction, 100.0 * fraction) {
+            (true, times, _) if times < 2.0 => format!("{}x", down(times, 2)),
+            (true, times, _) if times < 10.0 => format!("{}x", down(times, 1)),
+            (true, times, _) => format!("{}x", down(times, 0)),
+            (false, _, few) if few < 10.0 => format!("{}%", down(few, 1).trim_end_matches(".0")),
+            (false, _, percent) => format!("{}%", down(percent, 0)),
+        }
+    }
+}
+
+/// The verdict in a column: "nfs faster: ≥ 27%", "practically equal", "nfs faster, < 5%", "inconclusive".
+pub(crate) fn brief(claim: &Claim, two: Two<'_>, column: Column) -> String {
     if let Some((ahead, _, seen)) = seen_ahead(claim, two) {
         let (times, above, all) = (times_of(&seen, "–"), seen.above, seen.values);
-        return format!("{ahead} {times}x in {above} of {all}; no verdict");
+        return format!("inconclusive:\n{ahead} {times}x in {above} of {all}");
     }
     let Some(verdict) = claim.verdict else {
         return format!("{}: too few", counted(claim.ratio.blocks as u64, "block"));
     };
     let lead = lead(&verdict, two.by);
-    let faster = two.ahead(&lead);
+    let (faster, more) = (two.ahead(&lead), two.by.more());
     match verdict {
-        // Both ends in the same way.
-        Verdict::Faster(_) | Verdict::PerhapsTooLittle(_)
-            if lead.by.low >= 1.0 || lead.by.high >= WIDE =>
-        {
-            let (low, high) = (1.0 + lead.by.low, 1.0 + lead.by.high);
-            // An end so far away says nothing.
-            let ends =
-                if high > 10.0 * low { String::new() } else { format!(" {}", ends(low, high)) };
-            format!("{faster} at least {}x{ends}", three_digits(low))
-        }
         Verdict::Faster(_) | Verdict::PerhapsTooLittle(_) => {
-            let little = match verdict {
-                Verdict::PerhapsTooLittle(_) => ", small?",
-                _ => "",
-            };
-            let span = span(lead.by.low, lead.by.high);
-            format!("{faster} at least {} {span}{little}", percent(lead.by.low))
+            format!("{faster} {more}: ≥ {}", column.at_least(lead.by.low)).trim_start().to_owned()
         }
-        Verdict::NoPracticalDifference(_) => format!("same {}", of_b(&lead, two)),
-        Verdict::NotResolved(_) if is_wide(&lead) => "not measured well enough".to_owned(),
-        Verdict::NotResolved(_) => format!("not resolved {}", of_b(&lead, two)),
+        Verdict::NoPracticalDifference(_) if lead.by.low > 0.0 => {
+            format!("{faster} {more}, < {}", column.at_least(column.margin)).trim_start().to_owned()
+        }
+        Verdict::NoPracticalDifference(_) => "practically equal".to_owned(),
+        Verdict::NotResolved(_) => "inconclusive".to_owned(),
     }
-}
-
-/// By how much the second is ahead of the first: "[smb -2..+24%]".
-fn of_b(lead: &Lead, two: Two<'_>) -> String {
-    let (low, high) = match lead.faster {
-        Side::B => (lead.by.low, lead.by.high),
-        Side::A => (1.0 / (1.0 + lead.by.high) - 1.0, 1.0 / (1.0 + lead.by.low) - 1.0),
-    };
-    let sign = |end: f64| if end > 0.0 { "+" } else { "" };
-    let (low, high) = (rounded(low), rounded(high));
-    format!(
-        "[{} {}{}..{}{}]",
-        two.b,
-        sign(low),
-        percent(low).trim_end_matches('%'),
-        sign(high),
-        percent(high)
-    )
-}
-
-/// As it is shown, so that what is shown as nothing has no sign.
-fn rounded(fraction: f64) -> f64 {
-    (fraction * 1e3).round() / 1e3 + 0.0
-}
-
-/// "[27–37%]".
-fn span(low: f64, high: f64) -> String {
-    format!("[{}–{}]", percent(low).trim_end_matches('%'), percent(high))
 }
 
 fn is_wide(lead: &Lead) -> bool {
@@ -297,16 +292,16 @@ mod tests {
             words(1.01, 1.04, 1.07),
             "new is 4% faster than old [1%–7%], perhaps too little to matter"
         );
-        assert_eq!(words(0.98, 1.0, 1.03), "no practical difference (3% at most)");
+        assert_eq!(words(0.98, 1.0, 1.03), "practically equal (3% at most)");
         assert_eq!(
             words(0.8, 0.96, 1.15),
-            "not resolved: old may be up to 25% faster, or new up to 15%; \
-             about 14 blocks more (3 min) would resolve it"
+            "inconclusive: old may be up to 25% faster, or new up to 15%; \
+             about 14 more blocks (3 min) would decide it"
         );
         assert_eq!(
             words(0.01, 0.5, 3.0),
-            "not measured well enough: either may be faster by a factor of 10; \
-             about 14 blocks more (3 min) would resolve it"
+            "inconclusive: either may be faster by a factor of 10; \
+             about 14 more blocks (3 min) would decide it"
         );
         let mut none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
         let two = Two { a: "a", b: "b", by: Compared::Rate };
@@ -319,23 +314,37 @@ mod tests {
     #[test]
     fn the_words_of_each_verdict_in_a_column() {
         let words = |by, low, estimate, high| {
-            brief(&claim(low, estimate, high), Two { a: "old", b: "new", by })
+            let claim = claim(low, estimate, high);
+            let column = Column::of([(&claim, by)], 0.05);
+            brief(&claim, Two { a: "old", b: "new", by }, column)
         };
         let rate = |low, estimate, high| words(Compared::Rate, low, estimate, high);
-        assert_eq!(rate(1.25, 4.0 / 3.0, 1.42), "new at least 25% [25–42%]");
+        assert_eq!(rate(1.25, 4.0 / 3.0, 1.42), "new faster: ≥ 25%");
         // Of the faster one, whichever it is.
-        assert_eq!(rate(1.0 / 1.42, 0.75, 0.8), "old at least 25% [25–42%]");
-        assert_eq!(rate(2.8, 3.1, 3.4), "new at least 2.80x [2.80–3.40]");
-        assert_eq!(rate(2.8, 31.0, 340.0), "new at least 2.80x");
-        assert_eq!(rate(1.01, 1.04, 1.07), "new at least 1% [1–7%], small?");
-        assert_eq!(rate(0.99, 1.0, 1.012), "same [new -1..+1.2%]");
-        assert_eq!(rate(1.0 - 1e-9, 1.0, 1.0), "same [new 0..0%]");
-        assert_eq!(rate(0.8, 0.96, 1.15), "not resolved [new -20..+15%]");
-        assert_eq!(rate(0.01, 0.5, 3.0), "not measured well enough");
-        assert_eq!(words(Compared::Time, 1.25, 4.0 / 3.0, 1.42), "old at least 25% [25–42%]");
+        assert_eq!(rate(1.0 / 1.42, 0.75, 0.8), "old faster: ≥ 25%");
+        // A lower bound is never rounded up.
+        assert_eq!(rate(1.279, 1.4, 1.5), "new faster: ≥ 27%");
+        assert_eq!(rate(4.79, 5.0, 5.2), "new faster: ≥ 4.7x");
+        assert_eq!(rate(14.9, 31.0, 340.0), "new faster: ≥ 14x");
+        assert_eq!(rate(1.01, 1.04, 1.07), "new faster: ≥ 1%");
+        assert_eq!(rate(1.01, 1.02, 1.03), "new faster, < 5%");
+        assert_eq!(rate(0.99, 1.0, 1.012), "practically equal");
+        assert_eq!(rate(0.8, 0.96, 1.15), "inconclusive");
+        assert_eq!(words(Compared::Time, 1.25, 4.0 / 3.0, 1.42), "old faster: ≥ 25%");
         let none = Claim { verdict: None, ..claim(1.0, 1.0, 1.0) };
         let two = Two { a: "old", b: "new", by: Compared::Rate };
-        assert_eq!(brief(&none, two), "6 blocks: too few");
+        let column = Column::of([], 0.05);
+        assert_eq!(brief(&none, two, column), "6 blocks: too few");
+    }
+
+    /// Percentages and factors never stand in one column.
+    #[test]
+    fn a_column_has_one_unit() {
+        let claims = [claim(4.7, 5.0, 5.2), claim(1.27, 1.3, 1.4), claim(1.01, 1.02, 1.03)];
+        let column = Column::of(claims.iter().map(|claim| (claim, Compared::Rate)), 0.05);
+        let two = Two { a: "old", b: "new", by: Compared::Rate };
+        let words = claims.map(|claim| brief(&claim, two, column));
+        assert_eq!(words, ["new faster: ≥ 4.7x", "new faster: ≥ 1.27x", "new faster, < 1.05x"]);
     }
 
     /// Too few blocks for a verdict still show what each block showed.
@@ -349,12 +358,14 @@ mod tests {
             claim.more_blocks = None;
             claim.ratio.seen = Some(Seen { values: logs.len(), above, low, high });
             let two = Two { a: "sync", b: "async", by };
-            let wide = (sentence(&claim, two, None), brief(&claim, two));
+            let column = Column::of([], 0.05);
+            let wide = (sentence(&claim, two, None), brief(&claim, two, column));
             claim.verdict = None;
-            assert_eq!((sentence(&claim, two, None), brief(&claim, two)), wide, "{logs:?}");
+            let words = (sentence(&claim, two, None), brief(&claim, two, column));
+            assert_eq!(words, wide, "{logs:?}");
             // An interval that says something has its own words.
             claim.verdict = Verdict::on(Interval { low: 0.8, estimate: 1.0, high: 1.2 }, 0.05);
-            assert!(sentence(&claim, two, None).starts_with("not resolved"));
+            assert!(sentence(&claim, two, None).starts_with("inconclusive"));
             wide
         };
         let (whole, brief) = of(&[14.5, 9.9], Compared::Rate);
@@ -362,19 +373,19 @@ mod tests {
             whole,
             "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
         );
-        assert_eq!(brief, "async 9.90–14.5x in 2 of 2; no verdict");
+        assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
         let (whole, brief) = of(&[1.0 / 14.5, 1.0 / 9.9], Compared::Time);
         assert_eq!(
             whole,
             "async 9.90 to 14.5 times as fast as sync, in 2 of 2 blocks; no verdict from 2"
         );
-        assert_eq!(brief, "async 9.90–14.5x in 2 of 2; no verdict");
+        assert_eq!(brief, "inconclusive:\nasync 9.90–14.5x in 2 of 2");
         let (whole, brief) = of(&[0.5, 0.4, 1.25], Compared::Rate);
         assert_eq!(
             whole,
             "sync 0.800 to 2.50 times as fast as async, faster in 2 of 3 blocks; no verdict from 3"
         );
-        assert_eq!(brief, "sync 0.800–2.50x in 2 of 3; no verdict");
+        assert_eq!(brief, "inconclusive:\nsync 0.800–2.50x in 2 of 3");
     }
 
     #[test]
@@ -382,7 +393,7 @@ mod tests {
         let time = |low, estimate, high| by(Compared::Time, low, estimate, high);
         assert_eq!(time(1.25, 4.0 / 3.0, 1.42), "old is 33% faster than new [25%–42%]");
         assert_eq!(time(2.8, 3.1, 3.4), "old is 3.10 times as fast as new [2.80–3.40]");
-        assert!(time(0.8, 0.96, 1.15).starts_with("not resolved: new may be up to 25% faster"));
+        assert!(time(0.8, 0.96, 1.15).starts_with("inconclusive: new may be up to 25% faster"));
         let loss = |low, estimate, high| by(Compared::Amount, low, estimate, high);
         assert_eq!(loss(1.25, 4.0 / 3.0, 1.42), "new is 33% higher than old [25%–42%]");
         assert_eq!(
@@ -397,8 +408,8 @@ mod tests {
             let high = low + width;
             let text = words(low, (low * high).sqrt(), high);
             let wordings = [
-                text.starts_with("not resolved"),
-                text.starts_with("no practical difference"),
+                text.starts_with("inconclusive"),
+                text.starts_with("practically equal"),
                 text.ends_with("too little to matter"),
                 (text.contains("% faster than ") || text.contains("times as fast as "))
                     && text.ends_with(']'),

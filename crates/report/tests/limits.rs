@@ -35,7 +35,7 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
     }
     let said = explained(&study);
     let wanted = [
-        "It cannot be told which is the limit: ",
+        "The bottleneck cannot be distinguished: ",
         "the one NFS thread of ",
         "more of them help where it can do several operations at a time.",
         &format!("--explain --set {SERVER}/nfsd-threads=as-found,8"),
@@ -48,8 +48,8 @@ fn threads_that_wait_for_a_disk_are_to_be_tried_with_more_of_them() {
     server.disks.insert("sda".into(), DiskFacts { rotational: false, queue_depth: Some(32) });
     let said = explained(&study);
     let wanted = [
-        &format!("The one NFS thread of {SERVER} is the limit: "),
-        "which can work on several operations at a time: it takes more of them.",
+        &format!("The one NFS thread of {SERVER} is the bottleneck: "),
+        "which can work on several operations at a time: more threads help.",
         &format!(
             "With more threads: plimsoll check nfs://nas/a --explain --set {SERVER}/nfsd-threads=as-found,8"
         ),
@@ -106,7 +106,10 @@ fn checksums_are_a_part_of_what_a_gigabyte_costs_where_no_interface_computes_the
 fn a_disk_that_is_the_limit_takes_no_more_threads() {
     let at = |depth| Truth { depth, disk: 5e-3, at_a_time: 1.0, ..Truth::default() };
     let said = explained(&study(at(4), true));
-    assert!(said.contains(" is the limit: 100%") || said.contains(" is the limit: 99%"), "{said}");
+    assert!(
+        said.contains(" is the bottleneck: 100%") || said.contains(" is the bottleneck: 99%"),
+        "{said}"
+    );
     assert!(!said.contains("--set"), "{said}");
 }
 
@@ -118,7 +121,7 @@ fn a_server_on_the_loopback_is_watched_as_the_client_is() {
     study.plan.command = "plimsoll check nfs://127.0.0.1/a".into();
     study.plan.subjects = vec![Subject::from("nfs://127.0.0.1/a".parse::<Target>().unwrap())];
     let said = explained(&study);
-    assert!(said.contains("server CPU and disks (--host local)"), "{said}");
+    assert!(said.contains("Not monitored: server CPU, disks. Add --host local."), "{said}");
     assert!(said.contains("plimsoll check nfs://127.0.0.1/a --host local"), "{said}");
     assert!(!said.contains("ssh://"), "{said}");
 }
@@ -158,10 +161,10 @@ fn what_cannot_be_and_what_makes_many_calls_is_said() {
     study.hosts[0].link_rates.insert("eth0".into(), 10_000_000);
     let said = explained(&study);
     for words in [
-        "is the limit: ",
+        "is the bottleneck: ",
         "The figures of the link contradict each other",
         "Each operation is 256 calls, because client and server agreed on at most 4.00 KiB in one",
-        "it bounds nothing, and is not used.",
+        "it is no bound, and is not used.",
     ] {
         assert!(said.contains(words), "no {words:?} in {said}");
     }

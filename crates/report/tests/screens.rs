@@ -98,14 +98,16 @@ fn two_targets_with_all_four_verdicts() {
     let study = four_verdicts();
     let screen = screen(&study);
     fits(&screen);
-    assert!(row(&screen, "sequential read").contains("same [smb "), "{screen}");
-    assert!(row(&screen, "random read").contains("nfs at least 3"), "{screen}");
-    assert!(row(&screen, "random write").contains("smb at least 2"), "{screen}");
-    let little = row(&screen, "sequential write");
+    assert!(row(&screen, "sequential read").contains("  practically equal  "), "{screen}");
+    assert!(row(&screen, "random read").contains("nfs faster: ≥ 3"), "{screen}");
+    assert!(row(&screen, "random write").contains("smb faster: ≥ 2"), "{screen}");
+    // A lower bound below the margin says that it may be too little to matter.
+    assert!(row(&screen, "sequential write").contains("smb faster: ≥ 4.8%"), "{screen}");
     assert!(
-        little.contains("smb at least ") && words(&screen).contains("perhaps too little to matter")
+        words(&screen).contains("smb is faster than nfs for sequential write and random write; nfs is faster for random read"),
+        "{screen}"
     );
-    assert!(row(&screen, "random mixed").contains("not resolved [smb "), "{screen}");
+    assert!(row(&screen, "random mixed").contains("  inconclusive  "), "{screen}");
     let next = "Decide 'random mixed': plimsoll check --continue 5eed0001  (about ";
     assert!(screen.contains(next), "{screen}");
     insta::assert_snapshot!(screen);
@@ -130,7 +132,8 @@ fn whether_writes_are_sustained() {
     fits(&screen);
     assert!(row(&screen, "sequential write").contains(" 98.0 MB/s   103 MB/s*  "), "{screen}");
     assert!(row(&screen, "random write").contains(" 1210 IOPS*  1574 IOPS*  "), "{screen}");
-    assert_eq!(screen.matches('*').count(), 3, "{screen}");
+    assert_eq!(screen.matches('*').count(), 4, "marks and what they mean: {screen}");
+    assert!(screen.contains("\n* burst: a write cache may have taken these writes"), "{screen}");
     let details = words(&Document::of_study(&study).text(&SCREEN));
     let told = "Writes: nfs sustained (steady at 98.0 MB/s after 5.93 GiB in 65 s) and smb a burst \
                 (trials differ from 61.0 MB/s after 3.69 GiB in 65 s).";
@@ -165,10 +168,8 @@ fn a_watched_server() {
     let screen = screen(&study);
     fits(&screen);
     assert!(screen.contains("watched: MIPS 74Kc V4.12, 1 core"), "{screen}");
-    assert!(
-        screen.contains("Fullest seen: CPU of ssh://root@nas, 48% at sequential write"),
-        "{screen}"
-    );
+    let busiest = "Busiest monitored resource: CPU of ssh://root@nas, 48% at sequential write.";
+    assert!(words(&screen).contains(busiest), "{screen}");
     let bottleneck = "! This machine may be the bottleneck, not the server: a core was 99% busy in every trial. \
                       Use fewer workers or a faster client.";
     assert!(words(&screen).contains(bottleneck), "{screen}");
@@ -187,7 +188,7 @@ fn long_names() {
         add_blocks(&mut study, 30, 0.01, |target, _| 1e8 * [1.0, 1.5][target]);
         let screen = screen(&study);
         fits(&screen);
-        assert!(row(&screen, "sequential read").contains("B at least 4"), "{screen}");
+        assert!(row(&screen, "sequential read").contains("B faster: ≥ 4"), "{screen}");
         assert!(screen.lines().any(|line| line.starts_with("B  /srv/")), "{screen}");
         if a.starts_with('a') {
             insta::assert_snapshot!(screen);
@@ -237,8 +238,8 @@ fn odd_studies_on_odd_terminals() {
         for (study, said) in [
             (&thirty, "29 faster"),
             (&all_failed, "No trial ran to its end"),
-            (&no_variance, "same [/b 0..0%]"),
-            (&one_block, "in 1 of 1; no verdict"),
+            (&no_variance, "practically equal"),
+            (&one_block, "Nothing could be decided: 1 block gave no verdict."),
         ] {
             let screen = Document::of_study(study).screen(&style);
             assert!(words(&screen).contains(said), "{said} in\n{screen}");
@@ -410,6 +411,32 @@ fn a_disturbed_machine_replaces_an_offer_of_hours() {
     let next = "Stop other work on this machine, then run again: plimsoll check --quick nfs://nas";
     assert!(screen.contains(next) && !screen.contains("--continue"), "{screen}");
     assert!(words(&screen).contains("Differences below 24% are inconclusive."), "{screen}");
+}
+
+/// Each screen among the snapshots is one of a terminal of 80 x 24.
+#[test]
+fn every_screen_of_the_snapshots_fits_a_terminal() {
+    let tests = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut screens = 0;
+    for directory in ["snapshots", "screens_of_copies/snapshots"] {
+        for file in std::fs::read_dir(tests.join(directory)).unwrap() {
+            let path = file.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let text = std::fs::read_to_string(&path).unwrap();
+            // Other snapshots are pages, details and charts.
+            if !name.starts_with("screens__") || !text.contains("\nexpression: screen\n") {
+                continue;
+            }
+            let screen = text.splitn(3, "---\n").nth(2).unwrap();
+            assert!(screen.lines().count() <= 23, "{name}: {} lines", screen.lines().count());
+            // Commands stay in one line, so that they can be copied.
+            for line in screen.lines().filter(|line| !line.contains(": plimsoll ")) {
+                assert!(line.width() <= 80, "{name}: {} columns: {line}", line.width());
+            }
+            screens += 1;
+        }
+    }
+    assert!(screens >= 10, "{screens} screens");
 }
 
 /// A copy has no --stability, whatever is advised for checks.

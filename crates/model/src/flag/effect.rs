@@ -251,6 +251,16 @@ impl Flag {
     }
 }
 
+impl Flag {
+    /// Why writes are called a burst, if it is about that.
+    pub fn burst(&self) -> Option<&'static str> {
+        match self {
+            Flag::Burst { why, .. } => Some(why.words()),
+            _ => None,
+        }
+    }
+}
+
 impl Burst {
     /// Why writes are not called sustained.
     pub(super) fn words(self) -> &'static str {

@@ -8,7 +8,7 @@ use crate::document::{Document, Layout, Section};
 use crate::figure::ends;
 use crate::study::Shown;
 use crate::text::{counted, printable};
-use crate::verdict::{Two, brief, sentence};
+use crate::verdict::{Column, Two, brief, sentence};
 use plimsoll_explain::{Across, Claim, Counterpart, Findings, Ratio};
 use plimsoll_model::device::{Measured, Part, Quantity};
 use plimsoll_model::units::three_digits;
@@ -83,7 +83,8 @@ fn figures(
                     let by = crate::measure::shape(a.study, headline).compared;
                     let two = Two { a: "A", b: "B", by };
                     verdict = Some(format!("{}: {}.", first.figure, sentence(claim, two, None)));
-                    brief(claim, two)
+                    let margin = b.study.plan.design.margin;
+                    brief(claim, two, Column::of([(claim, by)], margin))
                 }
                 None => format!("ratio {ratio}, no verdict"),
             };

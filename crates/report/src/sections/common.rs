@@ -48,10 +48,10 @@ pub(super) fn speeds(shown: &Shown<'_>, found: &WorkloadFindings) -> Vec<Bar> {
 /// In place of the verdict on two figures that are of other work.
 pub(super) const OTHER_WORK: &str = "not compared: other work";
 
-/// Above a column of verdicts: "faster [95%, all rows]".
+/// Above a column of verdicts: "verdict (95%)"; the verdicts of all rows hold together.
 pub(super) fn verdicts(confidence: f64, single_runs: bool) -> String {
     match single_runs {
         true => "ratio of single runs".to_owned(),
-        false => format!("faster [{}, all rows]", percent(confidence)),
+        false => format!("verdict ({})", percent(confidence)),
     }
 }

@@ -11,7 +11,7 @@ use crate::measure;
 use crate::names;
 use crate::study::{Shown, head, imported as single_runs};
 use crate::text::{capital, printable};
-use crate::verdict::{Two, brief, sentence};
+use crate::verdict::{Column, Two, brief, sentence};
 use plimsoll_explain::{Across, Counterpart, Level, Scale, Unequal};
 use plimsoll_model::units::three_digits;
 use plimsoll_model::{Cell, Measure, Metric, Study};
@@ -69,8 +69,12 @@ impl Document {
         let heading = verdicts(a.study.plan.design.confidence, imported);
         let mut table = Columns::of(["subject", "A", "B", &heading]);
         let mut details = Vec::new();
+        let claims = counterparts
+            .iter()
+            .filter_map(|found| Some((found.claim.as_ref()?, by(&a, &b, found)?)));
+        let column = Column::of(claims, b.study.plan.design.margin);
         for (number, found) in counterparts.iter().enumerate() {
-            row(&mut table, &a, &b, found, imported);
+            row(&mut table, &a, &b, found, (imported, column));
             details.push(section(&a, &b, (found.a, found.b), Some(found), number));
         }
         for (number, found) in (counterparts.len()..).zip(&unequal) {
@@ -138,11 +142,17 @@ fn apart(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Unequal) {
 }
 
 /// Speeds and verdict in a row.
-fn row(table: &mut Columns, a: &Side<'_>, b: &Side<'_>, found: &Counterpart, imported: bool) {
+fn row(
+    table: &mut Columns,
+    a: &Side<'_>,
+    b: &Side<'_>,
+    found: &Counterpart,
+    (imported, column): (bool, Column),
+) {
     let (work, subjects) = named(a, b, (found.a, found.b));
     let two = by(a, b, found).map(|by| Two { a: "A", b: "B", by });
     let verdict = match found.claim.as_ref().zip(two) {
-        Some((claim, two)) if claim.verdict.is_some() => brief(claim, two),
+        Some((claim, two)) if claim.verdict.is_some() => brief(claim, two, column),
         Some((claim, two)) if imported => single_runs::brief(two, &claim.ratio),
         _ => "too few trials".to_owned(),
     };

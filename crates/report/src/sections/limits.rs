@@ -1,11 +1,11 @@
-//! What limits each workload: every resource, how busy it was, and where the time of an operation goes.
+//! The bottleneck of each workload: every resource, how busy it was, and where the time of an operation goes.
 
 use super::costs;
 use crate::chart::{Axis, Stack, Stacks, Table};
 use crate::document::{Document, Figure, Layout, Section};
 use crate::figure::{SHARE, TIME};
 use crate::study::limits::{
-    amount_of, conditions, explained, resource, row, server, unseen, without_article,
+    amount_of, conditions, explained, not_monitored, resource, row, server, without_article,
 };
 use crate::study::{Shown, byte_costs, head, hosts};
 use crate::text::{capital, listed, printable};
@@ -35,21 +35,19 @@ impl Document {
                 answer.list(sentences);
             }
         }
-        if let Some(unseen) = unseen(&shown) {
-            answer.text(format!("Not seen: {unseen}"));
-        }
+        answer.texts(not_monitored(&shown));
         commands(&mut answer, &shown, devices);
         let mut resources = Section::details("resources", "Every resource");
         resources_of(&mut resources, &shown);
         let sections = vec![answer, resources, costs::section(&shown)];
-        let title = format!("What limits {}?", listed(&shown.names.subjects));
+        let title = format!("Bottlenecks of {}", listed(&shown.names.subjects));
         Document { title, subtitle: head::title(study), extent: String::new(), sections }
     }
 }
 
 /// What there is to say where neither hosts nor a load generator were seen.
-const NOTHING_SEEN: &str = "What limits it cannot be told: nothing is known of any host, link or disk, nor \
-                            of what the load generator took.";
+const NOTHING_SEEN: &str = "The bottleneck is not known: no host, link or disk was monitored, nor the load \
+                            generator.";
 
 /// What would tell more, to be typed.
 fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFacts)]) {
@@ -58,7 +56,7 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     let open = |limits: &Limits| !matches!(limits.verdict, Limit::Resource { .. });
     let few = shown.limits.iter().find_map(few_threads);
     let title = match shown.limits.iter().any(open) {
-        true => Some("To be sure"),
+        true => Some("To find it"),
         false => few.map(|_| "With more threads"),
     };
     let mut options = String::new();
@@ -87,11 +85,7 @@ fn commands(section: &mut Section, shown: &Shown<'_>, devices: &[(StudyId, BoxFa
     }
     if let Some(host) = unmeasured(shown, devices) {
         let why = "copies, encryption and signing".to_owned();
-        section.command(
-            "What its CPU does with bytes",
-            format!("plimsoll device {host}").trim_end().into(),
-            why,
-        );
+        section.command("Its CPU alone", format!("plimsoll device {host}").trim_end().into(), why);
     }
     section.command("More", format!("plimsoll explain {id} --details"), String::new());
 }
@@ -126,7 +120,7 @@ fn first<'a>(shown: &'a Shown<'_>) -> &'a [Limits] {
 }
 
 pub(super) fn section(shown: &Shown<'_>) -> Section {
-    let mut section = Section::details("limits", "What limits it");
+    let mut section = Section::details("limits", "Bottlenecks");
     if !shown.limits.is_empty() {
         section.list(sentences(shown, first(shown)));
         resources_of(&mut section, shown);
@@ -141,10 +135,10 @@ fn resources_of(section: &mut Section, shown: &Shown<'_>) {
         return;
     }
     section.text(
-        "Service demand: what one operation takes of a resource beyond what keeps it busy anyway. Busy: \
-         utilisation, U = U₀ + X·D. Alone: what the resource would allow if it were the only one. Twice as \
-         fast: how much more would be done, by mean value analysis of a closed network that carries what \
-         was measured.",
+        "Demand: time of the resource that one operation takes. Busy: utilisation, U = U₀ + X·D, where U₀ is \
+         the utilisation without load. Alone: the rate that the resource allows if it is the only bottleneck. \
+         Twice as fast: the gain if the resource were twice as fast, by mean value analysis of a closed \
+         network that is fitted to the measured rate.",
     );
     if some.len() < all {
         section.text(format!("The first {MOST} of {all}."));
@@ -170,7 +164,7 @@ fn sentences(shown: &Shown<'_>, some: &[Limits]) -> Vec<String> {
             true => String::new(),
             false => format!(" at {}", listed(&waiting)),
         };
-        sentences.push(format!("Nothing that was seen is near its limit{at}."));
+        sentences.push(format!("No monitored resource is saturated{at}."));
     }
     hosts::busiest(&mut sentences, shown);
     hosts::fullest_links(&mut sentences, shown);
@@ -218,7 +212,7 @@ fn table(shown: &Shown<'_>, all: &[Limits]) -> Table {
         }
         table.rows.push(vec![
             work,
-            "waiting, not seen".to_owned(),
+            "waiting elsewhere".to_owned(),
             NOTHING.to_owned(),
             TIME.value(limits.waiting_seconds),
             NOTHING.to_owned(),
@@ -238,9 +232,9 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
             format!("{rate} with {:.0} in flight", rung.in_flight)
         })
         .collect();
-    let mut text = format!("With others in flight: {}.", rungs.join(", "));
+    let mut text = format!("With other numbers in flight: {}.", rungs.join(", "));
     text.push_str(match ladder.more_helps() {
-        Some(false) => " More in flight does not help any more.",
+        Some(false) => " More in flight does not help.",
         Some(true) => " More in flight helps.",
         None => "",
     });
@@ -248,8 +242,8 @@ fn by_depth(shown: &Shown<'_>, limits: &Limits, ladder: &Ladder) -> String {
     for one in limits.uses.iter().filter(matters) {
         if let (Some(false), Some((least, most))) = (ladder.is_constant(one), ladder.demands(one)) {
             text.push_str(&format!(
-                " What an operation takes of {} depends on load ({} to {}): what it would allow alone is \
-                 a bound, no prediction.",
+                " The demand of an operation on {} depends on load ({} to {}): its rate alone is a bound, no \
+                 prediction.",
                 resource(one),
                 TIME.value(least),
                 TIME.value(most)
@@ -269,7 +263,7 @@ fn figure(shown: &Shown<'_>, all: &[Limits]) -> Option<Figure> {
         }
     }
     let (queues, waiting) = (parts.len(), parts.len() + 1);
-    parts.extend(["queues for these", "waiting for what was not seen"].map(str::to_owned));
+    parts.extend(["queues for these", "waiting elsewhere"].map(str::to_owned));
     let stack = |limits: &Limits| {
         let mut values = vec![0.0; parts.len()];
         for one in &limits.uses {
@@ -288,8 +282,7 @@ fn figure(shown: &Shown<'_>, all: &[Limits]) -> Option<Figure> {
     let numbered: Vec<String> =
         parts.iter().zip(1..).map(|(part, number)| format!("{number} {part}")).collect();
     let caption = format!(
-        "Where the time of one operation goes: {}. What work at the same time takes of different resources \
-         may overlap.",
+        "Where the time of one operation goes: {}. Times on different resources may overlap.",
         numbered.join(", ")
     );
     let chart = Stacks {

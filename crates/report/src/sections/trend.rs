@@ -9,7 +9,7 @@ use crate::measure::Compared;
 use crate::names;
 use crate::study::{Shown, imported, speed, warnings};
 use crate::text::{capital, counted, listed, printable};
-use crate::verdict::{Two, brief, lead};
+use crate::verdict::{Column, Two, brief, lead};
 use plimsoll_explain::{Change, Claim};
 use plimsoll_model::{Cell, Metric, Plan, Study, Workload};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -174,6 +174,11 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         let (work, subject) = (first.names.workload(in_a.workload), first.names.setup(in_a));
         vec![work, subject, level(first, in_a), level(last, in_b), verdict]
     };
+    let claims = across.counterparts.iter().filter_map(|found| {
+        let claim = found.claim.as_ref().filter(|_| found.conditions.is_empty())?;
+        Some((claim, compared(first, found.a)))
+    });
+    let column = Column::of(claims, first.study.plan.design.margin);
     for found in across.counterparts {
         if !found.conditions.is_empty() {
             table.rows.push(row(found.a, found.b, common::OTHER_WORK.to_owned()));
@@ -184,7 +189,7 @@ fn verdicts(all: &[Shown<'_>]) -> Table {
         let two = Two { a: &a, b: &b, by: compared(first, found.a) };
         let verdict = match runs {
             true => imported::brief(two, &claim.ratio),
-            false => brief(&claim, two),
+            false => brief(&claim, two, column),
         };
         table.rows.push(row(found.a, found.b, verdict));
     }
@@ -356,5 +361,5 @@ fn warned(shown: &Shown<'_>) -> Vec<Warning> {
     let study = name(shown);
     let of_study =
         |warning: Warning| Warning { text: format!("{study}: {}", warning.text), ..warning };
-    warnings::all(shown).into_iter().map(of_study).collect()
+    warnings::all(shown, false).into_iter().map(of_study).collect()
 }

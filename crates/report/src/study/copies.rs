@@ -99,6 +99,21 @@ impl<'a> Copies<'a> {
     }
 }
 
+impl Copies<'_> {
+    /// The name of the column of a cell, in a line.
+    pub(crate) fn name(
+        &self,
+        shown: &Shown<'_>,
+        cell: Cell,
+        name: &dyn Fn(Cell) -> String,
+    ) -> String {
+        let work =
+            shown.study.plan.workload(cell).and_then(|workload| workload.main()?.job.file_work());
+        let method = work.map_or("", |work| work.method);
+        self.heading((cell, method), name).replace('\n', " ")
+    }
+}
+
 pub(crate) fn same_setup(a: Cell, b: Cell) -> bool {
     (a.subject, a.setting) == (b.subject, b.setting)
 }

@@ -1,4 +1,4 @@
-//! What limits each workload, in words.
+//! The bottleneck of each workload, in words.
 
 use super::{Shown, hosts};
 use crate::device::amount;
@@ -37,26 +37,6 @@ fn is_elsewhere_both(one: &Use) -> bool {
     one.role == Role::Both && one.host != "local"
 }
 
-/// The same for a column: "link 99%", "server CPU 87%".
-fn short(limits: &Limits, one: &Use) -> String {
-    let whose = match one.role {
-        Role::Client => "client",
-        Role::Server => "server",
-        Role::Both => "machine's",
-    };
-    let name = match &one.resource {
-        Resource::Link { .. } => "link".to_owned(),
-        Resource::Driver => "client".to_owned(),
-        Resource::Processor => format!("{whose} CPU"),
-        Resource::Core { .. } => format!("{whose} core"),
-        Resource::Quota { .. } => format!("{whose} CPU quota"),
-        Resource::Threads { .. } => "NFS threads".to_owned(),
-        Resource::Disk { .. } => "disk".to_owned(),
-        Resource::RoundTrip => return format!("round trips {}", of_the_time(limits, one)),
-    };
-    format!("{name} {}", busy(one))
-}
-
 /// How busy it was. Headers, bursts and clocks make a full link a little more than full.
 fn busy(one: &Use) -> String {
     percent(one.utilisation.min(1.0))
@@ -77,31 +57,11 @@ const MANY_CALLS: u64 = 8;
 /// Works with the same limit up to which each is named.
 const SOME: usize = 2;
 
-/// What limits where nothing that was seen does.
-const NOT_SEEN: &str = "what was not seen";
+/// In place of the bottleneck if no monitored resource is it.
+const NOT_MONITORED: &str = "not monitored";
 
-/// What limits a cell, for a column of a table; `None` where nothing is known.
-pub(crate) fn brief(shown: &Shown<'_>, cell: Cell) -> Option<String> {
-    let limits = of(shown, cell)?;
-    Some(match &limits.verdict {
-        Limit::Resource { .. } => short(limits, limits.binding()?),
-        Limit::Several { uses, waiting } => {
-            let mut names: Vec<String> =
-                uses.iter().take(2).map(|place| short(limits, &limits.uses[*place])).collect();
-            names.extend(waiting.then(|| "waiting".to_owned()).filter(|_| names.len() < 2));
-            names.join(" or ")
-        }
-        Limit::Waiting if is_blind(limits) => "not seen".to_owned(),
-        Limit::Waiting => {
-            format!("waiting {}", percent(limits.waiting_seconds / limits.response_seconds()))
-        }
-        Limit::Hidden => "full, not seen".to_owned(),
-        Limit::Contradiction(_) => "contradictory".to_owned(),
-    })
-}
-
-/// Whether what was not measured may well be it.
-fn is_blind(limits: &Limits) -> bool {
+/// Whether a resource that was not monitored may well be the bottleneck.
+pub(super) fn is_blind(limits: &Limits) -> bool {
     limits.unseen.iter().any(|unseen| *unseen != Unseen::RoundTrip) || !limits.held.is_empty()
 }
 
@@ -127,7 +87,7 @@ pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
         let most: Vec<String> = groups.iter().take(MOST).map(counted).collect();
         let more = if groups.len() > MOST { ", and others" } else { "" };
         return vec![format!(
-            "Limited by, of {all}: {}{more} (plimsoll explain {id}).",
+            "Bottleneck: {}{more} of {all} rows (plimsoll explain {id}).",
             most.join("; ")
         )];
     }
@@ -144,10 +104,13 @@ pub(crate) fn sentences(shown: &Shown<'_>, name: &dyn Fn(Cell) -> String) -> Vec
         }
     };
     let parts: Vec<String> = groups.iter().map(of_group).collect();
-    vec![match (parts.as_slice(), unseen(shown)) {
-        ([only], Some(unseen)) if only == NOT_SEEN => format!("Limited by {NOT_SEEN}: {unseen}"),
-        (parts, Some(unseen)) => format!("Limited by: {}. Not seen: {unseen}", parts.join("; ")),
-        (parts, None) => format!("Limited by: {}.", parts.join("; ")),
+    let lower = |text: &str| text.replacen("Not", "not", 1);
+    vec![match (parts.as_slice(), not_monitored(shown)) {
+        ([only], Some(missing)) if only == NOT_MONITORED => {
+            format!("Bottleneck {}", lower(&missing))
+        }
+        (parts, Some(missing)) => format!("Bottleneck: {}. {missing}", parts.join("; ")),
+        (parts, None) => format!("Bottleneck: {}.", parts.join("; ")),
     }]
 }
 
@@ -159,11 +122,11 @@ fn subject(limits: &Limits) -> String {
             let mut names: Vec<String> =
                 uses.iter().map(|place| resource(&limits.uses[*place])).collect();
             names.extend(waiting.then(|| "waiting elsewhere".to_owned()));
-            format!("{} (about alike)", names.join(" or "))
+            format!("{} (about equal)", names.join(" or "))
         }
-        Limit::Waiting if is_blind(limits) => NOT_SEEN.to_owned(),
-        Limit::Waiting => "waiting, with nothing that was seen full,".to_owned(),
-        Limit::Hidden => "something full that was not seen".to_owned(),
+        Limit::Waiting if is_blind(limits) => NOT_MONITORED.to_owned(),
+        Limit::Waiting => "none found,".to_owned(),
+        Limit::Hidden => "a saturated resource that is not monitored".to_owned(),
         Limit::Contradiction(place) => {
             format!("figures that contradict each other ({})", resource(&limits.uses[*place]))
         }
@@ -267,8 +230,9 @@ fn classes(one: &Use) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// What was not measured though it may be the limit of something, what is excluded, and what would tell.
-pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
+/// The resources that were not monitored though one may be the bottleneck of something, and the option that monitors them:
+/// "Not monitored: server CPU, disks. Add --host ssh://root@nas."
+pub(crate) fn not_monitored(shown: &Shown<'_>) -> Option<String> {
     let open = shown.limits.iter().filter(|l| {
         matches!(l.verdict, Limit::Waiting | Limit::Hidden | Limit::Several { .. }) && is_blind(l)
     });
@@ -276,13 +240,13 @@ pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
     let missing = |unseen: Unseen| open.iter().any(|limits| limits.unseen.contains(&unseen));
     let mut words = Vec::new();
     if missing(Unseen::Server) {
-        words.push("server CPU and disks");
+        words.extend(["server CPU", "disks"]);
     }
     if missing(Unseen::SharedProcessor) {
         words.push("the server's share of this machine's CPU");
     }
     if missing(Unseen::FewTicks) {
-        words.push("server CPU (too few ticks of it, or not distinguishable from idle)");
+        words.push("server CPU (too little CPU time to measure)");
     }
     if missing(Unseen::Link) {
         words.push("link rate");
@@ -303,16 +267,15 @@ pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
     if words.is_empty() {
         return None;
     }
-    let mut text = listed(&words);
+    let mut text = format!("Not monitored: {}", words.join(", "));
     hosts.dedup();
     if !hosts.is_empty() {
         let options: Vec<String> = hosts.iter().map(|host| format!("--host {host}")).collect();
-        text.push_str(&format!(" ({})", options.join(" ")));
+        text.push_str(&format!(". Add {}", options.join(" ")));
     }
-    let most = busiest(&open);
-    if let Some((one, limits)) = most {
+    if let Some((one, limits)) = busiest(&open).filter(|(one, _)| one.utilisation >= WORTH_SAYING) {
         text.push_str(&format!(
-            ". Fullest seen: {}, {} at {}",
+            ". Busiest monitored resource: {}, {} at {}",
             without_article(&resource(one)),
             percent(one.utilisation),
             shown.names.workload(limits.cell.workload)
@@ -321,7 +284,10 @@ pub(crate) fn unseen(shown: &Shown<'_>) -> Option<String> {
     Some(text + ".")
 }
 
-/// What was fullest of what was seen.
+/// A resource that is so busy is worth a word.
+const WORTH_SAYING: f64 = 0.25;
+
+/// The busiest monitored resource.
 fn busiest<'a>(all: &[&'a Limits]) -> Option<(&'a Use, &'a Limits)> {
     let uses = all.iter().flat_map(|limits| limits.uses.iter().map(move |one| (one, *limits)));
     let uses = uses.filter(|(one, _)| !one.is_delay());
@@ -376,7 +342,7 @@ fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
         Limit::Resource { binding, runner_up } => {
             let one = &limits.uses[*binding];
             let mut text = format!(
-                "{} is the limit: {}{}; if it were twice as fast, {} more would be done.",
+                "{} is the bottleneck: {}{}; if it were twice as fast, {} more would be done.",
                 capital(&resource(one)),
                 figure(limits).unwrap_or_default(),
                 alone(one),
@@ -385,7 +351,7 @@ fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
             if let Some(disk) = waited_for(limits, one) {
                 text.push_str(&format!(
                     " Threads are busy because they wait for {}, which can work on several operations at a time: \
-                     it takes more of them.",
+                     more threads help.",
                     resource(disk)
                 ));
             }
@@ -401,41 +367,44 @@ fn verdict(shown: &Shown<'_>, limits: &Limits) -> String {
         Limit::Several { uses, .. } => {
             let is_threads =
                 |place: &usize| matches!(limits.uses[*place].resource, Resource::Threads { .. });
-            let shares: Vec<String> =
-                uses.iter().map(|place| short(limits, &limits.uses[*place])).collect();
+            let shares: Vec<String> = uses
+                .iter()
+                .map(|place| &limits.uses[*place])
+                .map(|one| format!("{} {}", without_article(&resource(one)), busy(one)))
+                .collect();
             format!(
-                "It cannot be told which is the limit: {} ({}). {}",
-                subject(limits).trim_end_matches(" (about alike)"),
+                "The bottleneck cannot be distinguished: {} ({}). {}",
+                subject(limits).trim_end_matches(" (about equal)"),
                 shares.join(", "),
                 match uses.iter().any(is_threads) {
                     true =>
                         "The threads are busy because they wait for it: more of them help where it can do \
                              several operations at a time.",
                     false if uses.len() > 1 && all_full(limits, uses) =>
-                        "All of them are full: more of one alone helps little.",
+                        "All of them are saturated: more of one alone helps little.",
                     false => "Doubling any of them would help about as much.",
                 }
             )
         }
         Limit::Waiting => format!(
-            "Nothing that was seen is near its limit. An operation takes {}, of which {} are spent \
+            "No monitored resource is saturated. An operation takes {}, of which {} are spent \
              waiting for something else{}.",
             TIME.value(limits.response_seconds()),
             TIME.value(limits.waiting_seconds),
             match (is_blind(limits), waits_for_io(limits)) {
-                (true, _) => ", which may be what was not seen",
+                (true, _) => ", possibly for a resource that is not monitored",
                 (false, true) => ": the server's disks, by its iowait",
                 (false, false) => ": locks, timers, or threads that are too few",
             }
         ),
         Limit::Hidden => {
             let mut text =
-                "More in flight does not help, and nothing that was seen is near its limit: \
-                            something is full that was not seen."
+                "More operations in flight do not help, and no monitored resource is saturated: a resource \
+                            that is not monitored is."
                     .to_owned();
             if let Some(one) = limits.one_thread() {
                 text.push_str(&format!(
-                    " {} had one of its {:.0} cores' worth to do, as a single thread would that is always busy.",
+                    " {} was busy for one of its {:.0} cores, like a single thread that is always busy.",
                     capital(&hosts::name(&one.host)),
                     one.servers
                 ));
@@ -475,26 +444,26 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
     for condition in shown.limits.iter().flat_map(|limits| &limits.conditions) {
         let words = match condition {
             Condition::ClockMoved { host, hertz: (low, high) } => format!(
-                "The clock of {} was not always the same ({:.2} to {:.2} GHz): what its processor would allow \
-                 is a bound, no prediction.",
+                "The clock of {} was not always the same ({:.2} to {:.2} GHz): the rate that its CPU \
+                 allows is a bound, no prediction.",
                 hosts::name(host),
                 low * 1e-9,
                 high * 1e-9
             ),
             Condition::MemoryShort { host, bytes: (left, all) } => format!(
-                "Memory of {} was short: {} of {} were left.",
+                "Memory of {} was short: {} of {} were available.",
                 hosts::name(host),
                 BYTES.value(*left as f64),
                 BYTES.value(*all as f64)
             ),
             Condition::MemoryPressure { host, share } => format!(
-                "Processes of {} stood still for want of memory ({} of the time): it may be the limit.",
+                "Processes of {} waited for memory for {} of the time: memory may be the bottleneck.",
                 hosts::name(host),
                 percent(*share)
             ),
             Condition::RoundTripIsNoBound { seconds, response } => format!(
-                "A call that does nothing took {} before the load, longer than an operation under it ({}): it \
-                 bounds nothing, and is not used.",
+                "A call without work took {} before the load, longer than an operation under load ({}): it \
+                 is no bound, and is not used.",
                 TIME.value(*seconds),
                 TIME.value(*response)
             ),
@@ -505,7 +474,7 @@ pub(crate) fn conditions(shown: &Shown<'_>) -> Vec<String> {
                 percent(*share)
             ),
             Condition::Stolen { host, share } => format!(
-                "A hypervisor took {} of the processors of {} for others: that is neither load nor cost of it.",
+                "A hypervisor took {} of the CPUs of {} for others: that is neither load nor cost.",
                 percent(*share),
                 hosts::name(host)
             ),

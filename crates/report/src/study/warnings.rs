@@ -22,13 +22,14 @@ struct Group<'a> {
     trials: Vec<&'a Trial>,
 }
 
-/// Failures first, then the flags, ordered by how much they explain.
-pub(crate) fn all(shown: &Shown<'_>) -> Vec<Warning> {
+/// Failures first, then the flags, ordered by how much they explain; bursts only if the table does not explain its marks.
+pub(crate) fn all(shown: &Shown<'_>, burst_explained: bool) -> Vec<Warning> {
     let study = shown.study;
     let subjects = Subjects::new(shown);
     let mut groups: Vec<Group<'_>> = Vec::new();
     // The sentences of the answer say how preliminary a quick look is.
     let flags = study.flags.iter().filter(|flag| !matches!(flag, Flag::Quick { .. }));
+    let flags = flags.filter(|flag| !burst_explained || flag.burst().is_none());
     let flags: Vec<Flag> = flags.filter_map(|flag| informed(study, flag)).collect();
     let mut add = |flag, trial: Option<_>| {
         let advice = advice(study, flag);
@@ -143,6 +144,22 @@ impl Group<'_> {
         };
         in_brief(&effect, shown.advised(&action).as_deref())
     }
+}
+
+/// The marks of bursts in the table explained, in two lines; `None` where nothing is a burst.
+pub(crate) fn burst(shown: &Shown<'_>) -> Option<String> {
+    let flags = shown.study.flags.iter();
+    let mut reasons: Vec<&str> = flags.filter_map(Flag::burst).collect();
+    reasons.dedup();
+    let because = match reasons.as_slice() {
+        [] => String::new(),
+        reasons => format!(" ({})", reasons.join("; ")),
+    };
+    let marked = shown.writes.iter().any(|writes| writes.sustained.is_err());
+    marked.then(|| {
+        let text = format!("* burst: a write cache may have taken these writes{because}");
+        in_brief(&text, shown.advised("For the sustained speed, raise --max-time.").as_deref())
+    })
 }
 
 /// Columns and lines of a warning on the screen.

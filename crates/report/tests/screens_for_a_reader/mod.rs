@@ -80,8 +80,8 @@ fn truth(study: &Study) -> String {
                 let who = names[usize::from(lead.faster == Side::B)];
                 format!("{who} faster, at least {:.1}%", 100.0 * lead.by.low)
             }
-            Some(Verdict::NoPracticalDifference(_)) => "no practical difference".to_owned(),
-            Some(Verdict::NotResolved(_)) => "not resolved".to_owned(),
+            Some(Verdict::NoPracticalDifference(_)) => "practically equal".to_owned(),
+            Some(Verdict::NotResolved(_)) => "inconclusive".to_owned(),
         };
         let _ = writeln!(text, "{work}: {said}");
     }

@@ -70,7 +70,7 @@ fn a_copy_to_two_targets() {
     study.plan.amounts = vec!["200GB:photos".parse().unwrap()];
     let screen = screen(&study);
     fits(&screen);
-    assert!(row(&screen, "source tree up").contains("nfs at least "), "{screen}");
+    assert!(row(&screen, "source tree up").contains("nfs faster: ≥ "), "{screen}");
     insta::assert_snapshot!(screen);
 }
 
@@ -87,8 +87,8 @@ fn a_copy_by_two_methods() {
     study.plan.amounts = vec!["200GB:photos".parse().unwrap()];
     let screen = screen(&study);
     fits(&screen);
-    assert!(row(&screen, "source tree up").contains("  at least 5"), "{screen}");
-    assert!(row(&screen, "movies down").contains("  same [-"), "{screen}");
+    assert!(row(&screen, "source tree up").contains("  faster: ≥ 5"), "{screen}");
+    assert!(row(&screen, "movies down").contains("  practically equal"), "{screen}");
     let sentence = "Up, a file costs beside its bytes: as rsync 4.1";
     assert!(words(&screen).contains(sentence), "{screen}");
     assert!(
@@ -133,7 +133,7 @@ fn a_copy_by_three_methods() {
         source.contains(" files/s +  ") && source.trim_end().ends_with(" files/s ="),
         "{source}"
     );
-    assert!(words(&screen).contains("Against as rsync [95%"), "{screen}");
+    assert!(words(&screen).contains("Compared with as rsync (95%"), "{screen}");
 }
 
 #[test]
@@ -163,7 +163,7 @@ fn a_copy_to_three_targets() {
     let source = row(&screen, "source tree up");
     assert!(source.contains(" -  ") && source.trim_end().ends_with(" +"), "{source}");
     assert!(row(&screen, "movies down").trim_end().ends_with(" ="), "{screen}");
-    assert!(words(&screen).contains("+ faster, - slower, = the same"), "{screen}");
+    assert!(words(&screen).contains("+ faster, - slower, = practically equal"), "{screen}");
     insta::assert_snapshot!(screen);
 }
 

@@ -1,7 +1,7 @@
 //! Copies: datasets down, targets, settings and methods across.
 
 use super::names::Brief;
-use super::table;
+use super::table::{self, Rows};
 use crate::chart::Table;
 use crate::sections::common::verdicts as verdicts_heading;
 use crate::study::Shown;
@@ -16,16 +16,16 @@ const COLUMNS: usize = 4;
 /// What a mark says, in the order of the sentence below the table.
 const MARKS: [(&str, &str); 6] = [
     ("+", "faster"),
-    ("+?", "faster, perhaps too little to matter"),
+    ("+?", "faster, perhaps by less than the margin"),
     ("-", "slower"),
-    ("-?", "slower, perhaps too little to matter"),
-    ("=", "the same"),
-    ("?", "not resolved"),
+    ("-?", "slower, perhaps by less than the margin"),
+    ("=", "practically equal"),
+    ("?", "inconclusive"),
 ];
 
 /// A row for each dataset and way, a column for each subject, setting and method. Of two the verdict stands
 /// beside them; of more, marks beside the figures. `None` of more than can be seen at once.
-pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Option<Table> {
+pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Option<Rows> {
     let count = copies.columns.len();
     if !(1..=COLUMNS).contains(&count) {
         return None;
@@ -69,7 +69,7 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
             // The heading says which is held against which.
             Some(pair) => table::between(shown, pair, header[1].trim_start_matches("as "), "")
                 .trim_start()
-                .replace("[ ", "["),
+                .to_owned(),
         };
         columns.push(between.iter().map(words).collect());
         header.push(match copies.methods() {
@@ -77,8 +77,12 @@ pub(super) fn table(shown: &Shown<'_>, brief: &Brief, copies: &Copies<'_>) -> Op
             _ => format!("{}\n{heading}", header[2]),
         });
     }
-    let row = |row: usize| columns.iter().map(|column| column[row].clone()).collect();
-    Some(Table { header, rows: (0..copies.rows.len()).map(row).collect() })
+    let mut rows = Rows::new(header);
+    for (number, row) in copies.rows.iter().enumerate() {
+        let cells = row.cells.iter().flatten().map(|(_, cell)| cell.cell).collect();
+        rows.push(columns.iter().map(|column| column[number].clone()).collect(), cells);
+    }
+    Some(rows)
 }
 
 /// The comparison of the two columns.
@@ -132,7 +136,7 @@ pub(super) fn legend(
     let design = &shown.study.plan.design;
     (!used.is_empty()).then(|| {
         format!(
-            "Against {baseline} [{}, all of them; margin {}]: {}.",
+            "Compared with {baseline} ({}, margin {}): {}.",
             percent(design.confidence),
             percent(design.margin),
             used.join(", ")

@@ -7,17 +7,20 @@ mod operations;
 mod sentences;
 mod settings;
 mod speeds;
+mod summary;
 mod table;
 
 use super::clients;
+use crate::chart::Table;
 use crate::document::{Layout, Section};
+use crate::study::bottleneck::Notes;
 use crate::study::copies::Copies;
 use crate::study::{Shown, disturbances, head, hosts, mounts, speed, warnings};
 use crate::text::{counted, duration, listed, printable};
 use names::Brief;
 pub(super) use operations::binds;
 use plimsoll_explain::{WorkloadFindings, reads_from};
-use plimsoll_model::{Ended, Flag, Rule, SubjectKind};
+use plimsoll_model::{Cell, Ended, Flag, Rule, SubjectKind};
 
 /// What there is to say of a study without a complete trial.
 const NOTHING: &str = "No trial ran to its end, so there is nothing to report.";
@@ -28,15 +31,21 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     let brief = Brief::new(shown);
     let mut section = Section::new("answer", "");
     section.warnings(head::ending(shown.study));
-    section.facts(introduced(shown, &brief));
     let complete: usize =
         shown.findings.workloads.iter().flat_map(|w| &w.cells).map(|c| c.complete).sum();
+    if complete > 0 {
+        section.texts(summary::sentence(shown, &brief));
+    }
+    section.facts(introduced(shown, &brief));
+    let mut marked = false;
     match complete {
         0 => section.text(NOTHING),
         _ if operations::are_shown(shown) => operations::add(&mut section, shown, &brief),
         _ => {
-            let marked = figures(&mut section, shown, &brief);
-            section.texts(sentences::sentences(shown, &brief, marked));
+            let limited;
+            (limited, marked) = figures(&mut section, shown, &brief);
+            section.texts(sentences::sentences(shown, &brief, limited));
+            section.texts(summary::reference(shown));
             section.figures(speeds::figure(shown));
         }
     }
@@ -46,32 +55,47 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.texts(clients::sentences(shown));
     section.texts(mounts::slots(shown, &|cell| brief.setup(shown, cell)));
     section.texts(hosts::slower_interfaces(shown));
-    section.warnings(warnings::all(shown));
+    section.warnings(warnings::all(shown, marked));
     next(&mut section, shown);
     section
 }
 
-/// The tables. Whether they say all that is compared.
-fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> bool {
+/// The tables, with the reasons and marks in them explained. Whether they have the bottlenecks, and marks of bursts.
+fn figures(section: &mut Section, shown: &Shown<'_>, brief: &Brief) -> (bool, bool) {
     let columns = table::has_columns(shown);
     let copies = Copies::new(shown).filter(|_| !columns);
     let copied = copies.as_ref().and_then(|copies| copies::table(shown, brief, copies));
-    let (Some(copies), Some(table)) = (copies, copied) else {
+    let mut notes = Notes::default();
+    let (limited, marked);
+    if let (Some(copies), Some(mut rows)) = (copies, copied) {
+        let legend = copies::legend(shown, brief, &copies, &rows.table);
+        let name = |cell: Cell| copies.name(shown, cell, &|cell| brief.setup(shown, cell));
+        limited = rows.bottlenecks(shown, &name, &mut notes);
+        marked = has_mark(&rows.table);
+        let layout = if legend.is_some() && !limited { Layout::Figures } else { Layout::Words };
+        section.table(rows.table, layout);
+        section.texts(legend);
+    } else {
         let layout = if columns { Layout::Figures } else { Layout::Words };
-        for table in table::tables(shown, brief) {
-            section.table(table, layout);
-        }
+        let mut tables = table::rows(shown, brief);
+        let name = |cell| brief.setup(shown, cell);
+        // Of several tables one note holds for all.
+        limited = tables.len() == 1 && tables[0].bottlenecks(shown, &name, &mut notes);
+        marked = tables.iter().any(|rows| has_mark(&rows.table));
+        tables.into_iter().for_each(|rows| section.table(rows.table, layout));
         if let Some((text, table)) = settings::bought(shown) {
             section.text(text);
             section.table(table, Layout::Figures);
         }
-        return false;
-    };
-    let legend = copies::legend(shown, brief, &copies, &table);
-    let layout = if legend.is_some() { Layout::Figures } else { Layout::Words };
-    section.table(table, layout);
-    section.texts(legend);
-    true
+    }
+    section.texts(notes.texts());
+    section.texts(warnings::burst(shown).filter(|_| marked));
+    (limited, marked)
+}
+
+/// Whether a figure is marked as a burst.
+fn has_mark(table: &Table) -> bool {
+    table.rows.iter().flatten().any(|cell| cell.contains('*'))
 }
 
 /// What a kind of work is called in a row: of hosts the figure that verdicts are about.

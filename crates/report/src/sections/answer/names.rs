@@ -6,7 +6,7 @@ use crate::text::width;
 use plimsoll_model::Cell;
 
 /// Columns of the longest name that a column has room for.
-const LONGEST: usize = 14;
+const LONGEST: usize = 10;
 
 /// A short name for every subject under every setting.
 pub(super) struct Brief {

@@ -12,8 +12,6 @@ use plimsoll_stats::verdict::{Side, Verdict};
 use std::collections::HashMap;
 
 /// Pairs of names up to which each has sentences of its own.
-const TOLD: usize = 2;
-/// The same of many.
 const TOLD_OF_MANY: usize = 5;
 /// Blocks below which a claim without a verdict lacks blocks.
 const FEW: usize = 6;
@@ -22,23 +20,18 @@ const DISTURBED: usize = 3;
 /// Results of a shorter study are preliminary.
 const SHORT_SECONDS: f64 = 120.0;
 
-/// Those on what is compared only where no table `marked` it.
-pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<String> {
+/// What the table does not say; the bottlenecks only where it has no column `limited` of them.
+pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, limited: bool) -> Vec<String> {
     let mut sentences = Vec::new();
-    let compared = if marked { Vec::new() } else { compared(shown, brief) };
+    let compared = compared(shown, brief);
     if shown.findings.imported {
         if !compared.is_empty() {
             sentences.push(imported::CAUTION.to_owned());
         }
         return sentences;
     }
-    match has_columns(shown) {
-        true => sentences.extend(resolved(shown, compared)),
-        false => {
-            for Against { two, claims, .. } in compared.iter().take(TOLD) {
-                sentences.extend(against(shown, two, claims));
-            }
-        }
+    if has_columns(shown) {
+        sentences.extend(resolved(shown, compared));
     }
     let name = |cell| brief.setup(shown, cell);
     sentences.extend(copies::amounts(shown, &name));
@@ -50,14 +43,14 @@ pub(super) fn sentences(shown: &Shown<'_>, brief: &Brief, marked: bool) -> Vec<S
     sentences.extend(disturbed);
     if more > 0 {
         sentences
-            .push(format!("Others used a host during {more} more kinds of work: see the details."));
+            .push(format!("Others used a host during {more} more kinds of work: see --details."));
     }
-    let limited = limits::sentences(shown, &name);
-    if limited.is_empty() {
+    if shown.limits.is_empty() {
         hosts::fullest_links(&mut sentences, shown);
         hosts::busiest(&mut sentences, shown);
+    } else if !limited {
+        sentences.extend(limits::sentences(shown, &name));
     }
-    sentences.extend(limited);
     sentences
 }
 
@@ -84,18 +77,18 @@ pub(super) fn open(shown: &Shown<'_>) -> Option<(Vec<String>, String)> {
 }
 
 /// A claim, and what it is about.
-type Matter<'a> = (String, &'a Claim, Compared);
+pub(super) type Matter<'a> = (String, &'a Claim, Compared);
 /// Two that are compared, by name, and what is claimed.
-struct Against<'a> {
-    two: (String, String),
+pub(super) struct Against<'a> {
+    pub(super) two: (String, String),
     /// The first contrast of them.
     contrast: Contrast,
-    claims: Vec<Matter<'a>>,
+    pub(super) claims: Vec<Matter<'a>>,
 }
 
 /// What is compared with what at the same work, in the order of the contrasts. Of different work the table
 /// says all.
-fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'a>> {
+pub(super) fn compared<'a>(shown: &'a Shown<'_>, brief: &Brief) -> Vec<Against<'a>> {
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     let mut compared: Vec<Against<'a>> = Vec::new();
     let same = |pair: &&Pair| pair.contrast.of.cell.workload == pair.contrast.against.cell.workload;
@@ -157,7 +150,7 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
     }
     sentences.extend(of_few.into_iter().take(TOLD_OF_MANY));
     if unsaid > 0 {
-        sentences.push(format!("{} more: see the details.", counted(unsaid as u64, "verdict")));
+        sentences.push(format!("{}: see --details.", counted(unsaid as u64, "more verdict")));
     }
     if open > 0 {
         let all = counted(claims as u64, "claim");
@@ -165,7 +158,7 @@ fn resolved(shown: &Shown<'_>, compared: Vec<Against<'_>>) -> Vec<String> {
             Some(few) => {
                 format!("No verdict from {}: {open} of {all}.", counted(few as u64, "block"))
             }
-            None => format!("Not resolved: {open} of {all}."),
+            None => format!("Inconclusive: {open} of {all}."),
         });
     }
     sentences
@@ -192,6 +185,7 @@ fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) 
         let items: Vec<String> = claims.iter().filter_map(of).collect();
         (!items.is_empty()).then(|| listed(&items))
     };
+    let margin = percent(shown.study.plan.design.margin);
     let mut parts = Vec::new();
     for of in [Compared::Rate, Compared::Amount] {
         for (side, ahead, behind) in [(Side::B, b, a), (Side::A, a, b)] {
@@ -205,17 +199,16 @@ fn against(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) 
             let little = |v: &Verdict, by| matches!(v, Verdict::PerhapsTooLittle(_)) && led(v, by);
             if let Some(at) = picked(&little) {
                 parts.push(format!(
-                    "{ahead} is {more} than {behind}, perhaps too little to matter, at {at}."
+                    "{ahead} is {more} than {behind}, perhaps by less than {margin}, at {at}."
                 ));
             }
         }
     }
     if let Some(same) = picked(&|v, _| matches!(v, Verdict::NoPracticalDifference(_))) {
-        let margin = percent(shown.study.plan.design.margin);
-        parts.push(format!("No practical difference (less than {margin}) at {same}."));
+        parts.push(format!("They are practically equal (within {margin}) at {same}."));
     }
     if let Some(open) = picked(&|v, _| matches!(v, Verdict::NotResolved(_))) {
-        parts.push(format!("Not resolved: {open}."));
+        parts.push(format!("Inconclusive: {open}."));
     }
     (!parts.is_empty()).then(|| parts.join(" "))
 }

@@ -1,7 +1,7 @@
 //! Of many settings: how fast each is, and what each level bought.
 
 use super::names::Brief;
-use super::table::{NOTHING, figure_of};
+use super::table::{NOTHING, Rows, figure_of};
 use crate::chart::Table;
 use crate::figure::ends;
 use crate::measure::Compared;
@@ -20,13 +20,13 @@ pub(super) const COLUMNS: usize = 8;
 const LEVEL: usize = 12;
 
 /// A table for each subject: kinds of work down, settings across.
-pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
+pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Rows> {
     let settings = shown.names.settings();
     let several = shown.names.subjects.len() > 1;
     let of_subject = |(subject, name): (u16, &String)| {
         let first = if several { format!("work, {name}") } else { "work".to_owned() };
         let headings = settings.iter().map(|setting| brief.setting(shown, *setting));
-        let mut table = Table::new(std::iter::once(first).chain(headings).collect());
+        let mut table = Rows::new(std::iter::once(first).chain(headings).collect());
         for found in &shown.findings.workloads {
             let figure = |setting: &u16| {
                 let cell = Cell { subject, workload: found.number, setting: *setting };
@@ -34,9 +34,8 @@ pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
             };
             let figures: Vec<String> = settings.iter().map(figure).collect();
             if figures.iter().any(|figure| figure != NOTHING) {
-                table
-                    .rows
-                    .push(std::iter::once(super::work(shown, found)).chain(figures).collect());
+                let row = std::iter::once(super::work(shown, found)).chain(figures).collect();
+                table.push(row, Vec::new());
             }
         }
         table
@@ -55,7 +54,7 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
         return None;
     }
     let headings = columns.iter().map(|column| heading(factors, *column));
-    let mut table = Table::new(std::iter::once("bought by".to_owned()).chain(headings).collect());
+    let mut table = Table::new(std::iter::once("effect of".to_owned()).chain(headings).collect());
     let several = shown.names.subjects.len() > 1;
     let mut rows: BTreeMap<(u16, u16), BTreeMap<(usize, usize), Effect>> = BTreeMap::new();
     for effect in found {
@@ -74,8 +73,8 @@ pub(super) fn bought(shown: &Shown<'_>) -> Option<(String, Table)> {
     }
     let confidence = percent(shown.study.plan.design.confidence);
     let text = format!(
-        "What each setting bought: times as fast, over all others [{confidence}, each by itself; no verdicts]; \
-         without an interval the lowest and highest of all plots."
+        "Effect of each setting, averaged over the other settings: times as fast [{confidence} interval of \
+         each alone]; without an interval the lowest and highest of all blocks."
     );
     Some((text, table))
 }

@@ -1,12 +1,13 @@
-//! A row for each kind of work: how fast each is, and which is faster.
+//! A row for each kind of work: how fast each is, which is faster, and the bottleneck.
 
 use super::names::Brief;
 use super::settings;
 use crate::chart::Table;
 use crate::sections::common::verdicts;
-use crate::study::{Shown, imported, limits, speed, writes};
-use crate::text::counted;
-use crate::verdict::{Two, brief as in_brief};
+use crate::study::bottleneck::{self, Notes};
+use crate::study::{Shown, imported, speed, writes};
+use crate::text::{counted, width};
+use crate::verdict::{Column, Two, brief as in_brief};
 use plimsoll_explain::{CellFindings, Level, Pair, WorkloadFindings};
 use plimsoll_model::{Cell, Measurand, Measure, Metric};
 use plimsoll_stats::verdict::{Side, Verdict};
@@ -15,7 +16,82 @@ use plimsoll_stats::verdict::{Side, Verdict};
 const ROWS: usize = 15;
 pub(super) const NOTHING: &str = "–";
 
-pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
+/// Columns of a screen.
+const COLUMNS: usize = 80;
+/// Spaces between columns.
+const GAP: usize = 2;
+
+/// A table of the answer, with the cells that each row is about.
+pub(super) struct Rows {
+    pub(super) table: Table,
+    cells: Vec<Vec<Cell>>,
+}
+
+impl Rows {
+    pub(super) fn new(header: Vec<String>) -> Rows {
+        Rows { table: Table::new(header), cells: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, row: Vec<String>, cells: Vec<Cell>) {
+        self.table.rows.push(row);
+        self.cells.push(cells);
+    }
+
+    /// Adds the column of bottlenecks, each cell by its name where they differ, and the reasons below the table. `false`
+    /// where it has no room, or nothing is known of any.
+    pub(super) fn bottlenecks(
+        &mut self,
+        shown: &Shown<'_>,
+        name: &dyn Fn(Cell) -> String,
+        notes: &mut Notes,
+    ) -> bool {
+        let mut own = Notes::default();
+        let mut words = |cells: &Vec<Cell>| bottleneck::words(shown, cells, name, &mut own);
+        let column: Vec<Option<String>> = self.cells.iter().map(&mut words).collect();
+        if column.iter().all(Option::is_none) {
+            return false;
+        }
+        let mut table = self.table.clone();
+        table.header.push("bottleneck".to_owned());
+        for (row, words) in table.rows.iter_mut().zip(column) {
+            row.push(words.unwrap_or_else(|| NOTHING.to_owned()));
+        }
+        narrow(&mut table);
+        let fits = drawn_width(&table) <= COLUMNS;
+        if fits {
+            self.table = table;
+            *notes = own;
+        }
+        fits
+    }
+}
+
+/// Breaks verdicts and long names of work into two lines, if the table is wider than a screen.
+fn narrow(table: &mut Table) {
+    for (separator, broken) in [(": ≥", ":\n≥"), (" (", "\n(")] {
+        if drawn_width(table) <= COLUMNS {
+            return;
+        }
+        for row in &mut table.rows {
+            let cells = row.iter_mut().enumerate();
+            // Marks stay in the line of their bottleneck.
+            let cells = cells.filter(|(column, _)| separator != " (" || *column == 0);
+            cells.for_each(|(_, cell)| *cell = cell.replacen(separator, broken, 1));
+        }
+    }
+}
+
+/// Columns that a table takes.
+fn drawn_width(table: &Table) -> usize {
+    let cells = |column: usize| {
+        let rows = table.rows.iter().filter_map(move |row| row.get(column));
+        table.header.get(column).into_iter().chain(rows).flat_map(|cell| cell.lines())
+    };
+    let widths = (0..table.header.len()).map(|column| cells(column).map(width).max().unwrap_or(0));
+    widths.map(|width| width + GAP).sum::<usize>().saturating_sub(GAP)
+}
+
+pub(super) fn rows(shown: &Shown<'_>, brief: &Brief) -> Vec<Rows> {
     vec![match shown.names.setups() {
         _ if shown.study.plan.contrasts.is_empty() => levels(shown, brief),
         1 => works(shown),
@@ -24,6 +100,15 @@ pub(super) fn tables(shown: &Shown<'_>, brief: &Brief) -> Vec<Table> {
         _ if has_columns(shown) => return settings::tables(shown, brief),
         _ => extremes(shown, brief),
     }]
+}
+
+/// How the verdicts of the study are written.
+pub(super) fn column(shown: &Shown<'_>) -> Column {
+    let pairs = shown.findings.workloads.iter().flat_map(|found| &found.pairs);
+    let claims = pairs.filter_map(|pair| {
+        Some((pair.claim.as_ref()?, shown.shape(pair.contrast.of.metric.measure).compared))
+    });
+    Column::of(claims, shown.study.plan.design.margin)
 }
 
 /// Whether a row for each that is compared would be too many.
@@ -44,17 +129,18 @@ fn heading(shown: &Shown<'_>) -> String {
 }
 
 /// Both beside each other.
-fn two(shown: &Shown<'_>, brief: &Brief) -> Table {
+fn two(shown: &Shown<'_>, brief: &Brief) -> Rows {
     let mut cells = shown.names.every_setup();
     let (Some(a), Some(b)) = (cells.next(), cells.next()) else { return levels(shown, brief) };
     let names = [brief.setup(shown, a), brief.setup(shown, b)];
     let [name_a, name_b] = names.clone();
-    let mut table = Table::new(vec!["work".to_owned(), name_a, name_b, heading(shown)]);
+    let mut table = Rows::new(vec!["work".to_owned(), name_a, name_b, heading(shown)]);
     for found in &shown.findings.workloads {
         if found.pairs.is_empty() {
             let figure = |cell: Cell| figure_of(shown, found, cell);
             let name = super::work(shown, found);
-            table.rows.push(vec![name, figure(a), figure(b), NOTHING.to_owned()]);
+            let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
+            table.push(vec![name, figure(a), figure(b), NOTHING.to_owned()], cells);
         }
         for pair in &found.pairs {
             let against = figure(shown, &pair.contrast.against);
@@ -70,16 +156,17 @@ fn two(shown: &Shown<'_>, brief: &Brief) -> Table {
                 Some(figure) => format!("{}, {figure}", super::work(shown, found)),
                 None => super::work(shown, found),
             };
-            table.rows.push(vec![name, left, right, verdict]);
+            let cells = [a, b].map(|cell| Cell { workload: found.number, ..cell }).into();
+            table.push(vec![name, left, right, verdict], cells);
         }
     }
     table
 }
 
 /// Different work on one subject: a row for each that is compared, below what it is compared with.
-fn works(shown: &Shown<'_>) -> Table {
+fn works(shown: &Shown<'_>) -> Rows {
     let header = ["work", "speed"].map(str::to_owned).into_iter();
-    let mut table = Table::new(header.chain([heading(shown)]).collect());
+    let mut table = Rows::new(header.chain([heading(shown)]).collect());
     let mut baselines: Vec<Measurand> = Vec::new();
     for pair in shown.findings.workloads.iter().flat_map(|found| &found.pairs) {
         let (a, mut b) = shown.names.two_works(&shown.study.plan, &pair.contrast);
@@ -89,10 +176,12 @@ fn works(shown: &Shown<'_>) -> Table {
         let against = pair.contrast.against;
         if !baselines.contains(&against) {
             baselines.push(against);
-            table.rows.push(vec![a, figure(shown, &against), "(baseline)".to_owned()]);
+            let row = vec![a, figure(shown, &against), "(baseline)".to_owned()];
+            table.push(row, vec![against.cell]);
         }
-        let verdict = between(shown, pair, "the baseline", "this");
-        table.rows.push(vec![b, figure(shown, &pair.contrast.of), verdict]);
+        let verdict = between(shown, pair, "baseline", "");
+        let of = pair.contrast.of;
+        table.push(vec![b, figure(shown, &of), verdict], vec![of.cell]);
     }
     let compared = |cell: Cell| {
         let pairs = shown.study.plan.contrasts.iter();
@@ -101,16 +190,17 @@ fn works(shown: &Shown<'_>) -> Table {
     for found in &shown.findings.workloads {
         for cell in found.cells.iter().filter(|cell| !compared(cell.cell)) {
             let figure = figure_of(shown, found, cell.cell);
-            table.rows.push(vec![super::work(shown, found), figure, NOTHING.to_owned()]);
+            let row = vec![super::work(shown, found), figure, NOTHING.to_owned()];
+            table.push(row, vec![cell.cell]);
         }
     }
     table
 }
 
 /// A row for each that is compared, below what it is compared with.
-fn each(shown: &Shown<'_>, brief: &Brief) -> Table {
+fn each(shown: &Shown<'_>, brief: &Brief) -> Rows {
     let header = ["work", "", "speed"].map(str::to_owned).into_iter();
-    let mut table = Table::new(header.chain([heading(shown)]).collect());
+    let mut table = Rows::new(header.chain([heading(shown)]).collect());
     for found in &shown.findings.workloads {
         let mut work = super::work(shown, found);
         let mut baselines: Vec<Measurand> = Vec::new();
@@ -121,23 +211,24 @@ fn each(shown: &Shown<'_>, brief: &Brief) -> Table {
                 let name = brief.setup(shown, against.cell);
                 let work = std::mem::take(&mut work);
                 let figure = figure(shown, &against);
-                table.rows.push(vec![work, name, figure, "(baseline)".to_owned()]);
+                table.push(vec![work, name, figure, "(baseline)".to_owned()], vec![against.cell]);
             }
             let mut name = brief.setup(shown, pair.contrast.of.cell);
             if let Some(figure) = shown.figure(&pair.contrast) {
                 name = format!("{name}, {figure}");
             }
             let figure = figure(shown, &pair.contrast.of);
-            table.rows.push(vec![String::new(), name, figure, verdict(shown, brief, pair)]);
+            let row = vec![String::new(), name, figure, verdict(shown, brief, pair)];
+            table.push(row, vec![pair.contrast.of.cell]);
         }
     }
     table
 }
 
 /// Of many: the fastest, the slowest, and how many are what against the baseline.
-fn extremes(shown: &Shown<'_>, brief: &Brief) -> Table {
-    let header = ["work", "fastest", "slowest", "against the baseline"];
-    let mut table = Table::new(header.map(str::to_owned).into());
+fn extremes(shown: &Shown<'_>, brief: &Brief) -> Rows {
+    let header = ["work", "fastest", "slowest", "compared with the baseline"];
+    let mut table = Rows::new(header.map(str::to_owned).into());
     for found in &shown.findings.workloads {
         let metric = Metric::all(speed(&found.workload));
         let level =
@@ -151,17 +242,18 @@ fn extremes(shown: &Shown<'_>, brief: &Brief) -> Table {
             }
             None => NOTHING.to_owned(),
         };
-        table.rows.push(vec![
+        let row = vec![
             super::work(shown, found),
             of(measured().max_by(by)),
             of(measured().min_by(by)),
             counts(shown, found),
-        ]);
+        ];
+        table.push(row, Vec::new());
     }
     table
 }
 
-/// "3 faster, 12 the same, 2 slower, 1 not resolved".
+/// "3 faster, 12 equal, 2 slower, 1 inconclusive".
 fn counts(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
     let mut counts = [0; 4];
     for claim in found.pairs.iter().filter_map(|pair| {
@@ -181,20 +273,21 @@ fn counts(shown: &Shown<'_>, found: &WorkloadFindings) -> String {
         };
         counts[place] += 1;
     }
-    let words = ["faster", "the same", "slower", "not resolved"].into_iter().zip(counts);
+    let words = ["faster", "equal", "slower", "inconclusive"].into_iter().zip(counts);
     let words: Vec<String> =
         words.filter(|(_, n)| *n > 0).map(|(what, n)| format!("{n} {what}")).collect();
     if words.is_empty() { "too few blocks".to_owned() } else { words.join(", ") }
 }
 
 /// What there is of a study that compares nothing.
-fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
+fn levels(shown: &Shown<'_>, brief: &Brief) -> Rows {
     let confidence = crate::verdict::percent(shown.study.plan.design.confidence);
     let speed_heading = match shown.findings.imported {
         true => "speed".to_owned(),
         false => format!("speed [{confidence}]"),
     };
-    let latencies = [(Measure::LATENCY_P50, "p50 latency"), (Measure::LATENCY_P99, "p99 latency")];
+    let latencies =
+        [(Measure::LATENCY_P50, "latency\np50"), (Measure::LATENCY_P99, "latency\np99")];
     let many = shown.names.setups() > 1;
     let mut header = vec!["work".to_owned()];
     if many {
@@ -208,9 +301,7 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
     });
     let known: Vec<(Measure, &str)> = known.collect();
     header.extend(known.iter().map(|(_, name)| (*name).to_owned()));
-    let limited = !shown.limits.is_empty();
-    header.extend(limited.then(|| "limited by".to_owned()));
-    let mut table = Table::new(header);
+    let mut table = Rows::new(header);
     for found in &shown.findings.workloads {
         for cell in &found.cells {
             let mut row = vec![super::work(shown, found)];
@@ -222,11 +313,7 @@ fn levels(shown: &Shown<'_>, brief: &Brief) -> Table {
                 let level = cell.levels.get(&Metric::all(*measure));
                 level.map_or(NOTHING.to_owned(), |l| shown.shape(*measure).kind.value(l.estimate))
             }));
-            row.extend(
-                limited
-                    .then(|| limits::brief(shown, cell.cell).unwrap_or_else(|| NOTHING.to_owned())),
-            );
-            table.rows.push(row);
+            table.push(row, vec![cell.cell]);
         }
     }
     table
@@ -319,7 +406,7 @@ pub(super) fn between(shown: &Shown<'_>, pair: &Pair, a: &str, b: &str) -> Strin
     let two = Two { a, b, by };
     match &pair.claim {
         Some(claim) if shown.findings.imported => imported::brief(two, &claim.ratio),
-        Some(claim) => in_brief(claim, two),
+        Some(claim) => in_brief(claim, two, column(shown)),
         None if !pair.contrast.claim => match pair.ratios.get(&pair.contrast.of.metric) {
             Some(ratio) => format!("ratio {}", plimsoll_model::units::three_digits(ratio.estimate)),
             None => NOTHING.to_owned(),

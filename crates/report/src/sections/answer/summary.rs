@@ -1,0 +1,274 @@
+//! The answer in one sentence, as a person would say it.
+
+use super::names::Brief;
+use super::sentences::{Against, Matter, compared};
+use super::table;
+use crate::device::amount;
+use crate::measure::Compared;
+use crate::study::bottleneck::common_link;
+use crate::study::{Shown, speed};
+use crate::text::{capital, counted, listed};
+use crate::verdict::lead;
+use plimsoll_explain::WorkloadFindings;
+use plimsoll_model::{Cell, Flag, Measure, Metric};
+use plimsoll_stats::verdict::{Side, Verdict};
+
+/// Kinds of work that are named; of more their number is.
+const NAMED: usize = 3;
+/// Compared pairs that one sentence holds.
+const PAIRS: usize = 4;
+/// Gigabit per second, in bits.
+const GIGABIT: u64 = 1_000_000_000;
+
+/// The sentence; `None` where the table says it more simply.
+pub(super) fn sentence(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
+    if shown.findings.imported {
+        return None;
+    }
+    let compared = compared(shown, brief);
+    let all: Vec<&Matter<'_>> = compared.iter().flat_map(|against| &against.claims).collect();
+    let open = |matter: &&Matter<'_>| class(matter) == Class::Open;
+    match compared.as_slice() {
+        [] => level(shown, brief),
+        _ if all.is_empty() => None,
+        _ if all.iter().all(|matter| open(matter)) => Some(undecided(shown, &all)),
+        [only] => Some(of_two(shown, &only.two, &only.claims)),
+        several if several.len() <= PAIRS => of_several(several),
+        _ => None,
+    }
+}
+
+/// What a verdict says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Class {
+    Ahead(Side),
+    Equal,
+    Open,
+}
+
+fn class((_, claim, by): &Matter<'_>) -> Class {
+    match claim.verdict {
+        Some(Verdict::NoPracticalDifference(_)) => Class::Equal,
+        Some(verdict @ (Verdict::Faster(_) | Verdict::PerhapsTooLittle(_))) => {
+            Class::Ahead(lead(&verdict, *by).faster)
+        }
+        Some(Verdict::NotResolved(_)) | None => Class::Open,
+    }
+}
+
+fn undecided(shown: &Shown<'_>, all: &[&Matter<'_>]) -> String {
+    let busy = shown.study.flags.iter().find_map(|flag| match flag {
+        Flag::BusyBaseline { host, busy, .. } => {
+            let host = if host == "local" { "this machine" } else { host };
+            Some(format!("{} was {:.0}% busy", crate::text::printable(host), 100.0 * busy))
+        }
+        _ => None,
+    });
+    let blocks = all.iter().map(|(_, claim, _)| claim.ratio.blocks).max().unwrap_or(0);
+    let few = all.iter().all(|(_, claim, _)| claim.verdict.is_none());
+    match (busy.or_else(|| super::disturbed(shown).map(|host| format!("others used {host}"))), few)
+    {
+        (Some(busy), _) => {
+            format!("Nothing could be decided: {busy}. Stop other work and run again.")
+        }
+        (None, true) => {
+            let blocks = counted(blocks as u64, "block");
+            format!("Nothing could be decided: {blocks} gave no verdict.")
+        }
+        (None, false) => {
+            "Nothing could be decided: the figures vary more than the targets differ.".to_owned()
+        }
+    }
+}
+
+/// "nfs is faster than smb for random read; they are practically equal for sequential read."
+fn of_two(shown: &Shown<'_>, (a, b): &(String, String), claims: &[Matter<'_>]) -> String {
+    let of = |wanted: Class| -> Vec<&str> {
+        let own = claims.iter().filter(|matter| class(matter) == wanted);
+        own.map(|(name, _, _)| name.as_str()).collect()
+    };
+    let works = |names: &[&str]| works(shown, names, claims.len());
+    let mut ahead: Vec<(&str, &str, Vec<&str>)> =
+        vec![(b, a, of(Class::Ahead(Side::B))), (a, b, of(Class::Ahead(Side::A)))];
+    ahead.retain(|(_, _, names)| !names.is_empty());
+    ahead.sort_by_key(|(_, _, names)| std::cmp::Reverse(names.len()));
+    let more = match claims.iter().all(|(_, _, by)| *by == Compared::Amount) {
+        true => "higher",
+        false => "faster",
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for (number, (faster, slower, names)) in ahead.iter().enumerate() {
+        parts.push(match number {
+            0 => format!("{faster} is {more} than {slower} for {}", works(names)),
+            _ => format!("{faster} is {more} for {}", works(names)),
+        });
+    }
+    let equal = of(Class::Equal);
+    if !equal.is_empty() {
+        let cells = |name: &&str| -> Vec<Cell> {
+            let found = shown.findings.workloads.iter();
+            let found = found.filter(|found| shown.names.workload(found.number) == **name);
+            found.flat_map(|found| found.cells.iter().map(|cell| cell.cell)).collect()
+        };
+        let cells: Vec<Cell> = equal.iter().flat_map(cells).collect();
+        let both = if parts.is_empty() { format!("{a} and {b}") } else { "both".to_owned() };
+        parts.push(match common_link(shown, &cells).filter(|_| !cells.is_empty()) {
+            Some(rate) => format!("for {} {both} saturate the {}", works(&equal), link(rate)),
+            None => format!("{both} are practically equal for {}", works(&equal)),
+        });
+    }
+    let open = of(Class::Open);
+    if !open.is_empty() {
+        parts.push(format!(
+            "{} {} undecided",
+            works(&open),
+            if open.len() == 1 { "is" } else { "are" }
+        ));
+    }
+    // The name of a target stays as the user wrote it.
+    let text = parts.join("; ");
+    let text = if text.starts_with("for ") { capital(&text) } else { text };
+    text + "."
+}
+
+fn link(bits_per_second: u64) -> String {
+    match bits_per_second {
+        GIGABIT => "gigabit link".to_owned(),
+        rate => format!("link of {}", amount::link(rate)),
+    }
+}
+
+/// "all five kinds of work", "small files", "random read and random write", "4 of 8 kinds of work".
+fn works(shown: &Shown<'_>, names: &[&str], all: usize) -> String {
+    const WORDS: [&str; 10] =
+        ["", "", "both", "three", "four", "five", "six", "seven", "eight", "nine"];
+    if names.len() == all && all > 1 {
+        return match WORDS.get(all) {
+            Some(&"both") => "both kinds of work".to_owned(),
+            Some(word) => format!("all {word} kinds of work"),
+            None => format!("all {all} kinds of work"),
+        };
+    }
+    if let Some(files) = files(shown, names) {
+        return files;
+    }
+    match names {
+        ["random read", "random write", "random mixed"] => "random access".to_owned(),
+        ["sequential read", "sequential write"] => "sequential access".to_owned(),
+        // Names with commas do not stand in a list.
+        few if few.len() <= NAMED && few.iter().all(|name| !name.contains(',')) => {
+            listed(&few.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>())
+        }
+        many => format!("{} of {all} kinds of work", many.len()),
+    }
+}
+
+/// The files of copies by their size, if all of these are copies of them, by each way that was measured.
+fn files(shown: &Shown<'_>, names: &[&str]) -> Option<String> {
+    let of = |found: &WorkloadFindings| {
+        let work = found.workload.main()?.job.file_work()?;
+        Some((shown.names.workload(found.number), work.files_of))
+    };
+    let all: Vec<(String, &str)> =
+        shown.findings.workloads.iter().map(of).collect::<Option<_>>()?;
+    let mut own: Vec<&str> = Vec::new();
+    for name in names {
+        let files = all.iter().find(|(known, _)| known == name)?.1;
+        own.extend(Some(files).filter(|files| !own.contains(files)));
+    }
+    let whole = all.iter().filter(|(_, files)| own.contains(files)).count() == names.len();
+    whole.then(|| match own[..] {
+        ["movies", "music"] => "large files".to_owned(),
+        ["pictures", "source tree"] => "small files".to_owned(),
+        _ => listed(&own.iter().map(|files| (*files).to_owned()).collect::<Vec<_>>()),
+    })
+}
+
+/// "Compared with nfs, smb is slower for 4 of 8 kinds of work and /mnt/nas is faster for 4."
+fn of_several(all: &[Against<'_>]) -> Option<String> {
+    let baseline = &all.first()?.two.0;
+    if all.iter().any(|against| against.two.0 != *baseline) {
+        return None;
+    }
+    let one = |against: &Against<'_>| {
+        let count = |wanted: Class| against.claims.iter().filter(|m| class(m) == wanted).count();
+        let (faster, slower) = (count(Class::Ahead(Side::B)), count(Class::Ahead(Side::A)));
+        let (open, of) = (count(Class::Open), against.claims.len());
+        let name = &against.two.1;
+        match (faster, slower) {
+            (0, 0) if open == 0 => format!("{name} is practically equal"),
+            (0, 0) => format!("{name} is undecided for {open} of {of}"),
+            (faster, 0) => format!("{name} is faster for {faster} of {of}"),
+            (0, slower) => format!("{name} is slower for {slower} of {of}"),
+            (faster, slower) => {
+                format!("{name} is faster for {faster} and slower for {slower} of {of}")
+            }
+        }
+    };
+    let parts: Vec<String> = all.iter().map(one).collect();
+    Some(format!("Compared with {baseline}: {} rows.", parts.join("; ")))
+}
+
+/// "nas reads at 112 MB/s and writes at 98.0 MB/s."
+fn level(shown: &Shown<'_>, brief: &Brief) -> Option<String> {
+    if shown.names.setups() != 1 {
+        return None;
+    }
+    let setup = shown.names.every_setup().next()?;
+    let rate = |wanted: &str| {
+        let named = |found: &&WorkloadFindings| shown.names.workload(found.number) == wanted;
+        let found = shown.findings.workloads.iter().find(named)?;
+        let by_bytes = speed(&found.workload) == Measure::THROUGHPUT;
+        let known = found
+            .cells
+            .iter()
+            .any(|cell| cell.levels.contains_key(&Metric::all(Measure::THROUGHPUT)));
+        (by_bytes && known).then(|| table::figure_of(shown, found, setup))
+    };
+    let name = brief.setup(shown, setup);
+    match (
+        rate("sequential read"),
+        rate("sequential write"),
+        rate("movies up"),
+        rate("movies down"),
+    ) {
+        (Some(read), Some(write), ..) => {
+            Some(format!("{name} reads at {read} and writes at {write}."))
+        }
+        (Some(read), None, ..) => Some(format!("{name} reads at {read}.")),
+        (None, Some(write), ..) => Some(format!("{name} writes at {write}.")),
+        (.., Some(up), Some(down)) => {
+            Some(format!("Large files reach {up} to {name} and {down} from it."))
+        }
+        _ => None,
+    }
+}
+
+/// Links that people know, and the bytes per second that TCP and NFS or SMB carry over them.
+const LINKS: [(&str, f64); 4] = [
+    ("100 Mbit/s Ethernet carries", 11.8e6),
+    ("gigabit Ethernet carries", 118e6),
+    ("2.5 Gbit/s Ethernet carries", 294e6),
+    ("10 Gbit/s Ethernet carries", 1.18e9),
+];
+/// A rate from this share of it on is about that of a link.
+const NEAR: f64 = 0.92;
+
+/// A reference that people know for the first rate that comes near one; of network targets alone.
+pub(super) fn reference(shown: &Shown<'_>) -> Option<String> {
+    let metric = Metric::all(Measure::THROUGHPUT);
+    let cells =
+        shown.findings.workloads.iter().filter(|f| speed(&f.workload) == Measure::THROUGHPUT);
+    let rates = cells.flat_map(|found| &found.cells).filter_map(|cell| {
+        let target = shown.study.plan.target(usize::from(cell.cell.subject))?;
+        target.host()?;
+        Some(cell.levels.get(&metric)?.estimate)
+    });
+    let known = |rate: f64| {
+        let near = |(_, most): &&(&str, f64)| (NEAR * most..=1.01 * most).contains(&rate);
+        let (name, _) = LINKS.iter().find(near)?;
+        let rate = plimsoll_model::units::bytes_per_second(rate);
+        Some(format!("{rate}: about what {name}."))
+    };
+    rates.into_iter().find_map(known)
+}
