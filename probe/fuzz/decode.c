@@ -1,4 +1,4 @@
-/* Feeds the decoders of what the driver sends with a corpus and with mutations of it:
+/* Feeds the decoders of what the driver and other hosts send with a corpus and with mutations of it:
  *   fuzz-decode SECONDS FILE...
  * Built with sanitizers, which end it at the first wrong access. */
 #include <signal.h>
@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "frame.h"
+#include "net_order.h"
+#include "net_settings.h"
 #include "random.h"
 #include "request.h"
 #include "text.h"
@@ -42,6 +44,58 @@ static void require(int holds)
         abort();
 }
 
+/* A trial of the verb net, as it comes in a frame. */
+static void decode_trial(const struct request *request)
+{
+    static struct net_settings settings;
+    struct request_error error;
+    if (!net_settings_read(request, &settings, &error)) {
+        require(error.on != NULL && error.happened != NULL);
+        return;
+    }
+    require(settings.streams >= 1 && settings.streams <= NET_STREAMS);
+    require(settings.batch <= NET_BATCH && settings.interval_ms >= 10);
+    require(settings.peer.family == AF_INET || settings.peer.family == AF_INET6);
+    require(memchr(settings.congestion, '\0', sizeof settings.congestion) != NULL);
+    require(memchr(settings.peer.interface, '\0', sizeof settings.peer.interface) != NULL);
+}
+
+/* What another host sends: greetings, and datagrams one after the other. */
+static void decode_datagrams(const struct seed *input)
+{
+    static const uint8_t token[NET_TOKEN_BYTES] = "0123456789abcdef";
+    static struct net_order order;
+    uint16_t tag = net_tag(token, 0);
+    uint64_t taken = 0, last = 0;
+    memset(&order, 0, sizeof order);
+    for (size_t at = 0; at < input->length; at += NET_HEADER_BYTES) {
+        size_t left = input->length - at;
+        uint8_t *exact = malloc(left);
+        struct net_header header;
+        unsigned stream;
+        memcpy(exact, input->bytes + at, left);
+        if (left >= 3) { /* the tag is right more often than by chance */
+            exact[1] = (uint8_t)(tag >> 8);
+            exact[2] = (uint8_t)tag;
+        }
+        if (net_greeting_read(exact, left, NET_HELLO, token, &stream))
+            require(left == NET_GREETING_BYTES && stream <= UINT16_MAX);
+        if (net_header_read(exact, left, NET_DATA, tag, &header)) {
+            require(header.sequence < NET_SEQUENCES);
+            /* Small steps too: most random numbers are absurd. */
+            last = header.sequence % 2 != 0 ? (last + header.sequence % 1024) % NET_SEQUENCES
+                                            : header.sequence % (4 * NET_WINDOW);
+            taken += net_order_take(&order, last) <= NET_REORDERED;
+        }
+        free(exact);
+    }
+    require(order.received == taken && order.received <= order.next);
+    uint64_t next = order.next;
+    net_order_end(&order, next + 3);
+    require(order.next == next + 3 && order.loss_longest <= net_order_lost(&order));
+    require(order.loss_events <= net_order_lost(&order) && order.loss_events > 0);
+}
+
 /* All that the probe does with bytes before it runs a verb. */
 static void decode(const struct seed *input)
 {
@@ -70,10 +124,12 @@ static void decode(const struct seed *input)
         if (request_u64(&request, "interval_ms", 10, 3600000, &value, &error))
             require(value == 7 || (value >= 10 && value <= 3600000));
         require(request_text(&request, "no_such_key_at_all_in_here") == NULL);
+        decode_trial(&request);
     } else {
         require(error.on != NULL && error.happened != NULL);
     }
     free(exact);
+    decode_datagrams(input);
 }
 
 static void mutate(struct seed *input, struct random *random)

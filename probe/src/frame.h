@@ -10,6 +10,7 @@
 
 enum frame_type {
     FRAME_REQUEST = 'Q', /* driver: the verb and its settings */
+    FRAME_TRIAL = 'N',   /* driver: a trial of the verb net */
     FRAME_STOP = 'S',    /* driver: end early, with what is there */
     FRAME_CLOCK = 'C',   /* driver: a token; probe: the token and its clock */
     FRAME_RESULT = 'R',  /* probe: a JSON object */

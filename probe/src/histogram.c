@@ -9,7 +9,7 @@ static unsigned bucket_of(uint64_t ns)
     return shift * HISTOGRAM_STEPS + (unsigned)(ns >> shift);
 }
 
-static uint64_t bucket_end(unsigned bucket)
+uint64_t histogram_step_end(unsigned bucket)
 {
     if (bucket < 2 * HISTOGRAM_STEPS)
         return bucket;
@@ -37,7 +37,7 @@ uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille
     for (unsigned bucket = 0; bucket < HISTOGRAM_BUCKETS; bucket++) {
         seen += histogram->buckets[bucket];
         if (seen >= wanted && seen > 0) {
-            uint64_t end = bucket_end(bucket);
+            uint64_t end = histogram_step_end(bucket);
             return end < histogram->most_ns ? end : histogram->most_ns;
         }
     }

@@ -16,6 +16,8 @@ struct histogram {
 };
 
 void histogram_add(struct histogram *histogram, uint64_t ns);
+/* The longest time that a step of `buckets` holds. */
+uint64_t histogram_step_end(unsigned bucket);
 /* The time that `permille` thousandths of all did not exceed, rounded up to its step's end; 0 of
  * nothing. */
 uint64_t histogram_quantile(const struct histogram *histogram, unsigned permille);

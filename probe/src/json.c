@@ -133,6 +133,14 @@ void json_u64(struct json *json, const char *key, uint64_t value)
     put_value(json, key, text_from_u64(value, digits), false);
 }
 
+void json_i64(struct json *json, const char *key, int64_t value)
+{
+    char digits[TEXT_U64_BYTES], number[TEXT_U64_BYTES + 1];
+    uint64_t size = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    text_join(number, sizeof number, value < 0 ? "-" : "", text_from_u64(size, digits), NULL);
+    put_value(json, key, number, false);
+}
+
 void json_bool(struct json *json, const char *key, bool value)
 {
     put_value(json, key, value ? "true" : "false", false);

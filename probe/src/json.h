@@ -34,6 +34,7 @@ void json_close_array(struct json *json);
 /* Bytes that are no UTF-8 become the character of the same number (U+0080 to U+00FF). */
 void json_text(struct json *json, const char *key, const char *value);
 void json_u64(struct json *json, const char *key, uint64_t value);
+void json_i64(struct json *json, const char *key, int64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 
 struct json_mark json_mark(const struct json *json);

@@ -12,7 +12,7 @@
 
 static const struct verb *const verbs[] = {
     &verb_inventory, &verb_sample, &verb_cpu,      &verb_memory,
-    &verb_crypto,    &verb_disk,   &verb_selftest,
+    &verb_crypto,    &verb_disk,   &verb_net, &verb_selftest,
 };
 
 static void say(int fd, const char *text)

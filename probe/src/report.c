@@ -24,7 +24,12 @@ static const char *words_for(int system_error)
         {EDQUOT, "the quota is used up"},               {EIO, "input/output error"},
         {EINVAL, "invalid argument"},                   {ENOMEM, "out of memory"},
         {ESTALE, "the server forgot the file"},         {EAGAIN, "no resources right now"},
-        {ENOSYS, "not in this kernel"},
+        {ENOSYS, "not in this kernel"},                 {EADDRINUSE, "the port is in use"},
+        {ECONNREFUSED, "nobody listens at that port"},  {ETIMEDOUT, "no answer came in time"},
+        {ENETUNREACH, "there is no route to it"},       {EHOSTUNREACH, "it cannot be reached"},
+        {EADDRNOTAVAIL, "this host has no such address"},
+        {EMSGSIZE, "it is longer than a packet of the path"},
+        {ECONNRESET, "the peer closed the connection"}, {ENODEV, "there is no such interface"},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (known[i].number == system_error)
@@ -32,21 +37,26 @@ static const char *words_for(int system_error)
     return "the system call failed; see errno_number";
 }
 
+void failure_put(struct json *json, const struct failure *failure)
+{
+    json_text(json, "error", failure->error);
+    json_text(json, "tried", failure->tried);
+    if (failure->on != NULL)
+        json_text(json, "on", failure->on);
+    json_text(json, "happened",
+              failure->happened != NULL ? failure->happened : words_for(failure->system_error));
+    if (failure->system_error != 0)
+        json_u64(json, "errno_number", (uint64_t)failure->system_error);
+    if (failure->next != NULL)
+        json_text(json, "next", failure->next);
+}
+
 size_t failure_write(const struct failure *failure, char *buffer, size_t capacity_bytes)
 {
     struct json json;
     json_start(&json, buffer, capacity_bytes);
     json_open_object(&json, NULL);
-    json_text(&json, "error", failure->error);
-    json_text(&json, "tried", failure->tried);
-    if (failure->on != NULL)
-        json_text(&json, "on", failure->on);
-    json_text(&json, "happened",
-              failure->happened != NULL ? failure->happened : words_for(failure->system_error));
-    if (failure->system_error != 0)
-        json_u64(&json, "errno_number", (uint64_t)failure->system_error);
-    if (failure->next != NULL)
-        json_text(&json, "next", failure->next);
+    failure_put(&json, failure);
     json_close_object(&json);
     return json.length_bytes;
 }

@@ -19,6 +19,8 @@ struct failure {
     const char *next;     /* what to do about it; may be NULL */
 };
 
+/* Adds its keys to an object. */
+void failure_put(struct json *json, const struct failure *failure);
 /* Writes the JSON object of a failure; returns its length. */
 size_t failure_write(const struct failure *failure, char *buffer, size_t capacity_bytes);
 

@@ -6,6 +6,7 @@
 #include "histogram.h"
 #include "memory_chase.h"
 #include "memory_stream.h"
+#include "net_order.h"
 #include "verb.h"
 
 static bool all_good = true;
@@ -83,6 +84,25 @@ static bool histogram_holds(void)
            histogram_quantile(&histogram, 1000) == 1000000;
 }
 
+/* Datagrams that come late, twice, too late, and a gap that is longer than the window. */
+static bool sequences_hold(void)
+{
+    static struct net_order order;
+    const uint64_t far = 3 * NET_WINDOW;
+    for (uint64_t i = 0; i < 100; i++)
+        if (i != 10 && i != 11 && i != 20)
+            net_order_take(&order, i);
+    bool holds = net_order_take(&order, 11) == NET_REORDERED &&
+                 net_order_take(&order, 11) == NET_DUPLICATE &&
+                 net_order_take(&order, far) == NET_NEW &&
+                 net_order_take(&order, 10) == NET_TOO_LATE &&
+                 net_order_take(&order, UINT64_MAX / 2) == NET_ABSURD;
+    net_order_end(&order, far + 5);
+    return holds && order.received == 99 && order.reordered_most == 88 &&
+           order.loss_events == 4 && order.loss_longest == far - 100 &&
+           net_order_lost(&order) == 2 + far - 100 + 4;
+}
+
 static void run(const struct request *request)
 {
     (void)request;
@@ -96,6 +116,7 @@ static void run(const struct request *request)
     tell(json, "checksum_good", checksum_holds());
     tell(json, "pointer_ring_good", ring_holds());
     tell(json, "histogram_good", histogram_holds());
+    tell(json, "sequences_good", sequences_hold());
     report_end();
     if (!all_good)
         report_failure(&(struct failure){

@@ -21,7 +21,7 @@ uint64_t verb_peak_resident_bytes(void)
     return peak_kib * 1024;
 }
 
-static uint64_t cpu_ns(int who)
+uint64_t verb_cpu_ns(int who)
 {
     struct rusage usage;
     if (getrusage(who, &usage) != 0)
@@ -39,7 +39,7 @@ int verb_done(struct wire *wire, const char *status, uint64_t started_ns)
     json_open_object(&json, NULL);
     json_text(&json, "status", status);
     json_u64(&json, "elapsed_ns", clock_monotonic_ns() - started_ns);
-    json_u64(&json, "cpu_ns", cpu_ns(RUSAGE_SELF) + cpu_ns(RUSAGE_CHILDREN));
+    json_u64(&json, "cpu_ns", verb_cpu_ns(RUSAGE_SELF) + verb_cpu_ns(RUSAGE_CHILDREN));
     json_u64(&json, "resident_peak_bytes", verb_peak_resident_bytes());
     json_close_object(&json);
     return wire_send(wire, FRAME_DONE, body, json.length_bytes) ? EXIT_DONE : EXIT_GONE;

@@ -4,6 +4,7 @@
 #define VERB_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "report.h"
 #include "request.h"
@@ -25,7 +26,7 @@ struct verb {
 };
 
 extern const struct verb verb_inventory, verb_sample, verb_cpu, verb_memory, verb_crypto, verb_disk,
-    verb_selftest;
+    verb_net, verb_selftest;
 
 /* Exit codes of the probe. */
 enum {
@@ -46,6 +47,14 @@ bool verb_tell_clock(struct wire *wire, const struct frame *question);
 /* What the driver sent is no frame. */
 int verb_refuse_frame(struct wire *wire, const struct wire_message *message);
 
+/* Processor time of this process, or of those that it has waited for. */
+uint64_t verb_cpu_ns(int who);
+
+/* Starts a process that runs a function and ends; `reader` gets its frames. -1 with errno. */
+pid_t worker_start(void (*run)(const void *), const void *context, struct wire_reader *reader);
+/* The status of waitpid, -1 if the child did not end in time. */
+int worker_reap(pid_t child, uint64_t within_ns);
+void worker_kill(pid_t child);
 /* Runs a verb in a child and passes on what it reports. Returns the exit code. */
 int worker_run(struct wire *wire, const struct verb *verb, const struct request *request);
 

@@ -13,8 +13,7 @@
 
 static uint8_t relay_buffer[FRAME_HEADER_BYTES + OPTION_RESULT_BYTES];
 
-/* The status of waitpid, -1 if the child did not end in time. */
-static int reap(pid_t child, uint64_t within_ns)
+int worker_reap(pid_t child, uint64_t within_ns)
 {
     uint64_t until_ns = clock_monotonic_ns() + within_ns;
     for (;;) {
@@ -28,13 +27,13 @@ static int reap(pid_t child, uint64_t within_ns)
     }
 }
 
-static void kill_child(pid_t child)
+void worker_kill(pid_t child)
 {
     kill(child, SIGKILL);
-    reap(child, REAP_NS);
+    worker_reap(child, REAP_NS);
 }
 
-static _Noreturn void be_child(const struct verb *verb, const struct request *request, int out)
+static _Noreturn void be_child(void (*run)(const void *), const void *context, int out)
 {
     wire_forget_signals();
     /* Whoever starts programs in here, or waits for input, must not get at the driver's frames. */
@@ -45,17 +44,48 @@ static _Noreturn void be_child(const struct verb *verb, const struct request *re
         close(nothing);
     }
     report_to(out);
-    verb->run(request);
+    run(context);
+    _exit(0);
+}
+
+pid_t worker_start(void (*run)(const void *), const void *context, struct wire_reader *reader)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return -1;
+    pid_t child = _Fork();
+    if (child == 0) {
+        close(ends[0]);
+        be_child(run, context, ends[1]);
+    }
+    int happened = errno;
+    close(ends[1]);
+    if (child < 0)
+        close(ends[0]);
+    errno = happened;
+    *reader = (struct wire_reader){
+        .fd = ends[0], .buffer = relay_buffer, .capacity_bytes = sizeof relay_buffer};
+    return child;
+}
+
+struct task {
+    const struct verb *verb;
+    const struct request *request;
+};
+
+static void run_verb(const void *context)
+{
+    const struct task *task = context;
+    task->verb->run(task->request);
     struct json *json = report_begin("worker");
     json_u64(json, "cpu_ns", clock_process_cpu_ns());
     json_u64(json, "resident_peak_bytes", verb_peak_resident_bytes());
     report_end();
-    _exit(0);
 }
 
 static int child_ended(struct wire *wire, pid_t child, uint64_t started_ns)
 {
-    int status = reap(child, REAP_NS);
+    int status = worker_reap(child, REAP_NS);
     if (status == 0)
         return verb_done(wire, "done", started_ns);
     struct failure failure = {
@@ -83,11 +113,11 @@ static int supervise(struct wire *wire, struct wire_reader *reader, pid_t child,
         case WIRE_CHILD:
             if (!wire_send(wire, (enum frame_type)message.frame.type, message.frame.body,
                            message.frame.length_bytes)) {
-                kill_child(child);
+                worker_kill(child);
                 return EXIT_GONE;
             }
             if (message.frame.type == FRAME_ERROR) {
-                reap(child, REAP_NS);
+                worker_reap(child, REAP_NS);
                 return EXIT_FAILED;
             }
             break;
@@ -96,20 +126,20 @@ static int supervise(struct wire *wire, struct wire_reader *reader, pid_t child,
         case WIRE_DRIVER:
             if (message.frame.type == FRAME_CLOCK && verb_tell_clock(wire, &message.frame))
                 break;
-            kill_child(child);
+            worker_kill(child);
             if (message.frame.type == FRAME_STOP)
                 return verb_done(wire, "stopped", started_ns);
             message.status = FRAME_NOT_OURS;
             return verb_refuse_frame(wire, &message);
         case WIRE_TIME:
-            kill_child(child);
+            worker_kill(child);
             wire->deadline_ns = clock_monotonic_ns() + REAP_NS; /* to say so */
             return verb_done(wire, "limit", started_ns);
         case WIRE_REFUSED:
-            kill_child(child);
+            worker_kill(child);
             return verb_refuse_frame(wire, &message);
         case WIRE_GONE:
-            kill_child(child);
+            worker_kill(child);
             return EXIT_GONE;
         }
     }
@@ -118,25 +148,17 @@ static int supervise(struct wire *wire, struct wire_reader *reader, pid_t child,
 int worker_run(struct wire *wire, const struct verb *verb, const struct request *request)
 {
     uint64_t started_ns = clock_monotonic_ns();
-    int ends[2];
-    pid_t child = -1;
-    if (pipe2(ends, O_CLOEXEC) == 0)
-        child = _Fork();
+    struct wire_reader reader;
+    struct task task = {verb, request};
+    pid_t child = worker_start(run_verb, &task, &reader);
     if (child < 0)
         return verb_failed(wire, &(struct failure){
                                      .error = "worker",
                                      .tried = "start a process for the verb",
                                      .system_error = errno,
                                  });
-    if (child == 0) {
-        close(ends[0]);
-        be_child(verb, request, ends[1]);
-    }
-    close(ends[1]);
-    struct wire_reader reader = {
-        .fd = ends[0], .buffer = relay_buffer, .capacity_bytes = sizeof relay_buffer};
     int code = supervise(wire, &reader, child, started_ns);
-    close(ends[0]);
+    close(reader.fd);
     if (verb->cleanup != NULL)
         verb->cleanup();
     return code;

@@ -13,7 +13,9 @@ import sys
 import unittest
 
 import cases
+import net_cases
 from channel import run
+from net_session import Net
 
 # Emulated processors: the least that each build must run on.
 EMULATORS = {
@@ -26,7 +28,7 @@ EMULATORS = {
     "x86_64": [["qemu-x86_64-static"]],
     "i686": [["qemu-i386-static"]],
 }
-LONGEST_BYTES = 100_000
+LONGEST_BYTES = 150_000
 
 
 class Emulated(unittest.TestCase):
@@ -54,6 +56,8 @@ class Emulated(unittest.TestCase):
         self.assertEqual(kind, "D", last)
         self.assertGreater(results[1]["rounds_count"], 0)
         self.assertEqual(results[1]["wrong_rounds_count"], 0)
+        with Net(command) as there, Net(cases.here()) as other:
+            net_cases.check_exact(self, there, other, rate=2000)
 
 
 def add_emulated(machines):
@@ -72,6 +76,7 @@ def main():
     loader, suite = unittest.TestLoader(), unittest.TestSuite()
     suite.addTests(loader.loadTestsFromTestCase(Emulated))
     suite.addTests(loader.loadTestsFromModule(cases))
+    suite.addTests(loader.loadTestsFromModule(net_cases))
     sys.exit(not unittest.TextTestRunner(verbosity=1).run(suite).wasSuccessful())
 
 

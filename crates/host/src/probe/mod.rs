@@ -33,7 +33,7 @@ pub const BUNDLE: Bundle = Bundle {
     directory: "probes",
     variable: "PLIMSOLL_PROBES",
     make: "`make probes` in plimsoll's sources builds them all",
-    // Builds for other machines have at most 100 kB; one against a large C library has more.
+    // Builds for other machines have at most 150 kB; one against a large C library has more.
     most_bytes: 8 << 20,
     refuse: |_| None,
     elsewhere: "Name a directory of the host with 1 MB of space where programs may run: --probe-dir DIR.",

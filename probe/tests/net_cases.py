@@ -1,0 +1,548 @@
+"""What must hold of the verb net: counts are exact, strangers get no answer, nothing is left."""
+
+import json
+import os
+import random
+import secrets
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import time
+import unittest
+
+import cases
+from channel import frame
+from net_session import Net, Result, trial
+
+GREETING = struct.Struct(">4sBcH16s")
+
+
+def pair(test, inside=((), ())):
+    """Sessions for the opening end, with sanitizers, and the listening end."""
+    commands = [cases.program("sanitized"), cases.here()]
+    sessions = [Net(command, where) for command, where in zip(commands, inside)]
+    for session in sessions:
+        test.addCleanup(session.__exit__)
+    return sessions
+
+
+def greeting(kind, stream, token):
+    return GREETING.pack(b"PLMN", 1, kind, stream, bytes.fromhex(token))
+
+
+def tag(token, stream):
+    value = 2166136261
+    for byte in [*bytes.fromhex(token), stream]:
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return (value ^ value >> 16) & 0xFFFF
+
+
+def datagram(kind, token, stream, sequence, payload=100, sent_ns=None, wrong_tag=0):
+    sent_ns = time.monotonic_ns() if sent_ns is None else sent_ns
+    head = kind + struct.pack(">H", tag(token, stream) ^ wrong_tag) + sequence.to_bytes(5, "big")
+    return (head + struct.pack(">Q", sent_ns & (1 << 64) - 1)).ljust(payload, b"\x5a")
+
+
+def check_exact(test, opener, listener, address="127.0.0.1", rate=20000):
+    """Every byte and every datagram that one end sent, the other counted."""
+    size = 3 << 20
+    for job in ("send", "receive", "both"):
+        ends = trial(opener, listener, job, address, bytes=size, streams=2, block_bytes=10000)
+        for end in ends:
+            test.assertEqual(end.end["status"], "done", end.failed)
+            for stream in end.streams:
+                test.assertEqual((stream["outcome"], stream["total_bytes"]), ("done", size), stream)
+        test.assertEqual([len(end.streams) for end in ends], [4 if job == "both" else 2] * 2)
+        directions = [[stream["direction"] for stream in end.streams] for end in ends]
+        test.assertTrue(all(a != b for a, b in zip(*directions)), directions)
+    for job, call in (("send", "one"), ("receive", "mmsg"), ("both", "gso")):
+        ends = trial(opener, listener, job, address, transport="udp", call=call, packets=2000,
+                     packets_per_second=rate, payload_bytes=200, streams=2)
+        for end in ends:
+            test.assertEqual(end.end["status"], "done", end.failed)
+            for stream in end.streams:
+                test.assertEqual((stream["outcome"], stream["total_packets_count"],
+                                  stream["total_bytes"]), ("done", 2000, 400000), stream)
+                if stream["direction"] == "receive":
+                    test.assertEqual(
+                        [stream[key] for key in ("sent_count", "received_count", "lost_count",
+                                                 "duplicate_count", "reordered_count",
+                                                 "foreign_count", "loss_events_count")],
+                        [2000, 2000, 0, 0, 0, 0, 0], stream)
+
+
+class Counts(unittest.TestCase):
+    def test_exact(self):
+        check_exact(self, *pair(self))
+
+    def test_exact_over_ipv6(self):
+        check_exact(self, *pair(self), address="::1")
+
+    def test_facts(self):
+        opener, _ = pair(self)
+        for key in ("realtime_allowed", "forced_buffers_allowed", "udp_segmentation"):
+            self.assertIsInstance(opener.facts[key], bool)
+        self.assertIn("reno", opener.facts["congestion_available"])
+
+    def test_timed_trials_and_their_intervals(self):
+        opener, listener = pair(self)
+        for job in ("send", "receive"):
+            ends = trial(opener, listener, job, duration_ms=300, lead_ms=100, interval_ms=50,
+                         congestion="reno", nodelay=1, send_buffer_bytes=100000)
+            self.assertEqual(ends[0].sum("total_bytes"), ends[1].sum("total_bytes"))
+            for end in ends:
+                stream, rows = end.streams[0], end.intervals[0]
+                self.assertEqual(stream["congestion"], "reno")
+                self.assertGreaterEqual(len(rows), 2)
+                for before, after in zip(rows, rows[1:]):
+                    for key in ("at_ns", "bytes", "calls_count", "cpu_ns"):
+                        self.assertLessEqual(before[key], after[key], rows)
+                # What counts is the difference between two of the rows: lead-in and end.
+                led = [row["bytes"] for row in rows if row["at_ns"] >= 100_000_000][0]
+                self.assertEqual(stream["bytes"], rows[-1]["bytes"] - led, rows)
+                self.assertLessEqual(stream["bytes"], stream["total_bytes"])
+                self.assertGreater(stream["bytes"], 0)
+            sender = ends[job == "receive"].streams[0]
+            self.assertGreaterEqual(sender["send_buffer_bytes"], 200000)
+            self.assertGreaterEqual(sender["acked_bytes"], sender["total_bytes"])
+
+    def test_rate(self):
+        opener, listener = pair(self)
+        sender, receiver = trial(opener, listener, "send", transport="udp", duration_ms=400,
+                                 packets_per_second=2000, realtime=1, payload_bytes=16)
+        sent = sender.streams[0]
+        # Late wake-ups move the schedule: never more than the rate.
+        self.assertLessEqual(sent["total_packets_count"], 801)
+        self.assertGreaterEqual(
+            sent["total_packets_count"],
+            (400_000_000 - sent["shifted_ns"] - sent["late_most_ns"]) * 2000 // 10**9 - 1, sent)
+        self.assertEqual(sent["realtime"], opener.facts["realtime_allowed"])
+        self.assertEqual(sent["gap"]["count"], sum(n for _, n in sent["gap"]["steps"]))
+        got = receiver.streams[0]
+        self.assertEqual(got["received_count"], sent["total_packets_count"])
+        self.assertEqual(got["delay"]["count"], got["received_count"])
+        self.assertEqual(sum(row["times_count"] for row in receiver.intervals[0]),
+                         got["packets_count"])
+
+    def test_requests(self):
+        opener, listener = pair(self)
+        for settings in ({}, {"request_bytes": 200, "response_bytes": 70000},
+                         {"transport": "udp"}, {"transport": "udp", "response_bytes": 1000},
+                         {"requests_per_second": 200, "realtime": 1}):
+            asker, answerer = trial(opener, listener, "request", duration_ms=200, **settings)
+            asked, answered = asker.streams[0], answerer.streams[0]
+            self.assertEqual((asked["outcome"], answered["outcome"]), ("done", "done"), answered)
+            self.assertGreater(asked["total_packets_count"], 0)
+            self.assertEqual(asked["unanswered_count"], 0)
+            self.assertEqual(asked["total_packets_count"], answered["total_packets_count"])
+            self.assertEqual(asked["latency"]["count"], asked["total_packets_count"])
+            self.assertLessEqual(asked["latency"]["p50_ns"], asked["latency"]["p99_ns"])
+
+    def test_requests_from_the_listening_end(self):
+        opener, listener = pair(self)
+        token = secrets.token_hex(16)
+        for transport in ("tcp", "udp"):
+            shared = {"peer": "127.0.0.1", "token": token, "duration_ms": 200,
+                      "transport": transport}
+            listener.begin("request", open="listen", **shared)
+            port = listener.until("net_listening")[-1]["port_number"]
+            opener.begin("respond", open="connect", port=port, **shared)
+            asked = Result(listener.until("net_end")).streams[0]
+            answered = Result(opener.until("net_end")).streams[0]
+            self.assertGreater(asked["total_packets_count"], 0)
+            self.assertEqual(asked["total_packets_count"], answered["total_packets_count"])
+
+    def test_connections(self):
+        opener, listener = pair(self)
+        ends = trial(opener, listener, "connect", duration_ms=200, streams=2)
+        counts = [end.sum("total_packets_count") for end in ends]
+        self.assertGreater(counts[0], 0)
+        self.assertEqual(counts[0], counts[1])
+        self.assertEqual(ends[0].sum("refused_count") + ends[0].sum("unanswered_count"), 0)
+        self.assertEqual(sum(s["latency"]["count"] for s in ends[0].streams), counts[0])
+
+    def test_port_that_was_chosen(self):
+        opener, listener = pair(self)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        for transport in ("tcp", "udp", "tcp", "udp"):
+            ends = trial(opener, listener, "send", port=port, transport=transport, duration_ms=20)
+            self.assertEqual([end.end["status"] for end in ends], ["done", "done"])
+            self.assertEqual(ends[1].streams[0]["local_port_number"], port)
+
+
+class Listener(unittest.TestCase):
+    """This program is the opening end, and not always a good one."""
+
+    def listen(self, job="receive", seconds=30, **settings):
+        self.session = Net(cases.program("sanitized"))
+        self.addCleanup(self.session.__exit__)
+        self.token = secrets.token_hex(16)
+        self.session.begin(job, **{"open": "listen", "peer": "127.0.0.1", "token": self.token,
+                                   "duration_ms": 20000, **settings})
+        return self.session.until("net_listening", seconds)[-1]["port_number"]
+
+    def connected(self, kind, port, address="127.0.0.1"):
+        opened = socket.socket(socket.AF_INET, kind)
+        self.addCleanup(opened.close)
+        opened.settimeout(10)
+        opened.bind((address, 0))
+        opened.connect(("127.0.0.1", port))
+        return opened
+
+    def result(self):
+        return Result(self.session.until("net_end"))
+
+    def test_loss_order_and_duplicates(self):
+        port = self.listen(transport="udp", payload_bytes=100)
+        opened = self.connected(socket.SOCK_DGRAM, port)
+        opened.send(greeting(b"H", 0, self.token))
+        self.assertEqual(opened.recv(100), greeting(b"R", 0, self.token))
+        opened.send(greeting(b"G", 0, self.token))
+        stranger = self.connected(socket.SOCK_DGRAM, port)
+        # 0 is lost; 2 is late by one, 5 by two; 3 comes twice; 7, 8 and 9 are lost; so are 11 and 12.
+        for sequence in (1, 3, 2, 3, 4, 6, 7 + 3, 5):
+            opened.send(datagram(b"D", self.token, 0, sequence))
+        opened.send(datagram(b"D", self.token, 0, 8, wrong_tag=1))
+        opened.send(datagram(b"D", self.token, 0, 8, payload=99))
+        opened.send(datagram(b"D", self.token, 0, 1 << 39))
+        opened.send(b"D")
+        opened.send(b"")
+        try:
+            stranger.send(datagram(b"D", self.token, 0, 8))
+        except ConnectionRefusedError:
+            pass
+        opened.send(datagram(b"F", self.token, 0, 13))
+        result = self.result()
+        stream = result.streams[0]
+        self.assertEqual(
+            {key: stream[key] for key in stream if key.endswith("_count")},
+            {**{key: stream[key] for key in stream if key.endswith("switches_count")},
+             "packets_count": 7, "total_packets_count": 7, "received_count": 7, "sent_count": 13,
+             "calls_count": stream["calls_count"], "lost_count": 6, "duplicate_count": 1,
+             "reordered_count": 2, "reordered_most_count": 5, "too_late_count": 0,
+             "loss_events_count": 3, "loss_longest_count": 3, "foreign_count": 5,
+             "socket_dropped_count": 0}, stream)
+        self.assertEqual(result.end["status"], "done")
+
+    def test_delay_and_jitter(self):
+        port = self.listen(transport="udp", payload_bytes=16)
+        opened = self.connected(socket.SOCK_DGRAM, port)
+        opened.send(greeting(b"H", 0, self.token))
+        opened.recv(100)
+        # A clock that is ahead by hours, and the second half sent "1 s earlier".
+        now = time.monotonic_ns() + 10**13
+        for sequence in range(40):
+            back = 10**9 if sequence >= 20 else 0
+            opened.send(datagram(b"D", self.token, 0, sequence, 16, now - back))
+        opened.send(datagram(b"F", self.token, 0, 40, 16))
+        stream = self.result().streams[0]
+        self.assertEqual((stream["received_count"], stream["lost_count"]), (40, 0))
+        self.assertLess(stream["first_transit_ns"], -9 * 10**12)
+        self.assertGreaterEqual(stream["delay"]["most_ns"], 10**9)
+        self.assertLess(stream["delay"]["most_ns"], 6 * 10**9)
+        self.assertGreater(stream["jitter_ns"], 10**9 // 16 // 4)
+
+    def test_no_answer_to_strangers(self):
+        port = self.listen(transport="udp", setup_ms=1500)
+        opened = self.connected(socket.SOCK_DGRAM, port)
+        elsewhere = self.connected(socket.SOCK_DGRAM, port, "127.0.0.2")
+        chance = random.Random(7)
+        good = greeting(b"H", 0, self.token)
+        for wrong in (greeting(b"H", 0, "0" * 32), greeting(b"H", 9, self.token),
+                      greeting(b"R", 0, self.token), greeting(b"G", 0, self.token),
+                      good[:-1], good + b"x", b"", datagram(b"D", self.token, 0, 0),
+                      *(chance.randbytes(chance.randrange(1, 100)) for _ in range(100))):
+            opened.send(wrong)
+        elsewhere.send(good)
+        result = self.result()
+        for quiet in (opened, elsewhere):
+            quiet.setblocking(False)
+            with self.assertRaises((BlockingIOError, ConnectionRefusedError)):
+                quiet.recv(100)
+        self.assertEqual(result.failed["error"], "net")
+        self.assertIn("token", result.failed["happened"])
+        self.assertEqual(result.end["status"], "failed")
+
+    def test_wrong_connections(self):
+        port = self.listen(setup_ms=20000)
+        good = greeting(b"H", 0, self.token)
+        for address, wrong in (("127.0.0.1", greeting(b"H", 0, "0" * 32)), ("127.0.0.2", good),
+                               ("127.0.0.1", greeting(b"H", 1, self.token)),
+                               ("127.0.0.1", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+                               ("127.0.0.1", b"PLMN")):
+            try:  # a stranger may be reset before it has sent anything
+                opened = self.connected(socket.SOCK_STREAM, port, address)
+                opened.send(wrong)
+                self.assertEqual(opened.recv(100), b"")
+            except (ConnectionResetError, BrokenPipeError):
+                pass
+        # The right one is served after all that.
+        opened = self.connected(socket.SOCK_STREAM, port)
+        opened.sendall(good)
+        self.assertEqual(opened.recv(100), greeting(b"R", 0, self.token))
+        opened.sendall(greeting(b"G", 0, self.token) + b"x" * 12345)
+        opened.close()
+        stream = self.result().streams[0]
+        self.assertEqual((stream["outcome"], stream["total_bytes"]), ("done", 12345))
+
+    def test_peer_that_never_comes_or_never_starts(self):
+        self.listen(setup_ms=200)
+        self.assertIn("did not come", self.result().failed["happened"])
+        for kind, transport in ((socket.SOCK_STREAM, "tcp"), (socket.SOCK_DGRAM, "udp")):
+            port = self.listen(setup_ms=300, transport=transport)
+            opened = self.connected(kind, port)
+            opened.send(greeting(b"H", 0, self.token))
+            opened.recv(100)
+            stream = self.result().streams[0]
+            self.assertEqual((stream["outcome"], stream["total_bytes"]), ("failed", 0), stream)
+            self.assertTrue(stream["tried"] and stream["happened"])
+
+    def test_peer_that_vanishes(self):
+        port = self.listen()
+        opened = self.connected(socket.SOCK_STREAM, port)
+        opened.send(greeting(b"H", 0, self.token))
+        opened.recv(100)
+        opened.send(greeting(b"G", 0, self.token) + b"x" * 999)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        time.sleep(0.1)
+        opened.close()
+        stream = self.result().streams[0]
+        self.assertEqual((stream["outcome"], stream["total_bytes"]), ("peer_ended", 999))
+
+    def test_port_in_use(self):
+        for kind, transport in ((socket.SOCK_STREAM, "tcp"), (socket.SOCK_DGRAM, "udp")):
+            with socket.socket(socket.AF_INET, kind) as other:
+                other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+                other.bind(("0.0.0.0", 0))
+                if transport == "tcp":
+                    other.listen()
+                session = Net(cases.here())
+                session.begin("receive", open="listen", peer="127.0.0.1", token="0" * 32,
+                              transport=transport, port=other.getsockname()[1])
+                result = Result(session.until("net_end"))
+                self.assertEqual(result.failed["happened"], "the port is in use")
+                self.assertEqual(session.close(), (0, ""))
+
+    def test_nobody_listens(self):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        for transport in ("tcp", "udp"):
+            session = Net(cases.program("sanitized"))
+            session.begin("send", open="connect", peer="127.0.0.1", token="0" * 32, port=port,
+                          transport=transport, setup_ms=1000)
+            result = Result(session.until("net_end"))
+            self.assertEqual(result.failed["happened"], "nobody listens at that port")
+            self.assertEqual(session.close(), (0, ""))
+
+
+class Sessions(unittest.TestCase):
+    USUAL = {"open": "listen", "peer": "127.0.0.1", "token": "0" * 32}
+
+    def assert_gone(self, processes):
+        until = time.monotonic() + 5
+        while any(map(cases.alive, processes)) and time.monotonic() < until:
+            time.sleep(0.01)
+        self.assertFalse(any(map(cases.alive, processes)), "a process outlived its session")
+
+    def test_refused_settings(self):
+        session = Net(cases.program("sanitized"), idle_seconds=1)
+        usual = self.USUAL
+        for job, key, settings in (
+            ("sing", "sing", usual), ("send", "open", {**usual, "open": "maybe"}),
+            ("send", "token", {**usual, "token": "0" * 31}), ("send", "peer", {"open": "listen"}),
+            ("send", "token", {**usual, "token": "G" * 32}),
+            ("send", "peer", {**usual, "peer": "nas.example"}),
+            ("send", "peer", {**usual, "peer": "1.2.3.4%eth0"}),
+            ("send", "peer", {**usual, "peer": "fe80::1%"}),
+            ("send", "peer", {**usual, "peer": "f" * 300}),
+            ("send", "local", {**usual, "local": "::1"}),
+            ("send", "payload_bytes", {**usual, "payload_bytes": 100}),
+            ("send", "payload_bytes", {**usual, "payload_bytes": 15, "transport": "udp"}),
+            ("send", "block_bytes", {**usual, "block_bytes": 0}),
+            ("send", "streams", {**usual, "streams": 65}), ("send", "what", {**usual, "what": 1}),
+            ("send", "call", {**usual, "call": "gso"}),
+            ("send", "port", {**usual, "open": "connect"}),
+            ("connect", "open", usual), ("accept", "transport", {**usual, "transport": "udp"}),
+            ("request", "request_bytes", {**usual, "transport": "udp", "request_bytes": 5}),
+            ("send", "realtime", {**usual, "transport": "udp", "realtime": 1}),
+            ("send", "interval_ms", {**usual, "duration_ms": 3600000, "interval_ms": 10}),
+        ):
+            session.begin(job, **settings)
+            result = Result(session.until("net_end"))
+            self.assertEqual((result.failed["error"], result.failed["on"]), ("request", key))
+            self.assertEqual(result.end["status"], "failed")
+        self.assertEqual(json.loads(session.channel.receive()[1])["status"], "idle")
+        self.assertEqual(session.end(), (0, ""))
+
+    def test_congestion_control_that_is_not_there(self):
+        session = Net(cases.here())
+        session.begin("send", **self.USUAL, congestion="carrier-pigeon")
+        self.assertIn("congestion", Result(session.until("net_end")).failed["tried"])
+        session.close()
+
+    def test_frames_out_of_order(self):
+        for wrong in (frame("N", "send\n"), frame("T"), frame("Q", "net\n")):
+            session = Net(cases.program("sanitized"))
+            session.begin("receive", **self.USUAL)
+            session.until("net_listening")
+            group = cases.children(session.channel.process.pid)
+            session.channel.send(wrong)
+            kind, body = session.channel.receive()
+            self.assertEqual((kind, json.loads(body)["error"]), ("E", "frame"))
+            self.assertEqual(session.end(), (1, ""))
+            self.assert_gone(group)
+
+    def test_cancelled(self):
+        opener, listener = pair(self)
+        listener.begin("receive", **self.USUAL)
+        listener.until("net_listening")
+        listener.cancel()
+        self.assertEqual(listener.until("net_end")[-1]["status"], "cancelled")
+        listener.cancel()  # nothing runs: nothing happens
+        for transport in ("tcp", "udp"):
+            shared = {"peer": "127.0.0.1", "token": "1" * 32, "duration_ms": 60000,
+                      "transport": transport, "streams": 3}
+            listener.begin("receive", open="listen", **shared)
+            port = listener.until("net_listening")[-1]["port_number"]
+            opener.begin("send", open="connect", port=port, **shared)
+            opener.until("net_started")
+            time.sleep(0.3)
+            opener.cancel()
+            sent, got = Result(opener.until("net_end")), Result(listener.until("net_end"))
+            self.assertEqual((sent.end["status"], got.end["status"]), ("cancelled", "done"))
+            self.assertEqual([s["outcome"] for s in sent.streams], ["done"] * 3)
+            self.assertGreater(sent.sum("total_bytes"), 0)
+            if transport == "tcp":
+                self.assertGreater(got.sum("total_bytes"), 0)
+
+    def test_nothing_is_left(self):
+        def closed(channel):
+            channel.close_input()
+
+        def signalled(number):
+            return lambda channel: os.kill(channel.process.pid, number)
+
+        for how, code in ((closed, 3), (signalled(signal.SIGTERM), 3), (signalled(signal.SIGINT), 3),
+                          (signalled(signal.SIGKILL), -9),
+                          (lambda channel: channel.send(frame("S")), 0)):
+            opener, listener = pair(self)
+            shared = {"peer": "127.0.0.1", "token": "2" * 32, "duration_ms": 60000, "streams": 2}
+            listener.begin("both", open="listen", **shared)
+            port = listener.until("net_listening")[-1]["port_number"]
+            opener.begin("both", open="connect", port=port, **shared)
+            opener.until("net_started")
+            group = [*cases.children(opener.channel.process.pid)]
+            self.assertEqual(len(group), 5)
+            time.sleep(0.3)
+            how(opener.channel)
+            self.assertEqual(opener.end()[0], code)
+            self.assert_gone(group)
+            for stream in Result(listener.until("net_end")).streams:
+                self.assertIn(stream["outcome"], ("done", "peer_ended"), stream)
+
+
+class Namespaces(unittest.TestCase):
+    """Two hosts with a link between them, in network namespaces."""
+
+    def setUp(self):
+        missing = [tool for tool in ("ip", "nft") if shutil.which(tool) is None]
+        if missing or os.geteuid() != 0:
+            if os.environ.get("PLIMSOLL_REQUIRE") == "all":
+                self.fail(f"needs root and {missing}")
+            self.skipTest("needs root, ip and nft")
+        name = f"pn{os.getpid() % 100000}"
+        self.names = [name + end for end in "ab"]
+        for here in self.names:
+            self.run_tool("ip", "netns", "add", here)
+            self.addCleanup(subprocess.run, ["ip", "netns", "del", here], check=False)
+        self.run_tool("ip", "link", "add", "v", "netns", self.names[0], "type", "veth", "peer",
+                      "name", "v", "netns", self.names[1])
+        for i, here in enumerate(self.names):
+            for address in (f"10.9.8.{i + 1}/24", f"fd00:9::{i + 1}/64"):
+                self.run_tool("ip", "-n", here, "addr", "add", address, "dev", "v", *(
+                    ["nodad"] if ":" in address else []))
+            self.run_tool("ip", "-n", here, "link", "set", "v", "up")
+        self.ends = pair(self, [("ip", "netns", "exec", here) for here in self.names])
+
+    @staticmethod
+    def run_tool(*words, **options):
+        return subprocess.run(words, check=True, capture_output=True, text=True, **options).stdout
+
+    def test_exact(self):
+        check_exact_between(self, self.ends)
+
+    def test_loss_is_counted_exactly(self):
+        rules = """add table inet t
+            add chain inet t c { type filter hook input priority 0; }
+            add rule inet t c meta l4proto udp @th,64,8 0x44 counter numgen inc mod 7 0 counter drop
+            """
+        self.run_tool("ip", "netns", "exec", self.names[1], "nft", "-f", "-", input=rules)
+        for call in ("one", "mmsg"):
+            before = self.counters()
+            sender, receiver = trial(*self.ends, "send", "10.9.8.2", "10.9.8.1", transport="udp",
+                                     call=call, packets=7000, packets_per_second=20000,
+                                     payload_bytes=300)
+            seen, dropped = (now - then for now, then in zip(self.counters(), before))
+            stream = receiver.streams[0]
+            self.assertEqual((sender.streams[0]["total_packets_count"], seen, dropped),
+                             (7000, 7000, 1000))
+            self.assertEqual([stream[key] for key in ("received_count", "lost_count", "sent_count",
+                                                      "loss_events_count", "loss_longest_count",
+                                                      "reordered_count", "duplicate_count")],
+                             [6000, 1000, 7000, 1000, 1, 0, 0], stream)
+
+    def counters(self):
+        listed = self.run_tool("ip", "netns", "exec", self.names[1], "nft", "-j", "list", "table",
+                               "inet", "t")
+        found = []
+        for item in json.loads(listed)["nftables"]:
+            found += [part["counter"]["packets"] for part in item.get("rule", {}).get("expr", [])
+                      if "counter" in part]
+        return found
+
+    def test_payload_longer_than_the_path(self):
+        self.run_tool("ip", "-n", self.names[0], "link", "set", "v", "mtu", "1280")
+        for address, other, longest in (("10.9.8.2", "10.9.8.1", 1252),
+                                        ("fd00:9::2", "fd00:9::1", 1232)):
+            for payload in (longest, longest + 1):
+                listener, opener = self.ends[1], self.ends[0]
+                shared = {"token": "3" * 32, "transport": "udp", "payload_bytes": payload,
+                          "packets": 10, "duration_ms": 500, "setup_ms": 1000}
+                listener.begin("receive", open="listen", peer=other, **shared)
+                port = listener.until("net_listening")[-1]["port_number"]
+                opener.begin("send", open="connect", peer=address, port=port, **shared)
+                sent, got = Result(opener.until("net_end")), Result(listener.until("net_end"))
+                if payload == longest:
+                    self.assertEqual(got.streams[0]["received_count"], 10)
+                else:
+                    self.assertEqual(sent.failed["path_mtu_bytes"], 1280)
+                    self.assertEqual(sent.end["status"], "failed")
+
+    def test_link_that_goes_away(self):
+        opener, listener = self.ends
+        shared = {"token": "4" * 32, "duration_ms": 1500, "drain_ms": 200}
+        listener.begin("receive", open="listen", peer="10.9.8.1", **shared)
+        port = listener.until("net_listening")[-1]["port_number"]
+        opener.begin("send", open="connect", peer="10.9.8.2", port=port, **shared)
+        opener.until("net_started")
+        time.sleep(0.3)
+        self.run_tool("ip", "-n", self.names[1], "link", "set", "v", "down")
+        for session in (opener, listener):
+            stream = Result(session.until("net_end")).streams[0]
+            self.assertEqual((stream["outcome"], stream["timed_out"]), ("done", True), stream)
+
+
+def check_exact_between(test, ends):
+    for address, other in (("10.9.8.2", "10.9.8.1"), ("fd00:9::2", "fd00:9::1")):
+        sender, receiver = trial(*ends, "both", address, other, bytes=1 << 20, streams=2)
+        test.assertEqual([s["total_bytes"] for end in (sender, receiver) for s in end.streams],
+                         [1 << 20] * 8)
+        sender, receiver = trial(*ends, "receive", address, other, transport="udp", packets=500,
+                                 packets_per_second=5000, payload_bytes=1200, streams=3, call="mmsg")
+        test.assertEqual([s["received_count"] for s in sender.streams], [500] * 3)
+        test.assertEqual([s["lost_count"] for s in sender.streams], [0] * 3)
