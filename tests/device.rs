@@ -104,7 +104,9 @@ fn this_machine_is_measured_kept_and_shown_again() {
     let list = program.run(&["list"]).expect(0).out;
     assert!(list.contains(id) && list.contains("device, done"), "{list}");
     let shown = program.run(&["show", id, "--details"]).expect(0).out;
-    for heading in ["Beside published platforms", "What it is", "CPU", "Memory", "Cryptography"] {
+    for heading in
+        ["Compared with published platforms", "Inventory", "CPU", "Memory", "Cryptography"]
+    {
         assert!(shown.lines().any(|line| line == heading), "{heading} in\n{shown}");
     }
     let of_cores = device.cpu.iter().flat_map(|cpu| cpu.other_cores());
@@ -138,7 +140,7 @@ fn this_machine_is_measured_kept_and_shown_again() {
     ];
     program.run(&words).expect(0);
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains("<h2>Beside published platforms</h2>") && page.contains("<svg"));
+    assert!(page.contains("<h2>Compared with published platforms</h2>") && page.contains("<svg"));
     assert!(!page.contains(path), "redacted");
     assert!(std::fs::read_dir(charts).unwrap().count() >= 4);
 }
@@ -198,7 +200,7 @@ fn what_is_measured_beside_other_work_is_flagged() {
     let flagged = format!("! {algorithms} of {algorithms} figures were disturbed: as little as ");
     assert!(shown.contains(&flagged), "{shown}");
     let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert_eq!(shown.matches("No ceiling follows from").count(), 2, "{shown}");
+    assert_eq!(shown.matches("No limit is derived from").count(), 2, "{shown}");
     assert!(!shown.contains("a core at most") && !shown.contains("at most on one"), "{shown}");
 }
 

@@ -156,7 +156,7 @@ fn every_source_is_explained() {
     for source in SOURCES {
         let answer = program.run(&["explain", source.key]).expect(0).out;
         assert!(words(&answer).contains(source.citation), "{answer}");
-        assert!(answer.contains(&format!("What {} shows", source.key)), "{answer}");
+        assert!(answer.contains(&format!("Explanation of {}", source.key)), "{answer}");
         // A table of it stands for all of them.
         let first = of_source(source.key).next().unwrap();
         assert_eq!(program.run(&["explain", &first.name]).expect(0).out, answer);
@@ -172,8 +172,9 @@ fn every_source_is_explained() {
     assert_eq!(answers.len(), 4);
     let puskas = program.run(&["explain", "puskas2017", "--details"]).expect(0).out;
     for part in [
-        "the router's CPU is the limit: 87% busy (59 system, 28 softirq), the rest is waiting for disk or bus",
-        "7 costs describe 32 times within 5.6%",
+        "the router's CPU is the bottleneck, 87% busy (59 system, 28 softirq), the rest of the time \
+         waiting for disk or bus",
+        "A model with 7 costs fits the 32 published times within 5.6%.",
         "16384 linux-4.9 upload sync 1718 s 1680 s -2.2%",
     ] {
         assert!(words(&puskas).contains(part), "{part}\n{puskas}");
@@ -209,13 +210,13 @@ fn patterns_stand_beside_published_ones() {
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/examples/before.json");
     program.run(&["import", example.to_str().unwrap()]).expect(0);
     let other = program.run(&["compare", "00000001", "--with", "jonfk2024"]).expect(0).out;
-    let apart = "Not beside them, since blocks or the number in flight differ: sequential read, \
-                 sequential write, random read and random write.";
+    let apart = "Not comparable, because the block size or the number of operations in flight differs: sequential \
+         read, sequential write, random read and random write.";
     assert!(words(&other).contains(apart) && !other.contains(nfs), "{other}");
     // Of others there is nothing, and what they have is named.
     for (key, has) in [("kofler2011", "kofler2011_platforms"), ("rtems2012", "rtems2012_nfsread")] {
         let said = program.run(&["compare", "latest", "--with", key]).expect(0).out;
-        assert!(said.contains("Nothing of this study corresponds to what"), "{said}");
+        assert!(said.contains("No figure of this study can be compared"), "{said}");
         assert!(said.contains(has), "{said}");
     }
     let said = program.run(&["compare", "latest", "--with", "puskas2017"]).expect(0).out;
@@ -241,7 +242,7 @@ fn a_device_stands_beside_published_platforms() {
     };
     assert_eq!(own(&said), own(&page));
     let said = program.run(&["compare", id, "--with", "puskas2017"]).expect(0).out;
-    assert!(said.contains("Nothing of this study corresponds"), "{said}");
+    assert!(said.contains("No figure of this study can be compared"), "{said}");
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn copies_stand_beside_a_published_router() {
     }
     // Up, in blocks of 32 KiB, with sync and async.
     assert!(said.contains("6.75 MB/s") && said.contains("7.06 MB/s"), "{said}");
-    assert!(!said.contains("Nothing of this study corresponds"), "{said}");
+    assert!(!said.contains("No figure of this study can be compared"), "{said}");
     let said = program.run(&["compare", "latest", "--with", "jonfk2024"]).expect(0).out;
-    assert!(said.contains("Nothing of this study corresponds"), "{said}");
+    assert!(said.contains("No figure of this study can be compared"), "{said}");
 }

@@ -57,7 +57,7 @@ fn hosts_are_measured_in_blocks_and_compared() {
         _ => panic!("{w:?}"),
     });
     assert_eq!(jobs.collect::<Vec<_>>(), ["cpu", "memory"]);
-    for words in ["What it is: this machine", "Memory: 127.0.0.1", "copy, memory"] {
+    for words in ["Inventory: this machine", "Memory: 127.0.0.1", "copy, memory"] {
         assert!(shown.contains(words), "{words} in\n{shown}");
     }
     assert_eq!(study(&program.run(&["export"]).expect(0)), whole);
@@ -96,7 +96,7 @@ fn an_inventory_alone_is_a_study_without_trials() {
     assert_eq!((&whole.ended, whole.trials.len()), (&Ended::Done, 0));
     assert_eq!(device.inventory.as_ref().unwrap().read_by, Some(ReadBy::Probe));
     let shown = program.run(&["show", "--details"]).expect(0).out;
-    assert!(shown.contains("What it is") && !shown.contains("Memory\n"), "{shown}");
+    assert!(shown.contains("Inventory") && !shown.contains("Memory\n"), "{shown}");
     assert_eq!(study(&program.run(&["export"]).expect(0)), whole);
 }
 

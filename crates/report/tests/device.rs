@@ -142,29 +142,32 @@ fn only_what_measured_the_same_stands_beside_published_figures() {
 }
 
 #[test]
-fn ceilings_say_what_they_assume_and_when_they_are_none() {
+fn limits_have_their_assumptions_and_are_left_out_without_them() {
     let text =
         |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let nas = read(NAS);
     assert!(text(&nas).contains(
-        "Disk encryption (AES-256-XTS, LUKS): about 283 MB/s a core at most, 1.13 GB/s on all 4, \
-         assuming that the core does nothing else. "
+        "Disk encryption (AES-256-XTS, LUKS): at most about 283 MB/s on one core, 1.13 GB/s on all 4, if \
+         the core does nothing else. "
     ));
     assert!(
-        text(&nas).contains("Encrypted transport (AES-128-GCM, SMB 3 and TLS): about 402 MB/s at most on one connection; \
-         its fastest link carries 125 MB/s, assuming")
+        text(&nas).contains(
+            "Encrypted transport (AES-128-GCM, SMB 3 and TLS): at most about 402 MB/s on one connection, if one \
+             core serves the connection and does nothing else, and the server's code is as fast as the measured \
+             code. The fastest link carries 125 MB/s."
+        )
     );
-    assert!(!text(&nas).contains("no ceiling"));
+    assert!(!text(&nas).contains("not a limit"));
     let mut portable = nas;
     for figure in &mut details(&mut portable).crypto.as_mut().unwrap().algorithms {
         figure.means = CryptoMeans::Portable;
     }
-    assert_eq!(text(&portable).matches("no ceiling").count(), 2);
+    assert_eq!(text(&portable).matches("not a limit").count(), 2);
 }
 
 /// Half of a core once made "about 559 MB/s at most" of 2.35 GB/s, without a word.
 #[test]
-fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
+fn figures_of_a_busy_device_are_flagged_and_no_limit_is_derived() {
     let text =
         |study: &Study| device(study, &WIDE).lines().map(str::trim).collect::<Vec<_>>().join(" ");
     let mut quiet = read(NAS);
@@ -184,16 +187,16 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     let shown = text(&busy);
     for part in [
         "! 6 of 6 figures were disturbed: as little as 94% of a core (",
-        "No ceiling follows from AES-256-XTS: it was disturbed.",
-        "No ceiling follows from AES-128-GCM: it was disturbed.",
+        "No limit is derived from AES-256-XTS, because its figure was disturbed.",
+        "No limit is derived from AES-128-GCM, because its figure was disturbed.",
         "1 of 10 figures were disturbed: as little as 20% of a core (latency, memory)",
         "Figures of this device were disturbed",
-        "* disturbed: a warning says how.",
-        ", or hardware beside it did the kernel's work",
+        "* disturbed; see the warning.",
+        ", or other hardware did the kernel's work",
     ] {
         assert!(shown.contains(part), "{part} in\n{shown}");
     }
-    assert!(!shown.contains(" at most"), "{shown}");
+    assert!(!shown.contains("at most about"), "{shown}");
     // The rows themselves are marked, those that were disturbed alone.
     let page = device(&busy, &WIDE);
     let is_rate = |line: &&str| line.contains("GB/s") && line.contains(" ns");
@@ -206,16 +209,16 @@ fn figures_of_a_busy_device_are_flagged_and_no_ceiling_follows() {
     // Where a lab limits the host on purpose, nothing else is to be stopped.
     busy.plan.subjects[0] = Subject::Host { host: "lab://routers/router".parse().unwrap() };
     let shown = text(&busy);
-    assert!(shown.contains("The lab's own quota") && !shown.contains("Stop other"), "{shown}");
+    assert!(shown.contains("The lab's quota") && !shown.contains("Stop other"), "{shown}");
 
-    // Enough of the core, but repetitions that are far apart: no ceiling either.
+    // Enough of the core, but repetitions that are far apart: no limit either.
     let mut uneven = quiet.clone();
     for figure in &mut details(&mut uneven).crypto.as_mut().unwrap().algorithms {
         figure.slowest_bytes_per_second = Some(figure.bytes_per_second / 10 * 8);
     }
     let shown = text(&uneven);
     assert!(shown.contains("repetitions as low as 80% of the fastest"), "{shown}");
-    assert_eq!(shown.matches("No ceiling follows").count(), 2);
+    assert_eq!(shown.matches("No limit is derived").count(), 2);
 }
 
 #[test]
@@ -329,11 +332,11 @@ fn the_setup_of_interfaces_is_shown_compared_and_redacted() {
     let both = compare(&read(NAS), &study, &WIDE);
     let both = both.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        both.contains("What differs between them") && both.contains("shaped to 1 Gbit/s"),
+        both.contains("Differences between the hosts") && both.contains("shaped to 1 Gbit/s"),
         "{both}"
     );
     let same = compare(&study, &study, &WIDE);
-    assert!(!same.contains("What differs between them"), "{same}");
+    assert!(!same.contains("Differences between the hosts"), "{same}");
     let redacted = serde_json::to_string(&redact(&study, &[]).unwrap()).unwrap();
     for address in ["203.0.113.9", "2001:db8::77", "db8"] {
         assert!(!redacted.contains(address), "{address} in {redacted}");

@@ -24,7 +24,7 @@ struct Row {
 }
 
 pub(super) fn section(host: &Host<'_>) -> Section {
-    let mut section = Section::new("published", "Beside published platforms");
+    let mut section = Section::new("published", "Compared with published platforms");
     let hardware = host.inventory.as_ref().map(hardware).unwrap_or_default();
     let measured = measured(host);
     if measured.iter().all(|row| row.device.is_none()) {
@@ -46,7 +46,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     section.claims.push(format!("Published: {SOURCE}."));
     let beside = |m: &Measured| matches!(m.part, Part::Cpu | Part::Memory);
     if host.measured.iter().any(|m| beside(m) && host.is_disturbed(m.part, &m.figure)) {
-        let warning = "Figures of this device were disturbed: they are no measure of it.";
+        let warning = "Figures of this device were disturbed, so they do not describe the device.";
         section.warnings.push(warning.to_owned());
     }
     section.bars.extend(bars(
@@ -72,7 +72,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
             axis: "bandwidth",
             kind: BANDWIDTH,
             bars: Vec::new(),
-            caption: format!("Past the caches. Published: {SOURCE}."),
+            caption: format!("Arrays are larger than the caches. Published: {SOURCE}."),
         },
     ));
     section

@@ -20,7 +20,7 @@ pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Do
     let mut answer = Section::new("answer", "");
     let name = |host: &Host<'_>| format!("{}; {}", subtitle(host.facts), title(host.study));
     answer.facts(vec![("A".to_owned(), name(a)), ("B".to_owned(), name(b))]);
-    let mut table = Columns::of(["figure", "A", "B", "B against A"]);
+    let mut table = Columns::of(["figure", "A", "B", "B compared with A"]);
     let mut details = Vec::new();
     for part in Part::ALL {
         details.extend(figures(a, b, across, part, &mut table));
@@ -28,10 +28,10 @@ pub(crate) fn compare_devices(a: &Host<'_>, b: &Host<'_>, across: &Across) -> Do
     answer.table(table.table(), Layout::Words);
     answer.texts(footnote(&table));
     answer.text(match a.blocks().min(b.blocks()) {
-        0 | 1 => "Each was measured once: the ratios have no intervals, and no verdict follows.",
+        0 | 1 => "Each host was measured once, so the ratios have no intervals and no verdicts.",
         _ => {
-            "Measured at different times: whatever else changed in between is in the difference. \
-             Verdicts hold together."
+            "The hosts were measured at different times, so a difference includes all changes in between. \
+             The confidence holds for all verdicts together."
         }
     });
     disturbed(&mut answer, a, b);
@@ -124,7 +124,7 @@ fn differences(a: &Host<'_>, b: &Host<'_>) -> Option<Section> {
             table.row(name.clone(), [shown(&of_a), shown(&of_b)]);
         }
     }
-    let mut section = Section::details("inventory", "What differs between them");
+    let mut section = Section::details("inventory", "Differences between the hosts");
     section.table(table.table(), Layout::Words);
     (!table.rows.is_empty()).then_some(section)
 }
@@ -137,8 +137,8 @@ fn disturbed(answer: &mut Section, a: &Host<'_>, b: &Host<'_>) {
         if disturbed > 0 {
             let figures = counted(host.measured.len() as u64, "figure");
             answer.warning(format!(
-                "{disturbed} of {figures} of {name} were disturbed by something else that had \
-                 the processor: `plimsoll show` tells which. Measure again before comparing."
+                "{disturbed} of {figures} of {name} were disturbed by other work on its CPU; `plimsoll \
+                 show` lists them. Measure again before you compare."
             ));
         }
     }
@@ -152,8 +152,9 @@ pub(super) fn apart(a: &Host<'_>, b: &Host<'_>) -> Option<String> {
             format!("{} ({}, {})", first.figure, means(a, first), means(b, second))
         })
         .collect();
-    (!apart.is_empty())
-        .then(|| format!("Measured in different ways, and not compared: {}.", apart.join("; ")))
+    (!apart.is_empty()).then(|| {
+        format!("Not compared, because they were measured in different ways: {}.", apart.join("; "))
+    })
 }
 
 /// The figures that both have.

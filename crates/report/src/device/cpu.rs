@@ -63,8 +63,8 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     }
     if one.or(all).is_some() {
         section.claims.push(format!(
-            "A round is the probe's own integer workload{}: it compares devices measured by \
-             plimsoll, and with no published benchmark.",
+            "Integer rounds are the probe's own workload{}. They compare devices measured by plimsoll, and \
+             cannot be compared with published benchmarks.",
             cpu.workload_version_number.map_or(String::new(), |v| format!(", version {v}"))
         ));
     }
@@ -97,8 +97,8 @@ fn made_by(marks: &[&CoreMark]) -> Option<String> {
             format!("CoreMark 1.0 by {}, {built}; {at_once}.", printable(command))
         }
         CoreMarkKind::Port { version } => format!(
-            "The port of CoreMark is the crate coremark {} inside plimsoll, {built}; {at_once}. It \
-             is no CoreMark score, and not to be compared with one.",
+            "The port of CoreMark is the crate coremark {} inside plimsoll, {built}; {at_once}. Its result \
+             is not a CoreMark score and cannot be compared with one.",
             printable(version)
         ),
     })
@@ -107,9 +107,11 @@ fn made_by(marks: &[&CoreMark]) -> Option<String> {
 fn mhz_from(host: &Host<'_>) -> Option<String> {
     let measured = host.cpu.as_ref().and_then(|c| c.fastest_core()?.clock_hertz);
     match measured.filter(|hertz| *hertz > 0) {
-        Some(hertz) => Some(format!("Clock right after a core's rounds: {}.", clock(hertz))),
+        Some(hertz) => {
+            Some(format!("Clock directly after the rounds of a core: {}.", clock(hertz)))
+        }
         None => host.inventory.as_ref()?.clock().map(|(hertz, from)| {
-            format!("Clock: {}, by {from}; not watched during the measurement.", clock(hertz))
+            format!("Clock: {}, from {from}; not monitored during the measurement.", clock(hertz))
         }),
     }
 }
@@ -130,6 +132,6 @@ fn cores(cpu: &CpuFigures) -> Option<BarGroup> {
         axis: "rounds per second",
         kind: RATE,
         bars,
-        caption: "Each core alone.".to_owned(),
+        caption: "Each core was measured alone.".to_owned(),
     })
 }

@@ -26,7 +26,10 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         let Some(figure) = first(crypto, of) else { continue };
         section.claims.push(match host.is_disturbed(Part::Crypto, &figure.algorithm.to_string()) {
             false => ceiling(host, crypto, figure),
-            true => format!("No ceiling follows from {}: it was disturbed.", figure.algorithm),
+            true => format!(
+                "No limit is derived from {}, because its figure was disturbed.",
+                figure.algorithm
+            ),
         });
     }
     let bar = |f: &CryptoFigure| (f.algorithm.to_string(), rate(host, f), Whose::Device);
@@ -37,7 +40,7 @@ pub(super) fn section(host: &Host<'_>) -> Section {
             axis: "rate of encryption or hashing",
             kind: BANDWIDTH,
             bars: figures.iter().map(bar).collect(),
-            caption: "By what each was measured, the table says.".to_owned(),
+            caption: "The table shows the tool that measured each figure.".to_owned(),
         });
     }
     section
@@ -69,10 +72,10 @@ fn disk_ceiling(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFigure) 
     let rate = BANDWIDTH.value(rate(host, figure));
     // What asked the kernel measured the code that encrypts disks.
     let kernel = matches!(figure.means, CryptoMeans::Cryptsetup | CryptoMeans::Kernel { .. });
-    let code = if kernel { "" } else { " and the kernel's code is as fast as what was measured" };
+    let code = if kernel { "" } else { " and the kernel's code is as fast as the measured code" };
     format!(
-        "Disk encryption ({}, LUKS): about {rate} a core at most{}, assuming that the core does \
-         nothing else{code}.{}",
+        "Disk encryption ({}, LUKS): at most about {rate} on one core{}, if the core does nothing \
+         else{code}.{}",
         figure.algorithm,
         cores(host, figure),
         doubt(host, crypto, figure)
@@ -85,11 +88,11 @@ fn transport_ceiling(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFig
     let nics = host.inventory.iter().flat_map(|i| &i.network).flat_map(|network| &network.nics);
     let link = nics.filter_map(|nic| nic.rate_bits_per_second).max();
     let link = link
-        .map(|bits| format!("; its fastest link carries {}", BANDWIDTH.value(bits as f64 / 8.0)));
+        .map(|bits| format!(" The fastest link carries {}.", BANDWIDTH.value(bits as f64 / 8.0)));
     format!(
-        "Encrypted transport ({}, SMB 3 and TLS): about {rate} at most on one connection{}, assuming \
-         that one core works for it, does nothing else, and the server's code is as fast as what \
-         was measured.{}",
+        "Encrypted transport ({}, SMB 3 and TLS): at most about {rate} on one connection, if one core \
+         serves the connection and does nothing else, and the server's code is as fast as the \
+         measured code.{}{}",
         figure.algorithm,
         link.unwrap_or_default(),
         doubt(host, crypto, figure)
@@ -120,8 +123,8 @@ fn doubt(host: &Host<'_>, crypto: &CryptoFigures, figure: &CryptoFigure) -> &'st
     let instructions = crypto.aes_instructions.or(listed) == Some(true);
     match figure.means == CryptoMeans::Portable && instructions {
         true => {
-            " It was measured by portable code, and the processor has instructions for AES, with \
-             which it would be several times that: no ceiling."
+            " It was measured with portable code. The processor has instructions for AES, which are \
+             several times as fast, so this is not a limit."
         }
         false => "",
     }

@@ -49,8 +49,8 @@ pub(super) fn section(host: &Host<'_>) -> Section {
         column("final flush", &|p| time(p.flush_ns)),
     ];
     section.claims.push(
-        "One operation in flight. Writing ends with a flush whose time counts; the latency of fsync \
-         is its own, after 4 KiB were written."
+        "One operation is in flight. The time of writing includes a final flush. The latency of fsync does \
+         not include the write of 4 KiB before it."
             .to_owned(),
     );
     let value = |p: &DiskPhase, rate: u64| host.value(Part::Disk, &figure(p), rate as f64);

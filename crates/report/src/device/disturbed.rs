@@ -11,20 +11,18 @@ pub(super) fn warnings(host: &Host<'_>, part: Part) -> Option<String> {
     // A kernel may leave ciphers to hardware, and waits for it meanwhile.
     let of_kernel = |by: &str| ["cryptsetup", "kernel"].contains(&by);
     let by_kernel = disturbed.figures.iter().any(|figure| of_kernel(&figure.by));
-    let hardware = if by_kernel { ", or hardware beside it did the kernel's work" } else { "" };
+    let hardware = if by_kernel { ", or other hardware did the kernel's work" } else { "" };
     // A host of a lab may have been given a part of a core on purpose.
     let (reason, next) = match host.name() {
         Some(HostName::Lab { .. }) => (
-            "The lab's own quota (`cpu`) or other work on this machine kept the processor away",
-            "They are figures of the host as the lab limits it, if that is what limited it",
+            "The lab's quota (`cpu`) or other work on this machine took CPU time",
+            "If it was the quota, the figures are right for a host with this quota",
         ),
-        _ => (
-            "Something else had the processor, or a quota kept it away",
-            "Stop other work on it and measure again",
-        ),
+        _ => ("Other work or a quota took CPU time", "Stop other work on it and measure again"),
     };
     Some(format!(
-        "{} of {} were disturbed: {}. {reason}{hardware}: the device is better than they say. {next}.",
+        "{} of {} were disturbed: {}. {reason}{hardware}, so the device is faster than these figures. \
+         {next}.",
         disturbed.figures.len(),
         counted(disturbed.of.into(), "figure"),
         disturbance(&disturbed.figures),

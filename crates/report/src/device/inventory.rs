@@ -206,8 +206,8 @@ fn disk(disk: &Disk) -> Option<String> {
         known(&disk.model),
         disk.size_bytes.map(decimal),
         disk.rotational.map(|turns| match turns {
-            true => "the kernel takes it for one that turns".to_owned(),
-            false => "does not turn".to_owned(),
+            true => "rotating according to the kernel".to_owned(),
+            false => "not rotating".to_owned(),
         }),
         usb,
         raid,
@@ -224,7 +224,7 @@ fn disk(disk: &Disk) -> Option<String> {
 fn path(path: &PathFacts) -> Option<String> {
     let name = known(&path.path)?;
     if let Some(errno) = path.errno_number {
-        return Some(format!("{name}: could not be looked at, error {errno}"));
+        return Some(format!("{name}: could not be examined, error {errno}"));
     }
     let on = known(&path.source).map(|source| format!("on {source}"));
     let options = known(&path.mount_options).map(|options| format!("mounted {options}"));
@@ -235,5 +235,5 @@ fn path(path: &PathFacts) -> Option<String> {
     let devices = (!names.is_empty()).then(|| format!("made of {}", names.join(" ")));
     let size = path.size_bytes.map(decimal);
     let facts = joined([known(&path.file_system), on, options, size, free, devices, usb]);
-    Some(format!("{name}: {}", facts.unwrap_or_else(|| "nothing is known of it".to_owned())))
+    Some(format!("{name}: {}", facts.unwrap_or_else(|| "unknown".to_owned())))
 }

@@ -40,15 +40,15 @@ pub(super) fn section(host: &Host<'_>) -> Section {
     section.table.columns = columns;
     if !section.table.rows.is_empty() {
         section.claims.push(
-            "STREAM's kernels on one thread, best of several, bytes counted as STREAM counts them; \
-             latency of a load that waits for the one before it, in random order."
+            "STREAM kernels on one thread: best of several runs, bytes counted as in STREAM. Latency: \
+             loads in random order, each dependent on the previous one."
                 .to_owned(),
         );
     }
     if memory.streams.iter().any(|stream| stream.checksum_bytes_per_second.is_some()) {
         section.claims.push(
-            "Checksum: the Internet's (RFC 1071) on one thread, a byte counted once; the processor computes it \
-             where the network interface does not."
+            "Checksum: Internet checksum (RFC 1071) on one thread, each byte counted once. The processor \
+             computes it if the network interface does not."
                 .to_owned(),
         );
     }
@@ -75,7 +75,7 @@ fn group(
     bars: impl Iterator<Item = (String, f64, Whose)>,
 ) -> Option<BarGroup> {
     let bars: Vec<_> = bars.collect();
-    let caption = "Inside each cache and past all of them.".to_owned();
+    let caption = "Arrays inside each cache, and larger than all caches.".to_owned();
     (bars.len() > 1).then_some(BarGroup { id, title, axis, kind: BANDWIDTH, bars, caption })
 }
 

@@ -67,8 +67,8 @@ fn repeated(host: &Host<'_>) -> Option<String> {
     match host.blocks() {
         0 | 1 => None,
         blocks => Some(format!(
-            "Figures with an interval are geometric means of {blocks} blocks, with their \
-             {confidence} intervals; the others are those of the last one."
+            "Figures with an interval are geometric means of {blocks} blocks with {confidence} intervals; \
+             the others are from the last block."
         )),
     }
 }
@@ -105,7 +105,7 @@ fn sections(host: &Host<'_>) -> Vec<Section> {
 /// The heading of a part.
 fn heading(part: Part) -> &'static str {
     match part {
-        Part::Inventory => "What it is",
+        Part::Inventory => "Inventory",
         Part::Cpu => "CPU",
         Part::Memory => "Memory",
         Part::Crypto => "Cryptography",

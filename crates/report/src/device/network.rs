@@ -110,7 +110,7 @@ fn disciplines(nic: &Nic) -> Option<String> {
     let discipline = |d: &QueueDiscipline| {
         let rate = d.rate_bits_per_second.map(|rate| format!(" {}", link(rate)));
         let at_entrance = d.parent.as_deref() == Some("ingress");
-        let place = if at_entrance { " at the entrance" } else { "" };
+        let place = if at_entrance { " on ingress" } else { "" };
         Some(format!("{}{}{place}", known(&d.kind)?, rate.unwrap_or_default()))
     };
     let mut all: Vec<String> = nic.queue_disciplines.iter().filter_map(discipline).collect();

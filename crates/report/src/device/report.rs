@@ -41,8 +41,8 @@ pub(crate) fn document(host: &Host<'_>) -> Document {
     all.push(section);
     Document {
         title: match host.name() {
-            Some(HostName::Local) => "What is this machine?".to_owned(),
-            _ => format!("What is {}?", host.given()),
+            Some(HostName::Local) => "Device: this machine".to_owned(),
+            _ => format!("Device: {}", host.given()),
         },
         subtitle: title(host.study),
         extent: String::new(),
@@ -79,11 +79,11 @@ fn main_figures(host: &Host<'_>) -> Columns {
 }
 
 fn method(host: &Host<'_>) -> Vec<String> {
-    let once = || "Measured once, without repeats: the figures have no intervals.".to_owned();
+    let once = || "Measured once, so the figures have no intervals.".to_owned();
     let mut sentences =
-        vec![repeated(host).unwrap_or_else(once), "What is not known is left out.".to_owned()];
+        vec![repeated(host).unwrap_or_else(once), "Unknown facts are left out.".to_owned()];
     if host.is_quick() {
-        sentences.push("Short measurements were asked for.".to_owned());
+        sentences.push("Short measurements were requested.".to_owned());
     }
     for record in &host.parts {
         let part = record.part;

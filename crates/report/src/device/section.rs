@@ -82,7 +82,7 @@ impl Section {
 pub(super) fn footnote(table: &Columns) -> Option<String> {
     let mut cells = table.columns.iter().flat_map(|(_, cells)| cells);
     let marked = cells.any(|cell| cell.ends_with(DISTURBED));
-    marked.then(|| format!("{DISTURBED} disturbed: a warning says how."))
+    marked.then(|| format!("{DISTURBED} disturbed; see the warning."))
 }
 
 /// What is known of several things, joined: "up, 1 Gbit/s".

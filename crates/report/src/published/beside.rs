@@ -27,19 +27,26 @@ impl Document {
         if sections.is_empty() {
             sections.push(nothing(source));
         }
-        let title = format!("{} beside {}", printable(&study.id.0), source.key);
+        let title = format!("{} compared with {}", printable(&study.id.0), source.key);
         Document { title, subtitle: head::title(study), extent: String::new(), sections }
     }
 }
 
 fn nothing(source: &Source) -> Section {
     let mut section = Section::new("answer", "");
-    section.text(format!("Nothing of this study corresponds to what {} has:", source.key));
-    let mut table = Columns::of(["what it holds"]);
+    section.text(format!(
+        "No figure of this study can be compared with a figure of {}, which has:",
+        source.key
+    ));
+    let mut table = Columns::of(["contents"]);
     for published in of_source(source.key) {
         table.row(&published.name, [published.holds.clone()]);
     }
     section.table(table.table(), Layout::Words);
-    section.command("A table", format!("plimsoll references show {}", source.key), String::new());
+    section.command(
+        "Rows of a table",
+        format!("plimsoll references show {}", source.key),
+        String::new(),
+    );
     section
 }

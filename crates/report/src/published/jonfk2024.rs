@@ -15,11 +15,11 @@ use plimsoll_references::Table;
 pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
     let mut answer = Section::new("answer", "");
     let patterns = patterns(tables);
-    let mut table = Columns::of(["op/s", "payload", "in flight", "limited by"]);
+    let mut table = Columns::of(["op/s", "payload", "in flight", "bottleneck"]);
     for pattern in &patterns {
         let limit = match pattern.limit {
             Limit::Link { payload, .. } => format!("link {}", percent(payload)),
-            Limit::NotDisks { times } => format!("not the disks ({times:.0} times theirs)"),
+            Limit::NotDisks { times } => format!("not the disks ({times:.0} times their rate)"),
             Limit::Unknown => "–".to_owned(),
         };
         let in_flight = pattern.in_flight.map_or("–".to_owned(), three_digits);
@@ -43,8 +43,8 @@ fn sentences(patterns: &[Pattern], tables: &[Table]) -> Vec<String> {
         let payload = between(link.iter().map(|link| link.0));
         let wire = between(link.iter().map(|link| link.1));
         sentences.push(format!(
-            "Sequential patterns are bound by the link: {payload} of it is payload, {wire} with headers \
-             (1448 bytes of 1538)."
+            "The link is the bottleneck of the sequential patterns. Payload takes {payload} of its rate, \
+             payload and headers {wire} (1448 of 1538 bytes are payload)."
         ));
     }
     if let Some(disks) = disks(tables) {
@@ -63,7 +63,8 @@ fn sentences(patterns: &[Pattern], tables: &[Table]) -> Vec<String> {
         );
         sentences.extend(fastest(true).map(|(pattern, times)| {
             format!(
-                "{}, {} op/s: acknowledged from memory. It is {times:.0} times what the disks do without seeks.",
+                "{}, {} op/s: the server acknowledges writes from memory. The rate is {times:.0} times the \
+                 rate of the disks without seeks.",
                 capital(&pattern.row.name()),
                 RATE.value(pattern.row.per_second),
             )
@@ -75,19 +76,20 @@ fn sentences(patterns: &[Pattern], tables: &[Table]) -> Vec<String> {
         let low = in_flight.iter().copied().fold(f64::INFINITY, f64::min);
         let high = in_flight.iter().copied().fold(0.0, f64::max);
         sentences.push(format!(
-            "N = X·R gives {}–{} in flight for {jobs:.0} jobs: none idled. It must, in a closed loop, and \
-             says nothing about the limit; a second number of jobs would.",
+            "Little's law (N = X·R) gives {}–{} operations in flight for {jobs:.0} jobs, so no job was \
+             idle. A closed loop always gives this result, and it does not identify the bottleneck. A \
+             second run with another number of jobs would help.",
             three_digits(low),
             three_digits(high),
         ));
     }
     sentences.extend(client_cores(tables).map(|cores| {
-        format!("fio's own processes took {} of a core of the client at most.", percent(cores))
+        format!("The processes of fio used at most {} of one core of the client.", percent(cores))
     }));
     let unmeasured: Vec<String> = unmeasured(tables).into_iter().map(str::to_owned).collect();
     if !unmeasured.is_empty() && !patterns.is_empty() {
         sentences.push(format!(
-            "Not measured: {}. What binds the random patterns cannot be told.",
+            "Not measured: {}. The bottleneck of the random patterns is unknown.",
             listed(&unmeasured)
         ));
     }
@@ -97,13 +99,14 @@ fn sentences(patterns: &[Pattern], tables: &[Table]) -> Vec<String> {
 fn from_memory(pattern: &Pattern, times: f64, disks: Disks, tables: &[Table]) -> String {
     let [slow, fast] = disks.with_seeks().map(|rate| RATE.value(rate));
     let [short, long] = disks.seeks().map(|seek| TIME.value(seek));
-    let fits = file_in_memory(tables)
-        .filter(|times| *times >= 1.0)
-        .map(|times| format!(" The file fits into its memory {} times.", three_digits(times)));
+    let fits = file_in_memory(tables).filter(|times| *times >= 1.0).map(|times| {
+        format!(" The server's memory is {} times as large as the file.", three_digits(times))
+    });
     format!(
-        "{}, {} op/s: from the server's memory, not its disks. At {:.0} rpm a disk waits {} for half a rotation: \
-         it reads {} times a second at most without seeks, {slow}–{fast} with seeks of {short} to {long}. {} \
-         would have to be {times:.0} times as fast without any seek.{}",
+        "{}, {} op/s: the data came from the server's memory, not from its disks. A disk at {:.0} rpm \
+         waits {} for half a rotation. It reads at most {} times per second without seeks, and \
+         {slow}–{fast} times with seeks of {short} to {long}. {} would have to be {times:.0} times as \
+         fast, even without seeks.{}",
         capital(&pattern.row.name()),
         RATE.value(pattern.row.per_second),
         disks.rpm,

@@ -19,33 +19,37 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
     let mut sentences: Vec<String> = senders(tables).iter().filter_map(blocks).collect();
     sentences.extend(different(&confounded(tables)));
     if gains.iter().any(|gain| gain.full_link.is_some()) {
-        sentences.push("A gain that ends at the link would be larger on a faster one.".to_owned());
+        sentences
+            .push("A gain that saturates the link would be larger on a faster link.".to_owned());
     }
     if !gains.is_empty() {
         sentences.push(
-            "With netfilter and without, on one platform, is a comparison: one thing was changed."
+            "The comparison with and without netfilter is valid, because nothing else changed on the \
+             platform."
                 .to_owned(),
         );
     }
-    sentences.extend(exact_gains(tables).zip(typical_gain(tables)).map(|((low, high), typical)| {
-        let outside = if (low..=high).contains(&typical) { "" } else { ", which none of them is" };
+    sentences
+        .extend(exact_gains(tables).zip(typical_gain(tables)).map(|((low, high), typical)| {
+        let outside =
+            if (low..=high).contains(&typical) { "" } else { ", which is outside this range" };
         format!(
-            "Gains that the text has exactly are {low:.0} to {high:.0}%; its conclusion says around \
+            "The exact gains in the text are {low:.0} to {high:.0}%. Its conclusion says around \
              {typical:.0}%{outside}."
         )
     }));
     answer.list(sentences);
-    let mut table = Columns::of(["TCP sent", "of its link", "one copy, of STREAM's"]);
+    let mut table = Columns::of(["TCP sent", "of the link", "of STREAM copy"]);
     for sends in sends(tables) {
         let share = |share: Option<f64>| share.map_or("–".to_owned(), percent);
         let rate = megabits(sends.bits_per_second);
         table.row(sends.platform.clone(), [rate, share(sends.link), share(sends.copy)]);
     }
-    let mut details = Section::details("sends", "Beside what each could do");
+    let mut details = Section::details("sends", "Rates compared with link and memory");
     details.table(table.table(), Layout::Figures);
     details.text(
-        "Copying each byte once takes that share of what STREAM's copy does: by itself it is no limit. CPU \
-         load was not published, so what is the limit cannot be told.",
+        "\"of STREAM copy\" is the share of the memory bandwidth that one copy of each byte takes. One \
+         copy alone is not the bottleneck. CPU load was not published, so the bottleneck is unknown.",
     );
     vec![answer, end("kofler2011", &contradictions(tables), true), details]
 }
@@ -58,7 +62,7 @@ fn with_and_without(gains: &[Gain]) -> Columns {
     let mut table = Columns::of(["with netfilter", "without", "gain", ""]);
     for gain in gains {
         let [with, without] = gain.bits_per_second.map(megabits);
-        let full = gain.full_link.map(|share| format!("{} of its link", percent(share)));
+        let full = gain.full_link.map(|share| format!("{} of the link", percent(share)));
         let percent = format!("{:.0}%", gain.percent);
         table.row(capital(&gain.name), [with, without, percent, full.unwrap_or_default()]);
     }
@@ -72,9 +76,10 @@ fn blocks(sender: &Sender) -> Option<String> {
     let (platform, sizes) = (&sender.platform, listed(&sizes));
     let of = format!("{platform} over TCP in blocks of {sizes}");
     match model.is_tested() {
-        false => {
-            Some(format!("{of}: two times give two costs, and nothing tests them; none is named."))
-        }
+        false => Some(format!(
+            "{of}: no costs are given, because two times determine both costs of the model and leave \
+                 no time to test it."
+        )),
         true => does_not_fit(&of, model),
     }
 }
@@ -85,7 +90,7 @@ fn different(confounded: &[Confounded]) -> Option<String> {
         .iter()
         .map(|two| {
             format!(
-                "{} and {} ({} of {})",
+                "{} and {} ({} of {} properties)",
                 two.platforms[0],
                 two.platforms[1],
                 two.differ.len(),
@@ -95,8 +100,8 @@ fn different(confounded: &[Confounded]) -> Option<String> {
         .collect();
     (!pairs.is_empty()).then(|| {
         format!(
-            "Platforms are confounded: {} differ in so many things at once. Which of them makes one faster \
-             cannot be told from these tables.",
+            "Comparisons of platforms are confounded, because several properties differ at once: {}. These \
+             tables do not show which property makes a platform faster.",
             listed(&pairs)
         )
     })

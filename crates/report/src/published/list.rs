@@ -17,7 +17,7 @@ impl Document {
                 heading: source.key.to_owned(),
                 ..cited(source)
             };
-            let mut table = Columns::of(["rows", "what it holds"]);
+            let mut table = Columns::of(["rows", "contents"]);
             for published in of_source(source.key) {
                 let rows = published.rows().len().to_string();
                 table.row(&published.name, [rows, published.holds.clone()]);
@@ -27,11 +27,15 @@ impl Document {
         }
         let mut more = Section::new("more", "");
         more.command(
-            "A table",
+            "Rows of a table",
             "plimsoll references show puskas2017_transfer".into(),
             String::new(),
         );
-        more.command("What one shows", "plimsoll explain puskas2017".into(), String::new());
+        more.command(
+            "Explanation of a source",
+            "plimsoll explain puskas2017".into(),
+            String::new(),
+        );
         sections.push(more);
         let (title, none) = ("Published figures".to_owned(), String::new());
         Document { title, subtitle: none.clone(), extent: none, sections }

@@ -26,7 +26,7 @@ impl Document {
             "rtems2012" => rtems2012::sections(tables),
             _ => Vec::new(),
         };
-        let (title, none) = (format!("What {} shows", source.key), String::new());
+        let (title, none) = (format!("Explanation of {}", source.key), String::new());
         let mut all = vec![cited(source)];
         all.extend(sections);
         Document { title, subtitle: none.clone(), extent: none, sections: all }
@@ -47,7 +47,7 @@ fn end(key: &str, contradictions: &[Contradiction], details: bool) -> Section {
     if details {
         end.command("More", format!("plimsoll explain {key} --details"), String::new());
     }
-    end.command("The tables", format!("plimsoll references show {key}"), String::new());
+    end.command("Rows of the tables", format!("plimsoll references show {key}"), String::new());
     end
 }
 
@@ -62,24 +62,26 @@ fn contradiction(found: &Contradiction) -> String {
     let megabits = |bits: f64| format!("{:.0} Mbit/s", bits / 1e6);
     let happened = match found.says {
         Impossible::OverTheLink { published, link } => {
-            format!(
-                "{} are more than the {} that the link can carry",
-                megabits(published),
-                megabits(link)
-            )
+            format!("{} exceed the {} that the link can carry", megabits(published), megabits(link))
         }
         Impossible::TimeAndRate { published, by_rate } => {
-            format!("the time is {}, by the rate {}", TIME.value(published), TIME.value(by_rate))
+            format!(
+                "the time is {}, but the rate gives {}",
+                TIME.value(published),
+                TIME.value(by_rate)
+            )
         }
         Impossible::InFlight { published, jobs } => {
             let in_flight = three_digits(published);
-            format!("rate times latency is {in_flight} in flight, more than the {jobs:.0} jobs")
+            format!(
+                "rate × latency is {in_flight} operations in flight, more than the {jobs:.0} jobs"
+            )
         }
         Impossible::OverAll { published } => {
-            format!("shares of the CPU's time add up to {published:.0}%")
+            format!("the shares of CPU time add up to {published:.0}%")
         }
         Impossible::Gain { published, by_rates } => {
-            format!("the gain is {published:.0}%, by the two rates {by_rates:.0}%")
+            format!("the gain is {published:.0}%, but the two rates give {by_rates:.0}%")
         }
     };
     format!("{}: {happened}. The figures contradict each other.", capital(&found.row))
@@ -89,7 +91,9 @@ fn contradiction(found: &Contradiction) -> String {
 fn does_not_fit(of: &str, model: &Model) -> Option<String> {
     let off = percent(model.largest_error());
     (!model.fits()).then(|| {
-        format!("{of}: the cost model does not fit, it is off by up to {off} of a time. It names no cost.")
+        format!(
+            "{of}: no costs are given, because the cost model does not fit (largest error {off})."
+        )
     })
 }
 

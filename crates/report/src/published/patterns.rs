@@ -57,14 +57,14 @@ pub(super) fn section(shown: &Shown<'_>) -> Section {
     section.table(table.table(), Layout::Figures);
     if !apart.is_empty() {
         section.text(format!(
-            "Not beside them, since blocks or the number in flight differ: {}.",
+            "Not comparable, because the block size or the number of operations in flight differs: {}.",
             listed(&apart)
         ));
     }
     if !table.rows.is_empty() {
         section.text(
-            "Published: fio on mounts of a NAS; plimsoll explain jonfk2024 says what limited it. Other servers, \
-             links and clients: what makes the difference cannot be told from this.",
+            "Published: fio on mounts of a NAS; plimsoll explain jonfk2024 shows its bottlenecks. Servers, \
+             links and clients differ, so the cause of a difference is unknown.",
         );
     }
     section

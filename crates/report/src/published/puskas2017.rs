@@ -45,9 +45,9 @@ fn costs(transfers: &Transfers) -> Columns {
     let shown = |kind, group| of(kind, group).map_or("–".to_owned(), seconds);
     if transfers.model.fits() {
         let [sync, asynchronous, down] = FILES.map(|group| shown(Kind::File, group));
-        table.row("a file, sync", [sync, down.clone()]);
-        table.row("a file, async", [asynchronous, down]);
-        table.row("an operation", WAYS.map(|group| shown(Kind::Operation, group)));
+        table.row("per file, sync", [sync, down.clone()]);
+        table.row("per file, async", [asynchronous, down]);
+        table.row("per operation", WAYS.map(|group| shown(Kind::Operation, group)));
         let bytes = |group| of(Kind::Byte, group).map_or("–".to_owned(), per_second);
         table.row("bytes", WAYS.map(bytes));
     }
@@ -62,11 +62,12 @@ fn bought(transfers: &Transfers) -> Vec<String> {
     let (parameters, times) = (transfers.model.parameters(), transfers.times.len());
     let off = percent(transfers.model.largest_error());
     let left_out = transfers.left_out.map(|off| {
-        format!("; Pictures and Music, predicted from the other times, within {}", percent(off))
+        format!(". From the other datasets, it predicts Pictures and Music within {}", percent(off))
     });
     let left_out = left_out.unwrap_or_default();
-    let mut sentences =
-        vec![format!("{parameters} costs describe {times} times within {off}{left_out}.")];
+    let mut sentences = vec![format!(
+        "A model with {parameters} costs fits the {times} published times within {off}{left_out}."
+    )];
     sentences
         .extend(transfers.per_file_up().map(|files| asynchronous(files, transfers.per_byte_up())));
     sentences.extend(blocks(&transfers.blocks()));
@@ -83,12 +84,14 @@ fn asynchronous(files: Change, bytes: Option<Change>) -> String {
             per_second(bytes.after)
         );
         match bytes.shows() {
-            true => format!(" Bytes go at {rates}."),
-            false => format!(" No effect on bytes shows: {rates}."),
+            true => format!(" Bandwidth: {rates}."),
+            false => format!(" The bandwidth does not change measurably: {rates}."),
         }
     });
     let bytes = bytes.unwrap_or_default();
-    format!("async: a file up costs {after} instead of {before} ({share} times).{bytes}")
+    format!(
+        "async: the cost per uploaded file is {after} instead of {before} ({share} times).{bytes}"
+    )
 }
 
 /// What larger blocks bought, either way.
@@ -97,7 +100,8 @@ fn blocks(found: &[Blocks]) -> Option<String> {
     let each = found.iter().map(|Blocks { operations, seconds, by_model, name, .. }| {
         let [before, after] = seconds.map(three_digits);
         let (fewer, saved) = (operations[0] - operations[1], TIME.value(*by_model));
-        format!("{name} {after} s instead of {before} s ({fewer:.0} operations fewer, {saved} by the model)")
+        format!("{name} takes {after} s instead of {before} s ({fewer:.0} fewer operations, which the model \
+             values at {saved})")
     });
     let each: Vec<String> = each.collect();
     Some(format!("Blocks of {after} instead of {before}: {}.", each.join("; ")))
@@ -106,7 +110,7 @@ fn blocks(found: &[Blocks]) -> Option<String> {
 /// Each time beside the model's.
 fn times(transfers: &Transfers) -> Section {
     const COLUMNS: [&str; 4] = ["block_size_B", "dataset", "direction", "export"];
-    let mut table = Columns::of(["published", "model", "model off by"]);
+    let mut table = Columns::of(["published", "model", "model error"]);
     for time in &transfers.times {
         let name = COLUMNS.map(|column| time.row.text(column).unwrap_or_default()).join(" ");
         let model = time.by_model.map(|seconds| (seconds, 100.0 * (seconds / time.seconds - 1.0)));
@@ -114,9 +118,9 @@ fn times(transfers: &Transfers) -> Section {
         let [model, off] = cells.unwrap_or_else(|| ["–", "–"].map(str::to_owned));
         table.row(name, [TIME.value(time.seconds), model, off]);
     }
-    let mut section = Section::details("times", "Each time, and the model's");
+    let mut section = Section::details("times", "Published times and times of the model");
     section.table(table.table(), Layout::Figures);
-    section.text("Published times are whole seconds and a half, to half a second.");
+    section.text("Published times are rounded: each is within half a second of the true time.");
     section
 }
 
@@ -127,16 +131,16 @@ fn limits(loads: &[Load], shares: &[(&str, f64)]) -> Vec<String> {
         let most = three_digits(100.0 / load.busy());
         let rest = rest(load);
         sentences.push(format!(
-            "{}: the router's CPU is the limit: {}{rest}. Without waiting it would be {most} times as fast \
-             at most.",
+            "{}: the router's CPU is the bottleneck, {}{rest}. Without waiting, the copy would be at most \
+             {most} times as fast.",
             capital(&load.name),
             busy(load),
         ));
     }
     if let Some(load) = loads.iter().find(|load| !load.is_limit() && load.waiting > load.idle) {
         sentences.push(format!(
-            "{}: nothing is full. The CPU is {}{}: with one file at a time one follows the other, and both \
-             take their time.",
+            "{}: no resource is saturated. The CPU is {}{}. With one file at a time, CPU and disk wait for \
+             each other.",
             capital(&load.name),
             busy(load),
             rest(load),
@@ -145,14 +149,18 @@ fn limits(loads: &[Load], shares: &[(&str, f64)]) -> Vec<String> {
     let listed_shares: Vec<String> =
         shares.iter().map(|(name, share)| format!("{} of the {name}", percent(*share))).collect();
     if !shares.is_empty() {
-        let limit =
-            if shares.iter().all(|(_, share)| *share < FREE) { ": neither is full" } else { "" };
+        let limit = if shares.iter().all(|(_, share)| *share < FREE) {
+            ", so neither is saturated"
+        } else {
+            ""
+        };
         sentences
-            .push(format!("At the highest rate payload takes {}{limit}.", listed(&listed_shares)));
+            .push(format!("At the highest rate, payload takes {}{limit}.", listed(&listed_shares)));
     }
     if !loads.is_empty() {
         sentences.push(
-            "Not measured: how busy the disk was, the router's memory, the client.".to_owned(),
+            "Not measured: utilisation of the disk, memory of the router, load of the client."
+                .to_owned(),
         );
     }
     sentences
@@ -168,7 +176,7 @@ fn busy(load: &Load) -> String {
 /// What it does otherwise.
 fn rest(load: &Load) -> String {
     match (load.waiting > 0.0, load.idle > 0.0) {
-        (true, false) => ", the rest is waiting for disk or bus".to_owned(),
+        (true, false) => ", the rest of the time waiting for disk or bus".to_owned(),
         (true, true) => {
             format!(", {:.0}% waiting for disk or bus and {:.0}% idle", load.waiting, load.idle)
         }

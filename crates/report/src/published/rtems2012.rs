@@ -18,15 +18,15 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
             answer.table(readers(&reads).table(), Layout::Figures);
             answer.list(sentences(&reads));
         }
-        None => {
-            answer.text("The times of one reader do not give what an operation and a byte cost.")
-        }
+        None => answer.text(
+            "The times of one reader do not determine the costs of an operation and of a byte.",
+        ),
     }
     if let [(a, first), (b, second), ..] = &written(tables)[..] {
         let rates = [first, second].map(|rate| BANDWIDTH.value(*rate));
         answer.text(format!(
-            "Writing: {a} {}, {b} {}. System and network differ at once: which of them makes the \
-             difference is confounded, and one time each gives no cost.",
+            "Writing: {a} {}, {b} {}. The comparison is confounded, because system and network both \
+             differ. One time for each gives no costs.",
             rates[0], rates[1]
         ));
     }
@@ -35,7 +35,7 @@ pub(super) fn sections(tables: &[Table]) -> Vec<Section> {
 
 /// Several readers, as measured and as predicted from one.
 fn readers(reads: &Reads) -> Columns {
-    let mut table = Columns::of(["measured", "rounds", "off by", "open pipeline", "off by"]);
+    let mut table = Columns::of(["measured", "batches", "error", "pipeline", "error"]);
     for readers in &reads.readers {
         let off = |rate: f64| format!("{:+.1}%", 100.0 * (rate / readers.measured - 1.0));
         let rate = |rate: f64| BANDWIDTH.value(rate);
@@ -55,16 +55,16 @@ fn readers(reads: &Reads) -> Columns {
 
 fn sentences(reads: &Reads) -> Vec<String> {
     let mut sentences = vec![format!(
-        "One reader, by its two times: an operation costs {}, bytes go at {}. Two times give two costs and \
-         cannot test them; the other readers do.",
+        "The two times of one reader give a cost of {} per operation and a bandwidth of {}. The times of \
+         several readers test these costs.",
         seconds(reads.operation),
         per_second(reads.byte),
     )];
     if !reads.readers.is_empty() {
         sentences.push(
-            "Rounds apply: its readers' blocks are asked for together, and the next when all have come, \
-             which leaves the path idle for a while in each round. An open pipeline (mean value analysis) \
-             asks for a block as soon as one has come."
+            "Batches: the blocks of all readers are requested together, and the next blocks when all have \
+             arrived, as in this source. The path is idle for part of each batch. Pipeline (mean value \
+             analysis): each reader requests its next block as soon as one has arrived."
                 .to_owned(),
         );
     }
@@ -72,12 +72,12 @@ fn sentences(reads: &Reads) -> Vec<String> {
         (r.rounds.min(r.open)..=r.rounds.max(r.open)).contains(&r.measured)
     };
     if !reads.readers.is_empty() && reads.readers.iter().all(between) {
-        sentences.push("What was measured lies between the two.".to_owned());
+        sentences.push("The measurements lie between the two models.".to_owned());
     }
     sentences.extend(reads.ahead().map(|(blocks, rate)| {
         format!(
-            "Reading ahead, by the model: {blocks} blocks in flight bring {} at most instead of {}, and more \
-             of them nothing.",
+            "Read-ahead, by the model: {blocks} blocks in flight give at most {} instead of {}. More \
+             blocks in flight give no more.",
             BANDWIDTH.value(rate),
             BANDWIDTH.value(reads.in_blocks(reads.block)),
         )
@@ -87,7 +87,10 @@ fn sentences(reads: &Reads) -> Vec<String> {
         .map(|block| format!("{} {}", BYTES.value(block), BANDWIDTH.value(reads.in_blocks(block))))
         .into();
     let largest = reads.largest.map(|bytes| {
-        format!(" NFS version 2 reads {} at most: for more it takes version 3.", BYTES.value(bytes))
+        format!(
+            " NFS version 2 reads at most {} at a time; larger blocks need version 3.",
+            BYTES.value(bytes)
+        )
     });
     sentences.push(format!(
         "Larger blocks, by the model: {}.{}",
@@ -96,7 +99,8 @@ fn sentences(reads: &Reads) -> Vec<String> {
     ));
     sentences.extend(reads.link.map(|share| {
         format!(
-            "The link takes {} of the cost of a byte. Where the rest goes was not measured: no CPU, no disk.",
+            "The link takes {} of the cost of a byte. The rest is unexplained, because neither CPU nor \
+             disk was measured.",
             percent(share)
         )
     }));
